@@ -1,0 +1,159 @@
+"""A request as it goes to a backend, and its identity.
+
+A strategy's `Request` says what to ask; a `WireRequest` adds whom and how: model, revision and decoding.
+`request_hash` identifies it by everything that can change the answer, so that an answer can be shared by all
+who would get the same one, and is never shared by those who would not.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from judges.strategies.types import Chat, Decoding, Embed, Message, Request, Score
+
+TOP_LOGPROBS = 20
+"""How many rivals of a token are asked for when log-probabilities are: the protocol's maximum."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireRequest:
+    """One request to one model.
+
+    Attributes
+    ----------
+    kind : str
+        "chat", "score", "embed" or "classify".
+    json_schema : str or None
+        JSON text of the schema that the answer is to follow.
+    logprobs : int
+        Number of rivals to report for each token; 0 asks for no log-probabilities.
+    sample : int
+        Index of an independent sample of the same request.
+    text : str
+        The continuation of a "score" request, the text of an "embed" request.
+    """
+
+    kind: str
+    model: str
+    messages: tuple[Message, ...]
+    decoding: Decoding = Decoding()
+    choices: tuple[str, ...] = ()
+    json_schema: str | None = None
+    logprobs: int = 0
+    sample: int = 0
+    revision: str = ""
+    text: str = ""
+
+    def payload(self) -> dict[str, Any]:
+        """Return the request as plain JSON values; `WireRequest.from_payload` undoes it."""
+        decoding = self.decoding
+        return {
+            "kind": self.kind,
+            "model": self.model,
+            "revision": self.revision,
+            "messages": self.messages,
+            "decoding": {
+                "temperature": decoding.temperature,
+                "max_tokens": decoding.max_tokens,
+                "top_p": decoding.top_p,
+                "seed": decoding.seed,
+                "stop": decoding.stop,
+            },
+            "choices": self.choices,
+            "json_schema": self.json_schema,
+            "logprobs": self.logprobs,
+            "sample": self.sample,
+            "text": self.text,
+        }
+
+    def canonical_json(self) -> str:
+        """Return the payload as JSON text that is the same for equal requests."""
+        return _dumps(self.payload())
+
+    @classmethod
+    def from_payload(cls, payload: dict[str, Any]) -> WireRequest:
+        """Rebuild a request from `payload()`, also after a trip through JSON."""
+        decoding = dict(payload["decoding"])
+        decoding["stop"] = tuple(decoding["stop"])
+        return cls(
+            kind=payload["kind"],
+            model=payload["model"],
+            revision=payload["revision"],
+            messages=tuple((role, content) for role, content in payload["messages"]),
+            decoding=Decoding(**decoding),
+            choices=tuple(payload["choices"]),
+            json_schema=payload["json_schema"],
+            logprobs=payload["logprobs"],
+            sample=payload["sample"],
+            text=payload["text"],
+        )
+
+
+# One encoder for all: `json.dumps` with options builds a new one at each call. Key order is fixed by the code
+# that builds the dictionaries, so sorting would only cost time.
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+
+
+def _dumps(value: object) -> str:
+    return _encode(value)
+
+
+def build_wire(
+    request: Request, *, model: str, revision: str = "", decoding: Decoding = Decoding()
+) -> WireRequest:
+    """Complete a strategy's request with the model and the judge's decoding.
+
+    A `Chat` overrides `max_tokens` and `temperature` where it sets them. Decoding has no part in the other
+    kinds, which sample nothing, so their identity does not depend on it.
+    """
+    if isinstance(request, Chat):
+        if request.max_tokens is not None or request.temperature is not None:
+            decoding = _overridden(decoding, request.max_tokens, request.temperature)
+        return WireRequest(
+            "chat",
+            model,
+            request.messages,
+            decoding,
+            request.choices,
+            request.json_schema,
+            TOP_LOGPROBS if request.logprobs else 0,
+            request.sample,
+            revision,
+        )
+    if isinstance(request, Score):
+        return WireRequest(
+            "score", model, request.messages, NO_DECODING, revision=revision, text=request.continuation
+        )
+    if isinstance(request, Embed):
+        return WireRequest("embed", model, (), NO_DECODING, revision=revision, text=request.text)
+    return WireRequest("classify", model, request.messages, NO_DECODING, revision=revision)
+
+
+NO_DECODING = Decoding(temperature=None, max_tokens=None)
+
+
+@lru_cache(maxsize=1024)
+def _overridden(decoding: Decoding, max_tokens: int | None, temperature: float | None) -> Decoding:
+    return Decoding(
+        temperature=decoding.temperature if temperature is None else temperature,
+        max_tokens=decoding.max_tokens if max_tokens is None else max_tokens,
+        top_p=decoding.top_p,
+        seed=decoding.seed,
+        stop=decoding.stop,
+    )
+
+
+def request_hash(wire: WireRequest, endpoint_identity: str) -> str:
+    """Return the SHA-256 (64 hex digits) of everything that can change the answer.
+
+    Parameters
+    ----------
+    wire : WireRequest
+    endpoint_identity : str
+        `Backend.identity`: which engine or server answers, with the options of the backend that matter.
+    """
+    return sha256((_dumps(endpoint_identity) + wire.canonical_json()).encode("ascii")).hexdigest()

@@ -1,0 +1,45 @@
+"""What can go wrong in a strategy.
+
+::
+
+    StrategyError                  this item cannot be judged this way; asking again does not help
+    |-- MissingReference           the strategy reads a reference and the item has none
+    UnknownStrategy                no strategy, or no prompt, of that name
+    SpecError                      a judge specification is invalid; names the field
+"""
+
+from __future__ import annotations
+
+
+class StrategyError(Exception):
+    """One item cannot be judged by this strategy. Permanent: the same item will fail again."""
+
+
+class MissingReference(StrategyError):
+    """The strategy needs a human-written reference and the item has none."""
+
+    def __init__(self, *, item_id: int, strategy: str) -> None:
+        super().__init__(f"Item {item_id} has no reference, and the strategy '{strategy}' needs one.")
+        self.item_id = item_id
+        self.strategy = strategy
+
+
+class UnknownStrategy(LookupError):
+    """No strategy or prompt is registered under that name."""
+
+
+class SpecError(ValueError):
+    """A judge specification is invalid.
+
+    Attributes
+    ----------
+    field : str
+        Dotted name of the offending field, e.g. ``"decoding.temperature"``.
+    problem : str
+        What was expected and what was found, without the field's name.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem

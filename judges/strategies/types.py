@@ -1,0 +1,258 @@
+"""The vocabulary between strategies, the engine and the backends.
+
+A strategy is a generator: it yields a request (or a tuple of requests that do not depend on one another)
+and is sent the answer (or a tuple of answers in the same order). What it yields is a deterministic function
+of the item, its configuration and the answers so far, so that it can be replayed from stored answers.
+
+Everything here is an immutable value without behaviour that touches the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from judges.strategies.prompts import Prompt
+
+Message: TypeAlias = tuple[str, str]
+"""(role, content); roles are "system", "user" and "assistant"."""
+
+Status: TypeAlias = Literal["parsed", "unparsed"]
+
+NO_PARAMS: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ItemView:
+    """What a strategy may see of an item.
+
+    Attributes
+    ----------
+    item_id : int
+        Primary key; used in error messages and never in a prompt.
+    kind : str
+        "pairwise", "rubric", "importance", "checklist" or "answer_ranking".
+    responses : tuple of str
+        In PRESENTED order: for a pair, ``responses[0]`` is shown as A.
+    context : str
+        The instruction's input; empty when there is none.
+    reference : str or None
+        The human-written reference answer.
+    order : {0, 1}
+        0: presented as stored; 1: swapped, so A is the canonical second response.
+    external_id : str
+        The item's name in its dataset; seeds what must be the same on every machine.
+    """
+
+    item_id: int
+    kind: str
+    instruction: str
+    responses: tuple[str, ...]
+    context: str = ""
+    reference: str | None = None
+    category: str = ""
+    order: int = 0
+    external_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How a model samples. None leaves a setting to the server's default."""
+
+    temperature: float | None = 0.0
+    max_tokens: int | None = 1024
+    top_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Ask a model to answer a conversation.
+
+    Attributes
+    ----------
+    choices : tuple of str
+        The answer is to be one of these, where the backend can constrain it; strategies parse anyway.
+    max_tokens, temperature
+        Override the judge's decoding for this request.
+    logprobs : bool
+        Ask for log-probabilities of the generated tokens and their nearest rivals.
+    json_schema : str or None
+        JSON text of a schema that the answer is to follow.
+    sample : int
+        Index of an independent sample of the same request; part of the request's identity.
+    role : str
+        Which model is asked: "judge", "contestant_a", "contestant_b" or "encoder".
+    """
+
+    kind: ClassVar[str] = "chat"
+
+    messages: tuple[Message, ...]
+    choices: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    temperature: float | None = None
+    logprobs: bool = False
+    sample: int = 0
+    role: str = "judge"
+    json_schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Ask for the log-likelihood of a given continuation of a conversation."""
+
+    kind: ClassVar[str] = "score"
+
+    messages: tuple[Message, ...]
+    continuation: str
+    role: str = "judge"
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Ask for the vector of one text."""
+
+    kind: ClassVar[str] = "embed"
+
+    text: str
+    role: str = "encoder"
+
+
+@dataclass(frozen=True, slots=True)
+class Classify:
+    """Ask a reward or preference model for its scores of a conversation."""
+
+    kind: ClassVar[str] = "classify"
+
+    messages: tuple[Message, ...]
+    role: str = "judge"
+
+
+Request: TypeAlias = Chat | Score | Embed | Classify
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """A generated token, its natural log-probability, and the likeliest tokens at its place."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a backend returned to one request.
+
+    Attributes
+    ----------
+    text : str
+        The generated text (``Chat``); empty for the other kinds.
+    finish_reason : str
+        "stop", "length" or what else the server said.
+    latency_ms : float
+        Milliseconds from sending to the complete answer, >= 0.
+    cost : float
+        In the currency of the judge's prices, >= 0.
+    logprobs : tuple of TokenLogprob or None
+        None when not asked for or not offered.
+    logprob : float or None
+        Sum over the continuation's tokens (``Score``).
+    vector : tuple of float or None
+        (``Embed``)
+    scores : tuple of float or None
+        (``Classify``)
+    """
+
+    text: str
+    finish_reason: str = "stop"
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    latency_ms: float = 0.0
+    cost: float = 0.0
+    logprobs: tuple[TokenLogprob, ...] | None = None
+    logprob: float | None = None
+    vector: tuple[float, ...] | None = None
+    scores: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a strategy returns.
+
+    Attributes
+    ----------
+    choice : int or None
+        In PRESENTED order: 1 = A, 2 = B, 0 = tie, None = unparsed. The engine maps it back to canonical.
+    status : {"parsed", "unparsed"}
+    raw_text : str
+        The text the choice was read from, kept whole.
+    scores : tuple of two floats or None
+        The scores of A and B, for strategies that rate.
+    probability : float or None
+        Probability in [0, 1] that A is better.
+    value : dict or None
+        The judgment's value for kinds other than pairwise.
+    reason : str
+        Why it is unparsed; empty when parsed.
+    """
+
+    choice: int | None
+    status: Status
+    raw_text: str = ""
+    scores: tuple[float, float] | None = None
+    probability: float | None = None
+    value: dict[str, Any] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyConfig:
+    """What a strategy is told beside the item.
+
+    Attributes
+    ----------
+    name : str
+        The registered name, for messages.
+    prompt : Prompt or None
+        None for strategies that ask no model.
+    use_reference : bool
+        Show the human-written reference; an item without one is then an error.
+    allow_tie : bool
+        A tie is one of the allowed verdicts.
+    params : mapping
+        Settings of the strategy's own, e.g. ``{"seed": 7}``.
+    """
+
+    name: str = ""
+    prompt: Prompt | None = None
+    use_reference: bool = False
+    allow_tie: bool = False
+    params: Mapping[str, Any] = field(default=NO_PARAMS)
+
+
+Yielded: TypeAlias = Request | tuple[Request, ...]
+# One answer for one request, a tuple of answers for a tuple of requests. Typed loosely because a generator
+# has one send type for all of its yields; the engine keeps the promise and `single` and `several` check it.
+Sent: TypeAlias = Answer | tuple[Answer, ...]
+
+Steps: TypeAlias = Generator[Yielded, Sent, Verdict]
+Strategy: TypeAlias = Callable[[ItemView, StrategyConfig], Steps]
+
+
+def single(sent: Sent) -> Answer:
+    """Return the one answer that was sent for one request; anything else is a mistake of the engine."""
+    if not isinstance(sent, Answer):
+        raise TypeError("one request was yielded, so one Answer must be sent")
+    return sent
+
+
+def several(sent: Sent) -> tuple[Answer, ...]:
+    """Return the answers that were sent for a tuple of requests."""
+    if isinstance(sent, Answer):
+        raise TypeError("a tuple of requests was yielded, so a tuple of Answers must be sent")
+    return sent
