@@ -8,7 +8,7 @@
     |   `-- MisbehavingServerError HTTP 200 with something that is not an answer; retried, but counted
     |-- PermanentBackendError      this request will never succeed (400, 413, 422); others may
     `-- EndpointError              no request to this endpoint will succeed (401, 403, 404, no key)
-        `-- BackendUnavailable     the backend cannot be built here: unknown name or missing package
+        `-- BackendUnavailableError the backend cannot be built here: unknown name or missing package
 
 Retrying is the engine's business. Messages name the endpoint, the status and a short piece of the body,
 and never a key.
@@ -57,5 +57,5 @@ class EndpointError(BackendError):
     """No request to this endpoint will succeed until its configuration changes."""
 
 
-class BackendUnavailable(EndpointError):
+class BackendUnavailableError(EndpointError):
     """The backend cannot be used on this machine; the message says what to install."""

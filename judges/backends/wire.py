@@ -19,6 +19,10 @@ TOP_LOGPROBS = 20
 """How many rivals of a token are asked for when log-probabilities are: the protocol's maximum."""
 
 
+DEFAULT_DECODING = Decoding()
+NO_DECODING = Decoding(temperature=None, max_tokens=None)
+
+
 @dataclass(frozen=True, slots=True)
 class WireRequest:
     """One request to one model.
@@ -40,7 +44,7 @@ class WireRequest:
     kind: str
     model: str
     messages: tuple[Message, ...]
-    decoding: Decoding = Decoding()
+    decoding: Decoding = DEFAULT_DECODING
     choices: tuple[str, ...] = ()
     json_schema: str | None = None
     logprobs: int = 0
@@ -103,7 +107,7 @@ def _dumps(value: object) -> str:
 
 
 def build_wire(
-    request: Request, *, model: str, revision: str = "", decoding: Decoding = Decoding()
+    request: Request, *, model: str, revision: str = "", decoding: Decoding = DEFAULT_DECODING
 ) -> WireRequest:
     """Complete a strategy's request with the model and the judge's decoding.
 
@@ -131,9 +135,6 @@ def build_wire(
     if isinstance(request, Embed):
         return WireRequest("embed", model, (), NO_DECODING, revision=revision, text=request.text)
     return WireRequest("classify", model, request.messages, NO_DECODING, revision=revision)
-
-
-NO_DECODING = Decoding(temperature=None, max_tokens=None)
 
 
 @lru_cache(maxsize=1024)

@@ -3,8 +3,8 @@
 ::
 
     StrategyError                  this item cannot be judged this way; asking again does not help
-    |-- MissingReference           the strategy reads a reference and the item has none
-    UnknownStrategy                no strategy, or no prompt, of that name
+    |-- MissingReferenceError      the strategy reads a reference and the item has none
+    UnknownStrategyError           no strategy, or no prompt, of that name
     SpecError                      a judge specification is invalid; names the field
 """
 
@@ -15,7 +15,7 @@ class StrategyError(Exception):
     """One item cannot be judged by this strategy. Permanent: the same item will fail again."""
 
 
-class MissingReference(StrategyError):
+class MissingReferenceError(StrategyError):
     """The strategy needs a human-written reference and the item has none."""
 
     def __init__(self, *, item_id: int, strategy: str) -> None:
@@ -24,7 +24,7 @@ class MissingReference(StrategyError):
         self.strategy = strategy
 
 
-class UnknownStrategy(LookupError):
+class UnknownStrategyError(LookupError):
     """No strategy or prompt is registered under that name."""
 
 

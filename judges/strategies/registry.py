@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import cast
 
-from judges.strategies.errors import UnknownStrategy
+from judges.strategies.errors import UnknownStrategyError
 from judges.strategies.types import Strategy
 
 
@@ -40,8 +40,11 @@ class StrategyInfo:
     needs_model: bool = True
     needs_reference: bool = False
     prompt: str = ""
-    params: Mapping[str, tuple[type, object]] = MappingProxyType({})
+    params: Mapping[str, tuple[type, object]] = field(default_factory=dict)
     order_matters: bool = True
+
+
+_NO_PARAMS: Mapping[str, tuple[type, object]] = MappingProxyType({})
 
 
 def _heuristic(
@@ -49,7 +52,7 @@ def _heuristic(
     title: str,
     *,
     needs_reference: bool = False,
-    params: Mapping[str, tuple[type, object]] = MappingProxyType({}),
+    params: Mapping[str, tuple[type, object]] = _NO_PARAMS,
     order_matters: bool = False,
 ) -> StrategyInfo:
     return StrategyInfo(
@@ -97,12 +100,12 @@ STRATEGIES: Mapping[str, StrategyInfo] = MappingProxyType({info.name: info for i
 
 
 def strategy_info(name: str) -> StrategyInfo:
-    """Return what is known of the strategy `name`; raises UnknownStrategy with the names there are."""
+    """Return what is known of the strategy `name`; raises UnknownStrategyError with the names there are."""
     try:
         return STRATEGIES[name]
     except KeyError:
         known = ", ".join(sorted(STRATEGIES))
-        raise UnknownStrategy(f"There is no strategy '{name}'. Known strategies: {known}.") from None
+        raise UnknownStrategyError(f"There is no strategy '{name}'. Known strategies: {known}.") from None
 
 
 @cache

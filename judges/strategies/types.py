@@ -68,6 +68,13 @@ class Decoding:
     seed: int | None = None
     stop: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        # 0 and 0.0 are equal and hash alike, but not as JSON: a request's identity must not tell them apart.
+        for name in ("temperature", "top_p"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, float):
+                object.__setattr__(self, name, float(value))
+
 
 @dataclass(frozen=True, slots=True)
 class Chat:
@@ -232,7 +239,7 @@ class StrategyConfig:
     prompt: Prompt | None = None
     use_reference: bool = False
     allow_tie: bool = False
-    params: Mapping[str, Any] = field(default=NO_PARAMS)
+    params: Mapping[str, Any] = field(default_factory=lambda: NO_PARAMS)
 
 
 Yielded: TypeAlias = Request | tuple[Request, ...]
