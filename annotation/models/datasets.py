@@ -1,0 +1,172 @@
+"""Datasets: instructions, responses, and the items to be judged.
+
+One `Item` table serves all five kinds. What differs by kind is which of its parts are filled: a pairwise item has
+two responses, a rubric or checklist item one, an answer ranking several, an importance item none; criteria belong
+to the dataset and aspects to the instruction. Gold and labels are JSON, validated by `annotation.domain.values`.
+"""
+
+from django.conf import settings
+from django.db import models
+
+
+class Kind(models.TextChoices):
+    PAIRWISE = "pairwise", "Pairwise comparison"
+    RUBRIC = "rubric", "Rubric rating"
+    IMPORTANCE = "importance", "Importance ranking"
+    CHECKLIST = "checklist", "Checklist"
+    ANSWER_RANKING = "answer_ranking", "Answer ranking"
+
+
+class Split(models.TextChoices):
+    PUBLIC = "public", "Public"
+    DEVELOPMENT = "development", "Development"
+    PRIVATE = "private", "Private"
+
+
+class Dataset(models.Model):
+    """A collection of items with a source, a licence and a split. Items of a private one never leave the site."""
+
+    name = models.SlugField(max_length=64, unique=True)
+    title = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    source = models.CharField(max_length=300, blank=True, help_text="Where it comes from: importer and file.")
+    licence = models.CharField(max_length=100, blank=True)
+    split = models.CharField(max_length=16, choices=Split.choices, default=Split.PUBLIC)
+    version = models.PositiveIntegerField(default=1, help_text="Goes up when an import adds something.")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="datasets"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(split__in=Split.values), name="dataset_split_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_private(self) -> bool:
+        return self.split == Split.PRIVATE
+
+
+class Instruction(models.Model):
+    """A prompt given to models. Items that share one move together when intervals are computed."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="instructions")
+    external_id = models.CharField(max_length=200)
+    text = models.TextField()
+    context = models.TextField(blank=True)
+    reference = models.TextField(null=True, blank=True, help_text="A human-written answer, where there is one.")
+    category = models.CharField(max_length=100, blank=True)
+    subset = models.CharField(max_length=200, blank=True, help_text="A path: Adversarial/Neighbor.")
+    metadata = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["dataset", "external_id"], name="instruction_unique_in_dataset"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class Aspect(models.Model):
+    """One atomic requirement of an instruction; with `parent`, a node of its aspect tree."""
+
+    instruction = models.ForeignKey(Instruction, on_delete=models.CASCADE, related_name="aspects")
+    key = models.CharField(max_length=100)
+    text = models.TextField()
+    position = models.PositiveIntegerField()
+    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="children")
+    metadata = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["instruction", "key"], name="aspect_unique_in_instruction"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Criterion(models.Model):
+    """One rubric question with its worded options, `{"1": "...", ..., "5": "..."}`."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="criteria")
+    key = models.SlugField(max_length=64)
+    question = models.TextField()
+    options = models.JSONField()
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["position"]
+        verbose_name_plural = "criteria"
+        constraints = [
+            models.UniqueConstraint(fields=["dataset", "key"], name="criterion_unique_in_dataset"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Response(models.Model):
+    """What a system (a model or a person) answered to an instruction."""
+
+    instruction = models.ForeignKey(Instruction, on_delete=models.CASCADE, related_name="responses")
+    external_id = models.CharField(max_length=200)
+    system = models.CharField(max_length=200, blank=True, help_text="Never shown to an annotator.")
+    text = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["instruction", "external_id"], name="response_unique_in_instruction"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class Item(models.Model):
+    """One thing to be judged."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="items")
+    instruction = models.ForeignKey(Instruction, on_delete=models.CASCADE, related_name="items")
+    external_id = models.CharField(max_length=200)
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    position = models.PositiveIntegerField(help_text="Order in the source.")
+    gold = models.JSONField(null=True, blank=True, help_text="The known right answer, in canonical order.")
+    metadata = models.JSONField(default=dict, blank=True)
+    responses: models.ManyToManyField[Response, "ItemResponse"] = models.ManyToManyField(
+        Response, through="ItemResponse", related_name="items"
+    )
+
+    class Meta:
+        ordering = ["dataset", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["dataset", "external_id"], name="item_unique_in_dataset"),
+            models.CheckConstraint(condition=models.Q(kind__in=Kind.values), name="item_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class ItemResponse(models.Model):
+    """A response at its place in an item: position 0 is the first response in canonical order."""
+
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="item_responses")
+    response = models.ForeignKey(Response, on_delete=models.CASCADE, related_name="item_responses")
+    position = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["item", "position"], name="item_response_position_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item_id}[{self.position}]"

@@ -1,0 +1,28 @@
+"""People who sign in: researchers and administrators. Annotators enter by invitation (see `people`)."""
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+
+
+class Role(models.TextChoices):
+    ANNOTATOR = "annotator", "Annotator"
+    RESEARCHER = "researcher", "Researcher"
+    ADMINISTRATOR = "administrator", "Administrator"
+
+
+class User(AbstractUser):
+    role = models.CharField(max_length=16, choices=Role.choices, default=Role.RESEARCHER)
+
+    class Meta(AbstractUser.Meta):  # type: ignore[name-defined,misc]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="user_role_known"),
+        ]
+
+    @property
+    def is_administrator(self) -> bool:
+        return self.is_active and (self.is_superuser or self.role == Role.ADMINISTRATOR)
+
+    @property
+    def is_researcher(self) -> bool:
+        """Researchers, and administrators, who may do all that a researcher may."""
+        return self.is_active and (self.is_administrator or self.role == Role.RESEARCHER)

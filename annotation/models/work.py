@@ -1,0 +1,104 @@
+"""Assignments, which are leases, and labels, which are for ever."""
+
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.datasets import Item, Kind
+from annotation.models.people import Annotator, Enrollment
+from annotation.models.studies import Study, StudyItem
+
+
+class AssignmentState(models.TextChoices):
+    OPEN = "open", "Open"
+    SUBMITTED = "submitted", "Submitted"
+    EXPIRED = "expired", "Expired"
+    RELEASED = "released", "Released"
+
+
+class Assignment(models.Model):
+    """A lease of one item to one annotator, with the order in which its responses are shown.
+
+    There is one row per (item, annotator) and study, for ever: an expired lease is renewed in place when the person
+    comes back, so nobody is given an item twice and the shown order never changes for them.
+    """
+
+    study_item = models.ForeignKey(StudyItem, on_delete=models.CASCADE, related_name="assignments")
+    enrollment = models.ForeignKey(Enrollment, on_delete=models.CASCADE, related_name="assignments")
+    state = models.CharField(max_length=10, choices=AssignmentState.choices, default=AssignmentState.OPEN)
+    shown_order = models.JSONField(help_text="Response positions in the order shown: [1, 0] shows the second as A.")
+    draft = models.JSONField(null=True, blank=True, help_text="What was chosen and not yet submitted.")
+    leased_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    submitted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study_item", "enrollment"], name="assignment_unique"),
+            models.CheckConstraint(condition=Q(state__in=AssignmentState.values), name="assignment_state_known"),
+            # A person works on one item at a time: two tabs show the same one.
+            models.UniqueConstraint(fields=["enrollment"], condition=Q(state="open"), name="assignment_one_open"),
+        ]
+        indexes = [
+            models.Index(fields=["expires_at"], condition=Q(state="open"), name="assignment_open_expiry"),
+        ]
+
+    def __str__(self) -> str:
+        return f"assignment {self.pk}"
+
+
+class LabelQuerySet(models.QuerySet["Label"]):
+    def current(self) -> "LabelQuerySet":
+        """Labels that no later one of the same person supersedes."""
+        return self.filter(superseded_by__isnull=True)
+
+
+class Label(models.Model):
+    """What an annotator said of an item, in canonical order. Append-only: the database refuses an UPDATE.
+
+    A correction is a new label that supersedes the old one. `choice` repeats a pairwise value as a number, so that
+    a million labels can be read without parsing JSON.
+    """
+
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="labels")
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="labels")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, null=True, blank=True, related_name="labels")
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="labels"
+    )
+    supersedes = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="superseded_by"
+    )
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    value = models.JSONField()
+    choice = models.SmallIntegerField(null=True, blank=True, help_text="Pairwise: 1, 2, or 0 for a tie.")
+    shown_order = models.JSONField(null=True, blank=True, help_text="Empty where an import does not say.")
+    source = models.CharField(max_length=300, blank=True, help_text="Of an imported label: file and row.")
+    guidelines_version = models.PositiveIntegerField(null=True, blank=True)
+    probability = models.FloatField(default=1.0, help_text="The chance with which its item was picked.")
+    active_ms = models.PositiveBigIntegerField(null=True, blank=True, help_text="Visible tab, recent input.")
+    wall_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = LabelQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            # One first word per person and item of a study; imports have no assignment and are unique likewise.
+            models.UniqueConstraint(
+                fields=["assignment"], condition=Q(supersedes__isnull=True), name="label_first_unique"
+            ),
+            models.UniqueConstraint(
+                fields=["item", "annotator"],
+                condition=Q(study__isnull=True, supersedes__isnull=True),
+                name="label_imported_unique",
+            ),
+            models.CheckConstraint(
+                condition=Q(choice__isnull=True) | Q(choice__in=[0, 1, 2]), name="label_choice_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind=Kind.PAIRWISE) | Q(choice__isnull=False), name="label_pairwise_has_choice"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"label {self.pk}"

@@ -1,0 +1,226 @@
+"""All settings, in one file. Every difference between deployments comes from the environment.
+
+`.env.example` lists each variable. Without any, the site is a local one: SQLite in `var/`, an in-process
+worker, localhost only, and a secret key made once and kept in `var/secret_key`.
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import django_stubs_ext
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+django_stubs_ext.monkeypatch()
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+environ.Env.read_env(BASE_DIR / ".env")
+
+VAR_DIR = Path(env.str("TOUCHSTONE_VAR", default=str(BASE_DIR / "var")))
+VAR_DIR.mkdir(parents=True, exist_ok=True)
+
+DEBUG = env.bool("DJANGO_DEBUG", default=False)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _local_secret_key() -> str:
+    """A secret for a local site: made once, readable by its owner only, the same for every process."""
+    path = VAR_DIR / "secret_key"
+    try:
+        with open(path, "x", opener=_private) as file:  # noqa: PTH123  (Path.open has no opener)
+            file.write(secrets.token_urlsafe(64))
+    except FileExistsError:
+        pass
+    return path.read_text()
+
+
+SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
+HTTPS = SITE_URL.startswith("https://")
+ALLOWED_HOSTS = env.list("DJANGO_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+SECRET_KEY = env.str("DJANGO_SECRET_KEY", default="")
+if not SECRET_KEY:
+    if HTTPS:
+        raise ImproperlyConfigured("DJANGO_SECRET_KEY must be set when SITE_URL is https.")
+    SECRET_KEY = _local_secret_key()
+
+INSTALLED_APPS = [
+    "annotation",
+    "judges",
+    "metaeval",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "csp",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- Database -------------------------------------------------------------------------------------------------
+# SQLite for many writers: WAL lets readers go on beside the one writer, IMMEDIATE takes the write lock at the
+# start of a transaction, where waiting is allowed, instead of failing in its middle.
+SQLITE_OPTIONS = {
+    "timeout": 20,
+    "transaction_mode": "IMMEDIATE",
+    "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA cache_size=-65536;",
+}
+
+
+def _database() -> dict[str, Any]:
+    config: dict[str, Any] = env.db("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'touchstone.sqlite3'}")
+    if config["ENGINE"] == "django.db.backends.sqlite3":
+        return config | {"OPTIONS": SQLITE_OPTIONS}
+    if config["ENGINE"] == "django.db.backends.postgresql":
+        size = env.int("DATABASE_POOL_SIZE", default=8)
+        pool: dict[str, Any] = {"OPTIONS": {"pool": {"min_size": 1, "max_size": size}}} if size else {}
+        return config | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True} | pool
+    raise ImproperlyConfigured("DATABASE_URL must be a sqlite:// or postgres:// URL.")
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "annotation.User"
+
+# --- Cache: rate limits need one that every web process shares ------------------------------------------------
+CACHE_URL = env.str("CACHE_URL", default="")
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE_URL}
+    if CACHE_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+# With one web process, as without CACHE_URL, local memory is shared by all of its threads.
+SILENCED_SYSTEM_CHECKS = [] if CACHE_URL else ["django_ratelimit.E003", "django_ratelimit.W001"]
+RATELIMIT_ENABLE = env.bool("RATELIMIT_ENABLE", default=True)
+# Behind a proxy, the header that carries the client's address; empty: the socket's own.
+CLIENT_IP_HEADER = env.str("CLIENT_IP_HEADER", default="")
+RATELIMIT_IP_META_KEY = f"HTTP_{CLIENT_IP_HEADER.upper().replace('-', '_')}" if CLIENT_IP_HEADER else None
+
+# --- Celery ----------------------------------------------------------------------------------------------------
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="")
+# Without a broker, a worker thread inside the web process runs the same tasks.
+IN_PROCESS_WORKER = not CELERY_BROKER_URL
+CELERY_BROKER_URL = CELERY_BROKER_URL or "memory://"
+WAKE_UP_SECONDS = env.int("WAKE_UP_SECONDS", default=15)
+
+
+def _broker_options(url: str) -> dict[str, Any]:
+    scheme = url.partition("://")[0]
+    if scheme in ("redis", "rediss"):
+        # Redelivery soon after a worker dies; leases in the database keep it from doing work twice.
+        return {"visibility_timeout": 3600, "unacked_restore_interval": 2, "unacked_restore_throttle": 1}
+    if scheme == "filesystem":
+        folder = VAR_DIR / "broker"
+        folder.mkdir(parents=True, exist_ok=True)
+        return {"data_folder_in": str(folder), "data_folder_out": str(folder), "polling_interval": 0.05}
+    return {"polling_interval": 0.02} if scheme == "memory" else {}
+
+
+CELERY_BROKER_TRANSPORT_OPTIONS = _broker_options(CELERY_BROKER_URL)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+# Whatever a lost message, a killed worker or a forgetful broker left undone is found again by this wake-up.
+CELERY_BEAT_SCHEDULE = {"wake": {"task": "judges.wake", "schedule": float(WAKE_UP_SECONDS)}}
+
+# --- Web ---------------------------------------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = VAR_DIR / "static"
+# `collectstatic` and hashed names for production; straight from the source folder otherwise.
+STATIC_MANIFEST = env.bool("STATIC_MANIFEST", default=False)
+WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if STATIC_MANIFEST
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+CSRF_TRUSTED_ORIGINS = [SITE_URL] if HTTPS else []
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if env.bool("BEHIND_TLS_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+}

@@ -1,0 +1,12 @@
+"""URLs of the site. What is above in the layers is reached by URL name, never by import."""
+
+from django.contrib import admin
+from django.contrib.auth import views as auth_views
+from django.urls import include, path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("logout/", auth_views.LogoutView.as_view(), name="logout"),
+    path("", include("annotation.urls")),
+    path("", include("metaeval.urls")),
+]

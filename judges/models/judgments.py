@@ -1,0 +1,88 @@
+"""What judges said, and the requests that it took."""
+
+from django.db import models
+from django.db.models import Q
+
+from judges.models.configurations import Judge
+
+
+class ParseStatus(models.TextChoices):
+    PARSED = "parsed", "Parsed"
+    UNPARSED = "unparsed", "Unparsed"
+    FAILED = "failed", "Failed"
+
+
+class Order(models.IntegerChoices):
+    ORIGINAL = 0, "Original"
+    SWAPPED = 1, "Swapped"
+
+
+class Judgment(models.Model):
+    """What a judge said of an item in one presentation order.
+
+    `choice` and `value` are in canonical order, whatever the order of presentation; `choice` is NULL where the
+    answer could not be read (`unparsed`) or never came (`failed`: a permanent error, its text in `raw_text`).
+    """
+
+    judge = models.ForeignKey(Judge, on_delete=models.PROTECT, related_name="judgments")
+    item = models.ForeignKey("annotation.Item", on_delete=models.PROTECT, related_name="judgments")
+    order = models.PositiveSmallIntegerField(choices=Order.choices)
+    sample = models.PositiveSmallIntegerField(default=0)
+    status = models.CharField(max_length=8, choices=ParseStatus.choices)
+    choice = models.SmallIntegerField(null=True, help_text="Pairwise: 1, 2, or 0 for a tie.")
+    value = models.JSONField(null=True, help_text="Canonical value, with scores and probability where known.")
+    raw_text = models.TextField(blank=True)
+    source = models.CharField(max_length=300, blank=True, help_text="Of an imported verdict: file and row.")
+    requests = models.PositiveSmallIntegerField(default=0, help_text="Requests that it took, shared ones included.")
+    cost = models.FloatField(default=0.0, help_text="US dollars, at the prices of the day.")
+    latency_ms = models.FloatField(default=0.0, help_text="Model time, summed over its requests.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["judge", "item", "order", "sample"], name="judgment_unique"),
+            models.CheckConstraint(
+                condition=Q(choice__isnull=True) | Q(choice__in=[0, 1, 2]), name="judgment_choice_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(status=ParseStatus.PARSED) | Q(choice__isnull=True), name="judgment_choice_only_if_parsed"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"judgment {self.pk}"
+
+
+class RequestState(models.TextChoices):
+    CLAIMED = "claimed", "Claimed"
+    DONE = "done", "Done"
+    FAILED = "failed", "Failed"
+
+
+class ModelRequest(models.Model):
+    """A request to a model, unique by a hash of all that can change its answer; and the answer, once there is one.
+
+    Who inserts the row, or takes it over after its lease ran out, sends the request; everyone else waits for it.
+    """
+
+    hash = models.CharField(max_length=64, primary_key=True)
+    kind = models.CharField(max_length=16)
+    endpoint = models.CharField(max_length=300, help_text="Identity of the server or engine.")
+    model = models.CharField(max_length=200)
+    payload = models.JSONField()
+    state = models.CharField(max_length=8, choices=RequestState.choices, default=RequestState.CLAIMED)
+    owner = models.CharField(max_length=64, help_text="The worker that sends it.")
+    lease_until = models.DateTimeField()
+    attempts = models.PositiveSmallIntegerField(default=0)
+    answer = models.JSONField(null=True)
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["owner"], condition=Q(state="claimed"), name="model_request_claimed"),
+        ]
+
+    def __str__(self) -> str:
+        return self.hash[:12]

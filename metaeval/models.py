@@ -1,0 +1,58 @@
+"""Reports, which are snapshots, and decisions, which say which judge to use and why."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class Report(models.Model):
+    """A snapshot of the statistics of a dataset, reproducible from its inputs, whose hash it carries."""
+
+    name = models.CharField(max_length=200)
+    dataset = models.ForeignKey("annotation.Dataset", on_delete=models.CASCADE, related_name="reports")
+    study = models.ForeignKey(
+        "annotation.Study", on_delete=models.CASCADE, null=True, blank=True, related_name="reports"
+    )
+    sweep = models.ForeignKey(
+        "judges.Sweep", on_delete=models.SET_NULL, null=True, blank=True, related_name="reports"
+    )
+    inputs_hash = models.CharField(max_length=64)
+    options = models.JSONField(default=dict)
+    content = models.JSONField(help_text="The report itself, in the documented JSON schema.")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="reports"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.inputs_hash[:8]})"
+
+
+class Decision(models.Model):
+    """The judge chosen from a sweep for a dataset, with the reason. A later decision replaces an earlier one."""
+
+    sweep = models.ForeignKey("judges.Sweep", on_delete=models.PROTECT, related_name="decisions")
+    dataset = models.ForeignKey("annotation.Dataset", on_delete=models.PROTECT, related_name="decisions")
+    judge = models.ForeignKey("judges.Judge", on_delete=models.PROTECT, related_name="decisions")
+    reason = models.TextField()
+    evidence = models.JSONField(help_text="The judge's row of the comparison at the time of the decision.")
+    inputs_hash = models.CharField(max_length=64)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions")
+    created_at = models.DateTimeField(auto_now_add=True)
+    replaced_by = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaces"
+    )
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dataset"], condition=Q(replaced_by__isnull=True), name="decision_one_in_force"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.judge} for {self.dataset}"
