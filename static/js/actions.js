@@ -1,0 +1,100 @@
+// Small behaviours declared in markup:
+//   <form data-once>                 a second submit is ignored; the button shows that it is busy
+//   <form data-confirm="Really?">    asks first (also on a submit button)
+//   <button data-copy="#code">       copies the text of an element
+// and: what scrolls sideways can be reached by the keyboard.
+"use strict";
+(() => {
+  const busy = (form, on) => {
+    form.toggleAttribute("data-sent", on);
+    form.querySelectorAll("button:not([type=button]), input[type=submit]").forEach((button) => {
+      button.toggleAttribute("aria-busy", on);
+      if (on) button.setAttribute("aria-busy", "true");
+    });
+  };
+  const ask = (text, agreed) => {
+    const dialog = document.createElement("dialog");
+    dialog.className = "dialog dialog-small";
+    dialog.setAttribute("aria-label", text);
+    const body = document.createElement("p");
+    body.className = "dialog-body";
+    body.textContent = text;
+    const foot = document.createElement("div");
+    foot.className = "dialog-foot";
+    const button = (words, classes, action) => {
+      const element = document.createElement("button");
+      element.type = "button";
+      element.className = `btn ${classes}`;
+      element.textContent = words;
+      element.addEventListener("click", () => {
+        dialog.close();
+        action?.();
+      });
+      return element;
+    };
+    foot.append(button("Cancel", ""), button("Go on", "btn-primary", agreed));
+    dialog.append(body, foot);
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+
+  // In the capture phase, so that a refused submit reaches nobody else (htmx, annotate.js).
+  document.addEventListener(
+    "submit",
+    (event) => {
+      const form = event.target;
+      const question = event.submitter?.dataset.confirm ?? form.dataset.confirm;
+      if (question && !form.hasAttribute("data-confirmed")) {
+        event.preventDefault();
+        event.stopPropagation();
+        const submitter = event.submitter;
+        ask(question, () => {
+          form.setAttribute("data-confirmed", "");
+          form.requestSubmit(submitter);
+          form.removeAttribute("data-confirmed");
+        });
+        return;
+      }
+      if (!form.hasAttribute("data-once")) return;
+      if (form.hasAttribute("data-sent")) {
+        event.preventDefault();
+        event.stopPropagation();
+        return;
+      }
+      busy(form, true);
+    },
+    true,
+  );
+  // The back button may bring the page back as it was left; a failed htmx request leaves it standing.
+  const release = (scope) => scope.querySelectorAll("form[data-sent]").forEach((form) => busy(form, false));
+  window.addEventListener("pageshow", (event) => event.persisted && release(document));
+  document.addEventListener("htmx:afterRequest", () => release(document));
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.("[data-copy]");
+    if (!button) return;
+    const source = document.querySelector(button.dataset.copy);
+    const before = button.textContent;
+    try {
+      await navigator.clipboard.writeText(source.textContent.trim());
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(source);
+      button.textContent = "Selected: copy it now";
+    }
+    setTimeout(() => (button.textContent = before), 2500);
+  });
+
+  const reachable = () =>
+    document.querySelectorAll(".table-wrap, .prose-scroll, .prose pre, .code").forEach((box) => {
+      if (box.scrollWidth > box.clientWidth + 1) {
+        box.tabIndex = 0;
+        if (!box.hasAttribute("role")) box.setAttribute("role", "region");
+        if (!box.hasAttribute("aria-label")) box.setAttribute("aria-label", "Scrolls sideways");
+      } else if (box.tabIndex === 0) box.removeAttribute("tabindex");
+    });
+  addEventListener("DOMContentLoaded", reachable);
+  addEventListener("resize", reachable);
+  document.addEventListener("htmx:afterSettle", reachable);
+})();

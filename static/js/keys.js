@@ -1,0 +1,86 @@
+// Keyboard shortcuts declared in markup, so that what is printed and what works cannot drift apart:
+//   <button data-key="g" data-key-label="Guidelines">   several keys: data-key="a 1"
+// "?" lists every key of the page. Single keys can be turned off there (WCAG 2.1.4).
+"use strict";
+(() => {
+  const OFF = "touchstone:keys-off";
+  const isOff = () => {
+    try {
+      return localStorage.getItem(OFF) === "1";
+    } catch {
+      return false;
+    }
+  };
+  const typing = (element) =>
+    element instanceof HTMLElement &&
+    (element.isContentEditable ||
+      element.matches("textarea, select") ||
+      (element.matches("input") && !["radio", "checkbox", "button", "submit", "range"].includes(element.type)));
+  const pressesItself = (element, key) =>
+    (key === "enter" || key === " ") && element instanceof HTMLElement && element.matches("a[href], button, summary");
+  const visible = (element) => element.checkVisibility?.({ visibilityProperty: true }) ?? element.offsetParent !== null;
+  const usable = (element) =>
+    !element.disabled && element.getAttribute("aria-disabled") !== "true" && !element.querySelector("input:disabled");
+  const bindings = () => {
+    const scope = document.querySelector("dialog[open]") ?? document;
+    return [...scope.querySelectorAll("[data-key]")].filter(visible);
+  };
+  const keysOf = (element) => element.dataset.key.toLowerCase().split(/\s+/);
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.repeat || event.isComposing) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || typing(event.target)) return;
+    const key = event.key.toLowerCase();
+    if (key === "?" && !document.querySelector("dialog[open]")) {
+      event.preventDefault();
+      openHelp();
+      return;
+    }
+    if (isOff() || event.shiftKey || pressesItself(event.target, key)) return;
+    const target = bindings().find((element) => keysOf(element).includes(key));
+    if (!target || !usable(target)) return;
+    event.preventDefault();
+    const input = target.matches("label") ? target.control : null;
+    (input ?? target).click();
+    (input ?? target).focus({ preventScroll: true, focusVisible: true });
+  });
+
+  const NAMES = { enter: "Enter", escape: "Esc", arrowleft: "←", arrowright: "→", arrowup: "↑", arrowdown: "↓" };
+  const name = (key) => NAMES[key] ?? (key.length === 1 ? key.toUpperCase() : key);
+  const label = (element) => {
+    if (element.dataset.keyLabel) return element.dataset.keyLabel;
+    const copy = element.cloneNode(true);
+    copy.querySelectorAll("kbd, .visually-hidden, .only-short, svg").forEach((part) => part.remove());
+    return copy.textContent.trim().replace(/\s+/g, " ");
+  };
+  const row = (keys, text) => {
+    const term = document.createElement("dt");
+    keys.forEach((key) => {
+      const kbd = document.createElement("kbd");
+      kbd.textContent = name(key);
+      term.append(kbd, " ");
+    });
+    const detail = document.createElement("dd");
+    detail.textContent = text;
+    return [term, detail];
+  };
+  const openHelp = () => {
+    const dialog = document.getElementById("keys-dialog");
+    if (!dialog) return;
+    const list = dialog.querySelector("[data-keys-list]");
+    list.replaceChildren(...bindings().flatMap((element) => row(keysOf(element), label(element))), ...row(["?"], "This list"));
+    dialog.querySelector("[data-keys-switch]").checked = !isOff();
+    dialog.showModal();
+  };
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.("[data-open-keys]")) openHelp();
+  });
+  document.addEventListener("change", (event) => {
+    if (!event.target.matches?.("[data-keys-switch]")) return;
+    try {
+      localStorage.setItem(OFF, event.target.checked ? "0" : "1");
+    } catch {
+      // cannot be kept: the switch then has no lasting effect
+    }
+  });
+})();
