@@ -10,8 +10,8 @@ be missing) and ``# user``. In it
     keep their text if the flag is set, or is not. Flags do not nest in themselves.
 
 The variable ``{{mark}}`` belongs in the tags that fence a text off, as in ``<output_a{{mark}}>``. It is
-empty, unless a value contains something that looks like one of the prompt's tags; then it is a hash of the values,
-so that a response cannot close its own fence and speak as the judge's instructions.
+empty, unless a value contains something that looks like one of the prompt's tags; then it is a hash of the
+values, so that a response cannot close its own fence and speak as the judge's instructions.
 
 A prompt that has judged is never edited: a change is a new version in a new file.
 """

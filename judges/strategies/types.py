@@ -167,6 +167,8 @@ class Answer:
         In the currency of the judge's prices, >= 0.
     logprobs : tuple of TokenLogprob or None
         None when not asked for or not offered.
+    constrained : bool
+        The server was asked to keep to the request's choices, and the text is one of them.
     logprob : float or None
         Sum over the continuation's tokens (``Score``).
     vector : tuple of float or None
@@ -182,6 +184,7 @@ class Answer:
     latency_ms: float = 0.0
     cost: float = 0.0
     logprobs: tuple[TokenLogprob, ...] | None = None
+    constrained: bool = False
     logprob: float | None = None
     vector: tuple[float, ...] | None = None
     scores: tuple[float, ...] | None = None

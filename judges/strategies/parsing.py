@@ -1,0 +1,157 @@
+"""Reading a verdict out of what a model wrote: tolerant of dress, never guessing.
+
+Two readers. `read_choice` is for prompts that ask for the verdict alone: the text must *be* a verdict, in
+whatever dress ("**B**", "Output (a)", "Answer: B."), or begin with one and explain it without taking it back.
+`read_verdict_line` is for chain of thought: only the last line counts, and it must hold the verdict's marker.
+All else is unparsed, with the whole text kept. Neither ever raises.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from judges.strategies.types import Verdict
+
+MAX_READ = 20_000
+"""Longer texts are not a verdict; they are kept whole and left unparsed."""
+MAX_STATEMENT = 200
+"""No statement of a verdict is longer, white space folded."""
+
+_LABEL = r"""(?:
+    (?:the\s+)?(?:output|response|option|candidate|assistant|model)?\s*
+    (?:\(\s*(?P<round>[ab])\s*\)|\[\s*(?P<square>[ab])\s*\]|\{\s*(?P<curly>[ab])\s*\}|(?P<bare>[ab]))
+  | (?:it\s+is\s+|it's\s+|it’s\s+)?(?:a\s+)?(?P<tie>tie|tied|draw|equal)
+)"""
+_INTRODUCTION = r"""(?:(?:my|the)\s+)?(?:final\s+)?
+    (?:answer|verdict|choice|decision|preference|winner|judge?ment|better\s+(?:output|response|one))
+    (?:\s+is\s*:?|\s*[:=-])\s*"""
+_BETTER = r"""(?:\s+(?:is|was)\s+(?:the\s+)?(?:better|best|winner)(?:\s+(?:one|output|response|answer))?
+      (?:\s+than\s+(?:the\s+)?(?:output|response|option)?\s*[(\[]?(?P<than>[ab])[)\]]?)?
+    | \s+wins)?"""
+_STATEMENT = re.compile(
+    rf"(?:{_INTRODUCTION})?{_LABEL}{_BETTER}\s*[.!]?", re.IGNORECASE | re.VERBOSE | re.ASCII
+)
+_MARKED = re.compile(
+    rf"(?:final\s+)?(?:verdict|answer)\s*(?:is\s*)?[:=]\s*{_LABEL}\s*[.!]?",
+    re.IGNORECASE | re.VERBOSE | re.ASCII,
+)
+# What, in an explanation, could take the verdict back: any other statement of a winner.
+_CLAIM = re.compile(
+    rf"""(?:{_INTRODUCTION}{_LABEL}(?![\w'’]))
+    | (?:(?<![\w'’])(?:output|response|option)?\s*[(\[]?\b(?P<winner>[ab])\b[)\]]?\s+
+        (?:is|was|would\s+be|might\s+be|seems|wins|follows)\b)
+    | \b(?:choose|chose|pick|prefer|select|favou?r|go\s+with)\s+(?:output|response|option)?\s*
+        [(\[]?\b(?P<picked>[ab])\b
+    | (?P<drawn>\btied?\b|\bdraw\b|\bequally\b)
+    | (?P<doubt>\b(?:actually|correction|however|wait|instead|on\s+second\s+thought|change\s+my)\b)""",
+    re.IGNORECASE | re.VERBOSE | re.ASCII,
+)
+CUT_OFF = "cut off at the token limit"
+_DRESS = "*_`#>\"'“”‘’«»~|$ \t\r\n"
+_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+_BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
+_EXPLANATION = re.compile(r"(?:explanation|reason(?:ing)?|rationale|justification|because)\b", re.IGNORECASE)
+
+
+def read_choice(text: str, *, allow_tie: bool, cut_off: bool = False) -> Verdict:
+    """Read a verdict that was asked for alone.
+
+    Parameters
+    ----------
+    text : str
+    allow_tie : bool
+        A tie that was not allowed is unparsed: it is clear, but it is no answer to the question.
+    cut_off : bool
+        The model ran into its token limit: "B" may have been about to be "Both".
+
+    Returns
+    -------
+    Verdict
+        The choice in presented order, or unparsed with a reason.
+    """
+    if cut_off:
+        return unparsed(text, CUT_OFF)
+    said = _THOUGHT.sub("", text, count=1)
+    if len(said) > MAX_READ:
+        return unparsed(text, "longer than a verdict can be")
+    bare = _undress(said)
+    if not bare:
+        return unparsed(text, "empty answer")
+    match = _match(_STATEMENT, bare)
+    if match:
+        return _verdict(match, text, allow_tie=allow_tie)
+    first, _, rest = bare.partition("\n")
+    match = _match(_STATEMENT, first)
+    # A bare line before running text may be its first words; an explanation is set off or says what it is.
+    if match is None or not (rest.startswith("\n") or _EXPLANATION.match(_undress(rest))):
+        return unparsed(text, "not a verdict")
+    verdict = _verdict(match, text, allow_tie=allow_tie)
+    if verdict.choice is not None and _takes_back(rest, verdict.choice):
+        return unparsed(text, "a verdict and an explanation that may take it back")
+    return verdict
+
+
+def read_verdict_line(text: str, *, allow_tie: bool, finish_reason: str = "stop") -> Verdict:
+    """Read the verdict of a chain of thought from its last line, such as ``Verdict: B``.
+
+    A text that was cut off is unparsed, whatever its last line: the verdict was still to come.
+    """
+    if finish_reason == "length":
+        return unparsed(text, CUT_OFF)
+    bare = _undress(text[-MAX_READ:])
+    if not bare:
+        return unparsed(text, "empty answer")
+    match = _match(_MARKED, bare.rpartition("\n")[2])
+    if match is None:
+        return unparsed(text, "the last line holds no verdict")
+    return _verdict(match, text, allow_tie=allow_tie)
+
+
+def unparsed(text: str, reason: str) -> Verdict:
+    """Return an unparsed verdict that keeps the text."""
+    return Verdict(choice=None, status="unparsed", raw_text=text, reason=reason)
+
+
+def _match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Match a whole text whose dress and white space are folded; folding also keeps matching linear."""
+    folded = " ".join(_undress(text).split())
+    match = pattern.fullmatch(folded) if len(folded) <= MAX_STATEMENT else None
+    if match and match.groupdict().get("than"):
+        # "A is better than A" says nothing.
+        other = 1 if match["than"] in "aA" else 2
+        return match if _choice_of(match) == 3 - other else None
+    return match
+
+
+def _undress(text: str) -> str:
+    """Fold full-width letters, drop emphasis marks inside and quotes and white space around."""
+    folded = unicodedata.normalize("NFKC", text).replace("**", "").replace("__", "").replace("`", "")
+    folded = _BOXED.sub(r"\1", folded)
+    return folded.strip(_DRESS)
+
+
+def _verdict(match: re.Match[str], text: str, *, allow_tie: bool) -> Verdict:
+    choice = _choice_of(match)
+    if choice == 0 and not allow_tie:
+        return unparsed(text, "a tie, which was not allowed")
+    return Verdict(choice=choice, status="parsed", raw_text=text)
+
+
+def _choice_of(match: re.Match[str]) -> int:
+    groups = match.groupdict()
+    if groups.get("tie") or groups.get("drawn"):
+        return 0
+    names = ("round", "square", "curly", "bare", "winner", "picked")
+    label = next(groups[name] for name in names if groups.get(name))
+    return 1 if label in "aA" else 2
+
+
+def _takes_back(rest: str, choice: int) -> bool:
+    for line in rest.split("\n"):
+        match = _match(_STATEMENT, line)
+        if match and _choice_of(match) != choice:
+            return True
+    return any(
+        claim["doubt"] is not None or _choice_of(claim) != choice for claim in _CLAIM.finditer(_undress(rest))
+    )
