@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ["DATABASE_URL"] = services.test_database_url()
 os.environ.setdefault("TOUCHSTONE_VAR", str(services.scratch_directory()))
 os.environ.setdefault("RATELIMIT_ENABLE", "false")
+os.environ.setdefault("DATABASE_POOL_SIZE", "0")  # many short-lived threads; the pool has a test of its own
 # Playwright runs its own event loop in the thread of the browser tests.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 

@@ -1,0 +1,61 @@
+# Everything a developer or a visitor does, by name. Needs Python 3.11 with pip and venv; `make help` lists it.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   ?= .venv
+PORT   ?= 8000
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+JOBS   ?= 2
+
+export PYTHONDONTWRITEBYTECODE ?= 1
+
+.PHONY: help install install-dev demo dev test check format bench clean
+
+help:  ## List the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Touchstone needs Python 3.11 or later; set PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.app: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) --editable '.[app]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.app
+	$(PIP) --editable '.[app,dev,test]'
+	@touch $@
+
+install: $(VENV)/.app  ## Create .venv with all that the site needs
+
+install-dev: $(VENV)/.dev  ## The same, with the tools for development and tests
+
+demo: install  ## A running site with a demo study, a finished sweep and a report (PORT=8000)
+	@exec $(BIN)/python manage.py demo --port $(PORT)
+
+dev: install-dev  ## A development server that reloads
+	$(BIN)/python manage.py migrate
+	DJANGO_DEBUG=true $(BIN)/python manage.py runserver $(PORT)
+
+test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	TOUCHSTONE_TEST_DATABASE=postgres $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m both_databases
+
+check: install-dev  ## Format, lint, types, import contracts, missing migrations, deployment checks
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	SITE_URL=https://touchstone.example DJANGO_SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
+		DJANGO_ALLOWED_HOSTS=touchstone.example CACHE_URL=redis://127.0.0.1:6379/1 \
+		$(BIN)/python manage.py check --deploy --fail-level WARNING
+
+format:  ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: install-dev  ## Run every benchmark; peers go into environments of their own
+	@for name in loo engine claims; do $(BIN)/python -m bench $$name --json || exit 1; done
+
+clean:  ## Remove environments and local data
+	rm -rf $(VENV) .venv-peers var

@@ -1,0 +1,27 @@
+"""Run one benchmark and print its figures; with --json the last line is one JSON object."""
+
+import argparse
+import importlib
+import json
+import platform
+import sys
+
+NAMES = ("loo", "engine", "claims")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("name", choices=NAMES)
+    parser.add_argument("--json", action="store_true", help="print the figures as one JSON object, last")
+    arguments = parser.parse_args()
+    print(f"bench {arguments.name}: Python {platform.python_version()} on {platform.machine()}", flush=True)
+    figures: dict[str, float] = importlib.import_module(f"bench.{arguments.name}").run()
+    for name, value in figures.items():
+        print(f"  {name:44} {value:,.6g}")
+    if arguments.json:
+        print(json.dumps(figures))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
