@@ -13,7 +13,7 @@ class Role(models.TextChoices):
 class User(AbstractUser):
     role = models.CharField(max_length=16, choices=Role.choices, default=Role.RESEARCHER)
 
-    class Meta(AbstractUser.Meta):  # type: ignore[name-defined,misc]
+    class Meta(AbstractUser.Meta):
         constraints = [
             models.CheckConstraint(condition=models.Q(role__in=Role.values), name="user_role_known"),
         ]
