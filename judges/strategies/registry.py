@@ -31,6 +31,8 @@ class StrategyInfo:
         The strategy's own settings. Others are refused.
     order_matters : bool
         False when the canonical verdict cannot depend on the presentation order.
+    version : int
+        Raised when the code asks or reads differently, so that a judge's fingerprint changes with it.
     """
 
     name: str
@@ -42,6 +44,7 @@ class StrategyInfo:
     prompt: str = ""
     params: Mapping[str, tuple[type, object]] = field(default_factory=dict)
     order_matters: bool = True
+    version: int = 1
 
 
 _NO_PARAMS: Mapping[str, tuple[type, object]] = MappingProxyType({})

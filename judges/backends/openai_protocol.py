@@ -1,0 +1,289 @@
+"""The OpenAI chat protocol without the network: what to send, and how to read what comes back."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from judges.backends.errors import (
+    BackendError,
+    EndpointError,
+    MisbehavingServerError,
+    PermanentBackendError,
+    TransientBackendError,
+)
+from judges.backends.wire import WireRequest
+from judges.strategies.types import Answer, TokenLogprob
+
+STRUCTURED = ("none", "vllm", "json_schema")
+LOWEST_LOGPROB = -9999.0
+"""What a server reports for a forbidden token; minus infinity is not valid JSON."""
+
+_TRANSIENT = frozenset({408, 409, 425, 429})
+_PERMANENT = frozenset({400, 413, 422})
+_EXCERPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReply:
+    """A complete HTTP reply.
+
+    Attributes
+    ----------
+    secret : str
+        The key that was sent, so that a server which repeats it does not bring it into a message.
+    """
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    secret: str = field(default="", repr=False)
+
+    def excerpt(self) -> str:
+        """Return a short piece of the body: the server's own message if it sent one, on one line."""
+        text = self.body[:20_000].decode("utf-8", "replace")
+        try:
+            error = json.loads(text)
+            error = error.get("error", error)
+            message = error if isinstance(error, str) else error.get("message") or error.get("detail")
+            text = message if isinstance(message, str) else text
+        except (ValueError, AttributeError, RecursionError):
+            pass
+        if self.secret:
+            text = text.replace(self.secret, "[key]")
+        text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+        return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
+
+    def say(self, what: str) -> str:
+        """Return a plain message that names the endpoint and the status."""
+        shown = self.excerpt()
+        return f"{self.url}: HTTP {self.status}, {what}" + (f": {shown}" if shown else ".")
+
+
+def build_body(
+    request: WireRequest, *, structured: str, max_tokens_field: str, extra: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the JSON body of a chat request."""
+    decoding = request.decoding
+    body: dict[str, Any] = {
+        "model": request.model,
+        "messages": [{"role": role, "content": content} for role, content in request.messages],
+    }
+    # Independent samples of a seeded request need seeds of their own.
+    seed = None if decoding.seed is None else decoding.seed + request.sample
+    optional = {
+        "temperature": decoding.temperature,
+        max_tokens_field: decoding.max_tokens,
+        "top_p": decoding.top_p,
+        "seed": seed,
+        "stop": list(decoding.stop) or None,
+    }
+    body.update({name: value for name, value in optional.items() if value is not None})
+    if request.logprobs:
+        body.update(logprobs=True, top_logprobs=request.logprobs)
+    body.update(_constraint(request, structured))
+    body.update(extra)
+    return body
+
+
+def _constraint(request: WireRequest, structured: str) -> dict[str, Any]:
+    if structured == "none":
+        return {}
+    if request.json_schema is not None:
+        return {"response_format": _schema_format("answer", json.loads(request.json_schema))}
+    if not request.choices:
+        return {}
+    if structured == "vllm":
+        return {"structured_outputs": {"choice": list(request.choices)}}
+    schema = {
+        "type": "object",
+        "properties": {"choice": {"type": "string", "enum": list(request.choices)}},
+        "required": ["choice"],
+        "additionalProperties": False,
+    }
+    return {"response_format": _schema_format("verdict", schema)}
+
+
+def _schema_format(name: str, schema: Any) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
+
+
+def read_reply(
+    reply: ServerReply,
+    request: WireRequest,
+    *,
+    structured: str,
+    latency_ms: float,
+    prices: tuple[float, float],
+) -> Answer:
+    """Turn a reply into an answer.
+
+    Parameters
+    ----------
+    prices : tuple of two floats
+        Of one prompt token and one completion token.
+
+    Raises
+    ------
+    BackendError
+        Of the class that says what to do about it.
+    """
+    if reply.status != 200:
+        raise _error_for(reply)
+    choice, usage = _first_choice(reply)
+    finish_reason = choice.get("finish_reason")
+    finish_reason = finish_reason if isinstance(finish_reason, str) else "stop"
+    text, finish_reason = _content(reply, choice, finish_reason)
+    constrained = False
+    if structured != "none" and request.choices:
+        text, constrained = _read_constrained(text, request.choices, structured)
+    prompt_tokens = _count(usage.get("prompt_tokens"))
+    completion_tokens = _count(usage.get("completion_tokens"))
+    return Answer(
+        text=_storable(text),
+        finish_reason=_storable(finish_reason)[:40],
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        latency_ms=latency_ms,
+        cost=prompt_tokens * prices[0] + completion_tokens * prices[1],
+        logprobs=_logprobs(reply, choice) if request.logprobs else None,
+        constrained=constrained,
+    )
+
+
+def _error_for(reply: ServerReply) -> BackendError:
+    status = reply.status
+    if status == 429 and b"insufficient_quota" in reply.body[:20_000]:
+        # A vendor's way to say that the account is empty: waiting does not help.
+        return EndpointError(reply.say("the account has no quota left"), status=status)
+    if status in _TRANSIENT or status >= 500:
+        return TransientBackendError(
+            reply.say("try again later"), status=status, retry_after=retry_after(reply.headers)
+        )
+    if status in _PERMANENT:
+        return PermanentBackendError(reply.say("the request was refused"), status=status)
+    if status in {401, 402, 403}:
+        return EndpointError(reply.say("access was refused"), status=status)
+    if status in {404, 405, 410}:
+        return EndpointError(reply.say("no such endpoint or model"), status=status)
+    if 300 <= status < 400:
+        return EndpointError(reply.say("the endpoint has moved; configure its new address"), status=status)
+    if status < 300:
+        return MisbehavingServerError(reply.say("where 200 was expected"), status=status)
+    return PermanentBackendError(reply.say("the request was refused"), status=status)
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+    """Return the seconds of a Retry-After header, given in seconds or as a date; None if there is none."""
+    value = headers.get("retry-after", headers.get("Retry-After", "")).strip()
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            then = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        if then.tzinfo is None:
+            then = then.replace(tzinfo=UTC)
+        seconds = (then - (now or datetime.now(tz=UTC))).total_seconds()
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
+
+
+def _misbehaving(reply: ServerReply, what: str) -> MisbehavingServerError:
+    return MisbehavingServerError(reply.say(what), status=reply.status)
+
+
+def _first_choice(reply: ServerReply) -> tuple[dict[str, Any], dict[str, Any]]:
+    try:
+        document = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        raise _misbehaving(reply, "a reply that is not JSON") from None
+    choices = document.get("choices") if isinstance(document, dict) else None
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise _misbehaving(reply, "a reply without choices")
+    usage = document.get("usage")
+    return choices[0], usage if isinstance(usage, dict) else {}
+
+
+def _content(reply: ServerReply, choice: dict[str, Any], finish_reason: str) -> tuple[str, str]:
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        raise _misbehaving(reply, "a choice without a message")
+    content = message.get("content")
+    if isinstance(content, str):
+        return content, finish_reason
+    refusal = message.get("refusal")
+    if content is None and isinstance(refusal, str) and refusal:
+        return refusal, "refusal"
+    if content is None and finish_reason in {"length", "content_filter"}:
+        # A model that spent its tokens on hidden reasoning, or was stopped: asking again gives the same.
+        return "", finish_reason
+    raise _misbehaving(reply, "a message without text")
+
+
+def _read_constrained(text: str, choices: tuple[str, ...], structured: str) -> tuple[str, bool]:
+    """Unwrap a constrained answer; one that breaks the constraint stays as it is, for the parser to judge."""
+    if structured == "json_schema":
+        try:
+            chosen = json.loads(text)["choice"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return text, False
+        return (chosen, True) if isinstance(chosen, str) and chosen in choices else (text, False)
+    return (text.strip(), True) if text.strip() in choices else (text, False)
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _logprobs(reply: ServerReply, choice: dict[str, Any]) -> tuple[TokenLogprob, ...] | None:
+    holder = choice.get("logprobs")
+    content = holder.get("content") if isinstance(holder, dict) else None
+    if content is None:
+        return None
+    try:
+        return tuple(
+            TokenLogprob(
+                token=_storable(each["token"]),
+                logprob=_finite(each["logprob"]),
+                top=tuple(
+                    (_storable(rival["token"]), _finite(rival["logprob"]))
+                    for rival in each.get("top_logprobs") or ()
+                ),
+            )
+            for each in content
+        )
+    except (TypeError, KeyError, AttributeError, ValueError):
+        raise _misbehaving(reply, "log-probabilities that cannot be read") from None
+
+
+def _finite(value: float) -> float:
+    number = float(value)
+    return number if math.isfinite(number) and number > LOWEST_LOGPROB else LOWEST_LOGPROB
+
+
+def _storable(text: str) -> str:
+    """Replace what no database stores: NUL and lone surrogates."""
+    return (
+        text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+        if not _plain(text)
+        else text
+    )
+
+
+def _plain(text: str) -> bool:
+    if "\x00" in text:
+        return False
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

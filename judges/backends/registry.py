@@ -1,0 +1,109 @@
+"""From a backend's name to its class, imported when it is first asked for.
+
+Importing this module imports no model library and no HTTP client.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, cast
+
+from judges.backends.base import Backend
+from judges.backends.errors import BackendUnavailableError, EndpointError
+from judges.strategies.spec import answering_options
+
+
+@dataclass(frozen=True, slots=True)
+class BackendInfo:
+    """What is known of a backend without importing it.
+
+    Attributes
+    ----------
+    target : str
+        ``"module:class"``.
+    extra : str
+        The extra of the distribution that brings its packages.
+    needs_endpoint : bool
+        A base URL must be given.
+    """
+
+    name: str
+    title: str
+    target: str
+    extra: str
+    needs_endpoint: bool
+
+
+_ALL = (
+    BackendInfo("openai", "OpenAI-compatible server", "judges.backends.openai:OpenAIBackend", "app", True),
+    BackendInfo("instant", "In-process function", "judges.backends.instant:InstantBackend", "app", False),
+)
+
+BACKENDS: Mapping[str, BackendInfo] = MappingProxyType({info.name: info for info in _ALL})
+
+
+def backend_info(name: str) -> BackendInfo:
+    """Return what is known of a backend; raises BackendUnavailableError with the names there are."""
+    try:
+        return BACKENDS[name]
+    except KeyError:
+        known = ", ".join(sorted(BACKENDS))
+        raise BackendUnavailableError(f"There is no backend '{name}'. Known backends: {known}.") from None
+
+
+def create_backend(name: str, *, endpoint: str = "", options: Mapping[str, Any] | None = None) -> Backend:
+    """Build a backend.
+
+    Parameters
+    ----------
+    name : str
+    endpoint : str
+        Base URL, for backends that need one.
+    options : mapping
+        Keyword arguments of the backend's class, as in `JudgeSpec.backend_options`.
+
+    Raises
+    ------
+    BackendUnavailableError
+        No such backend, or a package is missing; the message says which extra to install.
+    EndpointError
+        The configuration cannot work: no endpoint, no key, an unknown option.
+    """
+    info = backend_info(name)
+    factory = _load(info)
+    keywords = dict(options or {})
+    if info.needs_endpoint:
+        if not endpoint:
+            raise EndpointError(f"The backend '{name}' needs an endpoint, and none is configured.")
+        keywords["base_url"] = endpoint
+    try:
+        return factory(**keywords)
+    except TypeError as error:
+        # Options are data from a form: an unknown one is a mistake of the configuration, not of the code.
+        raise EndpointError(f"The options of the backend '{name}' are not right: {error}.") from error
+
+
+def endpoint_identity(name: str, *, endpoint: str = "", options: Mapping[str, Any] | None = None) -> str:
+    """Return what `Backend.identity` of such a backend is, without building it.
+
+    It names the backend, the endpoint and the options that can change an answer.
+    """
+    relevant = answering_options(options or {})
+    tail = json.dumps(relevant, sort_keys=True, separators=(",", ":")) if relevant else ""
+    return f"{name}|{endpoint.rstrip('/')}|{tail}"
+
+
+def _load(info: BackendInfo) -> Callable[..., Backend]:
+    module, _, attribute = info.target.partition(":")
+    try:
+        return cast("Callable[..., Backend]", getattr(import_module(module), attribute))
+    except ImportError as error:
+        missing = error.name or str(error)
+        raise BackendUnavailableError(
+            f"The backend '{info.name}' needs the package '{missing}', which is not installed: "
+            f'pip install "touchstone-judge[{info.extra}]".'
+        ) from error
