@@ -1,0 +1,246 @@
+"""Text of models, imports and researchers as safe HTML.
+
+Three lines of defence, each enough by itself for the common attacks: raw HTML is text to the Markdown parser;
+our renderers emit only the tags listed here; nh3 (ammonia) sanitises the result by the same list. Nothing is loaded
+from elsewhere: an image is shown as its description and address. The rendering of a text depends on the text
+alone, so that two responses are always shown by the same rules.
+"""
+
+import re
+import sys
+from functools import lru_cache
+from html import escape
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import (
+    STANDARD_TYPES,
+    Comment,
+    Generic,
+    Keyword,
+    Literal,
+    Name,
+    Number,
+    Operator,
+    String,
+    Token as PygmentsToken,
+)
+
+from annotation.mathematics import MATHML_ATTRIBUTES, MATHML_TAGS, mathematics_plugin
+
+MAX_MARKDOWN = 60_000
+"""Longest text, in characters, that is parsed as Markdown; a longer one is shown as plain text."""
+MAX_HIGHLIGHT = 12_000
+"""Longest fenced block, in characters, that is highlighted."""
+CLASS_PREFIX = "hl-"
+
+# Highlighting only on request and only for these: a lexer is a heap of regular expressions run on hostile text.
+LANGUAGES = frozenset(
+    "bash c c++ cpp c# cs csharp clojure console css dart diff docker dockerfile elixir erlang fortran go graphql haskell "
+    "html ini java javascript js json jsx julia kotlin latex lua make makefile markdown matlab nasm objective-c ocaml "
+    "octave perl php powershell prolog py python python3 r rb ruby rust scala scheme sh shell sql swift tex toml ts tsx "
+    "typescript vb xml yaml yml zsh".split()
+)
+
+_HTML_TAGS = frozenset(
+    "p br hr h3 h4 h5 h6 ul ol li blockquote pre code em strong s a table thead tbody tr th td div span".split()
+)
+ALLOWED_TAGS = _HTML_TAGS | MATHML_TAGS
+_CODE_CLASSES = frozenset(CLASS_PREFIX + short for short in STANDARD_TYPES.values() if short)
+_CLEANER = nh3.Cleaner(
+    tags=set(ALLOWED_TAGS),
+    clean_content_tags={"script", "style"},
+    attributes={"a": {"href", "title"}, "ol": {"start"}}
+    | {tag: set(MATHML_ATTRIBUTES) for tag in MATHML_TAGS},
+    allowed_classes={
+        "span": set(_CODE_CLASSES) | {"image-alt"},
+        "div": {"prose-scroll"},
+        "th": {"align-center", "align-right"},
+        "td": {"align-center", "align-right"},
+    },
+    set_tag_attribute_values={"a": {"target": "_blank"}},
+    link_rel="nofollow noopener noreferrer",
+    url_schemes={"http", "https", "mailto"},
+    strip_comments=True,
+)
+
+_LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
+# Control characters have no picture; directional overrides can make text read otherwise than it is.
+_INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+EMPTY = '<p class="muted">(empty)</p>'
+
+
+def _tidy(text: str) -> str:
+    """Text without lone surrogates, control characters and directional overrides; line ends as ``\\n``."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+@lru_cache(maxsize=64)
+def _lexer(language: str) -> Lexer:
+    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+
+
+_FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True, classprefix=CLASS_PREFIX)
+
+
+def _render_code(_: RendererHTML, tokens: list[Token], index: int, __: OptionsDict, ___: EnvType) -> str:
+    code = tokens[index].content
+    language = tokens[index].info.strip().split(maxsplit=1)[:1]
+    name = language[0].lower() if language else ""
+    if name in LANGUAGES and len(code) <= MAX_HIGHLIGHT:
+        body = highlight(code, _lexer(name), _FORMATTER)
+    else:
+        body = escape(code)
+    return f"<pre><code>{body}</code></pre>\n"
+
+
+def _render_image(
+    renderer: RendererHTML, tokens: list[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    """Show description and address: an annotator's browser must not tell a stranger that the text is read."""
+    token = tokens[index]
+    alt = renderer.renderInlineAsText(token.children or [], options, env).strip() or "image"
+    return f'<span class="image-alt">{escape(alt)} ({escape(str(token.attrs.get("src", "")))})</span>'
+
+
+def _render_cell(
+    renderer: RendererHTML, tokens: list[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    """Alignment as a class: the policy of the site forbids style attributes."""
+    token = tokens[index]
+    style = str(token.attrs.pop("style", ""))
+    for side in ("center", "right"):
+        if style.endswith(side):
+            token.attrs["class"] = f"align-{side}"
+    return renderer.renderToken(tokens, index, options, env)
+
+
+def _render_table_open(*_: object) -> str:
+    return '<div class="prose-scroll"><table>\n'
+
+
+def _render_table_close(*_: object) -> str:
+    return "</table></div>\n"
+
+
+def _demote_headings(tokens: list[Token]) -> None:
+    """h1 becomes h3 and so on, so that a response cannot break the outline of the page."""
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
+
+
+def _parser() -> MarkdownIt:
+    # Line breaks are kept: the texts are written for chat windows and forms, and a poem or a plain list that
+    # collapses into one line would be judged for our rendering.
+    md = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 20})
+    md.disable(["html_block", "html_inline"])
+    md.enable(["table", "strikethrough"])
+    md.use(mathematics_plugin)
+    # Only absolute links: a relative one would lead into this site. What is refused stays visible as source.
+    md.validateLink = lambda url: bool(_LINK.match(url))  # type: ignore[method-assign]
+    md.add_render_rule("fence", _render_code)
+    md.add_render_rule("code_block", _render_code)
+    md.add_render_rule("image", _render_image)
+    md.add_render_rule("th_open", _render_cell)
+    md.add_render_rule("td_open", _render_cell)
+    md.add_render_rule("table_open", _render_table_open)
+    md.add_render_rule("table_close", _render_table_close)
+    return md
+
+
+_PARSER = _parser()
+
+
+@lru_cache(maxsize=512)
+def _render(text: str) -> SafeString:
+    env: dict[str, object] = {}
+    try:
+        tokens = _PARSER.parse(text, env)
+        _demote_headings(tokens)
+        html = _PARSER.renderer.render(tokens, _PARSER.options, env)
+    except RecursionError:  # pathological nesting
+        return _preformatted(text)
+    return mark_safe(_CLEANER.clean(html))  # noqa: S308 - sanitised on this line
+
+
+def _preformatted(text: str) -> SafeString:
+    return mark_safe(f'<pre class="plain">{escape(text)}</pre>')  # noqa: S308 - escaped on this line
+
+
+def render_markdown(text: str | None) -> SafeString:
+    r"""Render Markdown (CommonMark, tables, strikethrough, LaTeX) of any origin as safe HTML.
+
+    Parameters
+    ----------
+    text
+        The source. Above `MAX_MARKDOWN` characters it is shown as plain text, which bounds the time.
+
+    Returns
+    -------
+    SafeString
+        A fragment for inside ``<div class="prose">``. No tag outside `ALLOWED_TAGS`, no style, no script, no
+        address but http, https and mailto, no remote load. Equal texts give equal fragments.
+
+    Examples
+    --------
+    >>> render_markdown("**6** \\( s^2 \\)")[:26]
+    '<p><strong>6</strong> <mat'
+    """
+    tidy = _tidy(text or "")
+    if not tidy.strip():
+        return mark_safe(EMPTY)  # noqa: S308 - a constant
+    return _render(tidy) if len(tidy) <= MAX_MARKDOWN else _preformatted(tidy)
+
+
+def render_plain(text: str | None) -> SafeString:
+    """Render text that is not Markdown: escaped, with its line breaks and spaces kept."""
+    tidy = _tidy(text or "")
+    if not tidy.strip():
+        return mark_safe(EMPTY)  # noqa: S308 - a constant
+    return mark_safe(f'<div class="plain-text">{escape(tidy)}</div>')  # noqa: S308 - escaped on this line
+
+
+_STYLES = {
+    "comment": (Comment,),
+    "keyword": (Keyword, Operator.Word, Generic.Heading),
+    "string": (String, Generic.Inserted),
+    "number": (Number, Literal.Date, Name.Constant),
+    "name": (
+        Name.Function,
+        Name.Class,
+        Name.Builtin,
+        Name.Tag,
+        Name.Decorator,
+        Name.Attribute,
+        Name.Namespace,
+    ),
+    "error": (Generic.Deleted, Generic.Error, Generic.Traceback),
+}
+
+
+def code_stylesheet() -> str:
+    """CSS of the highlighting classes in terms of the tokens (`static/css/code.css`, held equal by a test)."""
+    lines = ["/* Generated: python -m annotation.rendering > static/css/code.css */"]
+    for style, roots in _STYLES.items():
+        names = sorted(
+            f".{CLASS_PREFIX}{short}"
+            for kind, short in STANDARD_TYPES.items()
+            if short and kind is not PygmentsToken and any(kind in root for root in roots)
+        )
+        lines.append(f"{', '.join(names)} {{ color: var(--code-{style}); }}")
+    lines.append(f".{CLASS_PREFIX}c, .{CLASS_PREFIX}c1, .{CLASS_PREFIX}cm {{ font-style: italic; }}")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(code_stylesheet())
