@@ -1,0 +1,66 @@
+"""The model of simulated annotators."""
+
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.domain.simulation import SimulatedAnnotator, choice_probabilities, draw_choice, plan_labels
+
+CAREFUL = SimulatedAnnotator(
+    name="Juniper", style="careful", accuracy=0.8, length_bias=0.0, tie_rate=0.2, seconds=60, seed=1
+)
+
+
+def test_worked_case():
+    # accuracy 0.8: logit = ln 4; margin 1 and no length bias: s = ln 4; tie = 0.2 / 4 = 0.05;
+    # first = 0.95 * 4/5 = 0.76; second = 0.19.
+    assert choice_probabilities(CAREFUL, margin=1, length_1=100, length_2=100) == pytest.approx((0.05, 0.76, 0.19))
+
+
+def test_no_difference_is_a_tie_at_the_tie_rate():
+    assert choice_probabilities(CAREFUL, margin=0, length_1=5, length_2=5) == pytest.approx((0.2, 0.4, 0.4))
+
+
+@given(
+    margin=st.floats(-2, 2),
+    length_1=st.integers(0, 10**6),
+    length_2=st.integers(0, 10**6),
+    bias=st.floats(-1, 1),
+)
+def test_probabilities_are_probabilities_and_mirror(margin, length_1, length_2, bias):
+    person = SimulatedAnnotator("x", "", 0.7, bias, 0.5, 10, 1)
+    tie, first, second = choice_probabilities(person, margin=margin, length_1=length_1, length_2=length_2)
+    assert min(tie, first, second) >= 0
+    assert math.isclose(tie + first + second, 1)
+    mirrored = choice_probabilities(person, margin=-margin, length_1=length_2, length_2=length_1)
+    assert mirrored == pytest.approx((tie, second, first))
+
+
+def test_draws_repeat_and_follow_the_probabilities():
+    draws = [draw_choice(CAREFUL, item_key=str(k), margin=1, length_1=9, length_2=9) for k in range(4000)]
+    assert draws == [draw_choice(CAREFUL, item_key=str(k), margin=1, length_1=9, length_2=9) for k in range(4000)]
+    share = Counter(choice for choice, _seconds in draws)
+    # Standard error of a share near 0.76 with 4,000 draws: 0.0068; four of them.
+    assert share[1] / 4000 == pytest.approx(0.76, abs=0.028)
+    assert share[0] / 4000 == pytest.approx(0.05, abs=0.014)
+
+
+def test_plan_is_even_distinct_and_leaves_open_items_in_every_category():
+    categories = ["a"] * 12 + ["b"] * 6 + ["c"] * 3
+    plan = plan_labels(categories, 7, labels_per_item=4, open_items=6, seed=3)
+    assert all(len(set(people)) == len(people) for people in plan)
+    load = Counter(person for people in plan for person in people)
+    assert max(load.values()) - min(load.values()) <= 1
+    fewer = Counter(category for category, people in zip(categories, plan, strict=True) if len(people) == 3)
+    assert fewer == {"a": 2, "b": 2, "c": 2}
+
+
+@pytest.mark.parametrize(
+    ("people", "open_items", "message"), [(3, 0, "need as many people"), (9, 3, "more than the 2 items")]
+)
+def test_impossible_plans_are_refused(people, open_items, message):
+    with pytest.raises(ValueError, match=message):
+        plan_labels(["a", "b"], people, labels_per_item=4, open_items=open_items, seed=1)
