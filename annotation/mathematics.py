@@ -1,8 +1,8 @@
-r"""Mathematics in Markdown: finds LaTeX between ``$..$``, ``$$..$$``, ``\(..\)`` and ``\[..\]`` and renders it as MathML.
+r"""Mathematics in Markdown: LaTeX between ``$..$``, ``$$..$$``, ``\(..\)`` or ``\[..\]`` becomes MathML.
 
-The converter (latex2mathml) does not escape the content of ``\text`` and passes attributes of its input through,
-so its element tree is never printed as it is: :func:`render_latex` serialises it anew through allow-lists. What it
-cannot convert is shown as its source.
+The converter (latex2mathml) does not escape the content of ``\text`` and passes attributes of its input
+through, so its element tree is never printed as it is: :func:`render_latex` serialises it anew through
+allow-lists. What it cannot convert is shown as its source.
 """
 
 import re
@@ -23,16 +23,27 @@ MAX_BLOCK_LINES = 60
 MAX_FORMULAS = 400
 """Formulas converted in one text; the rest is shown as source, which bounds the time of a hostile text."""
 
-MATHML_TAGS = frozenset(
-    "math mrow mi mn mo ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mmultiscripts "
-    "mprescripts mtable mtr mtd mstyle mpadded mphantom menclose mfenced none".split()
-)
-MATHML_ATTRIBUTES = frozenset(
-    "display displaystyle scriptlevel mathvariant stretchy fence form separator largeop movablelimits accent "
-    "accentunder symmetric minsize maxsize lspace rspace linethickness columnalign rowspacing columnspacing "
-    "columnlines rowlines width height depth notation open close separators".split()
-)
+_TAGS = """
+    math mrow mi mn mo ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover
+    mmultiscripts mprescripts mtable mtr mtd mstyle mpadded mphantom menclose mfenced none
+"""
+_ATTRIBUTES = """
+    display displaystyle scriptlevel mathvariant stretchy fence form separator largeop movablelimits accent
+    accentunder symmetric minsize maxsize lspace rspace linethickness columnalign rowspacing columnspacing
+    columnlines rowlines width height depth notation open close separators
+"""
+MATHML_TAGS = frozenset(_TAGS.split())
+MATHML_ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _ATTRIBUTE_VALUE = re.compile(r"[\w .,%+\-()\[\]{}|/⟨⟩‖⌈⌉⌊⌋]{0,60}")
+# Environments that the converter leaves as a row of ampersands, and those it lays out in the same way.
+_ENVIRONMENTS = {
+    "aligned": "align*",
+    "alignedat": "align*",
+    "gathered": "matrix",
+    "gather": "matrix",
+    "gather*": "matrix",
+}
+_ENVIRONMENT = re.compile(r"\\(begin|end)\{(aligned|alignedat|gathered|gather\*?)\}")
 _COMMAND = re.compile(r"\\(?:text|mathrm|operatorname|textbf|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+\*?|\\.")
 _WORD = re.compile(r"(?:^|(?<=\s))[A-Za-z]{3,}(?=[\s,.;:!?]|$)")
 
@@ -53,12 +64,12 @@ def is_prose(latex: str) -> bool:
 def _serialise(element: Element, depth: int = 0) -> str:
     """MathML text of an element tree: listed tags and attributes only, every text escaped.
 
-    Raises ValueError for a tag off the list and for a LaTeX command that was left unconverted.
+    Raises ValueError for a tag off the list and for a command or column mark left unconverted.
     """
     if element.tag not in MATHML_TAGS or depth > 60:
         raise ValueError(element.tag)
     text = unescape(element.text or "").strip("\n")
-    if text.startswith("\\") and len(text) > 1:
+    if text == "&" or (text.startswith("\\") and len(text) > 1):
         raise ValueError(text)
     attributes = "".join(
         f' {name}="{escape(value)}"'
@@ -70,16 +81,17 @@ def _serialise(element: Element, depth: int = 0) -> str:
 
 
 def render_latex(latex: str, *, block: bool) -> str:
-    """MathML of one formula, or its source in ``<code>`` when it cannot be converted. The result is safe HTML."""
+    """MathML of one formula, or its source in ``<code>`` when it cannot be converted; safe HTML anyway."""
     source = f"<code>{escape(latex)}</code>"
     if len(latex) > MAX_LATEX:
         return source
     try:
-        element = convert_to_element(latex, display="block" if block else "inline")
+        known = _ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{_ENVIRONMENTS[found[2]]}}}", latex)
+        element = convert_to_element(known, display="block" if block else "inline")
         return _serialise(element)
     except Exception:
-        # The converter raises its own errors and, for odd input, IndexError, KeyError, RecursionError and more;
-        # whatever it was, the reader is better served by the source than by an error page.
+        # The converter raises its own errors and, for odd input, IndexError, KeyError, RecursionError and
+        # more; whatever it was, the reader is better served by the source than by an error page.
         return source
 
 

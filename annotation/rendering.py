@@ -1,9 +1,9 @@
 """Text of models, imports and researchers as safe HTML.
 
-Three lines of defence, each enough by itself for the common attacks: raw HTML is text to the Markdown parser;
-our renderers emit only the tags listed here; nh3 (ammonia) sanitises the result by the same list. Nothing is loaded
-from elsewhere: an image is shown as its description and address. The rendering of a text depends on the text
-alone, so that two responses are always shown by the same rules.
+Three lines of defence, each enough by itself for the common attacks: raw HTML is text to the Markdown
+parser; our renderers emit only the tags listed here; nh3 (ammonia) sanitises the result by the same list.
+Nothing is loaded from elsewhere: an image is shown as its description and address. The rendering of a text
+depends on the text alone, so that two responses are always shown by the same rules.
 """
 
 import re
@@ -31,7 +31,7 @@ from pygments.token import (
     Number,
     Operator,
     String,
-    Token as PygmentsToken,
+    _TokenType,
 )
 
 from annotation.mathematics import MATHML_ATTRIBUTES, MATHML_TAGS, mathematics_plugin
@@ -42,17 +42,19 @@ MAX_HIGHLIGHT = 12_000
 """Longest fenced block, in characters, that is highlighted."""
 CLASS_PREFIX = "hl-"
 
-# Highlighting only on request and only for these: a lexer is a heap of regular expressions run on hostile text.
-LANGUAGES = frozenset(
-    "bash c c++ cpp c# cs csharp clojure console css dart diff docker dockerfile elixir erlang fortran go graphql haskell "
-    "html ini java javascript js json jsx julia kotlin latex lua make makefile markdown matlab nasm objective-c ocaml "
-    "octave perl php powershell prolog py python python3 r rb ruby rust scala scheme sh shell sql swift tex toml ts tsx "
-    "typescript vb xml yaml yml zsh".split()
-)
+# Only on request and only for these: a lexer is a heap of regular expressions run on hostile text.
+_LANGUAGES = """
+    bash c c++ cpp c# cs csharp clojure console css dart diff docker dockerfile elixir erlang fortran go
+    graphql haskell html ini java javascript js json jsx julia kotlin latex lua make makefile markdown matlab
+    nasm objective-c ocaml octave perl php powershell prolog py python python3 r rb ruby rust scala scheme sh shell
+    sql swift tex toml ts tsx typescript vb xml yaml yml zsh
+"""
+LANGUAGES = frozenset(_LANGUAGES.split())
 
-_HTML_TAGS = frozenset(
-    "p br hr h3 h4 h5 h6 ul ol li blockquote pre code em strong s a table thead tbody tr th td div span".split()
-)
+_HTML = """
+    p br hr h3 h4 h5 h6 ul ol li blockquote pre code em strong s a table thead tbody tr th td div span
+"""
+_HTML_TAGS = frozenset(_HTML.split())
 ALLOWED_TAGS = _HTML_TAGS | MATHML_TAGS
 _CODE_CLASSES = frozenset(CLASS_PREFIX + short for short in STANDARD_TYPES.values() if short)
 _CLEANER = nh3.Cleaner(
@@ -228,14 +230,19 @@ _STYLES = {
 }
 
 
+def _is_within(kind: _TokenType, root: _TokenType) -> bool:
+    """Say whether a token type is `root` or below it; types are tuples of names."""
+    return tuple(kind)[: len(root)] == tuple(root)
+
+
 def code_stylesheet() -> str:
-    """CSS of the highlighting classes in terms of the tokens (`static/css/code.css`, held equal by a test)."""
+    """CSS of the highlighting classes in terms of the design tokens: the text of `static/css/code.css`."""
     lines = ["/* Generated: python -m annotation.rendering > static/css/code.css */"]
     for style, roots in _STYLES.items():
         names = sorted(
             f".{CLASS_PREFIX}{short}"
             for kind, short in STANDARD_TYPES.items()
-            if short and kind is not PygmentsToken and any(kind in root for root in roots)
+            if short and any(_is_within(kind, root) for root in roots)
         )
         lines.append(f"{', '.join(names)} {{ color: var(--code-{style}); }}")
     lines.append(f".{CLASS_PREFIX}c, .{CLASS_PREFIX}c1, .{CLASS_PREFIX}cm {{ font-style: italic; }}")

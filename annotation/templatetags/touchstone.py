@@ -1,7 +1,7 @@
 """Template filters and tags of the interface: text of others, figures with their intervals, small plots.
 
-An *estimate* is anything with ``value``, ``low``, ``high`` and ``n``, as attributes or as keys; missing or undefined
-parts are None or NaN and are shown as "not defined", never as 0.
+An *estimate* is anything with ``value``, ``low``, ``high`` and ``n``, as attributes or as keys; missing or
+undefined parts are None or NaN and are shown as "not defined", never as 0.
 """
 
 import math
