@@ -241,7 +241,8 @@ def _read_constrained(text: str, choices: tuple[str, ...], structured: str) -> t
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    # Beyond what an integer column holds it is no count of tokens.
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31 else 0
 
 
 def _logprobs(reply: ServerReply, choice: dict[str, Any]) -> tuple[TokenLogprob, ...] | None:

@@ -82,8 +82,8 @@ def create_backend(name: str, *, endpoint: str = "", options: Mapping[str, Any] 
         keywords["base_url"] = endpoint
     try:
         return factory(**keywords)
-    except TypeError as error:
-        # Options are data from a form: an unknown one is a mistake of the configuration, not of the code.
+    except (TypeError, ValueError) as error:
+        # Options are data from a form: a wrong one is a mistake of the configuration, not of the code.
         raise EndpointError(f"The options of the backend '{name}' are not right: {error}.") from error
 
 

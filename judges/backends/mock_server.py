@@ -1,0 +1,276 @@
+"""A deterministic server that speaks the OpenAI chat protocol, for tests, demonstrations and dry runs.
+
+Run it with ``python -m judges.backends.mock_server --port 0``, which prints its URL, or in a test::
+
+    with running_mock_server() as server:
+        backend = OpenAIBackend(base_url=server.url)
+
+It serves ``GET /v1/models``, ``POST /v1/chat/completions`` (one choice, no streaming) and ``GET /stats``. The
+model's name decides how it behaves: see `judges.backends.mock_models`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from judges.backends.mock_models import LISTED, MockModel, draw, parse_model, respond, token_logprobs
+
+RETRY_AFTER = "0.05"
+"""Seconds, so that tests that honour it stay quick."""
+_MAX_REQUEST = 16 * 1024 * 1024
+_FAIL_ONCE = frozenset({"500-once", "429", "flaky"})
+
+
+class MockServer(ThreadingHTTPServer):
+    """The server; `url` is the base URL for a backend.
+
+    Parameters
+    ----------
+    port : int
+        0 takes a free one.
+    api_key : str
+        When set, requests must carry it as a bearer token, else they get HTTP 401.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256  # the default of 5 refuses connections as soon as there is real concurrency
+
+    def __init__(self, *, host: str = "127.0.0.1", port: int = 0, api_key: str = "") -> None:
+        super().__init__((host, port), _Handler)
+        self.api_key = api_key
+        self._lock = threading.Lock()
+        self._seen: Counter[str] = Counter()
+        self._models: Counter[str] = Counter()
+        self._statuses: Counter[int] = Counter()
+        self._in_flight = self._most_in_flight = 0
+
+    @property
+    def url(self) -> str:
+        """Base URL with the version, without a slash at the end."""
+        host, port = self.server_address[:2]
+        return f"http://{host!s}:{port}/v1"
+
+    def stats(self) -> dict[str, Any]:
+        """Return what was asked so far: in all, by model, by status, distinct and repeated."""
+        with self._lock:
+            return {
+                "requests": self._seen.total(),
+                "distinct": len(self._seen),
+                "repeated": self._seen.total() - len(self._seen),
+                "most_in_flight": self._most_in_flight,
+                "by_model": dict(sorted(self._models.items())),
+                "by_status": {str(status): count for status, count in sorted(self._statuses.items())},
+            }
+
+    def arrived(self, key: str, model: str) -> int:
+        """Count a request; returns how often the same one was seen before."""
+        with self._lock:
+            self._in_flight += 1
+            self._most_in_flight = max(self._most_in_flight, self._in_flight)
+            before = self._seen[key]
+            self._seen[key] += 1
+            self._models[model] += 1
+            return before
+
+    def left(self) -> None:
+        """Count a request that has been dealt with."""
+        with self._lock:
+            self._in_flight -= 1
+
+    def answered(self, status: int) -> None:
+        """Count an answer, before it is sent: whoever has read it finds it counted."""
+        with self._lock:
+            self._statuses[status] += 1
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Stay silent when a client goes away; anything else is a mistake worth seeing."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body leave in one packet, flushed by the base class
+    disable_nagle_algorithm = True  # else keep-alive connections wait 40 ms for an acknowledgement
+    server: MockServer
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write no log: the counts are in /stats."""
+
+    def do_GET(self) -> None:
+        if self.path == "/stats":
+            self._send(200, self.server.stats())
+        elif self.path == "/v1/models":
+            listed = [{"id": name, "object": "model", "owned_by": "mock"} for name in LISTED]
+            self._send(200, {"object": "list", "data": listed})
+        else:
+            self._fail(404, "no such path")
+
+    def do_POST(self) -> None:
+        try:
+            length = int(self.headers.get("Content-Length") or 0)
+        except ValueError:
+            length = -1
+        if not 0 <= length <= _MAX_REQUEST:
+            self.close_connection = True
+            self._fail(413, "the request is too large")
+            return
+        raw = self.rfile.read(length)
+        if self.path != "/v1/chat/completions":
+            self._fail(404, "no such path")
+        elif self.server.api_key and self.headers.get("Authorization") != f"Bearer {self.server.api_key}":
+            self._fail(401, "the key is not right")
+        else:
+            self._complete(raw)
+
+    def _complete(self, raw: bytes) -> None:
+        try:
+            body = json.loads(raw)
+            name, messages = body["model"], body["messages"]
+            well_formed = isinstance(name, str) and all(isinstance(each["content"], str) for each in messages)
+        except (ValueError, KeyError, TypeError):
+            well_formed = False
+        if not well_formed or not messages:
+            self._fail(400, "a model and a list of messages are needed")
+            return
+        model = parse_model(name)
+        if model is None:
+            self._fail(404, f"The model `{name}` does not exist.")
+            return
+        before = self.server.arrived(sha256(raw).hexdigest(), name)
+        try:
+            if not self._misbehave(model, name, body, before):
+                self._answer(model, name, body)
+        finally:
+            self.server.left()
+
+    def _misbehave(self, model: MockModel, name: str, body: dict[str, Any], before: int) -> bool:
+        """Behave as badly as the model's name says; False if this request is to be answered."""
+        kind = model.kind
+        size = sum(len(each["content"]) for each in body["messages"])
+        if kind == "500" or (kind == "500-once" and not before):
+            self._fail(500, "the mock broke down, as it was asked to")
+        elif kind == "429" and not before:
+            self._fail(429, "too many requests", headers={"Retry-After": RETRY_AFTER})
+        elif kind == "flaky" and not before and draw("flaky", name, body) < model.p:
+            self._fail(503, "the mock is busy")
+        elif kind == "400-long" and size > model.limit:
+            self._fail(400, "This model's maximum context length is exceeded by the prompt.")
+        elif kind == "401":
+            self._fail(401, "the key is not right")
+        elif kind == "html":
+            self._send(
+                200, b"<!doctype html><title>Welcome</title><p>This is a login page.", kind="text/html"
+            )
+        elif kind == "null":
+            self._send(200, self._envelope(name, body, {"role": "assistant", "content": None}))
+        elif kind == "no-choices":
+            self._send(200, {"object": "chat.completion", "model": name, "choices": []})
+        elif kind == "drop":
+            self._drop()
+        else:
+            return False
+        return True
+
+    def _answer(self, model: MockModel, name: str, body: dict[str, Any]) -> None:
+        if model.delay_ms:
+            time.sleep(model.delay_ms / 1000)
+        answer = respond(model, name, body)
+        message = {"role": "assistant", "content": answer.text}
+        reply = self._envelope(name, body, message, answer.finish_reason)
+        if body.get("logprobs"):
+            top = min(max(int(body.get("top_logprobs") or 0), 0), 20)
+            reply["choices"][0]["logprobs"] = {"content": token_logprobs(answer, top)}
+        self._send(200, reply)
+
+    @staticmethod
+    def _envelope(
+        name: str, body: dict[str, Any], message: dict[str, Any], finish_reason: str = "stop"
+    ) -> dict[str, Any]:
+        prompt = sum(len(each["content"]) for each in body["messages"]) // 4 + 1
+        generated = len(message["content"] or "") // 4 + 1
+        return {
+            "id": f"mock-{int(draw(name, body) * 1e12)}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": name,
+            "choices": [{"index": 0, "message": message, "finish_reason": finish_reason, "logprobs": None}],
+            "usage": {
+                "prompt_tokens": prompt,
+                "completion_tokens": generated,
+                "total_tokens": prompt + generated,
+            },
+        }
+
+    def _fail(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        self._send(status, {"error": {"message": message, "type": "mock_error"}}, headers=headers)
+
+    def _send(
+        self,
+        status: int,
+        content: dict[str, Any] | bytes,
+        *,
+        kind: str = "application/json",
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        raw = content if isinstance(content, bytes) else json.dumps(content).encode("utf-8")
+        if self.command == "POST":
+            self.server.answered(status)
+        self.send_response(status)
+        for name, value in {"Content-Type": kind, "Content-Length": str(len(raw)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def _drop(self) -> None:
+        self.server.answered(0)
+        self.close_connection = True
+        self.wfile.write(
+            b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"choi'
+        )
+
+
+@contextmanager
+def running_mock_server(*, port: int = 0, api_key: str = "") -> Iterator[MockServer]:
+    """Run a mock server in a thread for as long as the block lasts."""
+    server = MockServer(port=port, api_key=api_key)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the server until it is interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m judges.backends.mock_server", description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one (default)")
+    options = parser.parse_args(arguments)
+    server = MockServer(host=options.host, port=options.port)
+    sys.stdout.write(f"{server.url}\n")
+    sys.stdout.flush()
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.server_close()
+
+
+if __name__ == "__main__":
+    main()
