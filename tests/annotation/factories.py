@@ -1,4 +1,4 @@
-"""The cast and the props of the tests: users, a dataset of pairs, a study with its items and test, annotators.
+"""The props of the tests: users, a dataset of pairs, a study with its items and test, annotators.
 
 Rows are made directly, without the services, so that a test of one service does not lean on another.
 """
@@ -44,7 +44,7 @@ def user_make(*, username: str | None = None, role: str = Role.RESEARCHER, **fie
 def dataset_make(
     *, pairs: int = 4, gold: bool = True, name: str | None = None, per_instruction: int = 1, **fields: Any
 ) -> Dataset:
-    """A dataset of pairs. With `gold`, item k prefers response 1 when k is even and response 2 when it is odd."""
+    """A dataset of pairs. With `gold`, item k prefers response 1 when k is even, else response 2."""
     name = name or f"dataset-{next(_numbers)}"
     dataset = Dataset.objects.create(name=name, title=name.title(), **fields)
     instructions = Instruction.objects.bulk_create(

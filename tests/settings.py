@@ -1,0 +1,25 @@
+"""The site's settings under test: the same file, in an environment of our own.
+
+The environment is set here because pytest-django reads the settings before any conftest is loaded.
+"""
+
+import os
+
+from tests import services
+
+os.environ["DATABASE_URL"] = services.test_database_url()
+os.environ["DATABASE_POOL_SIZE"] = "40"  # more than the threads of the tests of concurrency
+os.environ.setdefault("TOUCHSTONE_VAR", str(services.scratch_directory()))
+os.environ.setdefault("RATELIMIT_ENABLE", "false")
+# Playwright runs its own event loop in the thread of the browser tests.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+from config.settings import *  # noqa: F403
+from config.settings import DATABASES
+
+_worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # In a file, with its write-ahead log, as in production: in memory, threads would lock each other out.
+    DATABASES["default"]["TEST"] = {"NAME": str(services.scratch_directory() / f"test-{_worker}.sqlite3")}
+# The fastest hasher there is: passwords of tests protect nothing.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
