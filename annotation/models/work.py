@@ -30,6 +30,7 @@ class Assignment(models.Model):
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     submitted_at = models.DateTimeField(null=True, blank=True)
+    release_reason = models.CharField(max_length=200, blank=True, help_text="Why it was given back unanswered.")
 
     class Meta:
         constraints = [
@@ -47,9 +48,13 @@ class Assignment(models.Model):
 
 
 class LabelQuerySet(models.QuerySet["Label"]):
-    def current(self) -> "LabelQuerySet":
+    def latest(self) -> "LabelQuerySet":
         """Labels that no later one of the same person supersedes."""
         return self.filter(superseded_by__isnull=True)
+
+    def current(self) -> "LabelQuerySet":
+        """Labels that count: the latest of each person, without those that came when all places were taken."""
+        return self.latest().filter(is_surplus=False)
 
 
 class Label(models.Model):
@@ -72,6 +77,9 @@ class Label(models.Model):
     value = models.JSONField()
     choice = models.SmallIntegerField(null=True, blank=True, help_text="Pairwise: 1, 2, or 0 for a tie.")
     shown_order = models.JSONField(null=True, blank=True, help_text="Empty where an import does not say.")
+    is_surplus = models.BooleanField(
+        default=False, help_text="Came when its item had all its labels, or its study was closed: kept, not counted."
+    )
     source = models.CharField(max_length=300, blank=True, help_text="Of an imported label: file and row.")
     guidelines_version = models.PositiveIntegerField(null=True, blank=True)
     probability = models.FloatField(default=1.0, help_text="The chance with which its item was picked.")
