@@ -46,8 +46,8 @@ CLASS_PREFIX = "hl-"
 _LANGUAGES = """
     bash c c++ cpp c# cs csharp clojure console css dart diff docker dockerfile elixir erlang fortran go
     graphql haskell html ini java javascript js json jsx julia kotlin latex lua make makefile markdown matlab
-    nasm objective-c ocaml octave perl php powershell prolog py python python3 r rb ruby rust scala scheme sh shell
-    sql swift tex toml ts tsx typescript vb xml yaml yml zsh
+    nasm objective-c ocaml octave perl php powershell prolog py python python3 r rb ruby rust scala scheme sh
+    shell sql swift tex toml ts tsx typescript vb xml yaml yml zsh
 """
 LANGUAGES = frozenset(_LANGUAGES.split())
 

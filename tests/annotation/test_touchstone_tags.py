@@ -1,0 +1,151 @@
+"""Filters and tags of the interface: what they print for numbers, for nothing, and for odd input."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+from django import forms
+from django.template import Context, Template
+
+from annotation.templatetags import touchstone
+
+
+@dataclass(frozen=True)
+class Figure:
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    reason: str | None = None
+
+
+PEOPLE = Figure(0.6566358, 0.631, 0.682, 648)
+
+
+def render(source: str, **context: object) -> str:
+    return Template("{% load touchstone %}" + source).render(Context(context))
+
+
+def test_estimate_has_value_interval_and_n():
+    html = render("{{ e|estimate }}", e=PEOPLE)
+    assert "65.7 %</span>" in html
+    assert "(63.1 to 68.2, n = 648)" in html
+
+
+def test_estimate_may_be_a_mapping():
+    as_mapping = {"value": 0.6566358, "low": 0.631, "high": 0.682, "n": 648}
+    assert render("{{ e|estimate }}", e=as_mapping) == render("{{ e|estimate }}", e=PEOPLE)
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+def test_undefined_is_said_with_its_reason_and_never_zero(value):
+    html = render("{{ e|estimate }}", e=Figure(value, n=0, reason="no labels <b>"))
+    assert "not defined" in html
+    assert "no labels &lt;b&gt;" in html
+    assert "0.0" not in html
+
+
+def test_units():
+    figure = Figure(-0.1234, -0.2, 0.1, 12000)
+    assert "−0.123" in render('{{ e|estimate:"number" }}', e=figure)
+    assert "−12.3 points" in render('{{ e|estimate_value:"points" }}', e=figure)
+    assert render('{{ e|estimate_range:"points" }}', e=figure) == "−20.0 to 10.0, n = 12,000"
+
+
+def test_percent():
+    assert (
+        render("{{ 0.656|percent }} {{ 0.656|percent:0 }} {{ x|percent }}", x=None)
+        == "65.6 % 66 % not defined"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0 s"),
+        (0.34, "340 ms"),
+        (2.13, "2.1 s"),
+        (59.6, "1 min"),
+        (125, "2 min 5 s"),
+        (3600, "1 h"),
+        (86_405, "1 d"),
+        (97_200, "1 d 3 h"),
+        (-5, "−5.0 s"),
+        (timedelta(minutes=3), "3 min"),
+        (None, "not defined"),
+    ],
+)
+def test_duration(seconds, words):
+    assert touchstone.duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [(7.9, "$7.90"), (0, "$0"), (0.0021, "$0.0021"), (0.05, "$0.050"), (1234.5, "$1,234.50"), (-2, "−$2.00")],
+)
+def test_money(amount, words):
+    assert touchstone.money(amount) == words
+
+
+def test_interval_plot_places_by_attributes():
+    html = render("{% interval_plot e 0 1 mark=0.5 %}", e=Figure(0.5, 0.25, 0.75, 10))
+    assert 'cx="80.00"' in html
+    assert 'x1="42.00" x2="118.00"' in html
+    assert 'aria-label="50.0 %, 25.0 to 75.0"' in html
+    assert "style" not in html
+
+
+def test_interval_plot_stays_on_its_axis():
+    html = render("{% interval_plot e 0.5 1 %}", e=Figure(0.4, 0.2, 2.0, 10))
+    assert 'cx="4.00"' in html
+    assert 'x1="4.00" x2="156.00"' in html
+
+
+def test_interval_plot_of_nothing():
+    html = render("{% interval_plot e 0 1 %}", e=Figure(None))
+    assert "not defined" in html
+    assert "circle" not in html
+
+
+def test_interval_plot_needs_an_axis():
+    with pytest.raises(ValueError, match="minimum < maximum"):
+        render("{% interval_plot e 1 1 %}", e=PEOPLE)
+
+
+def test_bars():
+    assert 'width="40.00"' in render("{% bar 0.4 %}")
+    html = render("{% share_bar 2 1 1 %}")
+    assert 'x="50.00" width="25.00"' in html
+    assert "first 50.0 %, tie 25.0 %, second 25.0 %" in html
+    assert "not defined" in render("{% share_bar 0 0 0 %}")
+
+
+def test_tile_needs_only_a_label():
+    html = render(
+        '{% include "components/tile.html" with label="Agreement" estimate=e plot=True %}', e=PEOPLE
+    )
+    assert "65.7 %" in html
+    assert "<svg" in html
+    assert "419" in render('{% include "components/tile.html" with label="Items" value=419 %}')
+
+
+def test_dock_marks_what_was_chosen():
+    html = render('{% include "components/dock.html" with a="1" b="2" tie="0" chosen=chosen %}', chosen=0)
+    assert html.count(" checked") == 1
+    assert 'data-choice="tie"' in html.split(" checked")[0].rsplit("<input", 1)[1]
+    assert "Tie" not in render('{% include "components/dock.html" with a="1" b="2" %}')
+
+
+def test_form_is_labelled_and_says_what_is_wrong():
+    class Example(forms.Form):
+        name = forms.CharField(help_text="As it is shown.")
+        kind = forms.ChoiceField(choices=[("a", "First"), ("b", "Second")], widget=forms.RadioSelect)
+        agree = forms.BooleanField()
+
+    html = render('{% include "components/form.html" with submit="Save" %}', form=Example({}))
+    assert '<label for="id_name">Name' in html
+    assert "<legend>Kind</legend>" in html
+    assert html.count("This field is required.") == 3
+    assert 'aria-invalid="true"' in html
+    for described in ("id_name_helptext", "id_name_error"):
+        assert f'id="{described}"' in html
