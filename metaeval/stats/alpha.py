@@ -1,0 +1,115 @@
+"""Krippendorff's alpha: the value from the reference package, the interval from coincidences of items."""
+
+from typing import Any, Literal, TypeAlias, Unpack
+
+import krippendorff
+import numpy as np
+
+from metaeval.stats.arrays import Floats, Integers, check_option
+from metaeval.stats.counts import count_labels
+from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.intervals import Sampling, finish, resolve
+
+Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
+
+_LEVELS = ("nominal", "ordinal", "interval", "ratio")
+# Resamples whose ordinal distances are held at once.
+_CHUNK = 2_000
+
+
+def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpack[Sampling]) -> Estimate:
+    """Agreement of any number of annotators beyond chance, 1 minus observed over expected disagreement.
+
+    Parameters
+    ----------
+    labels : array_like of shape (n_items, n_annotators), or tuple of three arrays of shape (n_labels,)
+        Any numeric values, NaN where missing; or a tuple (item, annotator, value).
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        How far apart two values are. Pairwise choices are nominal, ratings ordinal.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    Estimate
+        At most 1; 0 is chance, below it is worse than chance. NaN when no item has two labels, or when all
+        labels of such items are one value (there is nothing to disagree about).
+
+    References
+    ----------
+    K. Krippendorff, "Content Analysis", 4th ed., 2018, ch. 12; S. Castro, "Fast Krippendorff", the package.
+
+    Examples
+    --------
+    >>> round(krippendorff_alpha([[1, 1], [2, 2], [1, 2], [1, 1]]).value, 6)
+    0.533333
+    """
+    check_option(level, _LEVELS, "level")
+    counts = count_labels(labels)
+    resamples, mask, confidence = resolve(counts.n_items, options)
+    per_item = counts.per_item()
+    pairable = per_item.sum(axis=1) >= 2
+    if mask is not None:
+        pairable &= mask
+    if not pairable.any():
+        return undefined("no item has two labels")
+    per_item = np.where(pairable[:, np.newaxis], per_item, 0)
+    used = per_item.any(axis=0)
+    if np.count_nonzero(used) < 2:
+        return undefined("all labels are one value: chance agreement is complete")
+    per_item, values = per_item[:, used], counts.values[used]
+    value = float(
+        krippendorff.alpha(
+            value_counts=per_item[pairable], value_domain=values.tolist(), level_of_measurement=level
+        )
+    )
+    resampled = np.zeros(0)
+    if resamples.n_resamples:
+        resampled = _resampled(per_item, values, level, resamples.totals)
+    return finish(value, resampled, pairable, resamples, confidence, None)
+
+
+def _resampled(counts: Integers, values: Floats, level: Level, totals: Any) -> Floats:
+    """Alpha in every resample, from resampled totals of what each item adds to the coincidences.
+
+    An item with counts c of m labels adds ``c_a c_b / (m - 1)`` to the coincidence of a and b, hence c to the
+    margins. Only pairs of different values disagree, so the diagonal is never needed.
+    """
+    n_values = len(values)
+    weight = 1.0 / np.maximum(counts.sum(axis=1) - 1, 1)
+    first, second = np.triu_indices(n_values, k=1)
+    if level != "ordinal":
+        distance = _distance(values[first], values[second], level)
+        # Fixed distances: the disagreement of an item is one number, whatever the number of values.
+        observed = np.zeros(len(counts))
+        for a, b, d in zip(first, second, distance, strict=True):
+            observed += counts[:, a] * counts[:, b] * d
+        sums = totals(np.column_stack([observed * weight, counts]))
+        return _alpha(sums[:, 0], sums[:, 1:], first, second, distance)
+    pairs = counts[:, first] * counts[:, second] * weight[:, np.newaxis]
+    sums = totals(np.column_stack([pairs, counts]))
+    parts = []
+    for start in range(0, len(sums), _CHUNK):
+        coincidences, margins = np.split(sums[start : start + _CHUNK], [len(first)], axis=1)
+        # Ordinal distance: how many labels lie between the two, each end counted half.
+        middle = np.cumsum(margins, axis=1) - margins / 2
+        distance = (middle[:, second] - middle[:, first]) ** 2
+        parts.append(_alpha((coincidences * distance).sum(axis=1), margins, first, second, distance))
+    return np.concatenate(parts)
+
+
+def _alpha(observed: Floats, margins: Floats, first: Integers, second: Integers, distance: Floats) -> Floats:
+    expected = (margins[:, first] * margins[:, second] * distance).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Both sums run over unordered pairs, which cancels.
+        result: Floats = 1 - (margins.sum(axis=1) - 1) * observed / expected
+    return result
+
+
+def _distance(one: Floats, two: Floats, level: Level) -> Floats:
+    if level == "nominal":
+        return np.ones(len(one))
+    if level == "interval":
+        return (one - two) ** 2
+    with np.errstate(invalid="ignore"):
+        return np.where(one + two == 0, 0.0, ((one - two) / (one + two)) ** 2)

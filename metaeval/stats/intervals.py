@@ -1,0 +1,329 @@
+"""Intervals, and the estimators that all others are made of: mean, ratio, macro mean, difference."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from metaeval.stats.arrays import Booleans, Floats, Seed, as_items, as_mask
+from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.estimate import Estimate, PairedDifference, undefined
+from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
+
+# Below these the percentile interval covers too little (the usual "five successes and five failures").
+_FEW_CLUSTERS = 30
+_FEW_EVENTS = 5.0
+
+
+class Sampling(TypedDict, total=False):
+    """What every estimate takes, by keyword.
+
+    clusters : (n_items,) labels, items of one cluster are resampled together; default: each item its own.
+    resamples : a shared `Resamples` instead of ``clusters``, ``n_resamples`` and ``rng``.
+    where : (n_items,) booleans, the items that count (a category, a subset); default: all.
+    confidence : level of the interval, 0.95.
+    n_resamples : bootstrap resamples, 10,000; 0 leaves the interval out.
+    rng : seed or generator; None is a fixed seed.
+    """
+
+    clusters: Any
+    resamples: Resamples | None
+    where: ArrayLike | None
+    confidence: float
+    n_resamples: int
+    rng: Seed
+
+
+def resolve(n_items: int, options: Sampling) -> tuple[Resamples, Booleans | None, float]:
+    """The resamples, the selection and the level that the options ask for, checked against the items."""
+    unknown = options.keys() - Sampling.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"unexpected argument {sorted(unknown)[0]!r}")
+    confidence = options.get("confidence", 0.95)
+    if not 0 < confidence < 1:
+        raise InvalidInputError(f"confidence: expected a level between 0 and 1, got {confidence}")
+    clusters, resamples = options.get("clusters"), options.get("resamples")
+    if resamples is None:
+        resamples = Resamples(
+            n_items if clusters is None else clusters,
+            options.get("n_resamples", DEFAULT_RESAMPLES),
+            options.get("rng"),
+            shared=False,
+        )
+    elif clusters is not None:
+        raise InvalidInputError("clusters: the resamples bring their own; pass one or the other")
+    if resamples.n_items != n_items:
+        raise InvalidInputError(f"clusters or resamples: expected {n_items} items, got {resamples.n_items}")
+    return resamples, as_mask(options.get("where"), n_items), confidence
+
+
+def wilson_interval(share: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a share; ``n`` may be an effective, hence fractional, sample size.
+
+    References
+    ----------
+    E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927).
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in wilson_interval(0.0, 20)]
+    [0.0, 0.1611]
+    """
+    z = float(special.ndtri((1 + confidence) / 2))
+    centre = share + z * z / (2 * n)
+    spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    low = 0.0 if share == 0 else max(0.0, (centre - spread) / scale)
+    high = 1.0 if share == 1 else min(1.0, (centre + spread) / scale)
+    return low, high
+
+
+def effective_sample_size(share: float, variance: float, n: int, n_clusters: int, confidence: float) -> float:
+    """How many independent yes-or-no answers would be worth as much as these clustered ones.
+
+    ``share (1 - share) / variance``, never more than the items there are, and reduced for the few degrees of
+    freedom that the variance was estimated with (Korn and Graubard). Where nothing varies, each cluster is
+    one piece of evidence.
+    """
+    if n_clusters <= 1:
+        return 1.0
+    if variance <= 0 or share in (0.0, 1.0):
+        return float(n_clusters)
+    size = min(float(n), share * (1 - share) / variance)
+    if n_clusters < n:
+        tail = (1 + confidence) / 2
+        size *= float(special.stdtrit(n - 1, tail) / special.stdtrit(n_clusters - 1, tail)) ** 2
+    return max(1.0, size)
+
+
+def interval(
+    value: float,
+    resampled: Floats,
+    *,
+    n: int,
+    n_clusters: int,
+    confidence: float,
+    bounds: tuple[float, float] | None,
+) -> tuple[float, float, str]:
+    """(low, high, method) of a figure from its values in the resamples.
+
+    The percentile interval, except for a bounded figure near its bounds or from few clusters: there Wilson's
+    with the effective sample size. Resamples in which the figure is undefined say nothing and are left out.
+    """
+    if len(resampled) == 0:
+        return math.nan, math.nan, "none"
+    finite = resampled[np.isfinite(resampled)]
+    if bounds is not None:
+        low, width = bounds[0], bounds[1] - bounds[0]
+        share = min(1.0, max(0.0, (value - low) / width))
+        variance = (
+            float(finite.var()) / width**2 * n_clusters / max(1, n_clusters - 1) if len(finite) else 0.0
+        )
+        size = effective_sample_size(share, variance, n, n_clusters, confidence)
+        if n_clusters < _FEW_CLUSTERS or variance == 0 or size * min(share, 1 - share) < _FEW_EVENTS:
+            wilson = wilson_interval(share, size, confidence)
+            return low + width * wilson[0], low + width * wilson[1], "wilson"
+    if n_clusters <= 1 or len(finite) == 0:
+        return math.nan, math.nan, "none"
+    ends = np.quantile(finite, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(ends[0]), float(ends[1]), "percentile"
+
+
+def finish(
+    value: float,
+    resampled: Floats,
+    counted: Booleans,
+    resamples: Resamples,
+    confidence: float,
+    bounds: tuple[float, float] | None,
+) -> Estimate:
+    """The estimate of a figure that is defined; ``counted`` says which items it is computed from."""
+    n = int(np.count_nonzero(counted))
+    n_clusters = n if resamples.codes is None else len(np.unique(resamples.codes[counted]))
+    low, high, method = interval(
+        value, resampled, n=n, n_clusters=n_clusters, confidence=confidence, bounds=bounds
+    )
+    reason = None
+    if math.isnan(low) and len(resampled):
+        reason = (
+            "no interval: the items are one cluster"
+            if n_clusters <= 1
+            else "no interval: undefined in every resample"
+        )
+        warnings.warn(reason, StatisticsWarning, stacklevel=4)
+    return Estimate(value, low, high, n, n_clusters, method, reason)
+
+
+def ratio_estimate(
+    numerator: ArrayLike,
+    denominator: ArrayLike,
+    *,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    reason: str = "no item counts",
+    **options: Unpack[Sampling],
+) -> Estimate:
+    """Sum of the numerators over sum of the denominators, with a cluster-bootstrap interval.
+
+    Parameters
+    ----------
+    numerator, denominator : array_like of shape (n_items,)
+        What each item adds to either sum; an item with denominator 0 does not count.
+    bounds : (float, float) or None
+        The range of the figure; inside a bounded range the interval near its ends is Wilson's.
+    reason : str
+        Said when no item counts.
+    **options
+        See `Sampling`.
+
+    Examples
+    --------
+    >>> ratio_estimate([1, 0, 2], [2, 1, 2]).value
+    0.6
+    """
+    top = as_items(numerator, "numerator")
+    bottom = as_items(denominator, "denominator", len(top))
+    resamples, mask, confidence = resolve(len(top), options)
+    counted = bottom > 0
+    if mask is not None:
+        counted &= mask
+    if not counted.all():
+        top, bottom = np.where(counted, top, 0.0), np.where(counted, bottom, 0.0)
+    whole = float(bottom.sum())
+    if whole == 0:
+        return undefined(reason, stacklevel=4)
+    value = float(top.sum()) / whole
+    return finish(value, _resampled_ratio(top, bottom, resamples), counted, resamples, confidence, bounds)
+
+
+def mean_estimate(
+    contributions: ArrayLike,
+    *,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    reason: str = "no item counts",
+    **options: Unpack[Sampling],
+) -> Estimate:
+    """Mean over items of what each contributes, NaN taking no part, with a cluster-bootstrap interval.
+
+    Examples
+    --------
+    >>> mean_estimate([1.0, 0.0, float("nan"), 0.5]).value
+    0.5
+    """
+    values = as_items(contributions, "contributions")
+    missing = np.isnan(values)
+    if missing.any():
+        values = np.where(missing, 0.0, values)
+    return ratio_estimate(values, (~missing).astype(np.float64), bounds=bounds, reason=reason, **options)
+
+
+def macro_mean(
+    contributions: ArrayLike,
+    groups: Any,
+    *,
+    among: Sequence[Any] | None = None,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    **options: Unpack[Sampling],
+) -> Estimate:
+    """Unweighted mean of the groups' means, with an interval from the same resamples.
+
+    Parameters
+    ----------
+    contributions : array_like of shape (n_items,)
+        What each item contributes to its group's mean; NaN takes no part.
+    groups : array_like of shape (n_items,)
+        The group of each item, LLMBar's subset for example.
+    among : sequence, optional
+        The groups that count (LLMBar's Adversarial is the mean of four of five). Default: all that occur.
+
+    Examples
+    --------
+    >>> macro_mean([1, 1, 1, 0], ["easy", "easy", "easy", "hard"]).value
+    0.5
+    """
+    values = as_items(contributions, "contributions")
+    names = np.asarray(groups)
+    if names.shape != values.shape:
+        raise InvalidInputError(f"groups: expected shape {values.shape}, got {names.shape}")
+    resamples, mask, confidence = resolve(len(values), options)
+    counted = ~np.isnan(values) if mask is None else ~np.isnan(values) & mask
+    chosen = list(np.unique(names if mask is None else names[mask])) if among is None else list(among)
+    members = [counted & (names == name) for name in chosen]
+    empty = [str(name) for name, member in zip(chosen, members, strict=True) if not member.any()]
+    if empty or not chosen:
+        return undefined(f"no item counts in group {empty[0]}" if empty else "no item counts")
+    columns = np.stack(
+        [np.where(member, values, 0.0) for member in members] + [member.astype(float) for member in members],
+        axis=1,
+    )
+    whole = columns.sum(axis=0)
+    value = float(np.mean(whole[: len(chosen)] / whole[len(chosen) :]))
+    totals = _totals(columns, resamples)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        resampled = np.mean(totals[:, : len(chosen)] / totals[:, len(chosen) :], axis=1)
+    return finish(value, resampled, np.any(members, axis=0), resamples, confidence, bounds)
+
+
+def paired_difference(first: ArrayLike, second: ArrayLike, **options: Unpack[Sampling]) -> PairedDifference:
+    """Difference of two judges' means on the items that both are scored on, resampled together.
+
+    Parameters
+    ----------
+    first, second : array_like of shape (n_items,)
+        Contributions of the two judges to a mean; an item with NaN in either takes no part.
+
+    Returns
+    -------
+    PairedDifference
+        ``value`` is first minus second; ``share_better`` the share of resamples in which the first is ahead.
+        With fewer than 30 clusters the interval is Student's, from the cluster-bootstrap variance.
+
+    Examples
+    --------
+    >>> difference = paired_difference([1, 1, 0, 1] * 10, [1, 0, 0, 1] * 10)
+    >>> difference.value, difference.low > 0, difference.share_better > 0.99
+    (0.25, True, True)
+    """
+    one, two = as_items(first, "first"), as_items(second, "second")
+    if one.shape != two.shape:
+        raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
+    resamples, mask, confidence = resolve(len(one), options)
+    counted = ~np.isnan(one) & ~np.isnan(two)
+    if mask is not None:
+        counted &= mask
+    if not counted.any():
+        nothing = undefined("no item is scored for both")
+        return PairedDifference(math.nan, math.nan, math.nan, n=0, reason=nothing.reason)
+    gap = np.where(counted, one - two, 0.0)
+    value = float(gap.sum()) / int(counted.sum())
+    resampled = _resampled_ratio(gap, counted.astype(np.float64), resamples)
+    plain = finish(value, resampled, counted, resamples, confidence, None)
+    low, high, method = plain.low, plain.high, plain.method
+    if method == "percentile" and plain.n_clusters < _FEW_CLUSTERS:
+        low, high = _student(value, resampled, plain.n_clusters, confidence)
+        method = "t"
+    finite = resampled[np.isfinite(resampled)]
+    better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2) if len(finite) else math.nan
+    return PairedDifference(value, low, high, plain.n, plain.n_clusters, method, plain.reason, better)
+
+
+def _student(value: float, resampled: Floats, n_clusters: int, confidence: float) -> tuple[float, float]:
+    deviation = float(np.nanstd(resampled)) * math.sqrt(n_clusters / (n_clusters - 1))
+    spread = float(special.stdtrit(n_clusters - 1, (1 + confidence) / 2)) * deviation
+    return max(-1.0, value - spread), min(1.0, value + spread)
+
+
+def _totals(columns: Floats, resamples: Resamples) -> Floats:
+    return resamples.totals(columns) if resamples.n_resamples else np.zeros((0, columns.shape[1]))
+
+
+def _resampled_ratio(top: Floats, bottom: Floats, resamples: Resamples) -> Floats:
+    if not resamples.n_resamples:
+        return np.zeros(0)
+    totals = resamples.totals(np.stack([top, bottom], axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio: Floats = totals[:, 0] / totals[:, 1]
+    return ratio

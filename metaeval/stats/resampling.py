@@ -1,0 +1,185 @@
+"""Cluster bootstrap: which clusters are drawn how often, and the totals that follow.
+
+Every statistic here is a function of totals over items (a sum and a count, the sums of several groups, a
+table of coincidences). A resample draws clusters with replacement, so its totals are the clusters' totals
+weighted by how often each was drawn. Two ways to get them, both exact:
+
+- *shared*: the draw counts themselves are kept, (n_clusters, n_resamples), and everything asked of one
+  `Resamples` sees the same draws, so that judges are compared on the same resamples;
+- *grouped*: clusters with equal totals are interchangeable, so only the number of draws of each distinct
+  row is needed, and these are multinomial. A million labels have a few dozen distinct rows.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from metaeval.stats.arrays import Floats, Integers, Seed, as_codes, generator
+from metaeval.stats.errors import InvalidInputError
+
+DEFAULT_RESAMPLES = 10_000
+
+# Draw counts kept in memory at most, one byte each; beyond it clusters are so many that grouping is what
+# one wants.
+_SHARED_LIMIT = 64_000_000
+# Draws made at once by the direct ways, which bounds their memory.
+_CHUNK = 4_000_000
+# One multinomial component costs about as much as this many direct draws (measured, numpy 2.4).
+_DIRECT_DRAWS_PER_COMPONENT = 8
+# Sums that differ by less are the same sum, added in another order.
+_DECIMALS = 12
+
+
+class Resamples:
+    """A fixed set of cluster-bootstrap resamples of a fixed list of items.
+
+    Parameters
+    ----------
+    clusters : array_like of shape (n_items,) or int
+        The cluster of each item (numbers or strings; items that share an instruction share a cluster), or a
+        number of items that are each a cluster of their own.
+    n_resamples : int, default 10_000
+        How many resamples; 0 for none, which gives estimates without an interval.
+    rng : int, numpy.random.Generator or None
+        Seed. None is a fixed seed: the same input gives the same intervals, always.
+    shared : bool, default True
+        Keep the draws, so that all that is computed from this object is computed on the same resamples.
+        Above 64 million counts (6,400 clusters at 10,000 resamples) each statistic draws for itself, and a
+        paired difference, which groups both sides jointly, is still paired.
+
+    Examples
+    --------
+    >>> resamples = Resamples(["a", "a", "b", "c"], n_resamples=1000, rng=7)
+    >>> resamples.n_items, resamples.n_clusters
+    (4, 3)
+    >>> resamples.totals(np.ones((4, 1))).shape
+    (1000, 1)
+    """
+
+    def __init__(
+        self, clusters: Any, n_resamples: int = DEFAULT_RESAMPLES, rng: Seed = None, *, shared: bool = True
+    ) -> None:
+        if n_resamples < 0:
+            raise InvalidInputError(f"n_resamples: expected 0 or more, got {n_resamples}")
+        self.codes: Integers | None = None  # None: every item is its own cluster
+        if isinstance(clusters, int | np.integer):
+            self.n_items = self.n_clusters = int(clusters)
+        else:
+            self.codes, self.n_clusters = as_codes(clusters, "clusters")
+            self.n_items = len(self.codes)
+        self.n_resamples = n_resamples
+        # Every draw starts again from this state, so that results do not depend on what was asked before.
+        self._seed = int(generator(rng).integers(2**62)) if n_resamples else 0
+        self._shared = shared and self.n_clusters * n_resamples <= _SHARED_LIMIT
+        self._draws: np.ndarray[Any, np.dtype[np.uint8]] | None = None
+
+    def cluster_totals(self, columns: Floats) -> Floats:
+        """Sum each column over the items of each cluster: (n_items, k) to (n_clusters, k)."""
+        if len(columns) != self.n_items:
+            raise InvalidInputError(f"expected {self.n_items} items as in the resamples, got {len(columns)}")
+        if self.codes is None:
+            return columns
+        return np.stack(
+            [np.bincount(self.codes, weights=column, minlength=self.n_clusters) for column in columns.T],
+            axis=1,
+        )
+
+    def totals(self, columns: Floats) -> Floats:
+        """Totals of each column in each resample.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_items, k)
+            What is added up; a row of zeros takes no part.
+
+        Returns
+        -------
+        ndarray of shape (n_resamples, k)
+        """
+        rows = self.cluster_totals(columns)
+        if not self._shared:
+            return draw_totals(rows, self.n_resamples, np.random.default_rng(self._seed))
+        if self._draws is None:
+            self._draws = draw_counts(self.n_clusters, self.n_resamples, np.random.default_rng(self._seed))
+        return _weigh(rows, self._draws)
+
+
+def group_rows(rows: Floats) -> tuple[Integers, Integers, Integers]:
+    """Find equal rows: (index of a representative of each group, size of each group, group of each row)."""
+    codes: Integers | None = None
+    for column in rows.T:
+        if len(column) and column.min() == column.max():
+            continue
+        unique, inverse = np.unique(np.round(column, _DECIMALS), return_inverse=True)
+        # Codes stay dense, so their product cannot overflow.
+        combined = inverse if codes is None else codes * len(unique) + inverse
+        codes = inverse if codes is None else np.unique(combined, return_inverse=True)[1]
+    if codes is None:
+        codes = np.zeros(len(rows), dtype=np.intp)
+    sizes = np.bincount(codes)
+    representatives = np.empty(len(sizes), dtype=np.intp)
+    representatives[codes] = np.arange(len(rows))
+    return representatives, sizes, codes
+
+
+def draw_totals(rows: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Resampled totals of (n_clusters, k) rows, (n_resamples, k), by whichever exact way is cheaper."""
+    n_clusters = len(rows)
+    if n_clusters == 0:
+        return np.zeros((n_resamples, rows.shape[1]))
+    representatives, sizes, _ = group_rows(rows)
+    if len(sizes) * _DIRECT_DRAWS_PER_COMPONENT <= n_clusters or n_clusters <= _DIRECT_DRAWS_PER_COMPONENT:
+        distinct = rows[representatives]
+        # The commonest row last: it takes what is left, and the draws before it are small, hence fast.
+        order = np.argsort(sizes, kind="stable")
+        counts = rng.multinomial(n_clusters, sizes[order] / n_clusters, size=n_resamples)
+        return counts @ distinct[order]
+    step = max(1, _CHUNK // n_clusters)
+    parts = [
+        np.stack([column[drawn].sum(axis=1) for column in rows.T], axis=1)
+        for start in range(0, n_resamples, step)
+        for drawn in [rng.integers(0, n_clusters, size=(min(step, n_resamples - start), n_clusters))]
+    ]
+    return np.concatenate(parts) if parts else np.zeros((0, rows.shape[1]))
+
+
+def draw_counts(
+    n_clusters: int, n_resamples: int, rng: np.random.Generator
+) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """How often each cluster is drawn in each resample, (n_clusters, n_resamples); a column adds up to
+    n_clusters.
+
+    A byte is enough: in a draw of n from n the chance of one cluster coming 256 times is below 1e-500.
+    """
+    counts = np.empty((n_clusters, n_resamples), dtype=np.uint8)
+    step = max(1, _CHUNK // max(1, n_clusters))
+    for start in range(0, n_resamples, step):
+        width = min(step, n_resamples - start)
+        drawn = rng.integers(0, max(1, n_clusters), size=(n_clusters, width), dtype=np.int64)
+        drawn *= width
+        drawn += np.arange(width)
+        counts[:, start : start + width] = np.bincount(drawn.ravel(), minlength=n_clusters * width).reshape(
+            n_clusters, width
+        )
+    return counts
+
+
+def _weigh(rows: Floats, draws: np.ndarray[Any, np.dtype[np.uint8]]) -> Floats:
+    """Weigh rows by their draws. Draws of equal rows are added as integers first: exact, and cheap."""
+    taking_part = np.flatnonzero(rows.any(axis=1))
+    representatives, sizes, groups = group_rows(rows[taking_part])
+    n_resamples = draws.shape[1]
+    # No sum of draws exceeds the number of clusters.
+    integer = np.uint16 if len(draws) < 2**16 else np.uint32
+    result = np.zeros((n_resamples, rows.shape[1]))
+    members = taking_part[np.argsort(groups, kind="stable")]
+    step = 256
+    ends = np.cumsum(sizes)
+    for first in range(0, len(sizes), step):
+        last = min(first + step, len(sizes))
+        counts = np.empty((last - first, n_resamples), dtype=np.float64)
+        for group in range(first, last):
+            chosen = members[ends[group] - sizes[group] : ends[group]]
+            counts[group - first] = draws[chosen].sum(axis=0, dtype=integer)
+        result += counts.T @ rows[taking_part[representatives[first:last]]]
+    return result
