@@ -1,0 +1,76 @@
+"""AlpacaEval's human cross-annotations: several crowdworkers' preferences for each pair.
+
+Source: https://huggingface.co/datasets/tatsu-lab/alpaca_eval (`alpaca_farm_human_crossannotations.json`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from annotation.importers.build import BundleBuilder, json_rows
+from annotation.importers.files import read_document
+from annotation.importers.records import DatasetBundle
+from annotation.importers.rows import Row
+
+FIELDS = ("instruction", "output_1", "output_2", "preference", "annotator_index", "dataset", "datasplit")
+PREFERENCES = (1, 2)
+
+
+def read_alpaca_human(path: str | Path, labels_per_item: int | None = None) -> DatasetBundle:
+    """Read the file: one row a label, grouped into pairs by (instruction, output_1, output_2).
+
+    Items keep the order in which they first appear. The field `dataset` (koala, ...) is the subset,
+    and an item's id its index there: ``koala/7``.
+
+    Parameters
+    ----------
+    labels_per_item : int, optional
+        Keep the first so many labels of each pair, in file order.
+    """
+    if labels_per_item is not None and labels_per_item < 1:
+        raise ValueError(f"labels_per_item must be 1 or more, not {labels_per_item}")
+    file = Path(path)
+    builder = BundleBuilder(f"alpaca-human: {file.name}")
+    ids: dict[tuple[str, str, str, str], str] = {}
+    per_subset: Counter[str] = Counter()
+    n_labels: Counter[str] = Counter()
+    for row in json_rows(read_document(file), file):
+        row.only(FIELDS)
+        pair = (
+            row.text("instruction", required=True),
+            row.answer("output_1"),
+            row.answer("output_2"),
+            row.subset("dataset"),
+        )
+        if pair not in ids:
+            subset = pair[3]
+            ids[pair] = f"{subset or 'item'}/{per_subset[subset]}"
+            per_subset[subset] += 1
+            _add_item(builder, row, ids[pair], pair)
+        preference = row.number_in("preference", PREFERENCES)
+        annotator = row.identifier("annotator_index")
+        if labels_per_item is None or n_labels[ids[pair]] < labels_per_item:
+            n_labels[ids[pair]] += 1
+            builder.label(
+                row,
+                item=ids[pair],
+                annotator=annotator,
+                value={"choice": preference},
+                field="annotator_index",
+            )
+    return builder.finish(file)
+
+
+def _add_item(builder: BundleBuilder, row: Row, external_id: str, pair: tuple[str, str, str, str]) -> None:
+    text, first, second, subset = pair
+    instruction = builder.instruction(row, text=text, subset=subset)
+    split = row.text("datasplit")
+    builder.item(
+        row,
+        external_id=external_id,
+        kind="pairwise",
+        instruction=instruction,
+        responses=[builder.response(instruction, system="", text=output) for output in (first, second)],
+        metadata={"datasplit": split} if split else {},
+    )

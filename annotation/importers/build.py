@@ -1,0 +1,192 @@
+"""Putting a bundle together: shared instructions become one, doubled ids are refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from annotation.importers.errors import ImportFileError, quoted
+from annotation.importers.records import (
+    EMPTY,
+    AspectRecord,
+    CriterionRecord,
+    DatasetBundle,
+    InstructionRecord,
+    ItemRecord,
+    LabelRecord,
+    Origin,
+    ResponseRecord,
+    Status,
+    Value,
+    VerdictRecord,
+)
+from annotation.importers.rows import Row
+
+
+def content_key(*parts: object) -> str:
+    """A short name made of the content: the same in every file and on every machine."""
+    return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+class BundleBuilder:
+    """Collects records row by row. Instructions with the same content are one, so that clusters are right."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._instructions: dict[str, InstructionRecord] = {}
+        self._aspects: dict[str, tuple[AspectRecord, ...]] = {}
+        self._responses: dict[tuple[str, str], ResponseRecord] = {}
+        self._items: dict[str, ItemRecord] = {}
+        self._labels: dict[tuple[str, str], LabelRecord] = {}
+        self._verdicts: dict[tuple[str, str, int], VerdictRecord] = {}
+        self.criteria: dict[str, CriterionRecord] = {}
+
+    def instruction(
+        self,
+        row: Row,
+        *,
+        text: str,
+        context: str = "",
+        reference: str | None = None,
+        category: str = "",
+        subset: str = "",
+        key: str | None = None,
+        aspects: Sequence[tuple[str, str, str | None, Mapping[str, Any]]] = (),
+    ) -> str:
+        """Add an instruction, or find it again; return its key. Aspects are (key, text, parent, metadata)."""
+        if key is None:
+            plain_aspects = [[a, t, p, dict(m)] for a, t, p, m in aspects]
+            key = content_key(text, context, reference, category, subset, plain_aspects)
+        known = self._instructions.get(key)
+        if known is None:
+            self._instructions[key] = InstructionRecord(
+                key, text, row.origin, context, reference, category, subset
+            )
+            self._aspects[key] = tuple(
+                AspectRecord(key, name, words, position, parent, metadata)
+                for position, (name, words, parent, metadata) in enumerate(aspects)
+            )
+            return key
+        offered = {
+            "instruction": text,
+            "context": context,
+            "reference": reference,
+            "category": category,
+            "subset": subset,
+        }
+        for field, value in offered.items():
+            earlier = getattr(known, "text" if field == "instruction" else field)
+            if value != earlier:
+                row.fail(
+                    field,
+                    f"expected the same as in row {known.origin.row} for instruction {key!r}, "
+                    f"{quoted(earlier)}, found {quoted(value)}.",
+                )
+        if [(a.key, a.text, a.parent, dict(a.metadata)) for a in self._aspects[key]] != [
+            (name, words, parent, dict(metadata)) for name, words, parent, metadata in aspects
+        ]:
+            row.fail(
+                "aspects", f"expected the same aspects as in row {known.origin.row} for instruction {key!r}."
+            )
+        return key
+
+    def response(self, instruction: str, *, system: str, text: str) -> str:
+        key = content_key(system, text)
+        self._responses.setdefault((instruction, key), ResponseRecord(instruction, key, system, text))
+        return key
+
+    def item(
+        self,
+        row: Row,
+        *,
+        external_id: str,
+        kind: str,
+        instruction: str,
+        responses: Sequence[str] = (),
+        gold: Value | None = None,
+        metadata: Mapping[str, Any] = EMPTY,
+        field: str = "id",
+    ) -> None:
+        if known := self._items.get(external_id):
+            row.fail(
+                field, f"expected an id of its own; {quoted(external_id)} is also in row {known.origin.row}."
+            )
+        self._items[external_id] = ItemRecord(
+            external_id, kind, instruction, row.origin, tuple(responses), gold, metadata
+        )
+
+    def label(
+        self, row: Row, *, item: str, annotator: str, value: Value, field: str, is_simulated: bool = False
+    ) -> None:
+        if known := self._labels.get((item, annotator)):
+            row.fail(
+                field,
+                f"expected one label of annotator {quoted(annotator)} for item {quoted(item)}; "
+                f"there is one in row {known.origin.row}.",
+            )
+        self._labels[item, annotator] = LabelRecord(item, annotator, value, row.origin, is_simulated)
+
+    def verdict(
+        self,
+        row: Row,
+        *,
+        item: str,
+        judge: str,
+        order: int,
+        value: Value | None,
+        field: str,
+        status: Status | None = None,
+        raw: str = "",
+        model: str = "",
+        strategy: str = "imported",
+    ) -> None:
+        status = status or ("unparsed" if value is None else "parsed")
+        if known := self._verdicts.get((item, judge, order)):
+            row.fail(
+                field,
+                f"expected one verdict of judge {quoted(judge)} for item {quoted(item)} in order {order}; "
+                f"there is one in row {known.origin.row}.",
+            )
+        self._verdicts[item, judge, order] = VerdictRecord(
+            item, judge, order, value, status, row.origin, raw, model, strategy
+        )
+
+    @property
+    def verdicts(self) -> tuple[VerdictRecord, ...]:
+        return tuple(self._verdicts.values())
+
+    def criterion(self, row: Row, *, key: str, question: str, options: Mapping[str, str]) -> None:
+        record = CriterionRecord(key, question, options, len(self.criteria), row.origin)
+        known = self.criteria.setdefault(key, record)
+        if (known.question, dict(known.options)) != (question, dict(options)):
+            row.fail("criteria", f"expected criterion {key!r} to be the same as in row {known.origin.row}.")
+
+    def finish(self, file: object) -> DatasetBundle:
+        if not self._items:
+            raise ImportFileError(file, None, None, "there is nothing in it; expected at least one item.")
+        return DatasetBundle(
+            source=self.source,
+            instructions=tuple(self._instructions.values()),
+            responses=tuple(self._responses.values()),
+            items=tuple(self._items.values()),
+            labels=tuple(self._labels.values()),
+            verdicts=self.verdicts,
+            criteria=tuple(self.criteria.values()),
+            aspects=tuple(aspect for aspects in self._aspects.values() for aspect in aspects),
+        )
+
+
+def json_rows(document: object, file: object) -> list[Row]:
+    """The rows of a JSON list of objects; row 1 is the first."""
+    if not isinstance(document, list):
+        raise ImportFileError(file, None, None, "expected a JSON list of objects.")
+    rows = []
+    for number, data in enumerate(document, start=1):
+        if not isinstance(data, dict):
+            raise ImportFileError(file, number, None, f"expected an object, found {quoted(data)}.")
+        rows.append(Row(Origin(str(file), number), data))
+    if not rows:
+        raise ImportFileError(file, None, None, "the list is empty; expected at least one item.")
+    return rows

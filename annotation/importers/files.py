@@ -1,0 +1,198 @@
+"""Reading files that may be anything: bounded in memory, strict about encoding, exact about the place."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from annotation.importers.errors import ImportFileError, quoted
+
+MAX_LINE = 16 * 2**20
+"""Bytes of one line of JSONL or CSV, and of one cell of Parquet."""
+MAX_DOCUMENT = 64 * 2**20
+"""Bytes of a JSON file that has to be read as a whole."""
+MAX_DEPTH = 32
+BLOCK = 2**20
+UTF8_BOM = b"\xef\xbb\xbf"
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def mebibytes(size: int) -> str:
+    return f"{size / 2**20:.0f} MiB"
+
+
+def require_file(path: Path) -> None:
+    """Refuse what is no regular file, or is empty, before anything is read of it."""
+    try:
+        if not path.exists():
+            raise ImportFileError(path, None, None, "expected a file; there is none of this name.")
+        if path.is_dir():
+            raise ImportFileError(path, None, None, "expected a file, found a folder.")
+        if not path.is_file():
+            raise ImportFileError(path, None, None, "expected a regular file.")
+        if path.stat().st_size == 0:
+            raise ImportFileError(path, None, None, "the file is empty; expected at least one item.")
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+
+
+def require_folder(path: Path) -> None:
+    try:
+        if not path.exists():
+            raise ImportFileError(path, None, None, "expected a folder; there is none of this name.")
+        if not path.is_dir():
+            raise ImportFileError(path, None, None, "expected a folder, found a file.")
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line with its end), holding no more than one line and one block in memory.
+
+    Raises
+    ------
+    ImportFileError
+        No such file, not UTF-8, or a line above `MAX_LINE` bytes.
+    """
+    require_file(path)
+    number = 0
+    rest = b""
+    try:
+        with path.open("rb") as file:
+            while block := file.read(BLOCK):
+                if number == 0 and not rest:
+                    block = _without_bom(path, block)
+                *lines, rest = (rest + block).split(b"\n")
+                for line in lines:
+                    number += 1
+                    yield number, _decode(path, number, line + b"\n")
+                if len(rest) > MAX_LINE:
+                    raise _too_long(path, number + 1)
+        if rest:
+            yield number + 1, _decode(path, number + 1, rest)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def read_document(path: Path) -> Any:
+    """Parse a whole JSON file of at most `MAX_DOCUMENT` bytes."""
+    require_file(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_DOCUMENT + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if len(data) > MAX_DOCUMENT:
+        raise ImportFileError(
+            path, None, None, f"expected at most {mebibytes(MAX_DOCUMENT)} of JSON, found more."
+        )
+    try:
+        text = _without_bom(path, data).decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ImportFileError(path, None, None, f"line {line}: {_not_utf8(error)}") from None
+    return parse_json(text, path, None, None)
+
+
+def parse_json(text: str, file: object, row: int | None, field: str | None) -> Any:
+    """Strict JSON: no NaN, no infinity, no key twice, nothing that a database cannot hold.
+
+    Raises
+    ------
+    ImportFileError
+        With line and column where the text is no JSON.
+    """
+    try:
+        value = json.loads(
+            text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_no_duplicates
+        )
+    except json.JSONDecodeError as error:
+        where = f"column {error.colno}" if row is not None else f"line {error.lineno}, column {error.colno}"
+        raise ImportFileError(file, row, field, f"expected JSON; at {where}: {error.msg}.") from None
+    except RecursionError:
+        raise ImportFileError(file, row, field, "expected JSON; this is nested too deeply.") from None
+    except ValueError as error:
+        raise ImportFileError(file, row, field, f"expected JSON; {error}") from None
+    if problem := unstorable(value):
+        raise ImportFileError(file, row, field, problem)
+    return value
+
+
+def unstorable(value: object, depth: int = 0) -> str | None:
+    """Say what in a value could not be stored everywhere, or None."""
+    if isinstance(value, str):
+        if "\x00" in value:
+            return f"expected text, found the character NUL in {quoted(value)}."
+        # Only a lone surrogate cannot be encoded; plain ASCII is passed at once.
+        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+            return f"expected Unicode text, found a lone surrogate in {quoted(value)}."
+        return None
+    if isinstance(value, dict | list):
+        if depth >= MAX_DEPTH:
+            return f"expected at most {MAX_DEPTH} levels of nesting, found more."
+        parts = value if isinstance(value, list) else [*value.keys(), *value.values()]
+        for part in parts:
+            if problem := unstorable(part, depth + 1):
+                return problem
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"expected a finite number, found {value}."
+    if value is None or isinstance(value, bool | int | float):
+        return None
+    return f"expected text, a number, true, false, null, a list or an object, found {type(value).__name__}."
+
+
+def _without_bom(path: Path, data: bytes) -> bytes:
+    if data.startswith(UTF16_BOMS):
+        raise ImportFileError(path, None, None, "expected UTF-8 text, found UTF-16; save the file as UTF-8.")
+    return data.removeprefix(UTF8_BOM)
+
+
+def _decode(path: Path, number: int, line: bytes) -> str:
+    if len(line) > MAX_LINE:
+        raise _too_long(path, number)
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise ImportFileError(path, number, None, _not_utf8(error)) from None
+
+
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    byte = error.object[error.start]
+    return f"expected UTF-8 text, found the byte 0x{byte:02x}; save the file as UTF-8."
+
+
+def _too_long(path: Path, number: int) -> ImportFileError:
+    return ImportFileError(
+        path, number, None, f"expected a line of at most {mebibytes(MAX_LINE)}, found more."
+    )
+
+
+def _unreadable(path: Path, error: Exception) -> ImportFileError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return ImportFileError(path, None, None, f"cannot be read: {reason}.")
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"found {name}, which is no JSON; write null.")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"found the number {text[:40]}, which is too large.")
+    return number
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"found the key {quoted(key)} twice in one object.")
+            seen.add(key)
+    return found

@@ -1,0 +1,128 @@
+"""What a reader hands over: plain records, checked, without a database.
+
+All values are canonical (pairwise: `{"choice": 1 | 2 | 0}`, and so on), records refer to one another by key,
+and each remembers the file and the row that it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+Value: TypeAlias = dict[str, Any]
+Status: TypeAlias = Literal["parsed", "unparsed"]
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a record came from: a path, and a row as `ImportFileError` counts it."""
+
+    file: str
+    row: int
+
+    @property
+    def source(self) -> str:
+        """Such as ``"pairs.jsonl:12"``: without the folder, so that it is the same on every machine."""
+        return f"{PurePath(self.file).name[-200:]}:{self.row}"
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionRecord:
+    key: str
+    text: str
+    origin: Origin
+    context: str = ""
+    reference: str | None = None
+    category: str = ""
+    subset: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class AspectRecord:
+    """One aspect of the instruction `instruction`; `parent` is the key of another one listed before it."""
+
+    instruction: str
+    key: str
+    text: str
+    position: int
+    parent: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionRecord:
+    """A rubric question; `options` words the points "1" to "5"."""
+
+    key: str
+    question: str
+    options: Mapping[str, str]
+    position: int
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseRecord:
+    instruction: str
+    key: str
+    system: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRecord:
+    """`responses` are keys of responses to `instruction`, in canonical order."""
+
+    external_id: str
+    kind: str
+    instruction: str
+    origin: Origin
+    responses: tuple[str, ...] = ()
+    gold: Value | None = None
+    metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRecord:
+    item: str
+    annotator: str
+    value: Value
+    origin: Origin
+    is_simulated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRecord:
+    """A judge's verdict in one presentation order, already undone to the canonical one.
+
+    `value` is None, or holds no choice, where `status` is "unparsed"; `raw` is the text where known.
+    """
+
+    item: str
+    judge: str
+    order: int
+    value: Value | None
+    status: Status
+    origin: Origin
+    raw: str = ""
+    model: str = ""
+    strategy: str = "imported"
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetBundle:
+    """Everything that one import brings. `source` says by which reader and from what."""
+
+    source: str
+    instructions: tuple[InstructionRecord, ...]
+    responses: tuple[ResponseRecord, ...]
+    items: tuple[ItemRecord, ...]
+    labels: tuple[LabelRecord, ...] = ()
+    verdicts: tuple[VerdictRecord, ...] = ()
+    criteria: tuple[CriterionRecord, ...] = ()
+    aspects: tuple[AspectRecord, ...] = ()

@@ -1,0 +1,217 @@
+"""Reading datasets and their items."""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Length
+
+from annotation.importers.values import Shape
+from annotation.models import Criterion, Dataset, Item, ItemResponse, Label, Split, User
+from annotation.models.datasets import Aspect
+
+CHUNK = 500
+
+
+class DatasetNotFound(LookupError):  # noqa: N818  (reads as what happened, like DoesNotExist)
+    """There is no dataset of this name; the message lists names that are near."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """An item as judges and statistics need it; `responses` in canonical order."""
+
+    item_id: int
+    external_id: str
+    kind: str
+    position: int
+    instruction_id: int
+    instruction: str
+    context: str
+    reference: str | None
+    category: str
+    subset: str
+    responses: tuple[str, ...]
+    gold: dict[str, Any] | None
+
+    @property
+    def gold_choice(self) -> int | None:
+        """Gold of a pair: 1, 2, or 0 for a tie; None where there is none."""
+        return None if self.gold is None else self.gold.get("choice")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFacts:
+    """What a report needs of an item: no texts but the lengths (in characters) of its responses."""
+
+    item_id: int
+    external_id: str
+    instruction_id: int
+    category: str
+    subset: str
+    gold_choice: int | None
+    lengths: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetCounts:
+    """Sizes for a page. The mappings go from name to number of items; "" is "none given"."""
+
+    items: int
+    instructions: int
+    gold: int
+    labels: int
+    by_kind: dict[str, int]
+    by_category: dict[str, int]
+    by_subset: dict[str, int]
+
+
+def dataset_get(name: str) -> Dataset:
+    """The dataset of this name.
+
+    Raises
+    ------
+    DatasetNotFound
+        With names that are near, or all that there are.
+    """
+    try:
+        return Dataset.objects.get(name=name)
+    except Dataset.DoesNotExist:
+        pass
+    names = list(Dataset.objects.values_list("name", flat=True))
+    if not names:
+        raise DatasetNotFound(f"There is no dataset {name!r}: none has been imported yet.")
+    near = difflib.get_close_matches(name, names, n=3) or names[:10]
+    raise DatasetNotFound(f"There is no dataset {name!r}; there is {', '.join(near)}.")
+
+
+def datasets_visible_to(user: User) -> QuerySet[Dataset]:
+    """Datasets whose items this person may see: private ones are for their owner and for administrators."""
+    if user.is_administrator:
+        return Dataset.objects.all()
+    if not user.is_researcher:
+        return Dataset.objects.none()
+    return Dataset.objects.filter(~Q(split=Split.PRIVATE) | Q(owner=user))
+
+
+def items_for_judging(dataset_id: int, item_ids: Sequence[int] | None = None) -> Iterator[ItemRow]:
+    """The items in the order of the source, with their texts.
+
+    Texts are read in chunks of 500 items, two queries each, so that no cursor stays open while the caller
+    works and memory does not grow with the dataset.
+
+    Parameters
+    ----------
+    item_ids : sequence of int, optional
+        Only these, still in the order of the source.
+    """
+    ids = list(
+        Item.objects.filter(dataset_id=dataset_id).order_by("position", "pk").values_list("pk", flat=True)
+    )
+    if item_ids is not None:
+        wanted = set(item_ids)
+        ids = [pk for pk in ids if pk in wanted]
+    for start in range(0, len(ids), CHUNK):
+        yield from _read_chunk(ids[start : start + CHUNK])
+
+
+def _read_chunk(ids: Sequence[int]) -> list[ItemRow]:
+    responses: dict[int, list[str]] = defaultdict(list)
+    links = ItemResponse.objects.filter(item_id__in=ids).order_by("item_id", "position")
+    for item_id, text in links.values_list("item_id", "response__text"):
+        responses[item_id].append(text)
+    rows = (
+        Item.objects.filter(pk__in=ids)
+        .order_by("position", "pk")
+        .values_list(
+            "pk",
+            "external_id",
+            "kind",
+            "position",
+            "instruction_id",
+            "instruction__text",
+            "instruction__context",
+            "instruction__reference",
+            "instruction__category",
+            "instruction__subset",
+            "gold",
+        )
+    )
+    return [ItemRow(*row[:-1], responses=tuple(responses[row[0]]), gold=row[-1]) for row in rows]
+
+
+def item_facts(dataset_id: int) -> list[ItemFacts]:
+    """The items in the order of the source, without their texts: two queries, whatever the size.
+
+    Lengths are counted in characters (code points), not in bytes, on every database.
+    """
+    lengths: dict[int, list[int]] = defaultdict(list)
+    links = ItemResponse.objects.filter(item__dataset_id=dataset_id).order_by("item_id", "position")
+    for item_id, length in links.values_list("item_id", Length("response__text")):
+        lengths[item_id].append(length)
+    rows = (
+        Item.objects.filter(dataset_id=dataset_id)
+        .order_by("position", "pk")
+        .values_list(
+            "pk", "external_id", "instruction_id", "instruction__category", "instruction__subset", "gold"
+        )
+    )
+    return [
+        ItemFacts(*row[:-1], None if row[-1] is None else row[-1].get("choice"), tuple(lengths[row[0]]))
+        for row in rows
+    ]
+
+
+def dataset_counts(dataset_id: int) -> DatasetCounts:
+    items = Item.objects.filter(dataset_id=dataset_id)
+    totals = items.aggregate(
+        items=Count("pk"),
+        instructions=Count("instruction", distinct=True),
+        gold=Count("pk", filter=Q(gold__isnull=False)),
+    )
+    return DatasetCounts(
+        **totals,
+        labels=Label.objects.current().filter(item__dataset_id=dataset_id).count(),
+        by_kind=_tally(items, "kind"),
+        by_category=_tally(items, "instruction__category"),
+        by_subset=_tally(items, "instruction__subset"),
+    )
+
+
+def _tally(items: QuerySet[Item], field: str) -> dict[str, int]:
+    # Without the model's own order, which would make a group of every row.
+    return dict(items.order_by(field).values_list(field).annotate(n=Count("pk")))
+
+
+def items_by_external_id(dataset_id: int) -> dict[str, int]:
+    """External id to primary key."""
+    return dict(Item.objects.filter(dataset_id=dataset_id).values_list("external_id", "pk"))
+
+
+def gold_choices(dataset_id: int) -> dict[str, int | None]:
+    """External id to the gold choice of a pair; None where there is none."""
+    rows = Item.objects.filter(dataset_id=dataset_id).order_by("position").values_list("external_id", "gold")
+    return {external_id: None if gold is None else gold.get("choice") for external_id, gold in rows}
+
+
+def item_shapes(dataset_id: int) -> dict[str, Shape]:
+    """External id to what decides which values are right for the item: for reading verdicts from a file."""
+    criteria = tuple(Criterion.objects.filter(dataset_id=dataset_id).values_list("key", flat=True))
+    aspects: dict[int, list[str]] = defaultdict(list)
+    rows = Aspect.objects.filter(instruction__dataset_id=dataset_id).order_by("instruction_id", "position")
+    for instruction_id, key in rows.values_list("instruction_id", "key"):
+        aspects[instruction_id].append(key)
+    items = (
+        Item.objects.filter(dataset_id=dataset_id).order_by("position").annotate(n=Count("item_responses"))
+    )
+    return {
+        external_id: Shape(kind, n, tuple(aspects[instruction_id]), criteria)
+        for external_id, kind, instruction_id, n in items.values_list(
+            "external_id", "kind", "instruction_id", "n"
+        )
+    }

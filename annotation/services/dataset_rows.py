@@ -1,0 +1,346 @@
+"""The rows of an import: what is stored already, what is new, what contradicts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from django.db.models import Max, Model
+
+from annotation.importers import DatasetBundle, ImportFileError, ItemRecord, LabelRecord
+from annotation.importers.errors import quoted
+from annotation.models import (
+    Annotator,
+    Aspect,
+    Criterion,
+    Dataset,
+    Instruction,
+    Item,
+    ItemResponse,
+    Label,
+    Response,
+)
+
+BATCH = 2000
+INSTRUCTION_FIELDS = ("text", "context", "reference", "category", "subset")
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+
+
+class ImportRun:
+    """One import into one dataset, inside the caller's transaction, which holds the dataset's row."""
+
+    def __init__(
+        self,
+        *,
+        dataset: Dataset,
+        bundle: DatasetBundle,
+        fresh: bool,
+        progress: Callable[[str, int], None] | None,
+    ) -> None:
+        self.dataset = dataset
+        self.bundle = bundle
+        self.fresh = fresh
+        self.progress = progress
+        self.items_created = 0
+        self.labels_created = 0
+        self.criteria_created = 0
+        self._instructions = {record.key: record for record in bundle.instructions}
+        self._responses = {(record.instruction, record.key): record for record in bundle.responses}
+        self._instruction_ids: dict[str, int] = {}
+        self._response_ids: dict[tuple[str, str], int] = {}
+        self._item_ids: dict[str, int] = {}
+
+    def store(self) -> None:
+        self._store_criteria()
+        new = self._compare_items()
+        self._store_instructions(new)
+        self._store_responses(new)
+        self._store_items(new)
+        self._store_labels()
+
+    # --- criteria ------------------------------------------------------------------------------------------
+
+    def _store_criteria(self) -> None:
+        stored = {criterion.key: criterion for criterion in self.dataset.criteria.all()}
+        new: list[Criterion] = []
+        for record in self.bundle.criteria:
+            known = stored.get(record.key)
+            if known is None:
+                new.append(
+                    Criterion(
+                        dataset=self.dataset,
+                        key=record.key,
+                        question=record.question,
+                        options=dict(record.options),
+                        position=len(stored) + len(new),
+                    )
+                )
+            elif known.question != record.question:
+                self._contradiction(record, f"criteria.{record.key}", known.question, record.question)
+            elif known.options != dict(record.options):
+                self._contradiction(record, f"criteria.{record.key}", known.options, dict(record.options))
+        self._create(Criterion, new, "criteria")
+        self.criteria_created = len(new)
+
+    # --- items ---------------------------------------------------------------------------------------------
+
+    def _compare_items(self) -> list[ItemRecord]:
+        """Check the items that are stored already; return those that are not."""
+        if self.fresh:
+            return list(self.bundle.items)
+        stored = {
+            external_id: (pk, kind, instruction, gold, metadata)
+            for pk, external_id, kind, instruction, gold, metadata in Item.objects.filter(
+                dataset=self.dataset
+            ).values_list("pk", "external_id", "kind", "instruction__external_id", "gold", "metadata")
+        }
+        responses: dict[int, list[str]] = defaultdict(list)
+        rows = ItemResponse.objects.filter(item__dataset=self.dataset).order_by("item_id", "position")
+        for item_id, response in rows.values_list("item_id", "response__external_id"):
+            responses[item_id].append(response)
+        self._compare_instructions()
+        new = []
+        for record in self.bundle.items:
+            known = stored.get(record.external_id)
+            if known is None:
+                new.append(record)
+                continue
+            pk, kind, instruction, gold, metadata = known
+            self._item_ids[record.external_id] = pk
+            if kind != record.kind:
+                self._contradiction(record, "kind", kind, record.kind)
+            if instruction != record.instruction or tuple(responses[pk]) != record.responses:
+                self._compare_texts(pk, record)
+            if not same(gold, record.gold):
+                self._contradiction(record, "gold", gold, record.gold)
+            if not same(metadata, dict(record.metadata)):
+                self._contradiction(record, "metadata", metadata, dict(record.metadata))
+        return new
+
+    def _compare_instructions(self) -> None:
+        """Instructions that are stored under the same key must say the same, aspects included."""
+        aspects: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+        for record in self.bundle.aspects:
+            aspects[record.instruction].append(
+                (record.key, record.text, record.parent, dict(record.metadata))
+            )
+        stored_aspects: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        rows = Aspect.objects.filter(instruction__dataset=self.dataset).order_by("instruction_id", "position")
+        for pk, *rest in rows.values_list("instruction_id", "key", "text", "parent__key", "metadata"):
+            stored_aspects[pk].append(tuple(rest))
+        rows_of_instructions = Instruction.objects.filter(dataset=self.dataset).values_list(
+            "pk", "external_id", *INSTRUCTION_FIELDS
+        )
+        for pk, key, *values in rows_of_instructions.iterator(chunk_size=BATCH):
+            offered = self._instructions.get(key)
+            if offered is None:
+                continue
+            self._instruction_ids[key] = pk
+            for field, value in zip(INSTRUCTION_FIELDS, values, strict=True):
+                if value != getattr(offered, field):
+                    self._contradiction(offered, _public(field), value, getattr(offered, field))
+            if not same(stored_aspects[pk], aspects[key]):
+                names = ([a[0] for a in stored_aspects[pk]], [a[0] for a in aspects[key]])
+                self._contradiction(offered, "aspects", *names)
+
+    def _compare_texts(self, pk: int, record: ItemRecord) -> None:
+        """Find the text that differs; keys may differ where texts do not, if an item came in another way."""
+        item = Item.objects.select_related("instruction").get(pk=pk)
+        offered = self._instructions[record.instruction]
+        for field in INSTRUCTION_FIELDS:
+            before, now = getattr(item.instruction, field), getattr(offered, field)
+            if before != now:
+                self._contradiction(record, _public(field), before, now)
+        links = item.item_responses.select_related("response").order_by("position")
+        before_responses = [link.response for link in links]
+        if len(before_responses) != len(record.responses):
+            self._contradiction(record, "responses", len(before_responses), len(record.responses))
+        for number, (response, key) in enumerate(
+            zip(before_responses, record.responses, strict=True), start=1
+        ):
+            wanted = self._responses[record.instruction, key]
+            if response.text != wanted.text:
+                self._contradiction(record, f"response_{number}", response.text, wanted.text)
+            if response.system != wanted.system:
+                self._contradiction(record, f"system_{number}", response.system, wanted.system)
+        if item.instruction.external_id != record.instruction:
+            self._contradiction(record, "instruction_id", item.instruction.external_id, record.instruction)
+
+    def _store_instructions(self, items: Sequence[ItemRecord]) -> None:
+        wanted = dict.fromkeys(item.instruction for item in items)
+        records = [self._instructions[key] for key in wanted if key not in self._instruction_ids]
+        rows = [
+            Instruction(
+                dataset=self.dataset,
+                external_id=record.key,
+                text=record.text,
+                context=record.context,
+                reference=record.reference,
+                category=record.category,
+                subset=record.subset,
+                metadata=dict(record.metadata),
+            )
+            for record in records
+        ]
+        self._create(Instruction, rows, "instructions")
+        self._instruction_ids |= {row.external_id: row.pk for row in rows}
+        self._store_aspects({record.key for record in records})
+
+    def _store_aspects(self, instructions: set[str]) -> None:
+        """Store aspects level by level of their trees: a parent needs its primary key before its children."""
+        waiting = [record for record in self.bundle.aspects if record.instruction in instructions]
+        ids: dict[tuple[str, str], int] = {}
+        while waiting:
+            ready = [r for r in waiting if r.parent is None or (r.instruction, r.parent) in ids]
+            rows = [
+                Aspect(
+                    instruction_id=self._instruction_ids[record.instruction],
+                    key=record.key,
+                    text=record.text,
+                    position=record.position,
+                    parent_id=None if record.parent is None else ids[record.instruction, record.parent],
+                    metadata=dict(record.metadata),
+                )
+                for record in ready
+            ]
+            self._create(Aspect, rows, "aspects")
+            made = {(r.instruction, r.key): row.pk for r, row in zip(ready, rows, strict=True)}
+            ids |= made
+            waiting = [record for record in waiting if (record.instruction, record.key) not in made]
+
+    def _store_responses(self, items: Sequence[ItemRecord]) -> None:
+        wanted = {(item.instruction, key): None for item in items for key in item.responses}
+        if not self.fresh:
+            stored = Response.objects.filter(instruction__dataset=self.dataset)
+            for pk, instruction, key in stored.values_list("pk", "instruction__external_id", "external_id"):
+                self._response_ids[instruction, key] = pk
+        missing = [pair for pair in wanted if pair not in self._response_ids]
+        rows = [
+            Response(
+                instruction_id=self._instruction_ids[instruction],
+                external_id=key,
+                system=self._responses[instruction, key].system,
+                text=self._responses[instruction, key].text,
+            )
+            for instruction, key in missing
+        ]
+        self._create(Response, rows, "responses")
+        self._response_ids |= {pair: row.pk for pair, row in zip(missing, rows, strict=True)}
+
+    def _store_items(self, records: Sequence[ItemRecord]) -> None:
+        last = self.dataset.items.aggregate(last=Max("position"))["last"]
+        first = 0 if last is None else last + 1
+        rows = [
+            Item(
+                dataset=self.dataset,
+                instruction_id=self._instruction_ids[record.instruction],
+                external_id=record.external_id,
+                kind=record.kind,
+                position=position,
+                gold=record.gold,
+                metadata=dict(record.metadata),
+            )
+            for position, record in enumerate(records, start=first)
+        ]
+        self._create(Item, rows, "items")
+        links = [
+            ItemResponse(item=row, response_id=self._response_ids[record.instruction, key], position=position)
+            for row, record in zip(rows, records, strict=True)
+            for position, key in enumerate(record.responses)
+        ]
+        self._create(ItemResponse, links, "places of responses")
+        self._item_ids |= {row.external_id: row.pk for row in rows}
+        self.items_created = len(rows)
+
+    # --- labels --------------------------------------------------------------------------------------------
+
+    def _store_labels(self) -> None:
+        if not self.bundle.labels:
+            return
+        kinds = {item.external_id: item.kind for item in self.bundle.items}
+        annotators = self._store_annotators()
+        stored: dict[tuple[int, int], Any] = {}
+        if not self.fresh:
+            labels = Label.objects.current().filter(item__dataset=self.dataset, study__isnull=True)
+            for item_id, annotator_id, value in labels.values_list("item_id", "annotator_id", "value"):
+                stored[item_id, annotator_id] = value
+        rows = []
+        for record in self.bundle.labels:
+            item_id, annotator_id = self._item_ids[record.item], annotators[record.annotator]
+            known = stored.get((item_id, annotator_id))
+            if known is None:
+                rows.append(
+                    Label(
+                        item_id=item_id,
+                        annotator_id=annotator_id,
+                        kind=kinds[record.item],
+                        value=record.value,
+                        choice=record.value.get("choice"),
+                        source=record.origin.source,
+                    )
+                )
+            elif not same(known, record.value):
+                field = f"label of {record.annotator}"
+                self._contradiction(record, field, known, record.value)
+        self._create(Label, rows, "labels")
+        self.labels_created = len(rows)
+
+    def _store_annotators(self) -> dict[str, int]:
+        source = f"import:{self.dataset.name}"
+        first: dict[str, LabelRecord] = {}
+        for record in self.bundle.labels:
+            first.setdefault(record.annotator, record)
+        stored = {annotator.external_id: annotator for annotator in Annotator.objects.filter(source=source)}
+        for name, record in first.items():
+            if name in stored and stored[name].is_simulated != record.is_simulated:
+                self._contradiction(record, "simulated", stored[name].is_simulated, record.is_simulated)
+        rows = [
+            Annotator(source=source, external_id=name, is_simulated=record.is_simulated)
+            for name, record in first.items()
+            if name not in stored
+        ]
+        self._create(Annotator, rows, "annotators")
+        return {annotator.external_id: annotator.pk for annotator in [*stored.values(), *rows]}
+
+    # --- help ----------------------------------------------------------------------------------------------
+
+    def _create(self, model: type[M], rows: Sequence[M], what: str) -> None:
+        """Insert in batches and fill in the primary keys."""
+        done = 0
+        for batch in batches(rows, BATCH):
+            model._default_manager.bulk_create(batch)
+            done += len(batch)
+            if self.progress is not None:
+                self.progress(what, done)
+
+    def _contradiction(self, record: Any, field: str, before: object, now: object) -> NoReturn:
+        raise ImportFileError(
+            record.origin.file,
+            record.origin.row,
+            field,
+            f"expected {quoted(before)}, as stored in dataset {self.dataset.name!r}, found {quoted(now)}.",
+        )
+
+
+def _public(field: str) -> str:
+    return "instruction" if field == "text" else field
+
+
+def batches(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def same(first: object, second: object) -> bool:
+    """Equal as JSON: a database may give 1e300 back as a whole number, and a tuple as a list."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(same(first[key], second[key]) for key in first)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(same(a, b) for a, b in zip(first, second, strict=True))
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    if isinstance(first, int | float) and isinstance(second, int | float):
+        return first == second or float(first) == float(second)
+    return first == second

@@ -1,0 +1,135 @@
+"""Importing datasets: whole or not at all, and the same file again changes nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from annotation.importers import DatasetBundle
+from annotation.models import Dataset, Split, User
+from annotation.services.dataset_rows import ImportRun
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+
+
+class DatasetImportError(Exception):
+    """An import that is refused for what was asked, not for what is in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What an import did. `items`, `gold` and `subsets` count the file; `labels` its labels."""
+
+    dataset: Dataset
+    created: bool
+    items: int
+    items_created: int
+    gold: int
+    subsets: int
+    labels: int
+    labels_created: int
+    criteria_created: int = 0
+
+    @property
+    def changed(self) -> bool:
+        return self.created or bool(self.items_created or self.labels_created or self.criteria_created)
+
+    def summary(self) -> str:
+        """One line for a terminal."""
+        name = self.dataset.name
+        if not self.changed:
+            return f"{name}: unchanged: {count(self.items, 'item')}, {count(self.labels, 'label')}."
+        subsets = f" in {count(self.subsets, 'subset')}" if self.subsets else ""
+        all_of_it = (
+            f"{count(self.items, 'item')}{subsets}, {self.gold:,} gold; {count(self.labels, 'label')}."
+        )
+        if self.created:
+            return f"{name}: {all_of_it} Created."
+        added = f"{count(self.items_created, 'item')} and {count(self.labels_created, 'label')}"
+        return f"{name}: {all_of_it} Added {added}; now version {self.dataset.version}."
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+@transaction.atomic
+def dataset_import(
+    *,
+    bundle: DatasetBundle,
+    name: str,
+    title: str | None = None,
+    split: str | None = None,
+    licence: str | None = None,
+    description: str | None = None,
+    owner: User | None = None,
+    source: str | None = None,
+    progress: Callable[[str, int], None] | None = None,
+) -> ImportResult:
+    """Bring a bundle into the dataset `name`, which is made if there is none.
+
+    Rows are known by their external ids. What is there already and the same is left alone, what is new is
+    added (and the version goes up), what is there and different refuses the whole import. Nothing is removed.
+    The verdicts of the bundle are not stored here but by `judges.services.judgments`.
+
+    Raises
+    ------
+    ImportFileError
+        The file contradicts what is stored: file, row, field and both values.
+    DatasetImportError
+        A name that is none, or settings that contradict those of the existing dataset.
+    """
+    if not NAME.match(name):
+        raise DatasetImportError(
+            f"{name!r} is no name for a dataset: expected 1 to 64 letters, digits, hyphens and underscores."
+        )
+    if split is not None and split not in Split.values:
+        raise DatasetImportError(f"split: expected {', '.join(Split.values)}, found {split!r}.")
+    for setting, value, limit in (("title", title, 200), ("licence", licence, 100)):
+        if value is not None and (len(value) > limit or "\x00" in value):
+            raise DatasetImportError(f"{setting}: expected at most {limit} characters of text.")
+    asked = {"title": title, "split": split, "licence": licence, "description": description}
+    given = {setting: value for setting, value in asked.items() if value is not None}
+    defaults = {"title": name, "owner": owner, "source": (source or bundle.source)[:300]} | given
+    found, created = Dataset.objects.get_or_create(name=name, defaults=defaults)
+    # Two imports of one name take turns from here on; the second sees what the first has stored.
+    dataset = dataset_lock(dataset_id=found.pk)
+    if not created:
+        _refuse_other_settings(dataset, given, owner)
+    run = ImportRun(dataset=dataset, bundle=bundle, fresh=created, progress=progress)
+    run.store()
+    result = ImportResult(
+        dataset=dataset,
+        created=created,
+        items=len(bundle.items),
+        items_created=run.items_created,
+        gold=sum(item.gold is not None for item in bundle.items),
+        subsets=len({instruction.subset for instruction in bundle.instructions} - {""}),
+        labels=len(bundle.labels),
+        labels_created=run.labels_created,
+        criteria_created=run.criteria_created,
+    )
+    if result.changed and not created:
+        dataset.version += 1
+        dataset.save(update_fields=["version"])
+    return result
+
+
+def dataset_lock(*, dataset_id: int) -> Dataset:
+    """Hold the dataset's row until the transaction ends, so that imports into it take turns."""
+    return Dataset.objects.select_for_update().get(pk=dataset_id)
+
+
+def _refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User | None) -> None:
+    for setting, value in given.items():
+        stored = getattr(dataset, setting)
+        if stored != value:
+            raise DatasetImportError(
+                f"dataset {dataset.name!r} exists with {setting} {stored!r}, not {value!r}; "
+                f"leave the option out, or change the dataset in the admin first."
+            )
+    if owner is not None and dataset.owner_id != owner.pk:
+        raise DatasetImportError(f"dataset {dataset.name!r} exists and belongs to somebody else.")
