@@ -49,8 +49,7 @@ _CLAIM = re.compile(
 )
 CUT_OFF = "cut off at the token limit"
 _DRESS = "*_`#>\"'“”‘’«»~|$ \t\r\n"
-_THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
-_BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
+_BOXED = re.compile(r"\$?\\boxed\{([^{}]{1,40})\}\$?")
 _EXPLANATION = re.compile(r"(?:explanation|reason(?:ing)?|rationale|justification|because)\b", re.IGNORECASE)
 
 
@@ -72,7 +71,7 @@ def read_choice(text: str, *, allow_tie: bool, cut_off: bool = False) -> Verdict
     """
     if cut_off:
         return unparsed(text, CUT_OFF)
-    said = _THOUGHT.sub("", text, count=1)
+    said = _without_thought(text)
     if len(said) > MAX_READ:
         return unparsed(text, "longer than a verdict can be")
     bare = _undress(said)
@@ -111,6 +110,14 @@ def read_verdict_line(text: str, *, allow_tie: bool, finish_reason: str = "stop"
 def unparsed(text: str, reason: str) -> Verdict:
     """Return an unparsed verdict that keeps the text."""
     return Verdict(choice=None, status="unparsed", raw_text=text, reason=reason)
+
+
+def _without_thought(text: str) -> str:
+    """Drop a leading block of thought, as some models show it; one that never ends is the whole text."""
+    if text.lstrip().startswith("<think>"):
+        _, closed, rest = text.partition("</think>")
+        return rest if closed else text
+    return text
 
 
 def _match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

@@ -1,0 +1,223 @@
+"""Reading verdicts: tolerant of dress, never guessing, never raising."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judges.strategies.parsing import CUT_OFF, read_choice, read_verdict_line
+
+A, B, TIE, NONE = 1, 2, 0, None
+
+CHOICES = [
+    ("A", A),
+    ("B", B),
+    ("a", A),
+    (" b \n", B),
+    ("A.", A),
+    ("**B**", B),
+    ("**B.**", B),
+    ("`A`", A),
+    ('"B"', B),
+    ("“B”", B),
+    ("# B", B),
+    ("> A", A),
+    ("(a)", A),
+    ("[B]", B),
+    ("{a}", A),
+    ("[[A]]", NONE),
+    ("Ｂ", B),
+    ("Output (a)", A),
+    ("Output A", A),
+    ("output b.", B),
+    ("Output\nB", B),
+    ("**Output (b)**", B),
+    ("The output B", B),
+    ("Response A", A),
+    ("Option B", B),
+    ("Answer: B", B),
+    ("Answer: B.", B),
+    ("Answer:\n\nB", B),
+    ("**Answer:** B", B),
+    ("Answer = A", A),
+    ("My answer is A", A),
+    ("The answer is: **B**", B),
+    ("Final verdict: Output (a)", A),
+    ("The better output is B.", B),
+    ("Winner: B", B),
+    ("Output A is better.", A),
+    ("Output (b) is the better one.", B),
+    ("B is the better output!", B),
+    ("A wins", A),
+    ("Output A is better than Output B.", A),
+    ("Output B is better than (a).", B),
+    (r"\boxed{A}", A),
+    (r"$\boxed{B}$", B),
+    ("<think>A or B? A seems... no, B.</think>\n\nB", B),
+    ("<think>\n\n</think>A", A),
+    ("A\n\nIt does what was asked and nothing else.", A),
+    ("B\n\nExplanation: it keeps to the format.", B),
+    ("**A**\nReason: the count is right.", A),
+    ("Output (b)\n\nOutput (b) is better: it keeps to the format.", B),
+    # not a verdict, or not one only
+    ("", NONE),
+    ("   \n ", NONE),
+    ("**", NONE),
+    ("A or B", NONE),
+    ("A, B", NONE),
+    ("A/B", NONE),
+    ("A\nB", NONE),
+    ("B\n\nA", NONE),
+    ("AB", NONE),
+    ("C", NONE),
+    ("1", NONE),
+    ("Both", NONE),
+    ("Neither", NONE),
+    ("Not A", NONE),
+    ("A is not better.", NONE),
+    ("Output A is worse.", NONE),
+    ("A is better than A", NONE),
+    ("I cannot say.", NONE),
+    ("A good answer would name the capital.", NONE),
+    ("A\nfew words on this", NONE),
+    ("A\n\nOn second thought, the other one is better.", NONE),
+    ("A\n\nOutput B is better.", NONE),
+    ("A\n\nFinal answer: B", NONE),
+    ("A\n\nI prefer B.", NONE),
+    ("A\n\nActually no.", NONE),
+    ("A\n\nThey are tied.", NONE),
+    ("A: short and right.\nB: long and wrong.", NONE),
+    ("A:\n\nshort\n\nB:\n\nlong", NONE),
+    ("<think>so it is A", NONE),
+    ("Answer: ", NONE),
+    ("А", NONE),  # the Cyrillic letter
+    ("{reference}", NONE),
+    ("\x00", NONE),
+    ("\ud800", NONE),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CHOICES, ids=lambda value: repr(value)[:40])
+def test_reads_a_verdict_asked_for_alone(text, expected):
+    verdict = read_choice(text, allow_tie=False)
+
+    assert verdict.choice == expected
+    assert verdict.status == ("unparsed" if expected is None else "parsed")
+    assert verdict.raw_text == text
+    assert bool(verdict.reason) == (expected is None)
+
+
+@pytest.mark.parametrize(
+    "text", ["tie", "Tie.", "**tie**", "A tie", "It's a tie.", "it is a tie", "Answer: tie", "tied", "Draw"]
+)
+def test_a_tie_counts_only_where_it_is_allowed(text):
+    allowed = read_choice(text, allow_tie=True)
+    refused = read_choice(text, allow_tie=False)
+
+    assert (allowed.choice, allowed.status) == (TIE, "parsed")
+    assert (refused.choice, refused.status) == (None, "unparsed")
+    assert "tie" in refused.reason
+
+
+def test_a_choice_that_was_cut_off_is_not_guessed():
+    assert read_choice("B", allow_tie=False, cut_off=True).reason == CUT_OFF
+
+
+LINES = [
+    ("Verdict: A", A),
+    ("Reasons.\n\nVerdict: B", B),
+    ("Reasons.\nverdict: b.", B),
+    ("Reasons.\n**Verdict: A**", A),
+    ("Reasons.\n**Verdict:** A", A),
+    ("Reasons.\nVerdict: **A**", A),
+    ("Reasons.\n> Verdict: Output (a)\n\n", A),
+    ("Reasons.\nFinal verdict: B", B),
+    ("Reasons.\nVerdict is: B", B),
+    ("Reasons.\nAnswer: B", B),
+    ("Verdict: A\nNo, wait.\nVerdict: B", B),
+    (r"So" + "\n" + r"Verdict: $\boxed{B}$", B),
+    ("Output B is better.\nVerdict: A", A),
+    # the last line does not hold the marker, or holds two verdicts
+    ("A", NONE),
+    ("Verdict: A\nThat is all.", NONE),
+    ("Verdict: A, or Verdict: B.", NONE),
+    ("Verdict: A or B", NONE),
+    ("Verdict: neither", NONE),
+    ("Verdict:", NONE),
+    ("Verdict:\nA", NONE),
+    ("I would not say Verdict: A", NONE),
+    ("Output A is better.", NONE),
+    ("", NONE),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), LINES, ids=lambda value: repr(value)[:40])
+def test_reads_the_verdict_of_a_chain_of_thought_from_its_last_line(text, expected):
+    verdict = read_verdict_line(text, allow_tie=False)
+
+    assert verdict.choice == expected
+    assert verdict.raw_text == text
+
+
+def test_a_chain_of_thought_that_was_cut_off_has_no_verdict():
+    verdict = read_verdict_line("Verdict: A", allow_tie=False, finish_reason="length")
+
+    assert (verdict.choice, verdict.reason, verdict.raw_text) == (None, CUT_OFF, "Verdict: A")
+
+
+def test_a_tie_in_a_chain_of_thought():
+    assert read_verdict_line("So.\nVerdict: tie", allow_tie=True).choice == TIE
+    assert read_verdict_line("So.\nVerdict: tie", allow_tie=False).choice is None
+
+
+WORDS = (
+    *("A", "B", "a", "b", "tie", "(", ")", "[", "]", "**", ":", ".", "\n", "\n\n", "Output", "(a)", "(b)"),
+    *("Answer", "Verdict", "is", "better", "than", "not", "or", "and", "wins", "Explanation:"),
+    *("\\boxed{A}", "<think>", "</think>", "\x00"),
+)
+words = st.sampled_from(WORDS)
+texts = st.text() | st.lists(words, max_size=14).map(" ".join)
+
+
+@given(texts, st.booleans())
+def test_readers_never_raise_and_keep_the_text(text, allow_tie):
+    for verdict in (read_choice(text, allow_tie=allow_tie), read_verdict_line(text, allow_tie=allow_tie)):
+        assert verdict.raw_text == text
+        assert verdict.choice in ({0, 1, 2, None} if allow_tie else {1, 2, None})
+        assert (verdict.status == "parsed") == (verdict.choice is not None)
+
+
+@given(texts)
+def test_swapping_the_labels_of_a_text_swaps_its_verdict(text):
+    """Neither label is read more readily than the other (articles aside: "a" is also a word)."""
+    swap = str.maketrans("AB", "BA")
+    text = text.replace("a", "").replace("b", "")
+    here, there = read_choice(text, allow_tie=True), read_choice(text.translate(swap), allow_tie=True)
+
+    assert there.choice == {1: 2, 2: 1, 0: 0, None: None}[here.choice]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "answer:" + " " * 100_000 + "x",
+        "A\n\n" + "is " * 6_000,
+        "(" * 100_000,
+        "A" * 100_000,
+        "<think>" * 20_000,
+        "A\n\n" + "my final answer is " * 1_000,
+        "\\boxed{" * 20_000,
+        "Verdict: " * 20_000,
+        "\n" * 100_000 + "A" + "\n" * 100_000 + "x",
+    ],
+    ids=range(9),
+)
+def test_hostile_lengths_take_no_time(text):
+    started = time.perf_counter()
+    read_choice(text, allow_tie=True)
+    read_verdict_line(text, allow_tie=True)
+
+    assert time.perf_counter() - started < 1.0
