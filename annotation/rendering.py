@@ -135,10 +135,11 @@ def _render_table_close(*_: object) -> str:
 
 
 def _demote_headings(tokens: list[Token]) -> None:
-    """h1 becomes h3 and so on, so that a response cannot break the outline of the page."""
-    for token in tokens:
-        if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
+    """Shift all headings so that the highest is h3: a response fits below the page's own and skips no level."""
+    headings = [token for token in tokens if token.type in ("heading_open", "heading_close")]
+    shift = 3 - min((int(token.tag[1]) for token in headings), default=3)
+    for token in headings:
+        token.tag = f"h{min(int(token.tag[1]) + shift, 6)}"
 
 
 def _parser() -> MarkdownIt:

@@ -195,6 +195,11 @@ def test_markdown_features():
     assert 'rel="nofollow noopener noreferrer"' in link
 
 
+def test_headings_start_at_the_third_level_whatever_was_written():
+    assert Audit(render_markdown("### a\n\n##### b\n\n#### c")).tags == ["h3", "h5", "h4"]
+    assert Audit(render_markdown("# a\n\n###### b")).tags == ["h3", "h6"]
+
+
 def test_line_breaks_are_kept():
     assert Audit(render_markdown("roses\nviolets")).tags == ["p", "br"]
 
