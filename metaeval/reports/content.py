@@ -1,0 +1,148 @@
+"""The whole content of a report: a plain dict in the schema `touchstone.report/1` (docs/report-schema.md)."""
+
+import json
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from metaeval.reports.errors import ReportError
+from metaeval.reports.estimates import plain
+from metaeval.reports.groups import Layout, layout_of
+from metaeval.reports.humans import humans_section, label_slots
+from metaeval.reports.inputs import SCHEMA, Booleans, Floats, ReportInputs
+from metaeval.reports.judges import PRIMARIES, JudgeScores, Primary, judge_scores, judge_section
+from metaeval.reports.options import ReportOptions
+from metaeval.selection import compare
+from metaeval.stats import Resamples
+
+
+@cache
+def software_version() -> str:
+    """Version of the installed distribution; "source" when it is not installed."""
+    try:
+        return version("touchstone-judge")
+    except PackageNotFoundError:
+        return "source"
+
+
+def content_build(inputs: ReportInputs, options: ReportOptions, *, inputs_hash: str | None = None) -> dict[str, Any]:
+    """Compute a report. The same inputs and options give the same content.
+
+    Raises
+    ------
+    ReportError
+        There are no pairwise items to report on.
+    """
+    items = inputs.items
+    if not len(items):
+        raise ReportError(f"{inputs.name} has no pairwise items, and reports are about pairwise items.")
+    layout = layout_of(items)
+    resamples = Resamples(items.cluster, options.n_resamples, options.seed)
+    slots = label_slots(items, inputs.labels)
+    scores = [judge_scores(judge, items, slots, options) for judge in inputs.judges]
+    judges = [
+        judge_section(judge, scored, items, layout, resamples, options)
+        for judge, scored in zip(inputs.judges, scores, strict=True)
+    ]
+    two_labels = (~np.isnan(slots)).sum(axis=1) > 1
+    return {
+        "schema": SCHEMA,
+        "software": {"name": "touchstone", "version": software_version()},
+        "name": inputs.name,
+        "inputs_hash": inputs_hash or inputs.hash(options),
+        "options": options.as_dict(),
+        **inputs.facts,
+        "items": _items_section(inputs, layout),
+        "humans": humans_section(inputs, slots, layout, resamples, options),
+        "judges": judges,
+        "primary": _primary(two_labels, ~np.isnan(items.gold)),
+        "selection": {
+            primary: _selection(inputs, scores, primary, resamples, options) for primary in PRIMARIES
+        },
+    }
+
+
+def canonical_json(content: dict[str, Any]) -> str:
+    """The one way to write a report as JSON: sorted keys, two spaces, a newline at the end."""
+    return json.dumps(content, sort_keys=True, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def _items_section(inputs: ReportInputs, layout: Layout) -> dict[str, Any]:
+    items = inputs.items
+    return {
+        "kind": "pairwise",
+        "n_items": len(items),
+        "n_instructions": len(set(items.cluster)),
+        "n_gold": int((~np.isnan(items.gold)).sum()),
+        "categories": _sizes(layout, "category"),
+        "subsets": _sizes(layout, "subset"),
+    }
+
+
+def _sizes(layout: Layout, kind: str) -> list[dict[str, Any]]:
+    return [
+        {"name": group.name, "n_items": int(group.members.sum())} for group in layout.groups if group.kind == kind
+    ]
+
+
+def _primary(two_labels: Booleans, gold: Booleans) -> Primary:
+    """By what judges are ranked: agreement with people, unless more items have a gold answer."""
+    return "accuracy" if int(gold.sum()) > int(two_labels.sum()) else "agreement"
+
+
+def _selection(
+    inputs: ReportInputs, scores: list[JudgeScores], primary: Primary, resamples: Resamples, options: ReportOptions
+) -> dict[str, Any]:
+    """Which judge leads by one figure; places in the list of judges, so that equal names do no harm."""
+    columns = {place: scored.of(primary) for place, scored in enumerate(scores)}
+    counted = {place: int((~np.isnan(column)).sum()) for place, column in columns.items()}
+    candidates = [place for place, judge in enumerate(inputs.judges) if not judge.baseline and counted[place]]
+    most = max((counted[place] for place in candidates), default=0)
+    # A judge that has judged a part only may look better for the part that it was given.
+    complete = [place for place in candidates if counted[place] == most]
+    found = compare(
+        {str(place): columns[place] for place in complete}, resamples=resamples, confidence=options.confidence
+    )
+    result: dict[str, Any] = {
+        "leader": None if found.leader is None else int(found.leader),
+        "ranking": [int(place) for place in found.ranking],
+        "tied": [int(place) for place in found.tied],
+        "clear": found.clear,
+        "incomplete": [place for place in candidates if place not in complete],
+        "differences": [
+            {"judge": int(place), **plain(difference)} for place, difference in found.differences.items()
+        ],
+        "best_baseline": None,
+    }
+    if found.leader is not None:
+        result["best_baseline"] = _against_baseline(inputs, columns, int(found.leader), resamples, options)
+    return result
+
+
+def _against_baseline(
+    inputs: ReportInputs, columns: dict[int, Floats], leader: int, resamples: Resamples, options: ReportOptions
+) -> dict[str, Any] | None:
+    """The leader against the best judge that needs no model: a floor, never a winner."""
+    floors = [
+        place
+        for place, judge in enumerate(inputs.judges)
+        if judge.baseline and not np.isnan(columns[place]).all()
+    ]
+    if not floors:
+        return None
+    best = max(floors, key=lambda place: float(np.nanmean(columns[place])))
+    found = compare(
+        {"leader": columns[leader], "floor": columns[best]}, resamples=resamples, confidence=options.confidence
+    )
+    # `compare` subtracts from the better of the two; the difference wanted is always leader minus floor.
+    if found.leader == "floor":
+        gap = plain(found.differences["leader"])
+        gap["value"], gap["low"], gap["high"] = (
+            None if end is None else -end + 0.0 for end in (gap["value"], gap["high"], gap["low"])
+        )
+        gap["share_better"] = None if gap["share_better"] is None else 1 - gap["share_better"]
+    else:
+        gap = plain(found.differences["floor"])
+    return {"judge": best, **gap}

@@ -1,0 +1,30 @@
+"""Every exception of reports and decisions.
+
+::
+
+    MetaevalError
+    ├── ReportError            a report cannot be built or written; the message says what was expected
+    │   └── UnknownNameError   there is no dataset, study or judge of that name; near names are listed
+    └── DecisionError          a judge cannot be promoted
+        └── DecisionConflict   somebody else decided since the page was opened
+"""
+
+
+class MetaevalError(Exception):
+    """Base of all; the message is for people."""
+
+
+class ReportError(MetaevalError):
+    """A report cannot be built from what was asked."""
+
+
+class UnknownNameError(ReportError):
+    """Nothing has that name."""
+
+
+class DecisionError(MetaevalError):
+    """The promotion is refused."""
+
+
+class DecisionConflict(DecisionError):  # noqa: N818  (it is a conflict between people, not a fault)
+    """Another decision came first."""

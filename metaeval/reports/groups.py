@@ -1,0 +1,96 @@
+"""The groups of items that every figure is broken down by, and the unweighted means over subsets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metaeval.reports.inputs import Booleans, Floats, ItemColumns
+
+AVERAGE = "average"
+GAP = "adversarial_gap"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Items that are looked at together. ``kind`` is "overall", "category" or "subset"."""
+
+    kind: str
+    name: str
+    members: Booleans
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """A weighted sum of the groups' figures: an unweighted mean of subsets, or a difference of two such means."""
+
+    kind: str
+    name: str
+    weights: Floats
+    is_difference: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Groups in the order of the columns, and the combinations of them."""
+
+    groups: tuple[Group, ...]
+    combinations: tuple[Combination, ...]
+
+    def names(self, kind: str) -> list[str]:
+        """Names of the groups of one kind, in order of first appearance in the dataset."""
+        return [group.name for group in self.groups if group.kind == kind]
+
+
+def prefixes(path: str) -> list[str]:
+    """Every prefix of a subset path, the path included.
+
+    >>> prefixes("Adversarial/Neighbor")
+    ['Adversarial', 'Adversarial/Neighbor']
+    """
+    parts = [part for part in path.split("/") if part]
+    return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+
+
+def layout_of(items: ItemColumns) -> Layout:
+    """Groups of the items: all, each category, each prefix of each subset path; and the means over subsets."""
+    groups = [Group("overall", "", np.ones(len(items), dtype=np.bool_))]
+    categories = np.asarray(items.category, dtype=object)
+    for name in _distinct(items.category):
+        groups.append(Group("category", name, categories == name))
+    above = [prefixes(path) for path in items.subset]
+    for name in dict.fromkeys(prefix for paths in above for prefix in paths):
+        groups.append(Group("subset", name, np.array([name in paths for paths in above], dtype=np.bool_)))
+    leaves = ["/".join(part for part in path.split("/") if part) for path in _distinct(items.subset)]
+    return Layout(tuple(groups), tuple(_combinations(groups, leaves)))
+
+
+def _combinations(groups: Sequence[Group], leaves: Sequence[str]) -> list[Combination]:
+    found: list[Combination] = []
+
+    def mean_of(names: Sequence[str]) -> Floats:
+        wanted = {("subset", name) for name in names}
+        weights = np.array([float((group.kind, group.name) in wanted) for group in groups])
+        return weights / weights.sum()
+
+    if len(leaves) > 1:
+        found.append(Combination("macro", AVERAGE, mean_of(leaves)))
+    for group in groups:
+        under = [leaf for leaf in leaves if leaf == group.name or leaf.startswith(f"{group.name}/")]
+        if group.kind == "subset" and len(under) > 1:
+            found.append(Combination("macro", group.name, mean_of(under)))
+    hard = [leaf for leaf in leaves if is_adversarial(leaf)]
+    plain = [leaf for leaf in leaves if not is_adversarial(leaf)]
+    if hard and plain:
+        found.append(Combination("gap", GAP, mean_of(plain) - mean_of(hard), is_difference=True))
+    return found
+
+
+def is_adversarial(path: str) -> bool:
+    """Whether a subset is one that was made to mislead judges, by the first name of its path."""
+    return path.partition("/")[0].casefold().startswith("adversarial")
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    return [name for name in dict.fromkeys(names) if name.strip("/ ")]
+

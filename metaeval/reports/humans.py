@@ -1,0 +1,136 @@
+"""What people said: how far they agree, and what they lean to."""
+
+from typing import Any, cast
+
+import numpy as np
+
+from metaeval.reports.estimates import Measure, breakdowns, mean_of, plain, undefined
+from metaeval.reports.groups import Layout
+from metaeval.reports.inputs import Floats, ItemColumns, LabelColumns, ReportInputs
+from metaeval.reports.options import ReportOptions
+from metaeval.stats import Resamples, krippendorff_alpha, leave_one_out_contributions
+
+_NO_PAIR = "no item has two labels"
+_NO_LABELS = "no labels"
+# AlpacaEval compares lengths only where they differ by more than this many characters.
+ALPACA_LENGTH_DIFFERENCE = 30
+
+
+def label_slots(items: ItemColumns, labels: LabelColumns) -> Floats:
+    """Labels as (n_items, most labels of an item), in the order given, NaN-padded.
+
+    Who gave a label does not matter for agreement, only which other labels the item has.
+    """
+    counts = np.bincount(labels.item, minlength=len(items))
+    slots = np.full((len(items), int(counts.max(initial=0))), np.nan)
+    starts = np.cumsum(counts) - counts
+    slots[labels.item, np.arange(len(labels)) - starts[labels.item]] = labels.choice
+    return slots
+
+
+def humans_section(
+    inputs: ReportInputs, slots: Floats, layout: Layout, resamples: Resamples, options: ReportOptions
+) -> dict[str, Any]:
+    """The part of the report that is about people."""
+    labels = inputs.labels
+    per_item = np.bincount(labels.item, minlength=len(inputs.items))
+    labelled = per_item[per_item > 0]
+    simulated = int(labels.simulated.sum())
+    return {
+        "n_labels": len(labels),
+        "n_annotators": len(np.unique(labels.annotator)),
+        "n_items_labelled": len(labelled),
+        "n_items_with_two_labels": int((per_item > 1).sum()),
+        "labels_per_item": {
+            "min": int(labelled.min()) if len(labelled) else 0,
+            "max": int(labelled.max(initial=0)),
+        },
+        "n_repeated_left_out": labels.n_repeated,
+        "n_simulated": simulated,
+        "simulated_share": round(simulated / len(labels), 12) if len(labels) else None,
+        "measures": {
+            **breakdowns(
+                _measures(inputs.items, slots, options), layout, resamples, options.confidence
+            ),
+            "krippendorff_alpha": _alpha(slots, layout, resamples, options),
+        },
+    }
+
+
+def _measures(items: ItemColumns, slots: Floats, options: ReportOptions) -> list[Measure]:
+    if not slots.shape[1]:
+        nothing = np.zeros(len(items))
+        names = ("leave_one_out", "best_reachable", "tie_rate", "prefers_first", "prefers_longer", "length_bias")
+        return [
+            Measure(name, nothing, nothing, reason=_NO_LABELS) for name in (*names, "first_label_prefers_longer")
+        ]
+    given = ~np.isnan(slots)
+    tie = slots == 0
+    difference = items.lengths[:, 0] - items.lengths[:, 1]
+    longer = np.where(difference > 0, 1.0, 2.0)[:, np.newaxis]
+    differ = (difference != 0)[:, np.newaxis] & given
+    for_longer, for_shorter = differ & (slots == longer), differ & ~tie & (slots != longer)
+    first = (np.abs(difference) > ALPACA_LENGTH_DIFFERENCE) & given[:, 0]
+    no_lengths = "no labelled pair whose responses differ in length"
+    return [
+        mean_of(
+            "leave_one_out",
+            leave_one_out_contributions(slots, tie_break=options.tie_break, rng=options.seed),
+            reason=_NO_PAIR,
+        ),
+        mean_of("best_reachable", _best_reachable(slots, options), reason=_NO_PAIR),
+        Measure("tie_rate", _sum(tie), _sum(given), reason=_NO_LABELS),
+        Measure("prefers_first", _sum(slots == 1) + _sum(tie) / 2, _sum(given), reason=_NO_LABELS),
+        Measure("prefers_longer", _sum(for_longer), _sum(differ), reason=no_lengths),
+        Measure(
+            "length_bias", _sum(for_longer) - _sum(for_shorter), _sum(differ), bounds=(-1.0, 1.0), reason=no_lengths
+        ),
+        Measure(
+            "first_label_prefers_longer",
+            (first & for_longer[:, 0]).astype(np.float64),
+            first.astype(np.float64),
+            reason=f"no labelled pair whose responses differ by more than {ALPACA_LENGTH_DIFFERENCE} characters",
+        ),
+    ]
+
+
+def _best_reachable(slots: Floats, options: ReportOptions) -> Floats:
+    """The most that one verdict can score on each item, under the convention of the report.
+
+    With random tie-breaks the best verdict is the one that is best in expectation.
+    """
+    tie_break = "expected" if options.tie_break == "random" else options.tie_break
+    values = np.unique(slots[~np.isnan(slots)])
+    scores = np.stack(
+        [
+            leave_one_out_contributions(slots, np.full(len(slots), value), tie_break=tie_break)
+            for value in values
+        ]
+    )
+    return cast("Floats", scores.max(axis=0))
+
+
+def _alpha(slots: Floats, layout: Layout, resamples: Resamples, options: ReportOptions) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for group in layout.groups:
+        pairable = (~np.isnan(slots)).sum(axis=1) > 1
+        values = np.unique(slots[pairable & group.members])
+        if np.count_nonzero(~np.isnan(values)) < 2:
+            some = bool((pairable & group.members).any())
+            found = undefined("all labels are one value: chance agreement is complete" if some else _NO_PAIR)
+        else:
+            found = plain(
+                krippendorff_alpha(
+                    slots, where=group.members, resamples=resamples, confidence=options.confidence
+                )
+            )
+        if group.kind == "overall":
+            result["overall"] = found
+        else:
+            result.setdefault(group.kind, {})[group.name] = found
+    return result
+
+
+def _sum(mask: Any) -> Floats:
+    return cast("Floats", mask.sum(axis=1).astype(np.float64))
+

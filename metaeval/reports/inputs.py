@@ -1,0 +1,163 @@
+"""What a report is computed from, as arrays, and the hash that names it.
+
+Rows are known by their external names, never by database keys, so the same files imported on another machine
+have the same hash.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.reports.options import ReportOptions
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+Integers = NDArray[np.intp]
+
+SCHEMA = "touchstone.report/1"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemColumns:
+    """The pairwise items in source order; every column has n_items rows.
+
+    Attributes
+    ----------
+    external_id, cluster, category, subset : tuple of str
+        ``cluster`` is the instruction: items that share one are resampled together.
+    gold : ndarray of shape (n_items,)
+        1, 2, 0 for a tie; NaN where there is none.
+    lengths : ndarray of shape (n_items, 2)
+        Characters of the first and second response.
+    """
+
+    external_id: tuple[str, ...]
+    cluster: tuple[str, ...]
+    category: tuple[str, ...]
+    subset: tuple[str, ...]
+    gold: Floats
+    lengths: Integers
+
+    def __len__(self) -> int:
+        return len(self.external_id)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelColumns:
+    """Labels, one row each, ordered by item and then by when they were given.
+
+    Attributes
+    ----------
+    item : ndarray of shape (n_labels,)
+        Row of the item in `ItemColumns`.
+    annotator : ndarray of shape (n_labels,)
+        Number of the annotator, counted by first appearance.
+    choice : ndarray of shape (n_labels,)
+        1, 2, or 0 for a tie, in canonical order.
+    simulated : ndarray of shape (n_labels,)
+        Whether the annotator is a simulated one.
+    n_repeated : int
+        Labels left out because their annotator had labelled the item before, in another study.
+    """
+
+    item: Integers
+    annotator: Integers
+    choice: Floats
+    simulated: Booleans
+    n_repeated: int = 0
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeColumns:
+    """A judge and what it said; arrays are (n_items, 2), a column for each presentation order.
+
+    Attributes
+    ----------
+    verdicts : float
+        Canonical 1, 2, 0; NaN where unparsed or not judged.
+    judged, failed : bool
+        Whether there is a judgment; whether it is one that never came (a permanent error of the endpoint).
+    cost, seconds : float
+        US dollars and model time of each judgment; NaN where nothing was measured (imported verdicts).
+    baseline : bool
+        Computed on the fly as a floor; there is no such judge in the database.
+    """
+
+    name: str
+    fingerprint: str
+    backend: str
+    model: str
+    strategy: str
+    verdicts: Floats
+    judged: Booleans
+    failed: Booleans
+    cost: Floats
+    seconds: Floats
+    baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportInputs:
+    """All that a report depends on. ``facts`` are what its header says of the dataset, study and sweep."""
+
+    name: str
+    facts: dict[str, Any]
+    items: ItemColumns
+    labels: LabelColumns
+    judges: tuple[JudgeColumns, ...]
+
+    def hash(self, options: ReportOptions) -> str:
+        """SHA-256 of the ordered rows and the options, in hexadecimal."""
+        digest = sha256()
+        for row in self._rows(options):
+            # ASCII: a lone surrogate in a name must not stop a report.
+            digest.update(json.dumps(row, sort_keys=True, separators=(",", ":")).encode("ascii"))
+            digest.update(b"\n")
+        return digest.hexdigest()
+
+    def _rows(self, options: ReportOptions) -> Iterator[object]:
+        yield [SCHEMA, self.name, self.facts, options.as_dict()]
+        items = self.items
+        columns = (items.external_id, items.cluster, items.category, items.subset)
+        for row, texts in enumerate(zip(*columns, strict=True)):
+            yield ["item", *texts, number(items.gold[row]), items.lengths[row].tolist()]
+        labels = self.labels
+        for item, annotator, choice, simulated in zip(
+            labels.item.tolist(),
+            labels.annotator.tolist(),
+            labels.choice.tolist(),
+            labels.simulated.tolist(),
+            strict=True,
+        ):
+            yield ["label", items.external_id[item], annotator, choice, simulated]
+        for judge in self.judges:
+            yield ["judge", judge.name, judge.fingerprint, judge.backend, judge.model, judge.strategy, judge.baseline]
+            yield from self._verdict_rows(judge)
+
+    def _verdict_rows(self, judge: JudgeColumns) -> Iterator[object]:
+        verdicts, failed = judge.verdicts.tolist(), judge.failed.tolist()
+        cost, seconds = judge.cost.tolist(), judge.seconds.tolist()
+        for row, order in np.argwhere(judge.judged).tolist():
+            yield [
+                "verdict",
+                self.items.external_id[row],
+                order,
+                number(verdicts[row][order]),
+                failed[row][order],
+                number(cost[row][order]),
+                number(seconds[row][order]),
+            ]
+
+
+def number(value: float) -> float | None:
+    """A float as JSON knows it: NaN becomes null."""
+    return None if math.isnan(value) else float(value)

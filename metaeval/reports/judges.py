@@ -1,0 +1,184 @@
+"""What each judge said: how far it agrees with people and with gold, and what it leans to."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from metaeval.reports.estimates import Breakdown, Measure, breakdowns, mean_of
+from metaeval.reports.groups import Layout
+from metaeval.reports.inputs import Booleans, Floats, ItemColumns, JudgeColumns
+from metaeval.reports.options import ReportOptions
+from metaeval.stats import (
+    Resamples,
+    accuracy_contributions,
+    leave_one_out_contributions,
+    positional_agreement_contributions,
+)
+
+Primary = Literal["agreement", "accuracy"]
+PRIMARIES: tuple[Primary, ...] = ("agreement", "accuracy")
+
+_ONE_ORDER = "judged in one presentation order only"
+_NOT_MEASURED = "not measured: the verdicts were imported"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeScores:
+    """What each item contributes to the two figures by which judges are compared; NaN where it does not count."""
+
+    agreement: Floats
+    accuracy: Floats
+
+    def of(self, primary: Primary) -> Floats:
+        """The contributions to one of them."""
+        return self.agreement if primary == "agreement" else self.accuracy
+
+
+def judge_scores(judge: JudgeColumns, items: ItemColumns, slots: Floats, options: ReportOptions) -> JudgeScores:
+    """Score each item by the labels and by the gold answer, as the mean of the orders in which it was judged."""
+    nothing = np.full(len(items), np.nan)
+    agreement, accuracy = nothing, nothing
+    if slots.shape[1]:
+        agreement = _over_orders(
+            judge,
+            lambda verdicts: leave_one_out_contributions(
+                slots, verdicts, tie_break=options.tie_break, unparsed=options.unparsed, rng=options.seed
+            ),
+        )
+    if not np.isnan(items.gold).all():
+        accuracy = _over_orders(
+            judge, lambda verdicts: accuracy_contributions(verdicts, items.gold, unparsed=options.unparsed)
+        )
+    return JudgeScores(agreement, accuracy)
+
+
+def _over_orders(judge: JudgeColumns, score: Any) -> Floats:
+    if judge.judged.all():
+        return cast("Floats", score(judge.verdicts))
+    # Not judged is not the same as unparsed: what was not judged takes no part.
+    scores = np.stack([score(column) for column in judge.verdicts.T], axis=1)
+    counted = judge.judged & ~np.isnan(scores)
+    n = counted.sum(axis=1)
+    return np.where(n > 0, np.where(counted, scores, 0.0).sum(axis=1) / np.maximum(n, 1), np.nan)
+
+
+def judge_section(
+    judge: JudgeColumns,
+    scores: JudgeScores,
+    items: ItemColumns,
+    layout: Layout,
+    resamples: Resamples,
+    options: ReportOptions,
+) -> dict[str, Any]:
+    """The part of the report that is about one judge."""
+    measures = breakdowns(_measures(judge, scores, items, options), layout, resamples, options.confidence)
+    for name in PRIMARIES:
+        measures[name] = _with_gap(measures[name])
+    for name, breakdown in measures.items():
+        if name not in PRIMARIES:
+            breakdown.pop("gap", None)
+    n_judgments = int(judge.judged.sum())
+    return {
+        "name": judge.name,
+        "fingerprint": judge.fingerprint,
+        "backend": judge.backend,
+        "model": judge.model,
+        "strategy": judge.strategy,
+        "baseline": judge.baseline,
+        "n_judgments": n_judgments,
+        "n_items_judged": int(judge.judged.any(axis=1).sum()),
+        "n_unparsed": int((judge.judged & np.isnan(judge.verdicts)).sum()),
+        "n_failed": int(judge.failed.sum()),
+        "orders": _orders(judge.judged),
+        "measures": measures,
+    }
+
+
+def _with_gap(breakdown: Breakdown) -> Breakdown:
+    gap = breakdown.get("gap")
+    if gap is not None and gap["value"] is None:
+        breakdown = {name: part for name, part in breakdown.items() if name != "gap"}
+    return breakdown
+
+
+def _orders(judged: Booleans) -> str:
+    first, second = bool(judged[:, 0].any()), bool(judged[:, 1].any())
+    return {(True, True): "both", (True, False): "original", (False, True): "swapped"}.get((first, second), "none")
+
+
+def _measures(
+    judge: JudgeColumns, scores: JudgeScores, items: ItemColumns, options: ReportOptions
+) -> list[Measure]:
+    verdicts, judged = judge.verdicts, judge.judged
+    parsed = judged & ~np.isnan(verdicts)
+    return [
+        mean_of("agreement", scores.agreement, reason="no judged item has two labels"),
+        mean_of("accuracy", scores.accuracy, reason="no judged item has a gold answer"),
+        *_positional(judge, parsed, options),
+        Measure("unparsed_rate", _sum(judged & ~parsed), _sum(judged), reason="nothing was judged"),
+        Measure("tie_rate", _sum(verdicts == 0), _sum(parsed), reason="no parsed verdict"),
+        _first_shown(verdicts, parsed),
+        _expected_win_rate(verdicts, parsed),
+        *_lengths(verdicts, judged, items),
+        *_costs(judge),
+    ]
+
+
+def _positional(judge: JudgeColumns, parsed: Booleans, options: ReportOptions) -> list[Measure]:
+    both = judge.judged.all(axis=1)
+    # A judge that never gives a readable verdict is not a consistent one.
+    readable = bool((parsed & both[:, np.newaxis]).any())
+    reason = "no parsed verdict" if both.any() else _ONE_ORDER
+    found = []
+    for name, agree in (("positional_agreement", options.unparsed_agree), ("positional_agreement_strict", False)):
+        same = positional_agreement_contributions(judge.verdicts, unparsed_agree=agree)
+        found.append(mean_of(name, np.where(both & readable, same, np.nan), reason=reason))
+    return found
+
+
+def _first_shown(verdicts: Floats, parsed: Booleans) -> Measure:
+    decided = parsed & (verdicts != 0)
+    first = decided & (verdicts == np.array([1.0, 2.0]))
+    both = parsed.all(axis=1)[:, np.newaxis]
+    return Measure(
+        "first_shown_rate",
+        _sum(first & both),
+        _sum(decided & both),
+        reason="no item with a parsed verdict in both orders",
+    )
+
+
+def _expected_win_rate(verdicts: Floats, parsed: Booleans) -> Measure:
+    wins = (parsed & (verdicts == 1)) + 0.5 * (parsed & (verdicts == 0))
+    n = parsed.sum(axis=1)
+    share = np.where(n > 0, wins.sum(axis=1) / np.maximum(n, 1), np.nan)
+    return mean_of("expected_win_rate", share, reason="no parsed verdict")
+
+
+def _lengths(verdicts: Floats, judged: Booleans, items: ItemColumns) -> list[Measure]:
+    difference = items.lengths[:, 0] - items.lengths[:, 1]
+    longer = np.where(difference > 0, 1.0, 2.0)[:, np.newaxis]
+    counted = judged & (difference != 0)[:, np.newaxis]
+    for_longer = counted & (verdicts == longer)
+    for_shorter = counted & ~np.isnan(verdicts) & (verdicts != 0) & (verdicts != longer)
+    reason = "no judged pair whose responses differ in length"
+    n = counted.sum(axis=1)
+    lean = np.where(n > 0, (_sum(for_longer) - _sum(for_shorter)) / np.maximum(n, 1), np.nan)
+    return [
+        mean_of("length_bias", lean, bounds=(-1.0, 1.0), reason=reason),
+        Measure("prefers_longer", _sum(for_longer), _sum(counted), reason=reason),
+    ]
+
+
+def _costs(judge: JudgeColumns) -> list[Measure]:
+    found = []
+    for name, amounts, scale in (("cost_per_1000", judge.cost, 1000.0), ("seconds_each", judge.seconds, 1.0)):
+        measured = judge.judged & ~np.isnan(amounts)
+        top = np.where(measured, amounts, 0.0).sum(axis=1)
+        found.append(Measure(name, top, _sum(measured), bounds=None, reason=_NOT_MEASURED, scale=scale))
+    return found
+
+
+def _sum(mask: Any) -> Floats:
+    return cast("Floats", np.asarray(mask).sum(axis=1).astype(np.float64))
