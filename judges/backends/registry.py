@@ -92,9 +92,11 @@ def endpoint_identity(name: str, *, endpoint: str = "", options: Mapping[str, An
 
     It names the backend, the endpoint and the options that can change an answer.
     """
+    info = BACKENDS.get(name)
+    where = endpoint.rstrip("/") if info is None or info.needs_endpoint else ""
     relevant = answering_options(options or {})
     tail = json.dumps(relevant, sort_keys=True, separators=(",", ":")) if relevant else ""
-    return f"{name}|{endpoint.rstrip('/')}|{tail}"
+    return f"{name}|{where}|{tail}"
 
 
 def _load(info: BackendInfo) -> Callable[..., Backend]:
