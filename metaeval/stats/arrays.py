@@ -80,6 +80,8 @@ def as_codes(values: Any, name: str, n_items: int | None = None) -> tuple[Intege
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise InvalidInputError(f"{name}: an item without a {name.rstrip('s')} (NaN)")
     if array.dtype.kind == "O":
+        if any(value is None for value in array):
+            raise InvalidInputError(f"{name}: an item without a {name.rstrip('s')} (None)")
         array = array.astype(str)
     unique, codes = np.unique(array, return_inverse=True)
     return codes.astype(np.intp, copy=False), len(unique)

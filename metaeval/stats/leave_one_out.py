@@ -164,7 +164,7 @@ def best_reachable_agreement(
 def mean_of_orders(scores: Floats) -> Floats:
     """Mean over presentation orders, (n_items, n_orders) to (n_items,); NaN takes no part, all NaN is NaN."""
     missing = np.isnan(scores)
-    if not missing.any():
+    if scores.shape[1] and not missing.any():
         mean: Floats = scores.mean(axis=1)
         return mean
     counted = (~missing).sum(axis=1)

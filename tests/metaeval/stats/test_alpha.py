@@ -1,0 +1,112 @@
+"""Krippendorff's alpha: by hand, the package, a slow oracle, and the interval against plain resampling."""
+
+import math
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metaeval.stats import InvalidInputError, Resamples, StatisticsWarning, krippendorff_alpha
+from metaeval.stats.resampling import draw_counts
+from tests.metaeval.stats import oracle
+
+NAN = math.nan
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+
+
+def test_by_hand():
+    # Items 11, 22, 12, 11; eight labels, five 1 and three 2. Observed: 2 ordered unequal pairs of 8 labels
+    # = 1/4. Expected: 2 * 5 * 3 / (8 * 7) = 30/56. Alpha = 1 - (1/4) / (30/56) = 1 - 14/30 = 8/15.
+    assert krippendorff_alpha([[1, 1], [2, 2], [1, 2], [1, 1]]).value == pytest.approx(8 / 15)
+
+
+def test_wholly_agreed():
+    assert krippendorff_alpha([[1, 1], [2, 2]] * 20).value == 1
+
+
+labels = st.lists(
+    st.lists(st.sampled_from([1.0, 2.0, 3.0, 5.0, NAN]), min_size=3, max_size=3), min_size=2, max_size=8
+)
+
+
+def pairable(items):
+    kept = [[x for x in row if not math.isnan(x)] for row in items]
+    return [row for row in kept if len(row) > 1]
+
+
+@given(labels, st.sampled_from(LEVELS))
+@settings(deadline=None)
+def test_it_is_the_package(items, level):
+    pool = {value for row in pairable(items) for value in row}
+    if len(pool) < 2:
+        with pytest.warns(StatisticsWarning):
+            assert not krippendorff_alpha(items, level=level).defined
+        return
+    expected = krippendorff.alpha(np.array(items).T, level_of_measurement=level)
+    assert krippendorff_alpha(items, level=level, n_resamples=0).value == pytest.approx(expected)
+
+
+@given(labels)
+@settings(deadline=None)
+def test_against_the_oracle(items):
+    if len({value for row in pairable(items) for value in row}) < 2:
+        return
+    for level, distance in (("nominal", lambda a, b: float(a != b)), ("interval", lambda a, b: (a - b) ** 2)):
+        found = krippendorff_alpha(items, level=level, n_resamples=0).value
+        assert found == pytest.approx(oracle.alpha(items, distance))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_interval_is_that_of_plain_resampling(level):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(1, 5, 80)
+    items = np.clip(truth[:, np.newaxis] + rng.integers(-1, 2, (80, 3)), 1, 5).astype(float)
+    items[rng.random((80, 3)) < 0.1] = NAN
+    clusters = np.arange(80) // 2
+    resamples = Resamples(clusters, 60, rng=9)
+    # The same draws, each expanded to whole items and given to the package.
+    draws = draw_counts(40, 60, np.random.default_rng(resamples._seed))
+    plain = [
+        krippendorff.alpha(
+            np.repeat(items, draws[clusters, b], axis=0).T,
+            level_of_measurement=level,
+            value_domain=[1, 2, 3, 4, 5],
+        )
+        for b in range(60)
+    ]
+    found = krippendorff_alpha(items, level=level, resamples=resamples)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(plain, [0.025, 0.975])))
+    assert found.n_clusters == 40
+
+
+def test_renaming_reordering_and_long_format():
+    rng = np.random.default_rng(1)
+    items = rng.choice([0.0, 1.0, 2.0, NAN], (50, 4))
+    value = krippendorff_alpha(items).value
+    assert krippendorff_alpha(7 - 2 * items).value == pytest.approx(value)
+    assert krippendorff_alpha(items[::-1, ::-1]).value == pytest.approx(value)
+    item, annotator = np.nonzero(~np.isnan(items))
+    assert krippendorff_alpha((item, annotator, items[item, annotator])).value == pytest.approx(value)
+
+
+def test_undefined():
+    for items in (np.zeros((0, 2)), [[NAN, NAN]], [[1], [2]]):
+        with pytest.warns(StatisticsWarning, match="no item has two labels"):
+            assert not krippendorff_alpha(items).defined
+    with pytest.warns(StatisticsWarning, match="all labels are one value"):
+        assert krippendorff_alpha([[1, 1], [1, 1]]).as_dict()["value"] is None
+    with pytest.warns(StatisticsWarning, match="one cluster"):
+        krippendorff_alpha([[1, 2], [2, 2]], clusters=[0, 0])
+    with pytest.raises(InvalidInputError, match="level"):
+        krippendorff_alpha([[1, 2]], level="metric")
+
+
+def test_a_selection_is_the_selection():
+    rng = np.random.default_rng(2)
+    items = rng.integers(1, 3, (40, 3)).astype(float)
+    where = np.arange(40) < 25
+    chosen = krippendorff_alpha(items, where=where)
+    assert chosen.value == pytest.approx(krippendorff_alpha(items[:25]).value)
+    assert chosen.n == 25

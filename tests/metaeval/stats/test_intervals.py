@@ -1,0 +1,256 @@
+"""Resamples and intervals: exactness of the cheap ways, pairing, coverage, and the edges."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from metaeval.stats import (
+    InvalidInputError,
+    Resamples,
+    StatisticsWarning,
+    accuracy,
+    accuracy_contributions,
+    leave_one_out_agreement,
+    macro_mean,
+    mean_estimate,
+    paired_difference,
+    ratio_estimate,
+    wilson_interval,
+)
+from metaeval.stats.resampling import draw_counts, draw_totals, group_rows
+
+NAN = math.nan
+
+
+class TestResamples:
+    @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 1.0])), min_size=1, max_size=30))
+    def test_groups_are_the_equal_rows(self, rows):
+        array = np.array(rows, dtype=float)
+        representatives, sizes, groups = group_rows(array)
+        np.testing.assert_array_equal(array[representatives][groups], array)
+        assert len(sizes) == len(set(rows))
+        np.testing.assert_array_equal(np.bincount(groups), sizes)
+
+    def test_every_resample_draws_as_many_clusters_as_there_are(self):
+        counts = draw_counts(37, 500, np.random.default_rng(0))
+        assert (counts.sum(axis=0, dtype=int) == 37).all()
+        # Each cluster is drawn once on average, with variance 1 - 1/37.
+        assert counts.mean(axis=1) == pytest.approx(np.ones(37), abs=0.25)
+        assert counts.var() == pytest.approx(1 - 1 / 37, abs=0.05)
+
+    @pytest.mark.parametrize("distinct", [3, 200])
+    def test_grouped_and_direct_and_shared_have_one_distribution(self, distinct):
+        # 3 distinct rows go the grouped way, 200 the direct way.
+        rng = np.random.default_rng(3)
+        rows = rng.integers(0, distinct, size=(400, 1)).astype(float)
+        alone = draw_totals(rows, 4000, np.random.default_rng(1))[:, 0]
+        shared = Resamples(400, 4000, rng=2).totals(rows)[:, 0]
+        assert stats.ks_2samp(alone, shared).pvalue > 0.001
+        assert alone.std() == pytest.approx(rows.std() * math.sqrt(400), rel=0.06)
+
+    def test_shared_totals_are_those_of_the_draws(self):
+        resamples = Resamples(["a", "b", "a", "c", "d"], 50, rng=4)
+        columns = np.arange(10.0).reshape(5, 2)
+        draws = draw_counts(4, 50, np.random.default_rng(resamples._seed))
+        by_hand = draws.T.astype(float) @ np.array(
+            [columns[0] + columns[2], columns[1], columns[3], columns[4]]
+        )
+        np.testing.assert_allclose(resamples.totals(columns), by_hand)
+
+    def test_what_is_asked_first_does_not_matter(self):
+        one, two = Resamples(100, rng=1), Resamples(100, rng=1)
+        x, y = np.eye(100)[:, :1], np.arange(100.0)[:, np.newaxis]
+        one.totals(x)
+        np.testing.assert_array_equal(one.totals(y), two.totals(y))
+
+    def test_many_clusters_are_not_kept(self):
+        resamples = Resamples(100_000)
+        resamples.totals(np.ones((100_000, 1)))
+        assert resamples._draws is None
+
+    def test_bad_clusters(self):
+        with pytest.raises(InvalidInputError, match="NaN"):
+            Resamples([1.0, NAN])
+        with pytest.raises(InvalidInputError, match="None"):
+            Resamples(["a", None])
+        with pytest.raises(InvalidInputError, match="expected shape"):
+            Resamples([[1, 2]])
+        with pytest.raises(InvalidInputError, match="expected 2 items"):
+            Resamples(2).totals(np.ones((3, 1)))
+
+
+class TestIntervals:
+    def test_wilson_by_hand(self):
+        # 8 of 10 at 95 %: z = 1.95996, z² = 3.8415. Centre (0.8 + 0.19207) / 1.38415 = 0.71674; spread
+        # 1.95996 sqrt(0.016 + 0.0096037) / 1.38415 = 0.22657.
+        assert wilson_interval(0.8, 10) == pytest.approx((0.49016, 0.94331), abs=2e-5)
+        reference = stats.binomtest(8, 10).proportion_ci(method="wilson")
+        assert wilson_interval(0.8, 10) == pytest.approx((reference.low, reference.high))
+
+    def test_percentile_agrees_with_scipy(self):
+        values = np.random.default_rng(0).choice([0.0, 0.5, 1.0], 300)
+        ours = mean_estimate(values)
+        theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=10_000, rng=1)
+        assert ours.method == "percentile"
+        assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.005)
+        assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.005)
+
+    def test_clusters_widen_the_interval(self):
+        values = np.repeat(np.random.default_rng(0).integers(0, 2, 60), 10).astype(float)
+        apart = mean_estimate(values)
+        together = mean_estimate(values, clusters=np.repeat(np.arange(60), 10))
+        # Ten copies of each answer: the interval must be about sqrt(10) times as wide.
+        ratio = (together.high - together.low) / (apart.high - apart.low)
+        assert ratio == pytest.approx(math.sqrt(10), rel=0.1)
+        assert (together.n, together.n_clusters) == (600, 60)
+
+    def test_near_the_bounds_it_is_wilson_with_the_clusters_that_there_are(self):
+        all_right = mean_estimate(np.ones(200), clusters=np.repeat(np.arange(40), 5))
+        assert all_right.method == "wilson"
+        assert (all_right.low, all_right.high) == pytest.approx(wilson_interval(1.0, 40))
+        nearly = mean_estimate(np.r_[np.ones(197), np.zeros(3)])
+        assert nearly.method == "wilson"
+        assert nearly.low < 0.985 < nearly.high < 1
+
+    @pytest.mark.parametrize(("share", "n_clusters", "size"), [(0.97, 60, 1), (0.6, 20, 3), (0.7, 100, 2)])
+    def test_coverage(self, share, n_clusters, size):
+        # Nominal 95 %. A cluster's items agree wholly half of the time, which makes them count for less.
+        rng = np.random.default_rng(12)
+        covered = 0
+        for _ in range(300):
+            own = rng.random((n_clusters, size)) < share
+            common = np.repeat(rng.random((n_clusters, 1)) < share, size, axis=1)
+            values = np.where(rng.random((n_clusters, 1)) < 0.5, common, own).astype(float)
+            estimate = mean_estimate(
+                values.ravel(), clusters=np.repeat(np.arange(n_clusters), size), n_resamples=500
+            )
+            covered += estimate.low <= share <= estimate.high
+        assert covered / 300 > 0.91
+
+    def test_no_resamples_no_interval(self):
+        estimate = mean_estimate([1.0, 0.0], n_resamples=0)
+        assert estimate.as_dict() == {"value": 0.5, "low": None, "high": None, "n": 2}
+        assert estimate.method == "none"
+
+    def test_a_selection(self):
+        resamples = Resamples(["a", "a", "b", "c"])
+        estimate = mean_estimate(
+            [1, 0, 1, NAN], resamples=resamples, where=np.array([True, False, True, True])
+        )
+        assert (estimate.value, estimate.n, estimate.n_clusters) == (1, 2, 2)
+        with pytest.raises(InvalidInputError, match="where"):
+            mean_estimate([1, 0], where=[1, 0])
+
+    def test_nothing_counts(self):
+        with pytest.warns(StatisticsWarning, match="no item counts"):
+            assert not mean_estimate([NAN, NAN]).defined
+        with pytest.warns(StatisticsWarning, match="no item counts"):
+            assert not ratio_estimate([0.0], [0.0]).defined
+        with pytest.warns(StatisticsWarning, match="no item counts"):
+            assert not mean_estimate([]).defined
+
+    def test_unknown_arguments_are_refused(self):
+        with pytest.raises(TypeError, match="cluster"):
+            mean_estimate([1.0], cluster=[1])
+
+
+class TestMacroMean:
+    def test_by_hand(self):
+        # easy: (1 + 1 + 0) / 3 = 2/3; hard: 0. Unweighted mean 1/3, whereas the pooled mean is 2/4.
+        estimate = macro_mean([1, 1, 0, 0], ["easy", "easy", "easy", "hard"])
+        assert estimate.value == pytest.approx(1 / 3)
+        assert macro_mean(
+            [1, 1, 0, 0], ["easy", "easy", "easy", "hard"], among=["easy"]
+        ).value == pytest.approx(2 / 3)
+
+    def test_with_one_group_it_is_the_mean(self):
+        values = np.random.default_rng(0).integers(0, 2, 200).astype(float)
+        resamples = Resamples(200)
+        one, all_groups = (
+            mean_estimate(values, resamples=resamples),
+            macro_mean(values, ["g"] * 200, resamples=resamples),
+        )
+        assert (one.low, one.high) == pytest.approx((all_groups.low, all_groups.high))
+
+    def test_its_spread_is_that_of_the_groups(self):
+        rng = np.random.default_rng(0)
+        values, groups = rng.integers(0, 2, 600).astype(float), np.repeat([0, 1, 2], [100, 200, 300])
+        estimate = macro_mean(values, groups)
+        variance = sum(values[groups == g].var() / (groups == g).sum() for g in range(3)) / 9
+        assert estimate.high - estimate.low == pytest.approx(2 * 1.96 * math.sqrt(variance), rel=0.07)
+
+    def test_an_empty_group_leaves_it_undefined(self):
+        with pytest.warns(StatisticsWarning, match="no item counts in group hard"):
+            assert not macro_mean([1, NAN], ["easy", "hard"]).defined
+        with pytest.warns(StatisticsWarning, match="group absent"):
+            assert not macro_mean([1, 1], ["easy", "hard"], among=["easy", "absent"]).defined
+        with pytest.warns(StatisticsWarning, match="no item counts"):
+            assert not macro_mean([], []).defined
+        with pytest.raises(InvalidInputError, match="groups"):
+            macro_mean([1, 0], ["easy"])
+
+
+class TestPairedDifference:
+    def test_the_difference_of_two_alike_judges_is_surer_than_either(self):
+        rng = np.random.default_rng(0)
+        base = rng.integers(0, 2, 500).astype(float)
+        other = np.where(rng.random(500) < 0.03, 1 - base, base)
+        difference = paired_difference(base, other)
+        alone = mean_estimate(base)
+        assert difference.high - difference.low < (alone.high - alone.low) / 2
+        assert difference.value == pytest.approx(base.mean() - other.mean())
+
+    def test_it_is_the_difference_on_the_same_resamples(self):
+        rng = np.random.default_rng(1)
+        one, two = rng.random(50), rng.random(50)
+        resamples = Resamples(50, 2000)
+        ones = np.ones(50)
+        left = resamples.totals(np.stack([one, ones], axis=1))
+        right = resamples.totals(np.stack([two, ones], axis=1))
+        gap = (left[:, 0] - right[:, 0]) / 50
+        found = paired_difference(one, two, resamples=resamples)
+        assert found.share_better == np.mean(gap > 0)
+        assert (found.low, found.high) == pytest.approx(tuple(np.quantile(gap, [0.025, 0.975])))
+
+    def test_a_judge_against_itself(self):
+        found = paired_difference([1, 0, 1] * 20, [1, 0, 1] * 20)
+        assert (found.value, found.low, found.high, found.share_better) == (0, 0, 0, 0.5)
+        assert found.as_dict()["share_better"] == 0.5
+
+    def test_turned_round(self):
+        rng = np.random.default_rng(2)
+        one, two = rng.integers(0, 2, (2, 90)).astype(float)
+        there, back = paired_difference(one, two), paired_difference(two, one)
+        assert there.value == -back.value
+        assert there.share_better == pytest.approx(1 - back.share_better, abs=0.02)
+
+    def test_only_items_scored_for_both(self):
+        found = paired_difference([1, NAN, 1, 0], [0, 1, NAN, 0])
+        assert (found.value, found.n, found.method) == (0.5, 2, "t")
+        with pytest.warns(StatisticsWarning, match="scored for both"):
+            nothing = paired_difference([NAN, 1], [1, NAN])
+        assert nothing.as_dict()["share_better"] is None
+
+    def test_one_cluster_has_no_interval(self):
+        with pytest.warns(StatisticsWarning, match="one cluster"):
+            found = paired_difference([1, 0], [0, 0], clusters=["a", "a"])
+        assert found.value == 0.5
+        assert found.as_dict()["reason"] == "no interval: the items are one cluster"
+
+    def test_judges_of_one_report_share_their_resamples(self):
+        rng = np.random.default_rng(3)
+        gold = rng.integers(1, 3, 120)
+        verdicts = np.where(rng.random(120) < 0.8, gold, 3 - gold)
+        resamples = Resamples(np.repeat(np.arange(40), 3))
+        labels = np.stack([gold] * 3, axis=1)
+        # The same quantity twice, by two statistics: on the same resamples the intervals are the same.
+        by_accuracy = accuracy(verdicts, gold, resamples=resamples)
+        by_agreement = leave_one_out_agreement(labels, verdicts, resamples=resamples)
+        assert (by_accuracy.low, by_accuracy.high) == (by_agreement.low, by_agreement.high)
+        assert paired_difference(
+            accuracy_contributions(verdicts, gold), np.zeros(120), resamples=resamples
+        ).value == pytest.approx(by_accuracy.value)
