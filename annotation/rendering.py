@@ -135,7 +135,7 @@ def _render_table_close(*_: object) -> str:
 
 
 def _demote_headings(tokens: list[Token]) -> None:
-    """Shift all headings so that the highest is h3: a response fits below the page's own and skips no level."""
+    """Shift headings so that the highest is h3: a response fits below the page's own and skips no level."""
     headings = [token for token in tokens if token.type in ("heading_open", "heading_close")]
     shift = 3 - min((int(token.tag[1]) for token in headings), default=3)
     for token in headings:
