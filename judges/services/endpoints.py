@@ -1,0 +1,137 @@
+"""Endpoints: made, changed, tried."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from judges.backends.base import Backend, WireRequest
+from judges.backends.errors import BackendError
+from judges.backends.registry import create_backend
+from judges.models import BackendKind, Endpoint, Judge, Judgment, Structured
+from judges.strategies.spec import JudgeSpec
+from judges.strategies.types import Answer, Decoding
+
+ANSWERING = ("base_url", "structured")
+"""What is part of the identity of every judge of an endpoint."""
+
+
+def endpoint_create(*, name: str, base_url: str, **fields: Any) -> Endpoint:
+    """Make an endpoint; raises ValidationError by field."""
+    endpoint = Endpoint(name=name, base_url=base_url, **fields)
+    endpoint.full_clean()
+    endpoint.save()
+    return endpoint
+
+
+@transaction.atomic
+def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
+    """Change an endpoint.
+
+    Its address and the way it is held to a choice can change what it answers. They are part of each judge's
+    fingerprint, so judges that have not judged yet get a new one, and judges that have forbid the change.
+
+    Raises
+    ------
+    ValidationError
+        A field is not valid, or a judge has judged with what would change.
+    """
+    before = {name: getattr(endpoint, name) for name in ANSWERING}
+    for name, value in fields.items():
+        setattr(endpoint, name, value)
+    endpoint.full_clean()
+    changed = [name for name in ANSWERING if getattr(endpoint, name) != before[name]]
+    if changed:
+        used = Judge.objects.filter(
+            pk__in=Judgment.objects.filter(judge__endpoint=endpoint).values("judge_id")
+        ).order_by("name")
+        if names := ", ".join(f"'{judge}'" for judge in used[:5]):
+            raise ValidationError(
+                {
+                    changed[0]: f"{names} judged with what is there now, and it is part of what they are. "
+                    "Make a new endpoint and copy them to it."
+                }
+            )
+    endpoint.save()
+    if changed:
+        for judge in Judge.objects.filter(endpoint=endpoint):
+            _judge_follow(judge, endpoint)
+    return endpoint
+
+
+def _judge_follow(judge: Judge, endpoint: Endpoint) -> None:
+    values = dict(judge.spec)
+    values["endpoint"] = endpoint.base_url
+    values["backend_options"] = dict(values.get("backend_options") or {}) | answering_settings(endpoint)
+    spec = JudgeSpec.from_dict(values)
+    judge.spec, judge.fingerprint = spec.to_dict(), spec.fingerprint()
+    judge.save(update_fields=["spec", "fingerprint"])
+
+
+def answering_settings(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the endpoint's settings that can change an answer, as a judge's specification keeps them."""
+    return {"structured": endpoint.structured or Structured.NONE.value}
+
+
+def backend_for(*, endpoint: Endpoint, spec: JudgeSpec) -> Backend:
+    """Build the backend of a judge: what answers is the judge's own, the way to it is the endpoint's.
+
+    Raises
+    ------
+    EndpointError
+        The configuration cannot work; the message says why.
+    """
+    options = dict(spec.backend_options) | {
+        "api_key_env": endpoint.api_key_env,
+        "capacity": endpoint.max_concurrency,
+        "timeout": float(endpoint.timeout_seconds),
+        "price_prompt": float(endpoint.price_input),
+        "price_completion": float(endpoint.price_output),
+        "is_local": endpoint.is_local,
+    }
+    return create_backend(spec.backend, endpoint=spec.endpoint, options=options)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointTrial:
+    """What an endpoint answered to one short question; `error` is empty if it did."""
+
+    text: str = ""
+    error: str = ""
+    latency_ms: float = 0.0
+
+
+def endpoint_try(*, endpoint: Endpoint, model: str, seconds: float = 20.0) -> EndpointTrial:
+    """Ask the endpoint one short question, to see whether it is reachable and the key and model are right."""
+    question = WireRequest(
+        kind="chat",
+        model=model,
+        messages=(("user", "Answer with the letter A."),),
+        decoding=Decoding(max_tokens=5),
+    )
+    try:
+        spec = JudgeSpec(
+            strategy="vanilla",
+            backend=BackendKind.OPENAI.value,
+            endpoint=endpoint.base_url,
+            model=model,
+            backend_options=answering_settings(endpoint),
+        )
+        backend = backend_for(endpoint=endpoint, spec=spec)
+    except (BackendError, ValueError) as error:
+        return EndpointTrial(error=str(error))
+    try:
+        backend.submit(0, question)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for _, outcome in backend.drain(0.2):
+                if isinstance(outcome, Answer):
+                    return EndpointTrial(text=outcome.text, latency_ms=outcome.latency_ms)
+                return EndpointTrial(error=str(outcome))
+        return EndpointTrial(error=f"No answer within {seconds:g} s.")
+    finally:
+        backend.close()
