@@ -2,7 +2,9 @@
 
 from annotation.importers.alpaca import read_alpaca_human
 from annotation.importers.errors import ImportFileError
+from annotation.importers.generic import read_generic
 from annotation.importers.llmbar import read_llmbar
+from annotation.importers.pandalm import read_pandalm
 from annotation.importers.records import (
     AspectRecord,
     CriterionRecord,
@@ -14,6 +16,7 @@ from annotation.importers.records import (
     ResponseRecord,
     VerdictRecord,
 )
+from annotation.importers.verdicts import read_llmbar_judgments, read_verdicts
 
 __all__ = [
     "AspectRecord",
@@ -27,5 +30,9 @@ __all__ = [
     "ResponseRecord",
     "VerdictRecord",
     "read_alpaca_human",
+    "read_generic",
     "read_llmbar",
+    "read_llmbar_judgments",
+    "read_pandalm",
+    "read_verdicts",
 ]

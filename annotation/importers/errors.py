@@ -13,8 +13,8 @@ class ImportFileError(Exception):
     file : str
         The path as the user gave it.
     row : int or None
-        Line of a JSONL file, row of a CSV or Parquet file as a spreadsheet counts it (the header is row 1),
-        element of a JSON list counted from 1. None where the file as a whole is meant.
+        Line of a JSONL file, row of a CSV file as a spreadsheet counts it (the header is row 1), row of a
+        Parquet file or element of a JSON list counted from 1. None where the file as a whole is meant.
     field : str or None
         Column or key.
     message : str

@@ -1,0 +1,144 @@
+"""Responses, labels and verdicts of a generic row, from their nested or their flat form."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.importers.errors import quoted
+from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row
+
+RESPONSE = re.compile(r"response_([1-9][0-9]?)\Z")
+SYSTEM = re.compile(r"system_([1-9][0-9]?)\Z")
+UNPARSED = "unparsed"
+RAW_SUFFIX = ":raw"
+SWAPPED_SUFFIX = ":swapped"
+MAX_STRATEGY = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCell:
+    """`row` and `field` say where the value stood, whichever form it had."""
+
+    row: Row
+    field: str
+    annotator: str
+    value: Any
+    is_simulated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCell:
+    row: Row
+    field: str
+    judge: str
+    order: int
+    value: Any
+    raw: str = ""
+    scores: Any = None
+    model: str = ""
+    strategy: str = "imported"
+
+
+def read_responses(row: Row, least: int) -> list[tuple[str, str]]:
+    """The responses as (system, text). Empty columns after the last response count only up to `least`."""
+    flat = {int(match[1]): name for name in row.data if (match := RESPONSE.match(name))}
+    systems = {int(match[1]): name for name in row.data if (match := SYSTEM.match(name))}
+    for number in systems:
+        if number not in flat:
+            row.fail(systems[number], f"expected a column response_{number} beside it, found none.")
+    if row.get("responses") is not None:
+        if any(row.get(name) for name in flat.values()):
+            row.fail("responses", "expected either responses or response_1, response_2, ...; found both.")
+        return [_nested_response(row, position, data) for position, data in enumerate(row.items("responses"))]
+    if sorted(flat) != list(range(1, len(flat) + 1)):
+        row.fail(f"response_{max(flat)}", "expected response_1, response_2, ... without a gap.")
+    last = len(flat)
+    while last > least and not row.get(f"response_{last}") and not row.get(f"system_{last}"):
+        last -= 1
+    return [
+        (row.text(f"system_{number}", limit=MAX_SYSTEM), row.answer(f"response_{number}"))
+        for number in range(1, last + 1)
+    ]
+
+
+def _nested_response(row: Row, position: int, data: object) -> tuple[str, str]:
+    if isinstance(data, str):
+        return "", data
+    response = row.within(f"responses[{position}]", data)
+    response.only(("system", "text"))
+    return response.text("system", limit=MAX_SYSTEM), response.answer("text")
+
+
+def label_cells(row: Row) -> Iterator[LabelCell]:
+    for position, data in enumerate(row.items("labels")):
+        label = row.within(f"labels[{position}]", data)
+        label.only(("annotator", "value", "simulated"))
+        name = label.identifier("annotator")
+        yield LabelCell(label, "value", name, label.require("value"), label.flag("simulated"))
+    for column, value in row.data.items():
+        if column.startswith("annotator:") and value is not None:
+            yield LabelCell(row, column, _name(row, column, "annotator:", MAX_ID), value)
+
+
+def verdict_cells(row: Row) -> Iterator[VerdictCell]:
+    for position, data in enumerate(row.items("verdicts")):
+        verdict = row.within(f"verdicts[{position}]", data)
+        verdict.only(("judge", "order", "value", "raw", "scores", "model", "strategy"))
+        if "value" not in verdict.data:
+            verdict.fail("value", "expected a verdict, or null where the judge's answer could not be read.")
+        yield VerdictCell(
+            verdict,
+            "value",
+            verdict.identifier("judge", limit=MAX_JUDGE),
+            0 if verdict.get("order") is None else verdict.number_in("order", (0, 1)),
+            readable(verdict.get("value")),
+            verdict.text("raw"),
+            verdict.get("scores"),
+            verdict.text("model", limit=MAX_JUDGE),
+            verdict.text("strategy", limit=MAX_STRATEGY) or "imported",
+        )
+    yield from _flat_verdicts(row)
+
+
+def _flat_verdicts(row: Row) -> Iterator[VerdictCell]:
+    for column, value in row.data.items():
+        if not column.startswith("judge:"):
+            continue
+        if column.endswith(RAW_SUFFIX):
+            verdict_column = column.removesuffix(RAW_SUFFIX)
+            if verdict_column not in row.data:
+                row.fail(column, f"expected a column {verdict_column!r} beside it, found none.")
+            if row.get(column) and row.get(verdict_column) is None:
+                row.fail(verdict_column, f"expected a verdict, or {UNPARSED}, beside its raw text.")
+        elif value is not None:
+            stem = column.removesuffix(SWAPPED_SUFFIX)
+            judge = _name(row, stem, "judge:", MAX_JUDGE)
+            raw = row.text(f"{column}{RAW_SUFFIX}")
+            yield VerdictCell(row, column, judge, int(stem != column), readable(value), raw)
+
+
+def readable(value: Any) -> Any:
+    """A verdict as it stands in a cell; the word "unparsed" means that it could not be read."""
+    return None if isinstance(value, str) and value.strip().lower() == UNPARSED else value
+
+
+def _name(row: Row, column: str, prefix: str, limit: int) -> str:
+    return Row(row.origin, {column: column.removeprefix(prefix)}).identifier(column, limit=limit)
+
+
+def read_scores(row: Row, raw: Any, n_responses: int) -> list[float | None] | None:
+    """A score for each response, null where it could not be read; or None where there are no scores."""
+    if raw is None:
+        return None
+    if not isinstance(raw, list) or len(raw) != n_responses:
+        row.fail("scores", f"expected a list of {n_responses} numbers, found {quoted(raw)}.")
+    for score in raw:
+        if score is not None and (
+            isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score)
+        ):
+            row.fail("scores", f"expected numbers or null, found {quoted(score)}.")
+    return [None if score is None else float(score) for score in raw]

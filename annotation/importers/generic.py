@@ -1,0 +1,177 @@
+"""The generic format: one row an item, nested (JSONL, Parquet) or flat (CSV, and the others too).
+
+`docs/data-format.md` documents it, with examples that the tests import.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from annotation.importers.build import BundleBuilder
+from annotation.importers.cells import LabelCell, label_cells, read_responses, read_scores, verdict_cells
+from annotation.importers.errors import quoted
+from annotation.importers.records import DatasetBundle
+from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of
+from annotation.importers.tables import Columns, table_rows
+from annotation.importers.values import KINDS, PAIRWISE, POINTS, RESPONSES, RUBRIC, Shape, read_value
+
+FIELDS = (
+    "id",
+    "kind",
+    "category",
+    "subset",
+    "instruction",
+    "instruction_id",
+    "context",
+    "reference",
+    "responses",
+    "gold",
+    "labels",
+    "verdicts",
+    "aspects",
+    "criteria",
+    "metadata",
+)
+NESTED = ("responses", "labels", "verdicts", "aspects", "criteria", "metadata")
+FLAT = re.compile(r"(response|system)_[1-9][0-9]?\Z|annotator:.|judge:.")
+VALUE = re.compile(r"gold\Z|annotator:|judge:(?!.*:raw\Z)")
+KINDS_WITH_ASPECTS = ("importance", "checklist")
+
+COLUMNS = Columns(
+    known=lambda name: name in FIELDS or FLAT.match(name) is not None,
+    names=(*FIELDS, "response_1", "response_2", "system_1", "system_2", "annotator:NAME", "judge:NAME"),
+    required=("id", "instruction"),
+    json=lambda name: name in NESTED,
+    value=lambda name: VALUE.match(name) is not None,
+    text=lambda name: name.startswith("response_"),
+)
+
+
+def read_generic(path: str | Path, progress: Callable[[str, int], None] | None = None) -> DatasetBundle:
+    """Read a `.jsonl`, `.csv` or `.parquet` file of items of any kind.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called with ("rows", number of rows so far) every 10,000 rows.
+
+    Raises
+    ------
+    ImportFileError
+        At the first thing that is wrong.
+    """
+    file = Path(path)
+    builder = BundleBuilder(f"generic: {file.name}")
+    for number, row in enumerate(table_rows(file, COLUMNS), start=1):
+        _add_row(builder, row)
+        if progress is not None and number % 10_000 == 0:
+            progress("rows", number)
+    return builder.finish(file)
+
+
+def _add_row(builder: BundleBuilder, row: Row) -> None:
+    _add_criteria(builder, row)
+    if set(row.data) == {"criteria"}:
+        return  # a row that only declares the rubric
+    kind = row.get("kind") or PAIRWISE
+    if kind not in KINDS:
+        row.fail("kind", f"expected {one_of(KINDS)}, found {quoted(kind)}.")
+    external_id = row.identifier("id")
+    aspects = _read_aspects(row)
+    if kind in KINDS_WITH_ASPECTS and not aspects:
+        row.fail("aspects", f"expected at least one aspect for an item of kind {kind}, found none.")
+    if kind == RUBRIC and not builder.criteria:
+        row.fail("criteria", "expected the rubric's criteria in this row or an earlier one, found none.")
+    least, most = RESPONSES[kind]
+    responses = read_responses(row, least)
+    if len(responses) < least or (most is not None and len(responses) > most):
+        wanted = f"{least} or more" if most is None else f"{least}"
+        row.fail("responses", f"expected {wanted} for an item of kind {kind}, found {len(responses)}.")
+    instruction = builder.instruction(
+        row,
+        text=row.text("instruction", required=True),
+        context=row.text("context"),
+        reference=row.text("reference") or None,
+        category=row.text("category", limit=MAX_CATEGORY),
+        subset=row.subset(),
+        key=None if row.get("instruction_id") is None else row.identifier("instruction_id"),
+        aspects=aspects,
+    )
+    shape = Shape(kind, len(responses), tuple(aspect[0] for aspect in aspects), tuple(builder.criteria))
+    gold = row.get("gold")
+    builder.item(
+        row,
+        external_id=external_id,
+        kind=kind,
+        instruction=instruction,
+        responses=[builder.response(instruction, system=system, text=text) for system, text in responses],
+        gold=None if gold is None else read_value(row, "gold", gold, shape),
+        metadata=row.mapping("metadata"),
+    )
+    for label in label_cells(row):
+        _add_label(builder, label, external_id, shape)
+    for verdict in verdict_cells(row):
+        scores = read_scores(verdict.row, verdict.scores, shape.n_responses)
+        value = None
+        if verdict.value is not None:
+            value = read_value(verdict.row, verdict.field, verdict.value, shape)
+        builder.verdict(
+            verdict.row,
+            item=external_id,
+            judge=verdict.judge,
+            order=verdict.order,
+            status="unparsed" if value is None else "parsed",
+            value=value if scores is None else (value or {}) | {"scores": scores},
+            field=verdict.field,
+            raw=verdict.raw,
+            model=verdict.model,
+            strategy=verdict.strategy,
+        )
+
+
+def _add_label(builder: BundleBuilder, label: LabelCell, item: str, shape: Shape) -> None:
+    builder.label(
+        label.row,
+        item=item,
+        annotator=label.annotator,
+        value=read_value(label.row, label.field, label.value, shape),
+        field=label.field,
+        is_simulated=label.is_simulated,
+    )
+
+
+def _read_aspects(row: Row) -> list[tuple[str, str, str | None, Mapping[str, Any]]]:
+    """Aspects as (key, text, parent, metadata); a parent comes before its children."""
+    found: dict[str, tuple[str, str, str | None, Mapping[str, Any]]] = {}
+    for position, data in enumerate(row.items("aspects")):
+        aspect = row.within(f"aspects[{position}]", data)
+        aspect.only(("key", "text", "parent", "metadata"))
+        key = aspect.identifier("key", limit=MAX_ASPECT_KEY)
+        if key in found:
+            aspect.fail("key", f"expected a key of its own, found {quoted(key)} twice.")
+        parent = None if aspect.get("parent") is None else aspect.identifier("parent", limit=MAX_ASPECT_KEY)
+        if parent is not None and parent not in found:
+            aspect.fail("parent", f"expected the key of an aspect listed before it, found {quoted(parent)}.")
+        found[key] = (key, aspect.text("text", required=True), parent, aspect.mapping("metadata"))
+    return list(found.values())
+
+
+def _add_criteria(builder: BundleBuilder, row: Row) -> None:
+    for position, data in enumerate(row.items("criteria")):
+        criterion = row.within(f"criteria[{position}]", data)
+        criterion.only(("key", "question", "options"))
+        key = criterion.identifier("key", limit=64)
+        if not SLUG.match(key):
+            criterion.fail("key", f"expected letters, digits, hyphens and underscores, found {quoted(key)}.")
+        options = criterion.within("options", criterion.require("options"))
+        names = tuple(str(point) for point in POINTS)
+        options.only(names)
+        builder.criterion(
+            row,
+            key=key,
+            question=criterion.text("question", required=True),
+            options={name: options.text(name, required=True) for name in names},
+        )
