@@ -1,7 +1,7 @@
 """Leave-one-out agreement: against alpaca_eval's own function, and at a million labels with an interval.
 
 alpaca_eval is installed into an environment of its own (.venv-peers/alpaca_eval) and run in a subprocess of
-this run. Both sides have their data in memory: reading files and building alpaca_eval's Analyzer is not timed.
+this run. Both sides have their data in memory: reading files and building an Analyzer is not timed.
 Times are those of the fastest of several runs.
 """
 

@@ -21,6 +21,7 @@ from metaeval.stats import (
     ratio_estimate,
     wilson_interval,
 )
+from metaeval.stats.intervals import effective_sample_size
 from metaeval.stats.resampling import draw_counts, draw_totals, group_rows
 
 NAN = math.nan
@@ -90,6 +91,21 @@ class TestIntervals:
         assert wilson_interval(0.8, 10) == pytest.approx((0.49016, 0.94331), abs=2e-5)
         reference = stats.binomtest(8, 10).proportion_ci(method="wilson")
         assert wilson_interval(0.8, 10) == pytest.approx((reference.low, reference.high))
+
+    def test_effective_sample_size_by_hand(self):
+        # 0.25 / 0.01 = 25; Student's 0.975 quantiles with 99 and 9 degrees of freedom are 1.98422 and 2.26216:
+        # 25 (1.98422 / 2.26216)² = 19.2344. With as many clusters as items the 25 stay.
+        assert effective_sample_size(0.5, 0.01, 100, 10, 0.95) == pytest.approx(19.2344, abs=1e-3)
+        assert effective_sample_size(0.5, 0.01, 100, 100, 0.95) == pytest.approx(25)
+        assert effective_sample_size(0.5, 0.001, 100, 100, 0.95) == 100
+        assert effective_sample_size(1.0, 0.0, 100, 10, 0.95) == 10
+        assert effective_sample_size(0.5, 0.01, 100, 1, 0.95) == 1
+
+    def test_few_clusters_lose_one_to_the_mean(self):
+        # 12 of 20: the unbiased variance 0.24 / 19 is that of 19 answers.
+        estimate = mean_estimate([1] * 12 + [0] * 8, n_resamples=200_000)
+        assert estimate.method == "wilson"
+        assert (estimate.low, estimate.high) == pytest.approx(wilson_interval(0.6, 19), abs=0.0015)
 
     def test_percentile_agrees_with_scipy(self):
         values = np.random.default_rng(0).choice([0.0, 0.5, 1.0], 300)

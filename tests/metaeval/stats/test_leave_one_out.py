@@ -85,7 +85,7 @@ class TestByHand:
         assert judge([[1, 1, 2, 2]], [1], tie_break="alpaca_eval") == 0
         # A tie lies half way: against the mode 2 it scores one half.
         assert judge([[1, 2, 2, 2]], [0], tie_break="alpaca_eval") == 0.5
-        # Three modes: the library's fixed seed draws the first, 1; a tie is half way from it, 2 is a whole step.
+        # Three modes: the library's fixed seed draws 1; a tie is half way from it, 2 a whole step.
         assert [judge([[0, 1, 2]], [v], tie_break="alpaca_eval") for v in (1, 0, 2)] == [1, 0.5, 0]
         # A graded verdict is as right as it is near.
         assert judge([[1, 2, 2]], [1.75], tie_break="alpaca_eval") == 0.75
