@@ -197,6 +197,8 @@ class OpenAIBackend:
         asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop).result(timeout=30)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=30)
+        with self._lock:
+            self._in_flight = 0  # what was cancelled never comes, so `drain` must not wait for it
 
     async def _shut_down(self) -> None:
         for task in self._tasks:

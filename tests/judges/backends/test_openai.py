@@ -372,6 +372,7 @@ def test_closing_ends_everything(server):
     backend.close()
     backend.close()
 
+    assert backend.drain(5.0) == []
     assert time.monotonic() - started < 2.0
     assert "openai-backend" not in {thread.name for thread in threading.enumerate()}
     with pytest.raises(RuntimeError, match="closed"):
