@@ -93,7 +93,7 @@ class TestIntervals:
         assert wilson_interval(0.8, 10) == pytest.approx((reference.low, reference.high))
 
     def test_effective_sample_size_by_hand(self):
-        # 0.25 / 0.01 = 25; Student's 0.975 quantiles with 99 and 9 degrees of freedom are 1.98422 and 2.26216:
+        # 0.25 / 0.01 = 25; Student's 0.975 quantiles for 99 and 9 degrees of freedom: 1.98422, 2.26216;
         # 25 (1.98422 / 2.26216)² = 19.2344. With as many clusters as items the 25 stay.
         assert effective_sample_size(0.5, 0.01, 100, 10, 0.95) == pytest.approx(19.2344, abs=1e-3)
         assert effective_sample_size(0.5, 0.01, 100, 100, 0.95) == pytest.approx(25)
