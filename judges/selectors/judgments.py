@@ -1,0 +1,102 @@
+"""Reading judgments, as arrays for the statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.models import Kind
+from judges.models import Judge, Judgment
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseVerdicts:
+    """Pairwise judgments in long format: equal-length arrays, ordered by (judge, item's position, order).
+
+    Attributes
+    ----------
+    judge_id, item_id, order : ndarray of int64
+        `order` 0 = as stored, 1 = swapped.
+    choice : ndarray of float64
+        1.0 = first response better, 2.0 = second, 0.0 = tie; canonical order; NaN = unparsed or failed.
+    status : ndarray of str
+        "parsed", "unparsed" or "failed".
+    cost : ndarray of float64
+        US dollars.
+    latency_ms : ndarray of float64
+    """
+
+    judge_id: NDArray[np.int64]
+    item_id: NDArray[np.int64]
+    order: NDArray[np.int64]
+    choice: NDArray[np.float64]
+    status: NDArray[np.str_]
+    cost: NDArray[np.float64]
+    latency_ms: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.judge_id)
+
+
+def pairwise_verdicts(
+    dataset_id: int, judge_ids: Collection[int] | None = None, sample: int = 0
+) -> PairwiseVerdicts:
+    """All pairwise judgments of a dataset, or those of some judges; one query."""
+    judgments = Judgment.objects.filter(
+        item__dataset_id=dataset_id, item__kind=Kind.PAIRWISE, sample=sample
+    ).order_by("judge_id", "item__position", "item_id", "order")
+    if judge_ids is not None:
+        judgments = judgments.filter(judge_id__in=list(judge_ids))
+    rows = judgments.values_list("judge_id", "item_id", "order", "choice", "status", "cost", "latency_ms")
+    table = np.fromiter(
+        (
+            (judge, item, order, np.nan if choice is None else choice, status, cost, latency)
+            for judge, item, order, choice, status, cost, latency in rows.iterator(chunk_size=10_000)
+        ),
+        dtype=[
+            ("judge_id", np.int64),
+            ("item_id", np.int64),
+            ("order", np.int64),
+            ("choice", np.float64),
+            ("status", "U8"),
+            ("cost", np.float64),
+            ("latency_ms", np.float64),
+        ],
+    )
+    return PairwiseVerdicts(*(np.ascontiguousarray(table[name]) for name in table.dtype.names or ()))
+
+
+def verdict_columns(
+    verdicts: PairwiseVerdicts, judge_id: int, item_ids: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """One judge's verdicts as the statistics want them.
+
+    Parameters
+    ----------
+    item_ids : ndarray of int64, shape (n_items,)
+        The rows of the result.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items, 2)
+        Column 0 = original order, column 1 = swapped; NaN where the judge said nothing readable or nothing.
+    """
+    columns = np.full((len(item_ids), 2), np.nan)
+    sorter = np.argsort(item_ids, kind="stable")
+    mine = verdicts.judge_id == judge_id
+    wanted = verdicts.item_id[mine]
+    if not len(item_ids) or not len(wanted):
+        return columns
+    places = np.minimum(np.searchsorted(item_ids, wanted, sorter=sorter), len(item_ids) - 1)
+    rows = sorter[places]
+    known = item_ids[rows] == wanted
+    columns[rows[known], verdicts.order[mine][known]] = verdicts.choice[mine][known]
+    return columns
+
+
+def judges_of(dataset_id: int) -> list[Judge]:
+    """The judges with a judgment of an item of the dataset, by name."""
+    return list(Judge.objects.filter(judgments__item__dataset_id=dataset_id).distinct().order_by("name"))
