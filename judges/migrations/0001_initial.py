@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.SlugField(max_length=64, unique=True)),
-                ('base_url', models.URLField(help_text='Up to and with /v1.', max_length=300)),
+                ('base_url', models.CharField(help_text='Up to and with /v1.', max_length=300, validators=[django.core.validators.URLValidator(schemes=['http', 'https'])])),
                 ('api_key_env', models.CharField(blank=True, help_text='Name of the environment variable with the key; empty: no key is sent.', max_length=100, validators=[django.core.validators.RegexValidator('^[A-Z][A-Z0-9_]*$', 'The name of an environment variable, in capitals.')], verbose_name='API key variable')),
                 ('is_local', models.BooleanField(default=False, help_text='Under your own control: items of private datasets may be sent there.')),
                 ('structured', models.CharField(choices=[('none', 'None: read the answer from free text'), ('vllm', 'vLLM structured outputs'), ('json_schema', 'JSON schema response format')], default='none', help_text='How the server can be told to answer with one of the choices.', max_length=16)),

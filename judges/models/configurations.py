@@ -1,7 +1,7 @@
 """Judge configurations and the endpoints that they call."""
 
 from django.conf import settings
-from django.core.validators import MinValueValidator, RegexValidator
+from django.core.validators import MinValueValidator, RegexValidator, URLValidator
 from django.db import models
 
 
@@ -21,7 +21,9 @@ class Endpoint(models.Model):
     """A model server. The key itself is never stored: `api_key_env` names the variable that holds it."""
 
     name = models.SlugField(max_length=64, unique=True)
-    base_url = models.URLField(max_length=300, help_text="Up to and with /v1.")
+    base_url = models.CharField(
+        max_length=300, validators=[URLValidator(schemes=["http", "https"])], help_text="Up to and with /v1."
+    )
     api_key_env = models.CharField(
         max_length=100,
         blank=True,
