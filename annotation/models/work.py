@@ -48,13 +48,13 @@ class Assignment(models.Model):
 
 
 class LabelQuerySet(models.QuerySet["Label"]):
-    def latest(self) -> "LabelQuerySet":
+    def standing(self) -> "LabelQuerySet":
         """Labels that no later one of the same person supersedes."""
         return self.filter(superseded_by__isnull=True)
 
     def current(self) -> "LabelQuerySet":
         """Labels that count: the latest of each person, without those that came when all places were taken."""
-        return self.latest().filter(is_surplus=False)
+        return self.standing().filter(is_surplus=False)
 
 
 class Label(models.Model):

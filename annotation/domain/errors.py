@@ -1,0 +1,55 @@
+"""What can go wrong in annotation, in one tree.
+
+AnnotationError
+├── LabelValueError         a label value does not fit its kind
+├── InvitationRefusedError  a link lets nobody in (any more)
+├── StudyNotOpenError       the study is a draft, paused or closed
+├── StageError              not at this step of the study
+└── StudyRuleError          a study cannot be made, opened or changed like this
+"""
+
+
+class AnnotationError(Exception):
+    """Base of all of them."""
+
+
+class LabelValueError(AnnotationError, ValueError):
+    """A label value does not fit its kind. `field` names the part, `message` says what was expected."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.message = message
+
+
+class InvitationRefusedError(AnnotationError):
+    """`reason` is one of `revoked`, `expired`, `full`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"invitation is {reason}")
+        self.reason = reason
+
+
+class StudyNotOpenError(AnnotationError):
+    """`state` is the state that it is in."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__(f"study is {state}")
+        self.state = state
+
+
+class StageError(AnnotationError):
+    """`stage` is where the person is."""
+
+    def __init__(self, stage: str) -> None:
+        super().__init__(f"enrollment is at stage {stage}")
+        self.stage = stage
+
+
+class StudyRuleError(AnnotationError):
+    """`field` names the rule, so that a form can show the message beside it."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.message = message

@@ -1,0 +1,303 @@
+"""Leases on a quiet day: one person after the other. What happens in a crowd is in `test_concurrency`."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenError
+from annotation.models import Assignment, AssignmentState, Enrollment, Label, Stage, StudyItem, StudyState
+from annotation.selectors.work import items_left_ever, last_submitted, progress_get
+from annotation.services.assignments import (
+    assignment_claim,
+    assignment_release,
+    assignment_submit,
+    draft_save,
+    leases_reap,
+)
+from tests.annotation.factories import enrollment_make, study_make
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+A_IS_BETTER = {"choice": 1}
+
+
+def fresh(enrollment):
+    return Enrollment.objects.select_related("study", "annotator").get(pk=enrollment.pk)
+
+
+def claim(enrollment, **kwargs):
+    return assignment_claim(enrollment=fresh(enrollment), **kwargs)
+
+
+def places(study):
+    return list(study.study_items.order_by("position").values_list("n_open", "n_accepted"))
+
+
+def test_claims_in_order_and_fills_an_item_before_the_next():
+    study = study_make(pairs=3, overlap=2)
+    first, second, third = (enrollment_make(study=study) for _ in range(3))
+    assert [claim(person).study_item.position for person in (first, second, third)] == [0, 0, 1]
+    assert places(study) == [(2, 0), (1, 0), (0, 0)]
+
+
+def test_claiming_twice_gives_the_same_lease_renewed():
+    person = enrollment_make(study=study_make(lease_minutes=30))
+    now = timezone.now()
+    first = claim(person, now=now)
+    again = claim(person, now=now + timedelta(minutes=20))
+    assert again.pk == first.pk
+    assert again.expires_at == now + timedelta(minutes=50)
+    assert Assignment.objects.get().expires_at == again.expires_at
+
+
+def test_submit_counts_stores_and_moves_on():
+    study = study_make(pairs=2, overlap=1, guidelines_version=3)
+    StudyItem.objects.update(probability=0.25)
+    person = enrollment_make(study=study)
+    assignment = claim(person)
+    submission = assignment_submit(
+        assignment=assignment, shown_value=A_IS_BETTER, active_ms=1200, wall_ms=3400
+    )
+    label = Label.objects.get()
+    assert submission.outcome == "accepted"
+    assert label.choice == label.value["choice"] == assignment.shown_order[0] + 1
+    assert label.shown_order == assignment.shown_order
+    assert (label.active_ms, label.wall_ms) == (1200, 3400)
+    assert (label.guidelines_version, label.probability, label.is_surplus) == (3, 0.25, False)
+    assert places(study) == [(0, 1), (0, 0)]
+    assert fresh(person).n_accepted == 1
+    assert claim(person).study_item.position == 1
+
+
+def test_wall_time_falls_back_to_the_lease():
+    person = enrollment_make(study=study_make())
+    start = timezone.now()
+    assignment = claim(person, now=start)
+    assignment_submit(assignment=assignment, shown_value=A_IS_BETTER, now=start + timedelta(seconds=7))
+    assert Label.objects.get().wall_ms == 7000
+
+
+def test_submitting_twice_makes_one_label():
+    person = enrollment_make(study=study_make())
+    assignment = claim(person)
+    first = assignment_submit(assignment=assignment, shown_value=A_IS_BETTER)
+    again = assignment_submit(assignment=assignment, shown_value=A_IS_BETTER)
+    other = assignment_submit(assignment=assignment, shown_value={"choice": 2})
+    assert (again.outcome, other.outcome) == ("repeated", "different")
+    assert again.label == other.label == first.label
+    assert Label.objects.count() == 1
+    assert fresh(person).n_accepted == 1
+
+
+def test_a_value_that_does_not_fit_is_refused_and_nothing_changes():
+    person = enrollment_make(study=study_make(tie_policy="off"))
+    assignment = claim(person)
+    with pytest.raises(LabelValueError) as caught:
+        assignment_submit(assignment=assignment, shown_value={"choice": 0})
+    assert caught.value.field == "choice"
+    assert Assignment.objects.get().state == AssignmentState.OPEN
+    assert not Label.objects.exists()
+
+
+def test_an_expired_lease_goes_to_the_next_person_only_when_nothing_else_is_free():
+    study = study_make(pairs=2, overlap=1, lease_minutes=10)
+    slow, quick = enrollment_make(study=study), enrollment_make(study=study)
+    now = timezone.now()
+    lost = claim(slow, now=now)
+    later = now + timedelta(minutes=11)
+    first = claim(quick, now=later)
+    assert first.study_item.position == 1
+    assignment_submit(assignment=first, shown_value=A_IS_BETTER)
+    taken = claim(quick, now=later)
+    assert taken.study_item_id == lost.study_item_id
+    lost.refresh_from_db()
+    assert lost.state == AssignmentState.EXPIRED
+    assert places(study) == [(1, 0), (0, 1)]
+
+
+def test_late_with_the_place_gone_is_kept_as_surplus():
+    study = study_make(pairs=1, overlap=1, lease_minutes=10)
+    slow, quick = enrollment_make(study=study), enrollment_make(study=study)
+    now = timezone.now()
+    lost = claim(slow, now=now)
+    assignment_submit(assignment=claim(quick, now=now + timedelta(minutes=11)), shown_value=A_IS_BETTER)
+    submission = assignment_submit(assignment=lost, shown_value=A_IS_BETTER)
+    assert submission.outcome == "late"
+    assert submission.label.is_surplus
+    assert places(study) == [(0, 1)]
+    assert fresh(slow).n_accepted == 0
+    assert Label.objects.count() == 2
+    assert Label.objects.current().count() == 1
+
+
+def test_late_with_the_place_free_is_accepted():
+    study = study_make(pairs=1, overlap=1, lease_minutes=10)
+    person = enrollment_make(study=study)
+    now = timezone.now()
+    lease = claim(person, now=now)
+    assert leases_reap(now=now + timedelta(minutes=11)) == 1
+    assert places(study) == [(0, 0)]
+    assert assignment_submit(assignment=lease, shown_value=A_IS_BETTER).outcome == "accepted"
+    assert places(study) == [(0, 1)]
+
+
+def test_coming_back_renews_an_expired_lease_with_its_order_and_draft():
+    study = study_make(pairs=1, overlap=1, lease_minutes=10)
+    person = enrollment_make(study=study)
+    now = timezone.now()
+    lease = claim(person, now=now)
+    assert draft_save(assignment=lease, shown_value={"choice": 2}, active_ms=5, now=now)
+    leases_reap(now=now + timedelta(hours=1))
+    again = claim(person, now=now + timedelta(hours=2))
+    assert again.pk == lease.pk
+    assert again.shown_order == lease.shown_order
+    assert again.draft["active_ms"] == 5
+    assert again.state == AssignmentState.OPEN
+    assert places(study) == [(1, 0)]
+
+
+def test_reaping_two_leases_of_one_item_gives_two_places_back():
+    study = study_make(pairs=2, overlap=2)
+    now = timezone.now()
+    for _ in range(3):
+        claim(enrollment_make(study=study), now=now)
+    assert places(study) == [(2, 0), (1, 0)]
+    assert leases_reap(study=study, now=now + timedelta(days=1)) == 3
+    assert places(study) == [(0, 0), (0, 0)]
+    assert leases_reap(study=study, now=now + timedelta(days=1)) == 0
+
+
+def test_nothing_left_and_left_for_later_are_told_apart():
+    study = study_make(pairs=1, overlap=1)
+    first, second = enrollment_make(study=study), enrollment_make(study=study)
+    lease = claim(first)
+    assert claim(second) is None
+    assert items_left_ever(fresh(second)) == 1
+    assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
+    assert claim(second) is None
+    assert items_left_ever(fresh(second)) == 0
+
+
+def test_the_cap_of_a_person():
+    study = study_make(pairs=5, items_per_annotator=2)
+    person = enrollment_make(study=study)
+    progress = progress_get(fresh(person))
+    assert (progress.done, progress.total) == (0, 2)
+    for _ in range(2):
+        assignment_submit(assignment=claim(person), shown_value=A_IS_BETTER)
+    assert claim(person) is None
+    assert items_left_ever(fresh(person)) == 0
+    progress = progress_get(fresh(person))
+    assert (progress.done, progress.total) == (2, 2)
+
+
+def test_an_item_given_back_is_never_offered_again():
+    study = study_make(pairs=2, overlap=1)
+    person = enrollment_make(study=study)
+    skipped = claim(person)
+    assignment_release(assignment=skipped, reason="unclear")
+    assignment_release(assignment=skipped, reason="again")
+    skipped.refresh_from_db()
+    assert (skipped.state, skipped.release_reason) == (AssignmentState.RELEASED, "unclear")
+    assert places(study) == [(0, 0), (0, 0)]
+    lease = claim(person)
+    assert lease.pk != skipped.pk
+    assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
+    assert claim(person) is None
+    assert items_left_ever(fresh(person)) == 0
+
+
+def test_an_answered_item_cannot_be_given_back():
+    person = enrollment_make(study=study_make())
+    lease = claim(person)
+    assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
+    assignment_release(assignment=lease, reason="x")
+    assert Assignment.objects.get(pk=lease.pk).state == AssignmentState.SUBMITTED
+
+
+@pytest.mark.parametrize("state", [StudyState.PAUSED, StudyState.CLOSED])
+def test_no_claims_when_the_study_is_not_open(state):
+    person = enrollment_make(study=study_make(state=state))
+    with pytest.raises(StudyNotOpenError) as caught:
+        claim(person)
+    assert caught.value.state == state
+
+
+def test_a_study_that_closes_between_the_look_and_the_claim_gives_nothing():
+    study = study_make()
+    person = fresh(enrollment_make(study=study))
+    type(study).objects.update(state=StudyState.CLOSED)
+    assert assignment_claim(enrollment=person) is None
+
+
+def test_answers_in_hand_are_taken_when_paused_and_kept_aside_when_closed():
+    study = study_make(pairs=2, overlap=1)
+    first, second = enrollment_make(study=study), enrollment_make(study=study)
+    one, two = claim(first), claim(second)
+    type(study).objects.update(state=StudyState.PAUSED)
+    assert assignment_submit(assignment=one, shown_value=A_IS_BETTER).outcome == "accepted"
+    type(study).objects.update(state=StudyState.CLOSED)
+    assert assignment_submit(assignment=two, shown_value=A_IS_BETTER).outcome == "closed"
+    assert places(study) == [(0, 1), (0, 0)]
+
+
+@pytest.mark.parametrize("stage", [Stage.CONSENT, Stage.QUALIFICATION, Stage.SCREENED_OUT, Stage.DONE])
+def test_no_claims_outside_the_work(stage):
+    with pytest.raises(StageError):
+        claim(enrollment_make(study=study_make(), stage=stage))
+
+
+def test_drafts_are_kept_in_canonical_order_until_submitted():
+    person = enrollment_make(study=study_make(lease_minutes=30))
+    lease = claim(person)
+    later = timezone.now() + timedelta(minutes=25)
+    assert draft_save(assignment=lease, shown_value={"choice": 1}, active_ms=10)
+    assert draft_save(assignment=lease, shown_value={"choice": 2}, active_ms=20, now=later)
+    lease.refresh_from_db()
+    assert lease.draft == {"value": {"choice": lease.shown_order[1] + 1}, "active_ms": 20}
+    assert lease.expires_at == later + timedelta(minutes=30)
+    assignment_submit(assignment=lease, shown_value={"choice": 2})
+    assert not draft_save(assignment=lease, shown_value={"choice": 1})
+    lease.refresh_from_db()
+    assert lease.draft is None
+
+
+def test_last_submitted_is_the_latest():
+    person = enrollment_make(study=study_make(pairs=3))
+    assert last_submitted(person) is None
+    for _ in range(2):
+        lease = claim(person)
+        assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
+    assert last_submitted(person) == lease
+
+
+def test_the_tables_refuse_what_must_never_happen():
+    study = study_make(pairs=2, overlap=1)
+    person = enrollment_make(study=study)
+    lease = claim(person)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        StudyItem.objects.filter(pk=lease.study_item_id).update(n_accepted=1)
+    copy = {"shown_order": [0, 1], "leased_at": timezone.now(), "expires_at": timezone.now()}
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Assignment.objects.create(
+            study_item=lease.study_item, enrollment=person, state=AssignmentState.EXPIRED, **copy
+        )
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Assignment.objects.create(study_item=study.study_items.get(position=1), enrollment=person, **copy)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_claim_and_submit_take_twelve_queries_with_begin_and_commit():
+    person = fresh(enrollment_make(study=study_make()))
+    with CaptureQueriesContext(
+        connection,
+    ) as claiming:
+        lease = assignment_claim(enrollment=person)
+    with CaptureQueriesContext(connection) as submitting:
+        assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
+    said = [query["sql"].split()[0] for query in claiming.captured_queries]
+    assert said == ["BEGIN", "SELECT", "UPDATE", "INSERT", "COMMIT"]
+    said = [query["sql"].split()[0] for query in submitting.captured_queries]
+    assert said == ["BEGIN", "SELECT", "INSERT", "UPDATE", "UPDATE", "UPDATE", "COMMIT"]
