@@ -261,6 +261,15 @@ def test_no_more_requests_are_in_flight_than_allowed():
     assert (stats["requests"], stats["repeated"]) == (24, 0)
 
 
+def test_waiting_for_a_free_place_does_not_count_towards_the_timeout(server):
+    with backend_for(server.url, capacity=1, timeout=0.6) as backend:
+        for token in range(6):
+            backend.submit(token, build_wire(question(a=f"queue {token}"), model="mock-slow-150"))
+        finished = collect(backend, 6)
+
+    assert [type(result) for result in finished.values()] == [Answer] * 6
+
+
 def test_one_bad_request_fails_alone(server):
     with backend_for(server.url) as backend:
         for token in range(10):
