@@ -1,0 +1,203 @@
+"""The engine's group statements.
+
+Raw SQL, and only here: Django's `bulk_create` and `bulk_update` build model instances and CASE expressions,
+which alone costs more than the 100 microseconds that the whole engine may take for a request. SQLite is
+quickest with one prepared statement for many rows, PostgreSQL with many rows in one statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from judges.engine.codec import answer_from_json
+from judges.models import Judgment, ModelRequest, RequestState
+from judges.strategies.types import Answer
+
+REQUESTS = ModelRequest._meta.db_table
+JUDGMENTS = Judgment._meta.db_table
+CHUNK = 500
+"""Rows in one statement of many rows, and hashes in one look-up."""
+
+Row = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRequest:
+    """A request row as it is now.
+
+    Attributes
+    ----------
+    state : str
+        A value of RequestState.
+    answer : Answer or None
+        Only of a done request.
+    """
+
+    hash: str
+    state: str
+    answer: Answer | None
+    error: str
+    owner: str
+    lease_until: datetime
+    attempts: int
+
+
+def database_time(moment: datetime) -> Any:
+    """Return a moment as the database's raw statements take it."""
+    return connection.ops.adapt_datetimefield_value(moment)
+
+
+def requests_claim(rows: Iterable[Row], *, owner: str, lease: float) -> int:
+    """Insert the requests that nobody has, as this worker's; returns how many those are.
+
+    Parameters
+    ----------
+    rows : iterable of (hash, kind, endpoint, model, payload as JSON text)
+    """
+    now = timezone.now()
+    tail = (
+        RequestState.CLAIMED.value,
+        owner,
+        database_time(now + timedelta(seconds=lease)),
+        0,
+        "",
+        database_time(now),
+    )
+    # In one order everywhere: on PostgreSQL two workers that insert the same hashes wait for one another.
+    values = sorted((*row, *tail) for row in rows)
+    return _insert(
+        f"INSERT INTO {REQUESTS} (hash, kind, endpoint, model, payload, state, owner, lease_until, attempts, "
+        "error, created_at) VALUES",
+        values,
+    )
+
+
+def answers_save(rows: Sequence[Row]) -> int:
+    """Store answers to claimed requests; returns how many were. The first stored answer stays.
+
+    Parameters
+    ----------
+    rows : sequence of (answer as JSON text, attempts, hash)
+    """
+    now = database_time(timezone.now())
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                f"UPDATE {REQUESTS} SET state = 'done', finished_at = %s, error = '', answer = %s, "  # noqa: S608
+                "attempts = %s WHERE hash = %s AND state = 'claimed'",
+                [(now, *row) for row in rows],
+            )
+            return int(cursor.rowcount)
+    stored = 0
+    with connection.cursor() as cursor:
+        for chunk in _chunks(sorted(rows, key=lambda row: row[2])):
+            marks = ", ".join(["(%s, %s, %s)"] * len(chunk))
+            cursor.execute(
+                f"UPDATE {REQUESTS} AS r SET state = 'done', finished_at = %s, error = '', "  # noqa: S608
+                f"answer = v.answer::jsonb, attempts = v.attempts FROM (VALUES {marks}) "
+                "AS v(answer, attempts, hash) WHERE r.hash = v.hash AND r.state = 'claimed'",
+                [now, *(value for row in chunk for value in row)],
+            )
+            stored += cursor.rowcount
+    return stored
+
+
+def refusals_save(rows: Iterable[tuple[str, str, int]]) -> None:
+    """Store lasting failures: (hash, error, attempts) each. They are few."""
+    now = timezone.now()
+    for each, error, attempts in sorted(rows):
+        ModelRequest.objects.filter(hash=each, state=RequestState.CLAIMED).update(
+            state=RequestState.FAILED, error=error, attempts=attempts, finished_at=now
+        )
+
+
+def judgments_save(rows: Sequence[Row]) -> int:
+    """Insert judgments, those that exist left as they are; returns how many were new.
+
+    Parameters
+    ----------
+    rows : sequence of (judge, item, order, status, choice, value as JSON text, raw_text, requests, cost,
+        latency_ms)
+    """
+    tail = (0, "", database_time(timezone.now()))
+    return _insert(
+        f'INSERT INTO {JUDGMENTS} (judge_id, item_id, "order", status, choice, value, raw_text, requests, '
+        "cost, latency_ms, sample, source, created_at) VALUES",
+        [(*row, *tail) for row in rows],
+    )
+
+
+def requests_look_up(hashes: Iterable[str]) -> dict[str, StoredRequest]:
+    """Return the rows there are of these requests."""
+    found: dict[str, StoredRequest] = {}
+    names = ("hash", "state", "answer", "error", "owner", "lease_until", "attempts")
+    for chunk in _chunks(list(hashes)):
+        for values in ModelRequest.objects.filter(hash__in=chunk).values_list(*names):
+            each, state, answer, *rest = values
+            done = state == RequestState.DONE and answer is not None
+            found[each] = StoredRequest(each, state, answer_from_json(answer) if done else None, *rest)
+    return found
+
+
+def requests_take_over(hashes: Iterable[str], *, owner: str, lease: float) -> set[str]:
+    """Claim requests whose worker gave no sign of life; returns those that are now this worker's."""
+    now = timezone.now()
+    won: set[str] = set()
+    for chunk in _chunks(list(hashes)):
+        with transaction.atomic():
+            rows = ModelRequest.objects.filter(hash__in=chunk, state=RequestState.CLAIMED)
+            rows.filter(lease_until__lt=now).update(owner=owner, lease_until=now + timedelta(seconds=lease))
+            won.update(rows.filter(owner=owner).values_list("hash", flat=True))
+    return won
+
+
+def requests_release(hashes: Iterable[tuple[str, int]], *, owner: str) -> None:
+    """Give up claims: (hash, attempts) each. One that was never sent leaves no trace."""
+    now = timezone.now()
+    rows = list(hashes)
+    mine = ModelRequest.objects.filter(owner=owner, state=RequestState.CLAIMED)
+    for chunk in _chunks([each for each, attempts in rows if not attempts]):
+        mine.filter(hash__in=chunk).delete()
+    by_attempts: dict[int, list[str]] = {}
+    for each, attempts in rows:
+        if attempts:
+            by_attempts.setdefault(attempts, []).append(each)
+    for attempts, sent in by_attempts.items():
+        for chunk in _chunks(sent):
+            mine.filter(hash__in=chunk).update(lease_until=now, attempts=attempts)
+
+
+def requests_keep(*, owner: str, lease: float) -> None:
+    """Give a sign of life for all claims of this worker."""
+    ModelRequest.objects.filter(owner=owner, state=RequestState.CLAIMED).update(
+        lease_until=timezone.now() + timedelta(seconds=lease)
+    )
+
+
+def _insert(head: str, rows: Sequence[Row]) -> int:
+    if not rows:
+        return 0
+    one = f"({', '.join(['%s'] * len(rows[0]))})"
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.executemany(f"{head} {one} ON CONFLICT DO NOTHING", rows)
+            return int(cursor.rowcount)
+        inserted = 0
+        for chunk in _chunks(rows):
+            values = ", ".join([one] * len(chunk))
+            cursor.execute(
+                f"{head} {values} ON CONFLICT DO NOTHING", [value for row in chunk for value in row]
+            )
+            inserted += cursor.rowcount
+        return inserted
+
+
+def _chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(rows), CHUNK):
+        yield rows[start : start + CHUNK]

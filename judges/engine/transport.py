@@ -1,0 +1,180 @@
+"""One endpoint as the engine sees it: what may be sent when, what to try again, and whether it is well."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import deque
+from itertools import count
+from typing import TypeAlias
+
+from judges.backends.base import Backend
+from judges.backends.errors import BackendError, TransientBackendError
+from judges.engine.options import EngineOptions
+from judges.engine.works import Flight, Gate
+from judges.strategies.types import Answer
+
+Arrival: TypeAlias = tuple[Flight, Answer | BackendError]
+
+
+class Transport:
+    """The way to one endpoint.
+
+    Requests wait in `ready` (claimed, to be sent), in `delayed` (to be sent again later) or in `suspended`
+    (out of attempts; whether they or the endpoint are to blame shows when another request is answered).
+
+    The endpoint's capacity bounds what is in flight. When it answers "too many" (HTTP 429), the bound is
+    halved and sending pauses for as long as it asks; each answer then raises the bound a little, as in TCP.
+    """
+
+    def __init__(
+        self, *, name: str, backend: Backend, options: EngineOptions, is_priced: bool = False
+    ) -> None:
+        self.name = name
+        self.backend = backend
+        self.options = options
+        self.is_priced = is_priced
+        self.ready: deque[Flight] = deque()
+        self.delayed: list[tuple[float, int, Flight]] = []
+        self.suspended: list[Flight] = []
+        self.sent: dict[int, Flight] = {}
+        self.n_works = 0
+        self.n_flights = 0
+        self.n_answers = 0
+        self.n_refused = 0
+        self.limit = float(backend.capacity)
+        self.paused_until = 0.0
+        self.target = backend.capacity + max(options.lookahead, backend.capacity // 2)
+        self.closed_gate: Gate | None = None
+        self._numbers = count()
+        self._random = random.Random()  # noqa: S311 (jitter)
+
+    def dispatch(self, now: float) -> None:
+        """Send what may be sent now."""
+        while self.delayed and self.delayed[0][0] <= now:
+            self.ready.appendleft(heapq.heappop(self.delayed)[2])
+        self.closed_gate = None
+        if now < self.paused_until:
+            return
+        held: list[Flight] = []
+        while self.ready and len(self.sent) < self.limit:
+            flight = self.ready.popleft()
+            if flight.dropped:
+                continue
+            gate = flight.payer.gate
+            if gate is not None and not gate.is_open():
+                held.append(flight)
+                self.closed_gate = gate
+                continue
+            self._send(flight, gate)
+        self.ready.extendleft(reversed(held))
+
+    def _send(self, flight: Flight, gate: Gate | None) -> None:
+        token = next(self._numbers)
+        flight.is_sent = True
+        flight.attempts += 1
+        flight.payer.counts.requests += 1
+        if gate is not None:
+            gate.sent += 1
+        self.sent[token] = flight
+        self.backend.submit(token, flight.wire)
+
+    def drain(self, timeout: float) -> list[Arrival]:
+        """Return what has arrived, waiting up to `timeout` seconds for the first."""
+        arrivals = []
+        for token, outcome in self.backend.drain(timeout):
+            flight = self.sent.pop(token, None)
+            if flight is None:  # given up before it came
+                continue
+            flight.is_sent = False
+            if (gate := flight.payer.gate) is not None:
+                gate.sent -= 1
+            arrivals.append((flight, outcome))
+        return arrivals
+
+    def give_up(self, flight: Flight) -> None:
+        """Forget a flight that is with the backend; what comes of it is ignored."""
+        for token, each in list(self.sent.items()):
+            if each is flight:
+                del self.sent[token]
+                flight.is_sent = False
+                if (gate := flight.payer.gate) is not None:
+                    gate.sent -= 1
+
+    def next_due(self, now: float) -> float:
+        """Return the seconds until something may be sent again; infinite if nothing waits for time."""
+        due = self.delayed[0][0] if self.delayed else float("inf")
+        if self.ready and self.paused_until > now:
+            due = min(due, self.paused_until)
+        return max(due - now, 0.0)
+
+    def answered(self) -> list[Flight]:
+        """Count an answer; returns the suspended flights, which are to blame themselves as it turns out."""
+        self.n_answers += 1
+        if self.limit < self.backend.capacity:
+            self.limit = min(self.limit + 1.0 / self.limit, float(self.backend.capacity))
+        to_blame, self.suspended = self.suspended, []
+        return to_blame
+
+    def failed(self, flight: Flight, error: TransientBackendError, now: float) -> None:
+        """Send it again later, or suspend it if its attempts are used up."""
+        flight.error = error
+        pause = error.retry_after
+        if (error.status == 429 or pause is not None) and flight.pauses < self.options.max_pauses:
+            flight.pauses += 1
+            self._slow_down(now, self._backoff(min(flight.pauses, 6)) if pause is None else pause)
+            self.ready.appendleft(flight)
+            return
+        flight.failures += 1
+        if flight.failures >= self.options.max_attempts:
+            self.suspended.append(flight)
+        else:
+            due = now + self._backoff(flight.failures)
+            heapq.heappush(self.delayed, (due, next(self._numbers), flight))
+
+    def _slow_down(self, now: float, seconds: float) -> None:
+        # Those that were sent together are refused together: one halving for all of them.
+        if now >= self.paused_until:
+            self.limit = max(self.limit / 2.0, 1.0)
+        self.paused_until = max(self.paused_until, now + seconds)
+
+    def _backoff(self, failures: int) -> float:
+        full = min(self.options.backoff * 2.0 ** (failures - 1), self.options.backoff_max)
+        return full * (1.0 - self._random.random() / 2.0)
+
+    def trouble(self, *, more_to_come: bool) -> str:
+        """Return why the endpoint is of no use any more; empty if it is well as far as one can tell.
+
+        Parameters
+        ----------
+        more_to_come : bool
+            There are works not started, whose answers will show more.
+        """
+        if not self.suspended:
+            return ""
+        alone = not more_to_come and self.n_flights == len(self.suspended)
+        if len(self.suspended) < self.options.down_after and not alone:
+            return ""
+        if alone and all(self._is_to_blame(flight) for flight in self.suspended):
+            return ""
+        error = self.suspended[-1].error
+        reached = "gives no usable answer" if error and error.status is not None else "cannot be reached"
+        return f"The endpoint '{self.name}' {reached}: {error}"
+
+    def poison(self, *, more_to_come: bool) -> list[Flight]:
+        """Return the last flights there are, if they and not the endpoint are to blame."""
+        if more_to_come or not self.suspended or self.n_flights != len(self.suspended):
+            return []
+        if not all(self._is_to_blame(flight) for flight in self.suspended):
+            return []
+        to_blame, self.suspended = self.suspended, []
+        return to_blame
+
+    def _is_to_blame(self, flight: Flight) -> bool:
+        # The server speaks, and it answered others, or has failed on this one in an earlier life.
+        speaks = flight.error is not None and flight.error.status is not None
+        return speaks and (self.n_answers > 0 or flight.earlier >= self.options.max_attempts)
+
+    def close(self) -> None:
+        """End the backend's threads."""
+        self.backend.close()
