@@ -1,0 +1,26 @@
+"""What a report needs to know beside items and labels: the study it is about, and which annotators are simulated."""
+
+from __future__ import annotations
+
+from annotation.models import Annotator, Study
+
+
+def study_find(slug: str) -> Study | None:
+    """The study of this slug with its dataset, or None."""
+    return Study.objects.select_related("dataset").filter(slug=slug).first()
+
+
+def study_slugs() -> list[str]:
+    """All slugs, for telling which names are near."""
+    return list(Study.objects.order_by("slug").values_list("slug", flat=True))
+
+
+def studies_of_dataset(dataset_id: int) -> list[tuple[str, str]]:
+    """(slug, title) of the studies on a dataset, by title."""
+    return list(Study.objects.filter(dataset_id=dataset_id).order_by("title").values_list("slug", "title"))
+
+
+def simulated_annotators(dataset_id: int) -> set[int]:
+    """Ids of the simulated annotators who labelled items of the dataset."""
+    rows = Annotator.objects.filter(is_simulated=True, labels__item__dataset_id=dataset_id)
+    return set(rows.order_by().values_list("pk", flat=True).distinct())

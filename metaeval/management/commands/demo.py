@@ -1,0 +1,106 @@
+"""`manage.py demo`: a running site with something to see on it."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
+
+from judges.backends.mock_server import running_mock_server
+from metaeval.demo.build import ADMINISTRATOR, PASSWORD, RESEARCHER, Demo, demo_build
+
+MOCK_PORT = 8011
+
+
+class Command(BaseCommand):
+    help = "Build the demonstration (once) and serve it on this machine. Ctrl-C stops everything."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--mock-port", type=int, default=MOCK_PORT, help="of the mock model server")
+        parser.add_argument("--no-serve", action="store_true", help="build it and return")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        port, mock_port = options["port"], options["mock_port"]
+        if not options["no_serve"] and _is_taken(port):
+            raise CommandError(f"Port {port} is taken. Try another one: make demo PORT={port + 1}")
+        call_command("migrate", verbosity=0, interactive=False)
+        demo = demo_build(
+            mock_url=f"http://127.0.0.1:{mock_port}/v1", say=lambda line: self.stdout.write(f"  {line}")
+        )
+        if options["no_serve"]:
+            return
+        with _mock_server(mock_port) as message:
+            if message:
+                self.stderr.write(self.style.WARNING(message))
+            self.stdout.write(_welcome(demo, port))
+            self.stdout.flush()
+            sys.exit(_serve(port))
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
+
+
+@contextlib.contextmanager
+def _mock_server(port: int) -> Iterator[str]:
+    """Run the mock model server beside the site; yields what to say if that cannot be."""
+    if _is_taken(port):
+        yield f"Port {port} is taken: no mock model server is started; another demo may be running one."
+        return
+    with running_mock_server(port=port):
+        yield ""
+
+
+def _serve(port: int) -> int:
+    """Serve until Ctrl-C; returns the exit status."""
+    command = [
+        *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
+        *("--workers", "1", "--blocking-threads", "8", "--log-level", "warning", "config.wsgi:application"),
+    ]
+    environment = os.environ | {"SITE_URL": f"http://127.0.0.1:{port}"}
+    with subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment) as server:  # noqa: S603  (our own)
+        # A terminal sends Ctrl-C to both; where only this process is told to stop, it tells the server.
+        signal.signal(signal.SIGTERM, lambda *_: server.terminate())
+        while True:
+            try:
+                return max(server.wait(), 0)
+            except KeyboardInterrupt:
+                server.terminate()
+
+
+def _welcome(demo: Demo, port: int) -> str:
+    site = f"http://127.0.0.1:{port}"
+    join = reverse("annotation:join", args=[demo.invitation.token])
+    study = reverse("annotation:study-detail", args=[demo.study.slug])
+    comparison = reverse("metaeval:comparison", args=[demo.sweep.pk])
+    report = reverse("metaeval:report-detail", args=[demo.report.pk])
+    return f"""
+  Touchstone runs on {site}
+
+  Annotator       {site}{join}
+                  no account needed; the labels that are there come from simulated annotators
+  Researcher      {site}/login/          {RESEARCHER} / {PASSWORD}
+    study         {site}{study}
+    report        {site}{report}
+  Administrator   {site}/admin/          {ADMINISTRATOR} / {PASSWORD}
+    comparison    {site}{comparison}
+    a sweep to launch and watch: "Prompted judges on the mock server" under Judges > Sweeps
+
+  Ctrl-C stops everything; `make demo` again goes on with what is there.
+"""

@@ -1,0 +1,75 @@
+"""Figures as text, the same in Markdown, HTML and on pages."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from annotation.templatetags.touchstone import duration, estimate_range, estimate_value, money
+
+Estimate = Mapping[str, Any]
+
+# Names of the measures as people read them, and their units.
+MEASURES: dict[str, tuple[str, str]] = {
+    "agreement": ("Agreement with people", "percent"),
+    "accuracy": ("Accuracy", "percent"),
+    "positional_agreement": ("Same verdict in both orders", "percent"),
+    "unparsed_rate": ("Unparsed", "percent"),
+    "tie_rate": ("Ties", "percent"),
+    "length_bias": ("Length bias", "points"),
+    "first_shown_rate": ("Prefers the first shown", "percent"),
+    "expected_win_rate": ("Expected win rate of the first response", "percent"),
+    "prefers_longer": ("Prefers the longer", "percent"),
+    "cost_per_1000": ("Cost of 1,000 judgments", "money"),
+    "seconds_each": ("Seconds each", "seconds"),
+}
+PEOPLE: dict[str, tuple[str, str]] = {
+    "leave_one_out": ("Agreement, leave one out", "percent"),
+    "best_reachable": ("Best reachable by a judge", "percent"),
+    "krippendorff_alpha": ("Krippendorff's alpha", "number"),
+    "tie_rate": ("Ties", "percent"),
+    "prefers_first": ("Prefers the first response", "percent"),
+    "prefers_longer": ("Prefers the longer response", "percent"),
+    "length_bias": ("Length bias", "points"),
+    "first_label_prefers_longer": ("First label prefers the longer (by more than 30 characters)", "percent"),
+}
+NONE = "–"
+
+
+def value_text(estimate: Estimate | None, unit: str = "percent", *, sign: bool = True) -> str:
+    """The value alone; a dash where it is undefined."""
+    value = None if estimate is None else estimate["value"]
+    if estimate is None or value is None:
+        return NONE
+    if unit == "money":
+        return money(value)
+    if unit == "seconds":
+        return duration(value)
+    text = estimate_value(estimate, unit)
+    return text if sign else text.removesuffix(" %").removesuffix(" points")
+
+
+def range_text(estimate: Estimate | None, unit: str = "percent") -> str:
+    """Ends of the interval, "63.1 to 68.2"; empty where there is none."""
+    if estimate is None or estimate["low"] is None or estimate["high"] is None:
+        return ""
+    if unit in ("money", "seconds"):
+        if estimate["low"] == estimate["high"]:
+            return ""
+        words = money if unit == "money" else duration
+        return f"{words(estimate['low'])} to {words(estimate['high'])}"
+    return estimate_range({"value": estimate["value"], "low": estimate["low"], "high": estimate["high"]}, unit)
+
+
+def full_text(estimate: Estimate | None, unit: str = "percent") -> str:
+    """Value and interval: "65.7 % (63.1 to 68.2)"; the reason where it is undefined."""
+    if estimate is None:
+        return NONE
+    if estimate["value"] is None:
+        return f"{NONE} ({estimate['reason']})"
+    ends = range_text(estimate, unit)
+    return value_text(estimate, unit) + (f" ({ends})" if ends else "")
+
+
+def points_text(value: float) -> str:
+    """A difference of shares in percentage points."""
+    amount = f"{100 * value:.1f}".replace("-", "−")
+    return f"{amount} point" if amount in ("1.0", "−1.0") else f"{amount} points"

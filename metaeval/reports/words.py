@@ -1,0 +1,146 @@
+"""The decision in words: what to use, how sure that is, and what it rests on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metaeval.reports.figures import full_text, points_text, range_text, value_text
+
+_MUCH_UNPARSED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a comparison says.
+
+    Attributes
+    ----------
+    kind : {"clear", "open", "single", "none"}
+        A clear winner; none that can be told apart; only one judge; nothing to compare.
+    headline : str
+    sentences : tuple of str
+        Why, most important first.
+    cautions : tuple of str
+        What a reader must know before relying on it.
+    leader : int or None
+        Place of the leading judge.
+    """
+
+    kind: str
+    headline: str
+    sentences: tuple[str, ...]
+    cautions: tuple[str, ...]
+    leader: int | None = None
+
+
+def verdict_of(content: dict[str, Any], primary: str) -> Verdict:
+    """Put the selection by one figure into words."""
+    selection = content["selection"][primary]
+    judges = content["judges"]
+    place = selection["leader"]
+    if place is None:
+        return Verdict("none", "No judge can be compared yet", (_why_none(content, primary),), _cautions(content, primary))
+    leader = judges[place]
+    estimate = leader["measures"][primary]["overall"]
+    what = "agrees with people on" if primary == "agreement" else "gives the gold answer on"
+    # "Of items" would be wrong of agreement, which is a mean over the labels left out.
+    lead = f"{leader['name']} {what} {full_text(estimate)}{' of items' if primary == 'accuracy' else ''}."
+    floor = _against_floor(content, primary)
+    cautions = _cautions(content, primary)
+    if not selection["differences"]:
+        return Verdict("single", f"{leader['name']} is the only judge here", (lead, *floor), cautions, place)
+    if selection["clear"]:
+        nearest = selection["differences"][0]
+        behind = (
+            f"The next, {judges[nearest['judge']]['name']}, is {points_text(nearest['value'])} behind "
+            f"({range_text(nearest, 'points')})."
+        )
+        return Verdict("clear", f"{leader['name']} is the judge to use here", (lead, behind, *floor), cautions, place)
+    return Verdict(
+        "open", "No clear winner", (f"{lead[:-1]} and leads.", *_tied(content, primary), *floor), cautions, place
+    )
+
+
+def _tied(content: dict[str, Any], primary: str) -> list[str]:
+    selection, judges = content["selection"][primary], content["judges"]
+    tied = selection["tied"]
+    names = [judges[place]["name"] for place in tied]
+    first = next(row for row in selection["differences"] if row["judge"] == tied[0])
+    ends = range_text(first, "points")
+    difference = f"difference {points_text(first['value'])}{', ' + ends if ends else ''}"
+    if len(names) == 1:
+        sentences = [f"{names[0]} cannot be told apart from it ({difference})."]
+    else:
+        sentences = [f"{_listed(names)} cannot be told apart from it (to {names[0]}: {difference})."]
+    cheaper = _cheapest(judges, selection["leader"], tied)
+    return [*sentences, cheaper] if cheaper else sentences
+
+
+def _cheapest(judges: Sequence[dict[str, Any]], leader: int, tied: Sequence[int]) -> str:
+    def cost(place: int) -> float | None:
+        value: float | None = judges[place]["measures"]["cost_per_1000"]["overall"]["value"]
+        return value
+
+    own = cost(leader)
+    priced = [(amount, place) for place in tied if (amount := cost(place)) is not None]
+    if not own or not priced:
+        return ""
+    amount, place = min(priced)
+    saving = 1 - amount / own
+    if saving < 0.05:
+        return ""
+    price = value_text({"value": amount}, "money")
+    return f"Of these, {judges[place]['name']} costs least: {price} per 1,000 judgments, {100 * saving:.0f} % less than the leader."
+
+
+def _against_floor(content: dict[str, Any], primary: str) -> list[str]:
+    gap = content["selection"][primary]["best_baseline"]
+    if gap is None:
+        return []
+    name = content["judges"][gap["judge"]]["name"]
+    ends = range_text(gap, "points")
+    ends = f" ({ends})" if ends else ""
+    if gap["low"] is not None and gap["low"] > 0:
+        return [f"That is {points_text(gap['value'])}{ends} above the best judge without a model, {name}."]
+    if gap["value"] is not None and gap["value"] < 0:
+        return [f"It does not beat {name}, a judge without a model: it is {points_text(-gap['value'])} below it."]
+    return [f"It cannot be told apart from {name}, a judge without a model (difference {points_text(gap['value'])}{ends})."]
+
+
+def _cautions(content: dict[str, Any], primary: str) -> tuple[str, ...]:
+    found = [*simulated_words(content)] if primary == "agreement" else []
+    selection = content["selection"][primary]
+    if selection["incomplete"]:
+        names = [content["judges"][place]["name"] for place in selection["incomplete"]]
+        found.append(f"Not ranked, because they judged a part of the items only: {_listed(names)}.")
+    if selection["leader"] is not None:
+        unparsed = content["judges"][selection["leader"]]["measures"]["unparsed_rate"]["overall"]
+        if unparsed["value"] is not None and unparsed["value"] > _MUCH_UNPARSED:
+            found.append(f"The leader's answer could not be read in {value_text(unparsed)} of its judgments.")
+    return tuple(found)
+
+
+def simulated_words(content: dict[str, Any]) -> list[str]:
+    """What to say where labels come from simulated annotators."""
+    share = content["humans"]["simulated_share"]
+    if not share:
+        return []
+    if share == 1:
+        return ["All labels come from simulated annotators. The figures show how the machinery works and nothing about people."]
+    return [f"{100 * share:.0f} % of the labels come from simulated annotators, not from people."]
+
+
+def _why_none(content: dict[str, Any], primary: str) -> str:
+    if not any(not judge["baseline"] for judge in content["judges"]):
+        return "No judge has judged this dataset."
+    if primary == "agreement":
+        return "No judged item has two labels, so there is nobody to agree with yet."
+    return "No judged item has a gold answer."
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(names[:3])
+    if len(names) > 3:
+        rest = len(names) - 3
+        return f"{', '.join(shown)} and {rest} other{'s' if rest > 1 else ''}"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]

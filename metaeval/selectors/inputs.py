@@ -1,0 +1,167 @@
+"""From rows to the arrays that a report is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from annotation.models import Dataset, Study
+from annotation.selectors.datasets import ItemFacts, dataset_counts, item_facts, items_for_judging
+from annotation.selectors.labels import pairwise_labels
+from annotation.selectors.reporting import simulated_annotators
+from judges.models import BackendKind, Judge, ParseStatus
+from judges.selectors.judgments import PairwiseVerdicts, judges_of, pairwise_verdicts
+from metaeval.reports.baselines import baselines
+from metaeval.reports.errors import ReportError, UnknownNameError
+from metaeval.reports.inputs import Booleans, Floats, Integers, ItemColumns, JudgeColumns, LabelColumns, ReportInputs
+from metaeval.reports.names import near_names
+
+PAIRWISE = "pairwise"
+
+
+def report_inputs(
+    *,
+    dataset: Dataset,
+    study: Study | None = None,
+    sweep: Mapping[str, Any] | None = None,
+    judge_ids: Collection[int] | None = None,
+    judge_names: Collection[str] | None = None,
+) -> ReportInputs:
+    """Read everything that a report depends on; a fixed number of queries, whatever the size.
+
+    Parameters
+    ----------
+    study : Study, optional
+        Count only the labels of this study; without it imported labels and those of all studies.
+    sweep : mapping, optional
+        What the header says of the sweep: its name and orders.
+    judge_ids, judge_names : optional
+        Only these judges; without them all that judged any item of the dataset.
+
+    Raises
+    ------
+    ReportError
+        There are no pairwise items, or no such judge.
+    """
+    facts = _pairwise_facts(dataset)
+    if not facts:
+        raise ReportError(f"Dataset {dataset.name!r} has no pairwise items, and reports are about pairwise items.")
+    place = {row.item_id: k for k, row in enumerate(facts)}
+    items = _items(facts)
+    judges = _chosen(dataset, judge_ids, judge_names)
+    verdicts = pairwise_verdicts(dataset.pk, [judge.pk for judge in judges])
+    columns = _judges(verdicts, place, len(items), judges)
+    return ReportInputs(
+        name=dataset.name if study is None else study.slug,
+        facts={"dataset": _dataset_facts(dataset), "study": _study_facts(study), "sweep": sweep},
+        items=items,
+        labels=_labels(dataset, study, place),
+        judges=(*columns, *baselines(items, {judge.strategy for judge in columns})),
+    )
+
+
+def _pairwise_facts(dataset: Dataset) -> list[ItemFacts]:
+    facts = item_facts(dataset.pk)
+    if set(dataset_counts(dataset.pk).by_kind) <= {PAIRWISE}:
+        return facts
+    pairs = {row.item_id for row in items_for_judging(dataset.pk) if row.kind == PAIRWISE}
+    return [row for row in facts if row.item_id in pairs]
+
+
+def _items(facts: list[ItemFacts]) -> ItemColumns:
+    # Instructions are numbered by first appearance: a name that any database gives them.
+    numbers: dict[int, str] = {}
+    for row in facts:
+        numbers.setdefault(row.instruction_id, str(len(numbers)))
+    return ItemColumns(
+        external_id=tuple(row.external_id for row in facts),
+        cluster=tuple(numbers[row.instruction_id] for row in facts),
+        category=tuple(row.category for row in facts),
+        subset=tuple(row.subset for row in facts),
+        gold=np.array([np.nan if row.gold_choice is None else row.gold_choice for row in facts], dtype=np.float64),
+        lengths=np.array([row.lengths for row in facts], dtype=np.intp).reshape(len(facts), 2),
+    )
+
+
+def _labels(dataset: Dataset, study: Study | None, place: Mapping[int, int]) -> LabelColumns:
+    found = pairwise_labels(dataset.pk, None if study is None else study.pk)
+    simulated = simulated_annotators(dataset.pk) if len(found) else set()
+    numbers: dict[int, int] = {}
+    seen: set[tuple[int, int]] = set()
+    rows = []
+    for item_id, annotator_id, choice in zip(
+        found.item_id.tolist(), found.annotator_id.tolist(), found.choice.tolist(), strict=True
+    ):
+        # Somebody who labelled an item in two studies has one opinion, the first.
+        if item_id not in place or (item_id, annotator_id) in seen:
+            continue
+        seen.add((item_id, annotator_id))
+        number = numbers.setdefault(annotator_id, len(numbers))
+        rows.append((place[item_id], number, choice, annotator_id in simulated))
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    return LabelColumns(
+        item=table[:, 0].astype(np.intp),
+        annotator=table[:, 1].astype(np.intp),
+        choice=table[:, 2],
+        simulated=table[:, 3].astype(np.bool_),
+        n_repeated=len(found) - len(rows),
+    )
+
+
+def _chosen(
+    dataset: Dataset, judge_ids: Collection[int] | None, judge_names: Collection[str] | None
+) -> list[Judge]:
+    judges = [judge for judge in judges_of(dataset.pk) if judge_ids is None or judge.pk in judge_ids]
+    if judge_names is None:
+        return judges
+    known = [judge.name for judge in judges]
+    for name in judge_names:
+        if name not in known:
+            raise UnknownNameError(f"No judge {name!r} has judged dataset {dataset.name!r}{near_names(name, known)}")
+    return [judge for judge in judges if judge.name in judge_names]
+
+
+def _judges(
+    verdicts: PairwiseVerdicts, place: Mapping[int, int], n_items: int, judges: list[Judge]
+) -> list[JudgeColumns]:
+    row = np.array([place.get(item_id, -1) for item_id in verdicts.item_id.tolist()], dtype=np.intp)
+    return [_judge(judge, verdicts, row, (verdicts.judge_id == judge.pk) & (row >= 0), n_items) for judge in judges]
+
+
+def _judge(
+    judge: Judge, verdicts: PairwiseVerdicts, row: Integers, own: Booleans, n_items: int
+) -> JudgeColumns:
+    rows, orders = row[own], verdicts.order[own]
+
+    def table(values: Any, empty: float) -> Floats:
+        filled = np.full((n_items, 2), empty)
+        filled[rows, orders] = values
+        return filled
+
+    # Nobody measured what an imported verdict cost.
+    measured = np.nan if judge.backend == BackendKind.IMPORTED else 1.0
+    return JudgeColumns(
+        name=judge.name,
+        fingerprint=judge.fingerprint,
+        backend=judge.backend,
+        model=judge.model,
+        strategy=judge.strategy,
+        verdicts=table(verdicts.choice[own], np.nan),
+        judged=table(1.0, 0.0).astype(np.bool_),
+        failed=table(verdicts.status[own] == ParseStatus.FAILED, 0.0).astype(np.bool_),
+        cost=table(verdicts.cost[own] * measured, np.nan),
+        seconds=table(verdicts.latency_ms[own] * measured / 1000, np.nan),
+    )
+
+
+def _dataset_facts(dataset: Dataset) -> dict[str, Any]:
+    names = ("name", "title", "version", "split", "licence", "source")
+    return {name: getattr(dataset, name) for name in names}
+
+
+def _study_facts(study: Study | None) -> dict[str, Any] | None:
+    if study is None:
+        return None
+    return {"slug": study.slug, "title": study.title, "is_simulated": study.is_simulated}

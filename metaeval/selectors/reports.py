@@ -1,0 +1,71 @@
+"""Reading stored reports and decisions, each only for who may see its dataset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+
+from annotation.models import Dataset, User
+from annotation.selectors.datasets import datasets_visible_to
+from metaeval.models import Decision, Report
+
+
+def reports_visible_to(user: User) -> QuerySet[Report]:
+    """Stored reports, newest first, without their content."""
+    return (
+        Report.objects.filter(dataset__in=datasets_visible_to(user))
+        .select_related("dataset", "study", "sweep", "created_by")
+        .defer("content")
+        .order_by("-created_at", "-pk")
+    )
+
+
+def report_get_for(user: User, pk: int) -> Report:
+    """A stored report that this person may see; else Http404."""
+    visible = Report.objects.filter(dataset__in=datasets_visible_to(user))
+    return get_object_or_404(visible.select_related("dataset", "study", "sweep", "created_by"), pk=pk)
+
+
+def decisions_of(dataset: Dataset) -> list[Decision]:
+    """The decisions on a dataset, newest first."""
+    rows = Decision.objects.filter(dataset=dataset).select_related("judge", "sweep", "decided_by")
+    return list(rows.order_by("-created_at", "-pk"))
+
+
+def decision_in_force(dataset: Dataset) -> Decision | None:
+    """The decision that no later one replaced."""
+    rows = Decision.objects.filter(dataset=dataset, replaced_by__isnull=True)
+    return rows.select_related("judge", "sweep", "decided_by").first()
+
+
+def decision_get_for(user: User, pk: int) -> Decision:
+    """A decision on a dataset that this person may see; else Http404."""
+    visible = Decision.objects.filter(dataset__in=datasets_visible_to(user))
+    return get_object_or_404(visible.select_related("judge__endpoint", "dataset", "sweep"), pk=pk)
+
+
+def judge_export(decision: Decision) -> dict[str, Any]:
+    """The promoted judge as a configuration to be run elsewhere: its whole content, and where it comes from.
+
+    There are no secrets in a spec: a key is named by the variable that holds it.
+    """
+    judge = decision.judge
+    return {
+        "schema": "touchstone.judge/1",
+        "name": judge.name,
+        "fingerprint": judge.fingerprint,
+        "backend": judge.backend,
+        "model": judge.model,
+        "strategy": judge.strategy,
+        "spec": judge.spec,
+        "decision": {
+            "dataset": decision.dataset.name,
+            "sweep": decision.sweep.name,
+            "reason": decision.reason,
+            "decided_at": decision.created_at.isoformat(timespec="seconds"),
+            "inputs_hash": decision.inputs_hash,
+            "in_force": decision.replaced_by_id is None,
+        },
+    }

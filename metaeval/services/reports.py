@@ -1,0 +1,153 @@
+"""Building, storing and finding reports."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django.core.cache import cache
+from django.db import transaction
+
+from annotation.models import Dataset, Study, User
+from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.reporting import study_find, study_slugs
+from metaeval.models import Report
+from metaeval.reports.content import content_build, software_version
+from metaeval.reports.errors import UnknownNameError
+from metaeval.reports.inputs import ReportInputs
+from metaeval.reports.names import near_names
+from metaeval.reports.options import ReportOptions
+from metaeval.selectors.inputs import report_inputs
+from metaeval.selectors.sweeps import SweepView
+
+DEFAULTS = ReportOptions()
+CACHE_SECONDS = 6 * 60 * 60
+# Rows times judges that are computed while a page waits: about two seconds.
+QUICK = 15_000
+
+
+def report_build(
+    *,
+    dataset: Dataset,
+    study: Study | None = None,
+    sweep: SweepView | None = None,
+    judges: Collection[str] | None = None,
+    options: ReportOptions = DEFAULTS,
+) -> dict[str, Any]:
+    """Compute the content of a report, in the schema of docs/report-schema.md.
+
+    Parameters
+    ----------
+    study : Study, optional
+        Count only its labels.
+    sweep : SweepView, optional
+        Compare only its judges.
+    judges : collection of str, optional
+        Only judges of these names.
+
+    Raises
+    ------
+    ReportError
+        There is nothing to report on, or no such judge.
+    """
+    inputs = inputs_read(dataset=dataset, study=study, sweep=sweep, judges=judges)
+    return content_get(inputs, options)
+
+
+def inputs_read(
+    *,
+    dataset: Dataset,
+    study: Study | None = None,
+    sweep: SweepView | None = None,
+    judges: Collection[str] | None = None,
+) -> ReportInputs:
+    """Read the rows that a report depends on."""
+    about = None if sweep is None else {"name": sweep.name, "orders": sweep.orders}
+    ids = None if sweep is None else sweep.judge_ids
+    return report_inputs(dataset=dataset, study=study, sweep=about, judge_ids=ids, judge_names=judges)
+
+
+def content_get(inputs: ReportInputs, options: ReportOptions = DEFAULTS) -> dict[str, Any]:
+    """Compute the content, or take it from the cache: it is a function of the hash of the inputs."""
+    inputs_hash = inputs.hash(options)
+    content = content_cached(inputs_hash)
+    if content is None:
+        content = content_build(inputs, options, inputs_hash=inputs_hash)
+        cache.set(_key(inputs_hash), content, CACHE_SECONDS)
+    return content
+
+
+def content_cached(inputs_hash: str) -> dict[str, Any] | None:
+    """The content with this hash, if it was computed lately."""
+    found: dict[str, Any] | None = cache.get(_key(inputs_hash))
+    return found
+
+
+def is_quick(inputs: ReportInputs) -> bool:
+    """Whether a page may compute the report while somebody waits for it."""
+    return len(inputs.items) * len(inputs.judges) <= QUICK
+
+
+def _key(inputs_hash: str) -> str:
+    return f"report:{software_version()}:{inputs_hash}"
+
+
+def report_save(
+    *,
+    content: dict[str, Any],
+    dataset: Dataset,
+    study: Study | None = None,
+    sweep_id: int | None = None,
+    user: User | None = None,
+) -> Report:
+    """Store a report; the same report of the same software is stored once."""
+    with transaction.atomic():
+        same = Report.objects.filter(inputs_hash=content["inputs_hash"], dataset=dataset, sweep_id=sweep_id)
+        for report in same:
+            if report.content["software"] == content["software"]:
+                return report
+        return Report.objects.create(
+            name=content["name"],
+            dataset=dataset,
+            study=study,
+            sweep_id=sweep_id,
+            inputs_hash=content["inputs_hash"],
+            options=content["options"],
+            content=content,
+            created_by=user,
+        )
+
+
+def report_resolve(name: str, study: str | None = None) -> tuple[Dataset, Study | None]:
+    """Find what a report is about: a dataset of that name, else a study of that slug.
+
+    Raises
+    ------
+    UnknownNameError
+        Nothing has that name (near ones are listed), or the study is of another dataset.
+    """
+    dataset = Dataset.objects.filter(name=name).first()
+    if dataset is None:
+        found = study_find(name)
+        if found is None:
+            known = [*Dataset.objects.values_list("name", flat=True), *study_slugs()]
+            raise UnknownNameError(f"There is no dataset or study {name!r}{near_names(name, known)}")
+        if study not in (None, name):
+            raise UnknownNameError(f"{name!r} is a study itself; leave out --study.")
+        return found.dataset, found
+    if study is None:
+        return dataset, None
+    chosen = study_find(study)
+    if chosen is None or chosen.dataset_id != dataset.pk:
+        known = list(dataset.studies.values_list("slug", flat=True))
+        raise UnknownNameError(f"Dataset {name!r} has no study {study!r}{near_names(study, known)}")
+    return dataset, chosen
+
+
+def report_create(*, name: str, user: User) -> Report:
+    """Report on a dataset or study that this person may see, with the default options, and store it."""
+    dataset, study = report_resolve(name)
+    if not datasets_visible_to(user).filter(pk=dataset.pk).exists():
+        raise UnknownNameError(f"There is no dataset or study {name!r}.")
+    content = report_build(dataset=dataset, study=study)
+    return report_save(content=content, dataset=dataset, study=study, user=user)

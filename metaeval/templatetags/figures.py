@@ -1,0 +1,33 @@
+"""Filters for figures of reports; they add the units of judges (money, seconds) to those of `touchstone`."""
+
+from typing import Any
+
+from django import template
+
+from metaeval.reports import figures
+
+register = template.Library()
+
+
+@register.filter
+def figure(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
+    """The value alone; a dash where it is undefined."""
+    return figures.value_text(estimate, unit)
+
+
+@register.filter
+def figure_bare(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
+    """The value without its unit, for a column whose head says it."""
+    return figures.value_text(estimate, unit, sign=False)
+
+
+@register.filter
+def figure_range(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
+    """Ends of the interval; empty where there is none."""
+    return figures.range_text(estimate, unit)
+
+
+@register.filter
+def figure_full(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
+    """Value and interval, or why there is none."""
+    return figures.full_text(estimate, unit)
