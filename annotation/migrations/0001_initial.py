@@ -251,6 +251,7 @@ class Migration(migrations.Migration):
                 ('lease_minutes', models.PositiveIntegerField(default=30, help_text='How long an item is kept for who opened it.', validators=[django.core.validators.MinValueValidator(1)])),
                 ('qualification_size', models.PositiveSmallIntegerField(default=10, help_text='Questions in the qualification test; 0: none.')),
                 ('qualification_pass', models.PositiveSmallIntegerField(default=9, help_text='Right answers needed to pass.')),
+                ('qualification_dataset', models.ForeignKey(blank=True, help_text="Where its questions come from; empty: items with gold of the study's own dataset.", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.dataset')),
                 ('completion_code', models.CharField(blank=True, help_text='Empty: one is made for each person.', max_length=64)),
                 ('pay_per_item', models.DecimalField(decimal_places=4, default=0, max_digits=8, validators=[django.core.validators.MinValueValidator(0)])),
                 ('pay_currency', models.CharField(default='USD', max_length=3)),

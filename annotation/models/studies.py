@@ -47,6 +47,14 @@ class Study(models.Model):
         default=10, help_text="Questions in the qualification test; 0: none."
     )
     qualification_pass = models.PositiveSmallIntegerField(default=9, help_text="Right answers needed to pass.")
+    qualification_dataset = models.ForeignKey(
+        Dataset,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Where its questions come from; empty: items with gold of the study's own dataset.",
+    )
     completion_code = models.CharField(max_length=64, blank=True, help_text="Empty: one is made for each person.")
     pay_per_item = models.DecimalField(
         max_digits=8, decimal_places=4, default=0, validators=[MinValueValidator(0)]

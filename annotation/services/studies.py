@@ -41,12 +41,15 @@ RULES = frozenset(
         "lease_minutes",
         "qualification_size",
         "qualification_pass",
+        "qualification_dataset",
         "completion_code",
         "pay_per_item",
         "pay_currency",
         "is_simulated",
     ]
 )
+
+FIXED_ONCE_OPEN = frozenset(["qualification_size", "qualification_dataset", "tie_policy"])
 
 
 def _checked(study: Study) -> Study:
@@ -98,7 +101,7 @@ def study_update(*, study: Study, **rules: Any) -> Study:
     with transaction.atomic():
         locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         before = {name: getattr(locked, name) for name in rules}
-        fixed_once_open = {"qualification_size", "tie_policy"} if locked.state != StudyState.DRAFT else set()
+        fixed_once_open = FIXED_ONCE_OPEN if locked.state != StudyState.DRAFT else set()
         for name, value in rules.items():
             if name in fixed_once_open and value != before[name]:
                 raise StudyRuleError(name, "cannot be changed once the study has been open")
@@ -147,12 +150,13 @@ def _questions_make(study: Study, chosen: Sequence[Item] | None) -> set[int]:
     """Make the questions of the test; returns the items that they use."""
     size = study.qualification_size
     if chosen is None:
-        usable = Item.objects.filter(dataset=study.dataset_id, kind=study.kind, gold__isnull=False)
+        source = study.qualification_dataset_id or study.dataset_id
+        usable = Item.objects.filter(dataset=source, kind=study.kind, gold__isnull=False)
         pks = sorted(usable.values_list("pk", flat=True))
         if len(pks) < size:
             raise StudyRuleError(
                 "qualification_size",
-                f"the test has {size} questions, but the dataset has {len(pks)} items "
+                f"the test has {size} questions, but its dataset has {len(pks)} items "
                 "with a known right answer",
             )
         drawn = random.Random(f"{study.slug}/qualification").sample(pks, size)  # noqa: S311  (no secret)
@@ -161,7 +165,7 @@ def _questions_make(study: Study, chosen: Sequence[Item] | None) -> set[int]:
         if len(set(drawn)) != size:
             raise StudyRuleError("qualification_size", f"expected {size} questions, got {len(set(drawn))}")
         for item in chosen:
-            if item.gold is None or item.kind != study.kind or item.dataset_id != study.dataset_id:
+            if item.gold is None or item.kind != study.kind:
                 raise StudyRuleError("qualification_items", f"item {item} cannot be a question of this study")
     QualificationQuestion.objects.bulk_create(
         QualificationQuestion(study=study, item_id=pk, position=position) for position, pk in enumerate(drawn)

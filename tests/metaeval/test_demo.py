@@ -1,0 +1,42 @@
+"""The demonstration is built through the real services, once."""
+
+import pytest
+
+from annotation.models import Annotator, Item, Label, Study, StudyItem, User
+from judges.models import Judgment, Sweep, SweepState
+from metaeval.demo.build import demo_build
+from metaeval.models import Report
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MOCK = "http://127.0.0.1:8011/v1"
+
+
+def counts() -> dict[str, int]:
+    models = (User, Item, Study, Annotator, Label, Sweep, Judgment, Report)
+    return {model.__name__: model.objects.count() for model in models}
+
+
+def test_demo_has_a_study_a_finished_sweep_and_a_report():
+    demo = demo_build(mock_url=MOCK)
+    assert demo.study.state == "open"
+    assert demo.sweep.state == SweepState.FINISHED
+    labels = Label.objects.filter(study=demo.study)
+    # 80 items times 4, less the 16 places left for a visitor.
+    assert labels.count() == 80 * 4 - 16
+    assert not labels.filter(annotator__is_simulated=False).exists()
+    assert labels.values("item", "annotator").distinct().count() == labels.count()
+    assert Item.objects.values("instruction__category").distinct().count() >= 6
+    for row in StudyItem.objects.filter(study=demo.study):
+        assert row.n_accepted == labels.filter(item=row.item).count()
+    names = {judge["name"] for judge in demo.report.content["judges"]}
+    assert {"Longer response", "Random choice", "ROUGE-L with the reference"} <= names
+
+
+def test_building_it_again_changes_nothing():
+    first = demo_build(mock_url=MOCK)
+    before = counts()
+    second = demo_build(mock_url=MOCK)
+    assert counts() == before
+    assert second.invitation.token == first.invitation.token
+    assert second.report.pk == first.report.pk
