@@ -54,7 +54,7 @@ INSTALLED_APPS = [
     "annotation",
     "judges",
     "metaeval",
-    "django.contrib.admin",
+    "config.admin.TouchstoneAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -139,7 +139,7 @@ RATELIMIT_IP_META_KEY = f"HTTP_{CLIENT_IP_HEADER.upper().replace('-', '_')}" if 
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="")
 # Without a broker, a worker thread inside the web process runs the same tasks.
 IN_PROCESS_WORKER = not CELERY_BROKER_URL
-CELERY_BROKER_URL = CELERY_BROKER_URL or "memory://"
+CELERY_BROKER_URL = CELERY_BROKER_URL or "memory://localhost"
 WAKE_UP_SECONDS = env.int("WAKE_UP_SECONDS", default=15)
 
 

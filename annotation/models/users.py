@@ -1,6 +1,6 @@
 """People who sign in: researchers and administrators. Annotators enter by invitation (see `people`)."""
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
 
 
@@ -26,3 +26,10 @@ class User(AbstractUser):
     def is_researcher(self) -> bool:
         """Researchers, and administrators, who may do all that a researcher may."""
         return self.is_active and (self.is_administrator or self.role == Role.RESEARCHER)
+
+    def has_perm(self, perm: str, obj: models.Model | AnonymousUser | None = None) -> bool:
+        """Administrators may do everything in the admin; permissions by model are not used."""
+        return self.is_administrator
+
+    def has_module_perms(self, app_label: str) -> bool:
+        return self.is_administrator
