@@ -1,0 +1,174 @@
+"""Importing verdicts: judges and judgments, idempotent, whole or not at all."""
+
+import dataclasses
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annotation.importers import (
+    DatasetBundle,
+    ImportFileError,
+    VerdictRecord,
+    read_generic,
+    read_llmbar,
+    read_llmbar_judgments,
+    read_pandalm,
+)
+from annotation.models import Dataset, Item
+from annotation.selectors.datasets import gold_choices, items_by_external_id
+from annotation.services.datasets import dataset_import
+from judges.models import BackendKind, Judge, Judgment
+from judges.selectors.judgments import judges_of, pairwise_verdicts, verdict_columns
+from judges.services.judgments import bundle_import, judgments_import
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+
+def make_bundle(folder: Path, verdicts: list[list[dict[str, Any]]]) -> DatasetBundle:
+    file = folder / "data.jsonl"
+    rows = [
+        {"id": f"i{n}", "instruction": f"Say {n}.", "responses": ["a", "b"], "verdicts": given}
+        for n, given in enumerate(verdicts)
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return read_generic(file)
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> DatasetBundle:
+    return make_bundle(
+        tmp_path,
+        [
+            [{"judge": "j", "value": 1, "raw": "A"}, {"judge": "j", "order": 1, "value": None, "raw": "?"}],
+            [{"judge": "j", "value": 0, "scores": [7, 7]}, {"judge": "k", "value": 2}],
+            [],
+        ],
+    )
+
+
+def test_everything_is_stored(bundle: DatasetBundle) -> None:
+    imported, judged = bundle_import(bundle=bundle, name="demo", source="generic")
+    assert imported.created
+    assert judged is not None
+    assert judged.summary() == "demo: 2 judges, 4 judgments, 1 unparsed. Created."
+    judge = Judge.objects.get(name="j")
+    assert judge.backend == BackendKind.IMPORTED
+    assert judge.spec == {
+        "backend": "imported",
+        "name": "j",
+        "model": "",
+        "strategy": "imported",
+        "source": "generic",
+    }
+    assert len(judge.fingerprint) == 64
+    stored = Judgment.objects.filter(judge=judge).order_by("item__position", "order")
+    assert [(x.order, x.status, x.choice, x.value, x.raw_text, x.source) for x in stored] == [
+        (0, "parsed", 1, {"choice": 1}, "A", "data.jsonl:1"),
+        (1, "unparsed", None, None, "?", "data.jsonl:1"),
+        (0, "parsed", 0, {"choice": 0, "scores": [7.0, 7.0]}, "", "data.jsonl:2"),
+    ]
+
+
+def test_the_same_again_changes_nothing_and_new_ones_are_added(bundle: DatasetBundle, tmp_path: Path) -> None:
+    bundle_import(bundle=bundle, name="demo", source="generic")
+    _, again = bundle_import(bundle=bundle, name="demo", source="generic")
+    assert again is not None
+    assert not again.changed
+    assert again.summary() == "demo: unchanged: 2 judges, 4 judgments."
+    more = make_bundle(tmp_path, [[], [], [{"judge": "k", "value": 1}]])
+    _, grown = bundle_import(bundle=more, name="demo", source="generic")
+    assert grown is not None
+    assert (grown.created, grown.judges_created) == (1, 0)
+    assert Judgment.objects.count() == 5
+
+
+def test_a_judge_may_have_verdicts_in_two_datasets(bundle: DatasetBundle) -> None:
+    bundle_import(bundle=bundle, name="one", source="generic")
+    bundle_import(bundle=bundle, name="two", source="generic")
+    assert Judge.objects.count() == 2
+    assert Judgment.objects.count() == 8
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "words"),
+    [
+        ({"value": {"choice": 2}}, "verdict of j", "expected {'choice': 1} in order 0, as stored"),
+        ({"value": None, "status": "unparsed"}, "verdict of j", "found None"),
+        ({"raw": "B"}, "verdict of j", "expected 'A'"),
+        ({"item": "i9"}, "item", "found 'i9'"),
+        ({"model": "other"}, "judge", "it is another one (Imported verdicts"),
+    ],
+)
+def test_what_contradicts_is_refused_whole(
+    bundle: DatasetBundle, changes: dict[str, Any], field: str, words: str
+) -> None:
+    imported, _ = bundle_import(bundle=bundle, name="demo", source="generic")
+    new = VerdictRecord("i0", "new", 0, {"choice": 1}, "parsed", bundle.verdicts[0].origin)
+    changed = dataclasses.replace(bundle.verdicts[0], **changes)
+    with pytest.raises(ImportFileError) as caught:
+        judgments_import(dataset=imported.dataset, verdicts=[new, changed], source="generic")
+    assert (caught.value.row, caught.value.field) == (1, field)
+    assert words in str(caught.value)
+    assert Judgment.objects.count() == 4
+    assert Judge.objects.count() == 2
+
+
+def test_a_judge_of_two_minds_is_refused(bundle: DatasetBundle) -> None:
+    imported = dataset_import(bundle=bundle, name="demo")
+    first = bundle.verdicts[0]
+    second = dataclasses.replace(first, order=1, strategy="other")
+    with pytest.raises(ImportFileError, match="model and strategy of 'j' as in row 1"):
+        judgments_import(dataset=imported.dataset, verdicts=[first, second], source="generic")
+
+
+def test_a_name_that_another_judge_has_is_refused_with_the_dataset(bundle: DatasetBundle) -> None:
+    Judge.objects.create(name="k", backend="heuristic", strategy="longest", spec={}, fingerprint="f" * 64)
+    with pytest.raises(ImportFileError, match="there is a judge 'k' already, and it is another one"):
+        bundle_import(bundle=bundle, name="demo", source="generic")
+    assert not Dataset.objects.exists()
+    assert not Item.objects.exists()
+    assert Judge.objects.count() == 1
+
+
+def test_selectors(bundle: DatasetBundle, django_assert_num_queries: Any) -> None:
+    imported, _ = bundle_import(bundle=bundle, name="demo", source="generic")
+    dataset_id = imported.dataset.pk
+    with django_assert_num_queries(1):
+        verdicts = pairwise_verdicts(dataset_id)
+    assert len(verdicts) == 4
+    first, second = judges_of(dataset_id)
+    ids = items_by_external_id(dataset_id)
+    # The rows in another order than the database's, with one item that nobody judged.
+    item_ids = np.array([ids["i2"], ids["i1"], ids["i0"]])
+    nan = np.nan
+    np.testing.assert_array_equal(
+        verdict_columns(verdicts, first.pk, item_ids), [[nan, nan], [0, nan], [1, nan]]
+    )
+    np.testing.assert_array_equal(verdict_columns(verdicts, second.pk, item_ids[1:]), [[2, nan], [nan, nan]])
+    np.testing.assert_array_equal(verdict_columns(verdicts, 0, item_ids), np.full((3, 2), nan))
+    assert verdicts.status.tolist().count("unparsed") == 1
+    assert len(pairwise_verdicts(dataset_id, judge_ids=[second.pk])) == 1
+    assert len(pairwise_verdicts(0)) == 0
+    assert verdict_columns(pairwise_verdicts(0), 1, item_ids[:0]).shape == (0, 2)
+
+
+def test_real_data(shared_data: Path) -> None:
+    folder = shared_data / "llmbar"
+    dataset = dataset_import(bundle=read_llmbar(folder / "Dataset" / "LLMBar"), name="llmbar").dataset
+    began = time.monotonic()
+    verdicts = read_llmbar_judgments(folder / "judgments.csv", gold_choices(dataset.pk))
+    result = judgments_import(dataset=dataset, verdicts=verdicts, source="llmbar")
+    assert time.monotonic() - began < 15
+    assert result.summary() == "llmbar: 27 judges, 22,626 judgments, 33 unparsed. Created."
+    assert not judgments_import(dataset=dataset, verdicts=verdicts, source="llmbar").changed
+    judge = Judge.objects.get(name="GPT-4 / Metrics_Reference")
+    assert (judge.model, judge.strategy) == ("GPT-4", "Metrics_Reference")
+    assert len(pairwise_verdicts(dataset.pk)) == 22_626
+
+    _, judged = bundle_import(bundle=read_pandalm(shared_data / "pandalm"), name="pandalm", source="pandalm")
+    assert judged is not None
+    assert judged.summary() == "pandalm: 2 judges, 1,998 judgments, 63 unparsed. Created."
