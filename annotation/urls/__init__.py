@@ -1,6 +1,10 @@
-"""URLs of the annotation half: the annotator's pages and the researcher's."""
+"""URLs of the annotation half: the doors of the site, the annotator's pages and the researcher's."""
 
-from annotation.urls import annotator, researcher
+from django.urls import include, path
 
-app_name = "annotation"
-urlpatterns = [*annotator.urlpatterns, *researcher.urlpatterns]
+from annotation.urls import annotator, researcher, site
+
+urlpatterns = [
+    *site.urlpatterns,
+    path("", include(([*annotator.urlpatterns, *researcher.urlpatterns], "annotation"))),
+]

@@ -1,0 +1,41 @@
+"""Who may come in at the researcher's doors. Which rows they see is decided where rows are fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponseBase
+
+from annotation.models import User
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
+
+
+class ResearcherRequest(HttpRequest):
+    """A request of somebody who is signed in as a researcher; `htmx` is set by django-htmx."""
+
+    user: User
+    htmx: Any
+
+
+def researcher_required(
+    view: Callable[Concatenate[ResearcherRequest, P], HttpResponseBase],
+) -> View[P]:
+    """Send who is not signed in to the login page, and refuse who is no researcher."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not isinstance(request.user, User):
+            # A form that was posted after the session ended cannot be repeated by coming back to its address.
+            target = request.get_full_path() if request.method == "GET" else "/"
+            return redirect_to_login(target)
+        if not request.user.is_researcher:
+            raise PermissionDenied("This page is for researchers.")
+        return view(request, *args, **kwargs)  # type: ignore[arg-type]  # checked just above
+
+    return wrapped

@@ -1,0 +1,53 @@
+"""Downloads of labels, streamed."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from annotation.models import Label
+from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.overview import may_identify, studies_visible_to
+from annotation.services.exports import FORMATS, export_lines
+from annotation.views.access import ResearcherRequest, researcher_required
+
+
+@require_safe
+@researcher_required
+def study_export(request: ResearcherRequest, slug: str, format: str) -> HttpResponseBase:
+    """Labels of a study; `?history=1` with what was superseded, `?identify=1` with who the annotators are."""
+    study = get_object_or_404(studies_visible_to(request.user), slug=slug)
+    labels = Label.objects.filter(study=study)
+    return _download(request, labels, study.slug, format, identifiable=may_identify(request.user, study))
+
+
+@require_safe
+@researcher_required
+def dataset_export(request: ResearcherRequest, name: str, format: str) -> HttpResponseBase:
+    """Labels of a dataset: imported ones, and those of the studies that this person may see."""
+    dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    mine = Q(study=None) | Q(study__in=studies_visible_to(request.user))
+    labels = Label.objects.filter(mine, item__dataset=dataset)
+    # Of several studies, hence of several owners.
+    return _download(request, labels, dataset.name, format, identifiable=request.user.is_administrator)
+
+
+def _download(
+    request: ResearcherRequest, labels: QuerySet[Label], name: str, format: str, *, identifiable: bool
+) -> HttpResponseBase:
+    if format not in FORMATS:
+        raise Http404(f"There is no format {format}.")
+    identify = request.GET.get("identify") == "1"
+    if identify and not identifiable:
+        raise PermissionDenied("Only the owner of a study may export who its annotators are.")
+    lines = export_lines(labels, format=format, history=request.GET.get("history") == "1", identify=identify)
+    response = StreamingHttpResponse(lines, content_type=FORMATS[format])
+    filename = f"{name}-labels-{timezone.now():%Y%m%d}.{format}"
+    response.headers["Content-Disposition"] = f'attachment; filename="{filename}"'
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

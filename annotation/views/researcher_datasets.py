@@ -1,0 +1,65 @@
+"""Datasets: what there is, and the items themselves."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from annotation.selectors.datasets import dataset_counts, datasets_visible_to
+from annotation.selectors.overview import (
+    dataset_annotators,
+    dataset_list_for,
+    items_for_reading,
+    label_tallies,
+    studies_visible_to,
+)
+from annotation.views.access import ResearcherRequest, researcher_required
+
+ITEMS_PER_PAGE = 20
+LONGEST_SEARCH = 200
+
+
+@require_safe
+@researcher_required
+def dataset_list(request: ResearcherRequest) -> HttpResponse:
+    context = {"rows": dataset_list_for(request.user), "section": "datasets"}
+    return render(request, "annotation/researcher/dataset_list.html", context)
+
+
+def _shares(tally: dict[str, int]) -> list[tuple[str, int, float]]:
+    total = sum(tally.values())
+    return [(name, n, n / total) for name, n in tally.items()]
+
+
+@require_safe
+@researcher_required
+def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
+    dataset = get_object_or_404(datasets_visible_to(request.user).select_related("owner"), name=name)
+    filters = {
+        key: request.GET.get(key, "").strip()[:LONGEST_SEARCH] for key in ("category", "subset", "search")
+    }
+    items = items_for_reading(dataset, **{key: text.replace("\x00", "") for key, text in filters.items()})
+    page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+    tallies = label_tallies(item.pk for item in page.object_list)
+    for item in page.object_list:
+        item.tally = tallies.get(item.pk)  # type: ignore[attr-defined]  # for the template
+    counts = dataset_counts(dataset.pk)
+    annotators, simulated = dataset_annotators(dataset)
+    context = {
+        "section": "datasets",
+        "crumbs": [("Datasets", "/datasets/"), (dataset.title, None)],
+        "dataset": dataset,
+        "counts": counts,
+        "kinds": _shares(counts.by_kind),
+        "categories": _shares(counts.by_category),
+        "subsets": _shares(counts.by_subset),
+        "annotators": annotators,
+        "simulated": simulated,
+        "studies": list(studies_visible_to(request.user).filter(dataset=dataset)),
+        "page_obj": page,
+        "filters": filters,
+        "filtered": any(filters.values()),
+    }
+    return render(request, "annotation/researcher/dataset_detail.html", context)
