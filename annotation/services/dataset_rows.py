@@ -263,7 +263,7 @@ class ImportRun:
         annotators = self._store_annotators()
         stored: dict[tuple[int, int], Any] = {}
         if not self.fresh:
-            labels = Label.objects.latest().filter(item__dataset=self.dataset, study__isnull=True)
+            labels = Label.objects.standing().filter(item__dataset=self.dataset, study__isnull=True)
             for item_id, annotator_id, value in labels.values_list("item_id", "annotator_id", "value"):
                 stored[item_id, annotator_id] = value
         rows = []
