@@ -158,6 +158,8 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
             StudyItem.objects.filter(pk=opened.study_item_id).update(n_open=F("n_open") - 1)
         locked.stage = Stage.DONE
         locked.finished_at = now or timezone.now()
-        locked.completion_code = locked.study.completion_code or code_make()
+        # Who answered nothing gets no code: one code may stand for pay in the whole study.
+        if locked.assignments.filter(state=AssignmentState.SUBMITTED).exists():
+            locked.completion_code = locked.study.completion_code or code_make()
         locked.save(update_fields=["stage", "finished_at", "completion_code"])
     return locked

@@ -1,3 +1,20 @@
-from django.urls import URLPattern
+"""The annotator's addresses."""
 
-urlpatterns: list[URLPattern] = []
+from django.urls import URLPattern, path
+
+from annotation.views.annotator import entry, steps, work
+
+urlpatterns: list[URLPattern] = [
+    path("join/<str:token>/", entry.join, name="join"),
+    path("resume/<str:token>/", entry.resume, name="resume"),
+    path("s/<slug:slug>/", steps.place, name="place"),
+    path("s/<slug:slug>/consent/", steps.consent, name="consent"),
+    path("s/<slug:slug>/guidelines/", steps.guidelines, name="guidelines"),
+    path("s/<slug:slug>/test/", steps.qualification, name="qualification"),
+    path("s/<slug:slug>/work/", work.work, name="work"),
+    path("s/<slug:slug>/work/<int:pk>/", work.assignment, name="assignment"),
+    path("s/<slug:slug>/work/<int:pk>/draft/", work.draft, name="draft"),
+    path("s/<slug:slug>/work/<int:pk>/skip/", work.skip, name="skip"),
+    path("s/<slug:slug>/finish/", steps.finish, name="finish"),
+    path("s/<slug:slug>/done/", steps.done, name="done"),
+]

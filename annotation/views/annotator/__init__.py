@@ -1,0 +1,1 @@
+"""The annotator's pages: coming in (`entry`), the steps before the work (`steps`), and the work (`work`)."""

@@ -1,0 +1,158 @@
+"""The pure rules: values of the five kinds, the shown order and its undoing, grading, steps."""
+
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.domain.errors import LabelValueError
+from annotation.domain.grading import grade
+from annotation.domain.presentation import shown_order
+from annotation.domain.stages import stage_after
+from annotation.domain.values import ValueRules, from_canonical, to_canonical, validate_value, values_agree
+
+PAIR = ValueRules()
+RUBRIC = ValueRules(kind="rubric", criteria=("clear", "true"))
+RANKING = ValueRules(kind="importance", aspects=("x", "y"))
+CHECKLIST = ValueRules(kind="checklist", aspects=("x", "y"))
+ANSWERS = ValueRules(kind="answer_ranking", n_responses=3)
+
+
+@pytest.mark.parametrize(
+    ("rules", "value"),
+    [
+        (PAIR, {"choice": 0}),
+        (PAIR, {"choice": 2}),
+        (RUBRIC, {"ratings": {"clear": 1, "true": 5}}),
+        (RANKING, {"ranks": {"x": 1, "y": 1}}),
+        (CHECKLIST, {"answers": {"x": True, "y": None}}),
+        (ANSWERS, {"ranks": {"0": 2, "1": 1, "2": 3}}),
+    ],
+)
+def test_what_fits_is_returned_as_it_is(rules, value):
+    assert validate_value(value, rules) == value
+
+
+@pytest.mark.parametrize(
+    ("rules", "value", "field"),
+    [
+        (PAIR, None, "value"),
+        (PAIR, [1], "value"),
+        (PAIR, {}, "choice"),
+        (PAIR, {"choice": 3}, "choice"),
+        (PAIR, {"choice": "1"}, "choice"),
+        (PAIR, {"choice": True}, "choice"),
+        (PAIR, {"choice": 1.0}, "choice"),
+        (PAIR, {"choice": 1, "note": "x"}, "note"),
+        (ValueRules(ties=False), {"choice": 0}, "choice"),
+        (RUBRIC, {"ratings": []}, "ratings"),
+        (RUBRIC, {"ratings": {"clear": 1}}, "ratings.true"),
+        (RUBRIC, {"ratings": {"clear": 1, "true": 6}}, "ratings.true"),
+        (RUBRIC, {"ratings": {"clear": 1, "true": 2, "kind": 3}}, "ratings.kind"),
+        (RANKING, {"ranks": {"x": 0, "y": 1}}, "ranks.x"),
+        (RANKING, {"ranks": {"x": 1, "y": 3}}, "ranks.y"),
+        (
+            ValueRules(kind="importance", ties=False, aspects=("x", "y")),
+            {"ranks": {"x": 1, "y": 1}},
+            "ranks.y",
+        ),
+        (CHECKLIST, {"answers": {"x": 1, "y": None}}, "answers.x"),
+        (ANSWERS, {"ranks": {"0": 1, "1": 2}}, "ranks.2"),
+        (ValueRules(kind="poem"), {}, "kind"),
+    ],
+)
+def test_what_does_not_fit_names_its_field(rules, value, field):
+    with pytest.raises(LabelValueError) as caught:
+        validate_value(value, rules)
+    assert caught.value.field == field
+
+
+@given(annotator=st.uuids(), item=st.integers(1, 10**9), choice=st.sampled_from([0, 1, 2]))
+def test_the_shown_order_of_a_pair_is_undone(annotator, item, choice):
+    order = shown_order(annotator, item)
+    canonical = to_canonical("pairwise", {"choice": choice}, order)
+    assert from_canonical("pairwise", canonical, order) == {"choice": choice}
+    if choice:
+        assert canonical["choice"] - 1 == order[choice - 1]
+    else:
+        assert canonical["choice"] == 0
+
+
+@given(
+    annotator=st.uuids(),
+    item=st.integers(1, 10**9),
+    ranks=st.lists(st.integers(1, 6), min_size=1, max_size=6),
+)
+def test_the_shown_order_of_a_ranking_is_undone(annotator, item, ranks):
+    order = shown_order(annotator, item, len(ranks))
+    shown = {"ranks": {str(place): rank for place, rank in enumerate(ranks)}}
+    canonical = to_canonical("answer_ranking", shown, order)
+    assert from_canonical("answer_ranking", canonical, order) == shown
+    for place, rank in enumerate(ranks):
+        assert canonical["ranks"][str(order[place])] == rank
+
+
+@given(value=st.sampled_from([{"ratings": {"a": 3}}, {"ranks": {"x": 1}}]))
+def test_other_kinds_have_no_order(value):
+    kind = "rubric" if "ratings" in value else "importance"
+    assert to_canonical(kind, value, []) == value
+
+
+@given(annotator=st.uuids(), item=st.integers(1, 10**9), n=st.integers(0, 8))
+def test_an_order_is_a_permutation_and_stable(annotator, item, n):
+    order = shown_order(annotator, item, n)
+    assert sorted(order) == list(range(n))
+    assert order == shown_order(UUID(annotator.hex), item, n)
+
+
+def test_orders_are_balanced_over_people_and_items():
+    swapped = sum(shown_order(uuid4(), item) == [1, 0] for item in range(4000))
+    assert 1800 < swapped < 2200  # 6 standard deviations
+    one = UUID(int=5)
+    assert 1800 < sum(shown_order(one, item) == [1, 0] for item in range(4000)) < 2200
+
+
+def test_the_order_never_changes_between_versions():
+    assert "".join(str(shown_order(UUID(int=7), item)[0]) for item in range(1, 17)) == "0100000101011000"
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other", "agree"),
+    [
+        ("pairwise", {"choice": 1}, {"choice": 1}, True),
+        ("pairwise", {"choice": 0}, {"choice": 1}, False),
+        ("importance", {"ranks": {"x": 1, "y": 3}}, {"ranks": {"x": 1, "y": 2}}, True),
+        ("importance", {"ranks": {"x": 1, "y": 1}}, {"ranks": {"x": 1, "y": 2}}, False),
+        ("checklist", {"answers": {"x": None}}, {"answers": {"x": False}}, False),
+        ("rubric", {"ratings": {"a": 2}}, {"ratings": {"a": 2}}, True),
+    ],
+)
+def test_agreement_with_gold(kind, one, other, agree):
+    assert values_agree(kind, one, other) is agree
+
+
+@given(answers=st.lists(st.booleans(), max_size=20), needed=st.integers(0, 20))
+def test_at_least_k_of_n(answers, needed):
+    result = grade(answers, needed=needed)
+    assert result.passed == (answers.count(True) >= needed)
+    assert (result.correct, result.total) == (answers.count(True), len(answers))
+
+
+@given(consent=st.booleans(), guidelines=st.booleans(), test=st.booleans())
+def test_steps_only_go_forward_and_end_at_the_work(consent, guidelines, test):
+    present = {"has_consent": consent, "has_guidelines": guidelines, "has_qualification": test}
+    stage, seen = None, []
+    while stage != "work":
+        stage = stage_after(stage, **present)
+        seen.append(stage)
+    assert len(seen) == len(set(seen)) == 1 + consent + guidelines + test
+
+
+def test_negative_numbers_are_refused():
+    with pytest.raises(ValueError, match="needed"):
+        grade([], needed=-1)
+    with pytest.raises(ValueError, match="n_responses"):
+        shown_order(UUID(int=1), 1, -1)
+    with pytest.raises(ValueError, match="no step"):
+        stage_after("work", has_consent=True, has_guidelines=True, has_qualification=True)
