@@ -27,7 +27,9 @@ def software_version() -> str:
         return "source"
 
 
-def content_build(inputs: ReportInputs, options: ReportOptions, *, inputs_hash: str | None = None) -> dict[str, Any]:
+def content_build(
+    inputs: ReportInputs, options: ReportOptions, *, inputs_hash: str | None = None
+) -> dict[str, Any]:
     """Compute a report. The same inputs and options give the same content.
 
     Raises
@@ -83,7 +85,9 @@ def _items_section(inputs: ReportInputs, layout: Layout) -> dict[str, Any]:
 
 def _sizes(layout: Layout, kind: str) -> list[dict[str, Any]]:
     return [
-        {"name": group.name, "n_items": int(group.members.sum())} for group in layout.groups if group.kind == kind
+        {"name": group.name, "n_items": int(group.members.sum())}
+        for group in layout.groups
+        if group.kind == kind
     ]
 
 
@@ -93,7 +97,11 @@ def _primary(two_labels: Booleans, gold: Booleans) -> Primary:
 
 
 def _selection(
-    inputs: ReportInputs, scores: list[JudgeScores], primary: Primary, resamples: Resamples, options: ReportOptions
+    inputs: ReportInputs,
+    scores: list[JudgeScores],
+    primary: Primary,
+    resamples: Resamples,
+    options: ReportOptions,
 ) -> dict[str, Any]:
     """Which judge leads by one figure; places in the list of judges, so that equal names do no harm."""
     columns = {place: scored.of(primary) for place, scored in enumerate(scores)}
@@ -122,7 +130,11 @@ def _selection(
 
 
 def _against_baseline(
-    inputs: ReportInputs, columns: dict[int, Floats], leader: int, resamples: Resamples, options: ReportOptions
+    inputs: ReportInputs,
+    columns: dict[int, Floats],
+    leader: int,
+    resamples: Resamples,
+    options: ReportOptions,
 ) -> dict[str, Any] | None:
     """The leader against the best judge that needs no model: a floor, never a winner."""
     floors = [
@@ -134,7 +146,9 @@ def _against_baseline(
         return None
     best = max(floors, key=lambda place: float(np.nanmean(columns[place])))
     found = compare(
-        {"leader": columns[leader], "floor": columns[best]}, resamples=resamples, confidence=options.confidence
+        {"leader": columns[leader], "floor": columns[best]},
+        resamples=resamples,
+        confidence=options.confidence,
     )
     # `compare` subtracts from the better of the two; the difference wanted is always leader minus floor.
     if found.leader == "floor":

@@ -84,7 +84,8 @@ def _draws(measures: Iterable[Measure], layout: Layout, resamples: Resamples) ->
         return {measure.name: np.zeros((0, n_groups)) for measure in measures}
     members = np.stack([group.members for group in layout.groups], axis=1)
     columns = np.concatenate(
-        [side[:, np.newaxis] * members for measure in measures for side in (measure.top, measure.bottom)], axis=1
+        [side[:, np.newaxis] * members for measure in measures for side in (measure.top, measure.bottom)],
+        axis=1,
     )
     totals = resamples.totals(columns).reshape(resamples.n_resamples, len(measures), 2, n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -103,7 +104,9 @@ def _breakdown(
         if inside.any():
             values[place] = measure.top[inside].sum() / measure.bottom[inside].sum()
         column = np.zeros(0) if draws is None else draws[:, place]
-        found = _estimate(measure, float(values[place]), column, inside, resamples, confidence, measure.bounds)
+        found = _estimate(
+            measure, float(values[place]), column, inside, resamples, confidence, measure.bounds
+        )
         if group.kind == "overall":
             result["overall"] = found
         else:

@@ -56,7 +56,9 @@ def range_text(estimate: Estimate | None, unit: str = "percent") -> str:
             return ""
         words = money if unit == "money" else duration
         return f"{words(estimate['low'])} to {words(estimate['high'])}"
-    return estimate_range({"value": estimate["value"], "low": estimate["low"], "high": estimate["high"]}, unit)
+    return estimate_range(
+        {"value": estimate["value"], "low": estimate["low"], "high": estimate["high"]}, unit
+    )
 
 
 def full_text(estimate: Estimate | None, unit: str = "percent") -> str:

@@ -56,11 +56,12 @@ def layout_of(items: ItemColumns) -> Layout:
     """Groups of the items: all, each category, each prefix of each subset path; and the means over subsets."""
     groups = [Group("overall", "", np.ones(len(items), dtype=np.bool_))]
     categories = np.asarray(items.category, dtype=object)
-    for name in _distinct(items.category):
-        groups.append(Group("category", name, categories == name))
+    groups += [Group("category", name, categories == name) for name in _distinct(items.category)]
     above = [prefixes(path) for path in items.subset]
-    for name in dict.fromkeys(prefix for paths in above for prefix in paths):
-        groups.append(Group("subset", name, np.array([name in paths for paths in above], dtype=np.bool_)))
+    groups += [
+        Group("subset", name, np.array([name in paths for paths in above], dtype=np.bool_))
+        for name in dict.fromkeys(prefix for paths in above for prefix in paths)
+    ]
     leaves = ["/".join(part for part in path.split("/") if part) for path in _distinct(items.subset)]
     return Layout(tuple(groups), tuple(_combinations(groups, leaves)))
 
@@ -71,7 +72,8 @@ def _combinations(groups: Sequence[Group], leaves: Sequence[str]) -> list[Combin
     def mean_of(names: Sequence[str]) -> Floats:
         wanted = {("subset", name) for name in names}
         weights = np.array([float((group.kind, group.name) in wanted) for group in groups])
-        return weights / weights.sum()
+        share: Floats = weights / weights.sum()
+        return share
 
     if len(leaves) > 1:
         found.append(Combination("macro", AVERAGE, mean_of(leaves)))
@@ -93,4 +95,3 @@ def is_adversarial(path: str) -> bool:
 
 def _distinct(names: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name.strip("/ ")]
-

@@ -10,6 +10,7 @@ from metaeval.reports.tables import OVERALL, Slice, axis_of, category_columns, r
 from metaeval.reports.words import simulated_words, verdict_of
 
 Content = dict[str, Any]
+_LEFT_OUT = ("expected_win_rate", "prefers_longer")
 
 
 def html(content: Content) -> str:
@@ -66,7 +67,8 @@ def _people_groups(content: Content) -> list[dict[str, Any]]:
 
 def _judges(content: Content) -> dict[str, Any]:
     primary = content["primary"]
-    order = [primary, *(name for name in MEASURES if name != primary)]
+    # The rest stands in the JSON and the Markdown: a table that does not fit a page is read by nobody.
+    order = [primary, *(name for name in MEASURES if name not in (primary, *_LEFT_OUT))]
     names = [name for name in order if _defined(content, name)]
     rows = ranked(content, primary)
     low, high = axis_of(judge["measures"][primary]["overall"] for _, judge in rows)
@@ -104,7 +106,10 @@ def _judge_groups(content: Content) -> list[dict[str, Any]]:
             if not _defined(content, name) or (name == "positional_agreement" and title != "subset"):
                 continue
             rows = [
-                {"judge": judge, "cells": [column.of(judge["measures"][name]) for column in [OVERALL, *columns]]}
+                {
+                    "judge": judge,
+                    "cells": [column.of(judge["measures"][name]) for column in [OVERALL, *columns]],
+                }
                 for _, judge in ranked(content, content["primary"])
             ]
             heads = [column.short for column in [OVERALL, *columns]]

@@ -49,9 +49,7 @@ def humans_section(
         "n_simulated": simulated,
         "simulated_share": round(simulated / len(labels), 12) if len(labels) else None,
         "measures": {
-            **breakdowns(
-                _measures(inputs.items, slots, options), layout, resamples, options.confidence
-            ),
+            **breakdowns(_measures(inputs.items, slots, options), layout, resamples, options.confidence),
             "krippendorff_alpha": _alpha(slots, layout, resamples, options),
         },
     }
@@ -60,9 +58,17 @@ def humans_section(
 def _measures(items: ItemColumns, slots: Floats, options: ReportOptions) -> list[Measure]:
     if not slots.shape[1]:
         nothing = np.zeros(len(items))
-        names = ("leave_one_out", "best_reachable", "tie_rate", "prefers_first", "prefers_longer", "length_bias")
+        names = (
+            "leave_one_out",
+            "best_reachable",
+            "tie_rate",
+            "prefers_first",
+            "prefers_longer",
+            "length_bias",
+        )
         return [
-            Measure(name, nothing, nothing, reason=_NO_LABELS) for name in (*names, "first_label_prefers_longer")
+            Measure(name, nothing, nothing, reason=_NO_LABELS)
+            for name in (*names, "first_label_prefers_longer")
         ]
     given = ~np.isnan(slots)
     tie = slots == 0
@@ -83,7 +89,11 @@ def _measures(items: ItemColumns, slots: Floats, options: ReportOptions) -> list
         Measure("prefers_first", _sum(slots == 1) + _sum(tie) / 2, _sum(given), reason=_NO_LABELS),
         Measure("prefers_longer", _sum(for_longer), _sum(differ), reason=no_lengths),
         Measure(
-            "length_bias", _sum(for_longer) - _sum(for_shorter), _sum(differ), bounds=(-1.0, 1.0), reason=no_lengths
+            "length_bias",
+            _sum(for_longer) - _sum(for_shorter),
+            _sum(differ),
+            bounds=(-1.0, 1.0),
+            reason=no_lengths,
         ),
         Measure(
             "first_label_prefers_longer",
@@ -133,4 +143,3 @@ def _alpha(slots: Floats, layout: Layout, resamples: Resamples, options: ReportO
 
 def _sum(mask: Any) -> Floats:
     return cast("Floats", mask.sum(axis=1).astype(np.float64))
-

@@ -140,7 +140,15 @@ class ReportInputs:
         ):
             yield ["label", items.external_id[item], annotator, choice, simulated]
         for judge in self.judges:
-            yield ["judge", judge.name, judge.fingerprint, judge.backend, judge.model, judge.strategy, judge.baseline]
+            yield [
+                "judge",
+                judge.name,
+                judge.fingerprint,
+                judge.backend,
+                judge.model,
+                judge.strategy,
+                judge.baseline,
+            ]
             yield from self._verdict_rows(judge)
 
     def _verdict_rows(self, judge: JudgeColumns) -> Iterator[object]:

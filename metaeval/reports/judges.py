@@ -35,7 +35,9 @@ class JudgeScores:
         return self.agreement if primary == "agreement" else self.accuracy
 
 
-def judge_scores(judge: JudgeColumns, items: ItemColumns, slots: Floats, options: ReportOptions) -> JudgeScores:
+def judge_scores(
+    judge: JudgeColumns, items: ItemColumns, slots: Floats, options: ReportOptions
+) -> JudgeScores:
     """Score each item by the labels and by the gold answer, as the mean of the orders in which it was judged."""
     nothing = np.full(len(items), np.nan)
     agreement, accuracy = nothing, nothing
@@ -73,8 +75,8 @@ def judge_section(
 ) -> dict[str, Any]:
     """The part of the report that is about one judge."""
     measures = breakdowns(_measures(judge, scores, items, options), layout, resamples, options.confidence)
-    for name in PRIMARIES:
-        measures[name] = _with_gap(measures[name])
+    for primary in PRIMARIES:
+        measures[primary] = _with_gap(measures[primary])
     for name, breakdown in measures.items():
         if name not in PRIMARIES:
             breakdown.pop("gap", None)
@@ -104,7 +106,9 @@ def _with_gap(breakdown: Breakdown) -> Breakdown:
 
 def _orders(judged: Booleans) -> str:
     first, second = bool(judged[:, 0].any()), bool(judged[:, 1].any())
-    return {(True, True): "both", (True, False): "original", (False, True): "swapped"}.get((first, second), "none")
+    return {(True, True): "both", (True, False): "original", (False, True): "swapped"}.get(
+        (first, second), "none"
+    )
 
 
 def _measures(
@@ -126,12 +130,15 @@ def _measures(
 
 
 def _positional(judge: JudgeColumns, parsed: Booleans, options: ReportOptions) -> list[Measure]:
-    both = judge.judged.all(axis=1)
+    both: Booleans = np.all(judge.judged, axis=1)
     # A judge that never gives a readable verdict is not a consistent one.
     readable = bool((parsed & both[:, np.newaxis]).any())
     reason = "no parsed verdict" if both.any() else _ONE_ORDER
     found = []
-    for name, agree in (("positional_agreement", options.unparsed_agree), ("positional_agreement_strict", False)):
+    for name, agree in (
+        ("positional_agreement", options.unparsed_agree),
+        ("positional_agreement_strict", False),
+    ):
         same = positional_agreement_contributions(judge.verdicts, unparsed_agree=agree)
         found.append(mean_of(name, np.where(both & readable, same, np.nan), reason=reason))
     return found
@@ -140,7 +147,7 @@ def _positional(judge: JudgeColumns, parsed: Booleans, options: ReportOptions) -
 def _first_shown(verdicts: Floats, parsed: Booleans) -> Measure:
     decided = parsed & (verdicts != 0)
     first = decided & (verdicts == np.array([1.0, 2.0]))
-    both = parsed.all(axis=1)[:, np.newaxis]
+    both = np.all(parsed, axis=1, keepdims=True)
     return Measure(
         "first_shown_rate",
         _sum(first & both),

@@ -22,7 +22,7 @@ def markdown(content: dict[str, Any]) -> str:
         *_judges(content),
         "## How this was computed",
         "\n".join(f"- {_text(line)}" for line in methods(content)),
-        f"Inputs: `{content['inputs_hash']}`  \nSoftware: {content['software']['name']} {content['software']['version']}",
+        f"Inputs: `{content['inputs_hash']}`  \nSoftware: {' '.join(content['software'].values())}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -64,7 +64,10 @@ def _people(content: dict[str, Any]) -> list[str]:
     for title, columns in (("subset", subset_columns(content)), ("category", category_columns(content))):
         if columns:
             rows = (
-                (_text(column.label), *(full_text(column.of(measures[name]), PEOPLE[name][1]) for name in names))
+                (
+                    _text(column.label),
+                    *(full_text(column.of(measures[name]), PEOPLE[name][1]) for name in names),
+                )
                 for column in columns
             )
             parts.append(f"### People by {title}")
@@ -81,7 +84,10 @@ def _judges(content: dict[str, Any]) -> list[str]:
     table = _table(
         ("Judge", *(MEASURES[name][0] for name in names)),
         (
-            (_name(judge), *(full_text(judge["measures"][name]["overall"], MEASURES[name][1]) for name in names))
+            (
+                _name(judge),
+                *(full_text(judge["measures"][name]["overall"], MEASURES[name][1]) for name in names),
+            )
             for _, judge in ranked(content, primary)
         ),
         right=1,
@@ -101,7 +107,10 @@ def _judges(content: dict[str, Any]) -> list[str]:
 def _by_group(content: dict[str, Any], name: str, columns: Sequence[Slice]) -> str:
     columns = [OVERALL, *columns]
     rows = (
-        (_name(judge), *(full_text(column.of(judge["measures"][name])).replace(" %", "", 1) for column in columns))
+        (
+            _name(judge),
+            *(full_text(column.of(judge["measures"][name])).replace(" %", "", 1) for column in columns),
+        )
         for _, judge in ranked(content, content["primary"])
     )
     return _table(("Judge", *(_text(column.short) for column in columns)), rows, right=1)

@@ -3,9 +3,18 @@
 from typing import Any
 
 _TIES = {
-    "expected": "Agreement leaves one label out at a time and compares with the modes of the others; ties between modes count by the exact expectation of breaking them at random.",
-    "random": "Agreement leaves one label out at a time and compares with the mode of the others; ties between modes were broken at random (seed {seed}).",
-    "alpaca_eval": "Agreement follows AlpacaEval's published convention: people are compared with the mode of the other labels, judges with the mode of all, and ties between two modes go to the second output.",
+    "expected": (
+        "Agreement leaves one label out at a time and compares with the modes of the others; ties between modes "
+        "count by the exact expectation of breaking them at random."
+    ),
+    "random": (
+        "Agreement leaves one label out at a time and compares with the mode of the others; ties between modes "
+        "were broken at random (seed {seed})."
+    ),
+    "alpaca_eval": (
+        "Agreement follows AlpacaEval's published convention: people are compared with the mode of the other "
+        "labels, judges with the mode of all, and ties between two modes go to the second output."
+    ),
 }
 
 
@@ -23,16 +32,21 @@ def methods(content: dict[str, Any]) -> list[str]:
         found.append("Accuracy counts a tie as one half where the gold answer is none.")
     if options["unparsed_agree"]:
         found.append("Two unparsed verdicts count as the same verdict in both orders, as in LLMBar's tables.")
-    found.append("Lengths are in characters. Length bias is the share that prefers the longer minus the share that prefers the shorter.")
+    found.append(
+        "Lengths are in characters. Length bias is the share that prefers the longer minus the share that prefers "
+        "the shorter."
+    )
     if options["n_resamples"]:
         found.append(
-            f"Intervals are at {100 * options['confidence']:g} %, from {options['n_resamples']:,} bootstrap resamples of "
-            f"instructions (seed {options['seed']}), the same for all judges, so that differences are paired; near the ends "
-            "of the range Wilson's with the cluster-adjusted sample size."
+            f"Intervals are at {100 * options['confidence']:g} %, from {options['n_resamples']:,} bootstrap "
+            f"resamples of instructions (seed {options['seed']}), the same for all judges, so that differences are "
+            "paired; near the ends of the range Wilson's with the cluster-adjusted sample size."
         )
     else:
         found.append("No intervals were asked for.")
-    found.append("The leading judge was chosen on these items, which favours it: expect a little less on new ones.")
+    found.append(
+        "The leading judge was chosen on these items, which favours it: expect a little less on new ones."
+    )
     if any(judge["baseline"] for judge in content["judges"]):
         found.append("Baselines are judges without a model, computed from the lengths and the order alone.")
     return found

@@ -20,7 +20,9 @@ def format_of(path: Path) -> str:
     """The format that a file's name asks for. Raises ReportError for any other."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
-        raise ReportError(f"{path.name}: a report is written as {', '.join(FORMATS)}, not as {suffix or 'no extension'}.")
+        raise ReportError(
+            f"{path.name}: a report is written as {', '.join(FORMATS)}, not as {suffix or 'no extension'}."
+        )
     return suffix
 
 

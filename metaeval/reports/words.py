@@ -39,7 +39,12 @@ def verdict_of(content: dict[str, Any], primary: str) -> Verdict:
     judges = content["judges"]
     place = selection["leader"]
     if place is None:
-        return Verdict("none", "No judge can be compared yet", (_why_none(content, primary),), _cautions(content, primary))
+        return Verdict(
+            "none",
+            "No judge can be compared yet",
+            (_why_none(content, primary),),
+            _cautions(content, primary),
+        )
     leader = judges[place]
     estimate = leader["measures"][primary]["overall"]
     what = "agrees with people on" if primary == "agreement" else "gives the gold answer on"
@@ -55,9 +60,15 @@ def verdict_of(content: dict[str, Any], primary: str) -> Verdict:
             f"The next, {judges[nearest['judge']]['name']}, is {points_text(nearest['value'])} behind "
             f"({range_text(nearest, 'points')})."
         )
-        return Verdict("clear", f"{leader['name']} is the judge to use here", (lead, behind, *floor), cautions, place)
+        return Verdict(
+            "clear", f"{leader['name']} is the judge to use here", (lead, behind, *floor), cautions, place
+        )
     return Verdict(
-        "open", "No clear winner", (f"{lead[:-1]} and leads.", *_tied(content, primary), *floor), cautions, place
+        "open",
+        "No clear winner",
+        (f"{lead[:-1]} and leads.", *_tied(content, primary), *floor),
+        cautions,
+        place,
     )
 
 
@@ -90,7 +101,8 @@ def _cheapest(judges: Sequence[dict[str, Any]], leader: int, tied: Sequence[int]
     if saving < 0.05:
         return ""
     price = value_text({"value": amount}, "money")
-    return f"Of these, {judges[place]['name']} costs least: {price} per 1,000 judgments, {100 * saving:.0f} % less than the leader."
+    name = judges[place]["name"]
+    return f"Of these, {name} costs least: {price} per 1,000 judgments, {100 * saving:.0f} % less than the leader."
 
 
 def _against_floor(content: dict[str, Any], primary: str) -> list[str]:
@@ -103,8 +115,12 @@ def _against_floor(content: dict[str, Any], primary: str) -> list[str]:
     if gap["low"] is not None and gap["low"] > 0:
         return [f"That is {points_text(gap['value'])}{ends} above the best judge without a model, {name}."]
     if gap["value"] is not None and gap["value"] < 0:
-        return [f"It does not beat {name}, a judge without a model: it is {points_text(-gap['value'])} below it."]
-    return [f"It cannot be told apart from {name}, a judge without a model (difference {points_text(gap['value'])}{ends})."]
+        return [
+            f"It does not beat {name}, a judge without a model: it is {points_text(-gap['value'])} below it."
+        ]
+    return [
+        f"It cannot be told apart from {name}, a judge without a model (difference {points_text(gap['value'])}{ends})."
+    ]
 
 
 def _cautions(content: dict[str, Any], primary: str) -> tuple[str, ...]:
@@ -126,7 +142,10 @@ def simulated_words(content: dict[str, Any]) -> list[str]:
     if not share:
         return []
     if share == 1:
-        return ["All labels come from simulated annotators. The figures show how the machinery works and nothing about people."]
+        return [
+            "All labels come from simulated annotators. "
+            "The figures show how the machinery works and nothing about people."
+        ]
     return [f"{100 * share:.0f} % of the labels come from simulated annotators, not from people."]
 
 

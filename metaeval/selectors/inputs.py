@@ -15,7 +15,15 @@ from judges.models import BackendKind, Judge, ParseStatus
 from judges.selectors.judgments import PairwiseVerdicts, judges_of, pairwise_verdicts
 from metaeval.reports.baselines import baselines
 from metaeval.reports.errors import ReportError, UnknownNameError
-from metaeval.reports.inputs import Booleans, Floats, Integers, ItemColumns, JudgeColumns, LabelColumns, ReportInputs
+from metaeval.reports.inputs import (
+    Booleans,
+    Floats,
+    Integers,
+    ItemColumns,
+    JudgeColumns,
+    LabelColumns,
+    ReportInputs,
+)
 from metaeval.reports.names import near_names
 
 PAIRWISE = "pairwise"
@@ -47,7 +55,9 @@ def report_inputs(
     """
     facts = _pairwise_facts(dataset)
     if not facts:
-        raise ReportError(f"Dataset {dataset.name!r} has no pairwise items, and reports are about pairwise items.")
+        raise ReportError(
+            f"Dataset {dataset.name!r} has no pairwise items, and reports are about pairwise items."
+        )
     place = {row.item_id: k for k, row in enumerate(facts)}
     items = _items(facts)
     judges = _chosen(dataset, judge_ids, judge_names)
@@ -80,7 +90,9 @@ def _items(facts: list[ItemFacts]) -> ItemColumns:
         cluster=tuple(numbers[row.instruction_id] for row in facts),
         category=tuple(row.category for row in facts),
         subset=tuple(row.subset for row in facts),
-        gold=np.array([np.nan if row.gold_choice is None else row.gold_choice for row in facts], dtype=np.float64),
+        gold=np.array(
+            [np.nan if row.gold_choice is None else row.gold_choice for row in facts], dtype=np.float64
+        ),
         lengths=np.array([row.lengths for row in facts], dtype=np.intp).reshape(len(facts), 2),
     )
 
@@ -119,7 +131,9 @@ def _chosen(
     known = [judge.name for judge in judges]
     for name in judge_names:
         if name not in known:
-            raise UnknownNameError(f"No judge {name!r} has judged dataset {dataset.name!r}{near_names(name, known)}")
+            raise UnknownNameError(
+                f"No judge {name!r} has judged dataset {dataset.name!r}{near_names(name, known)}"
+            )
     return [judge for judge in judges if judge.name in judge_names]
 
 
@@ -127,7 +141,10 @@ def _judges(
     verdicts: PairwiseVerdicts, place: Mapping[int, int], n_items: int, judges: list[Judge]
 ) -> list[JudgeColumns]:
     row = np.array([place.get(item_id, -1) for item_id in verdicts.item_id.tolist()], dtype=np.intp)
-    return [_judge(judge, verdicts, row, (verdicts.judge_id == judge.pk) & (row >= 0), n_items) for judge in judges]
+    return [
+        _judge(judge, verdicts, row, (verdicts.judge_id == judge.pk) & (row >= 0), n_items)
+        for judge in judges
+    ]
 
 
 def _judge(

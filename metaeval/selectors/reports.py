@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.reporting import studies_of_dataset
 from metaeval.models import Decision, Report
 
 
@@ -26,6 +27,15 @@ def report_get_for(user: User, pk: int) -> Report:
     """A stored report that this person may see; else Http404."""
     visible = Report.objects.filter(dataset__in=datasets_visible_to(user))
     return get_object_or_404(visible.select_related("dataset", "study", "sweep", "created_by"), pk=pk)
+
+
+def report_targets(user: User) -> list[tuple[str, str]]:
+    """(name, words) of the datasets with pairs that this person may report on, and of the studies on them."""
+    found = []
+    for dataset in datasets_visible_to(user).order_by("name"):
+        found.append((dataset.name, f"{dataset.title} (dataset {dataset.name})"))
+        found += [(slug, f"{title} (study {slug})") for slug, title in studies_of_dataset(dataset.pk)]
+    return found
 
 
 def decisions_of(dataset: Dataset) -> list[Decision]:

@@ -102,8 +102,8 @@ def report_save(
 ) -> Report:
     """Store a report; the same report of the same software is stored once."""
     with transaction.atomic():
-        same = Report.objects.filter(inputs_hash=content["inputs_hash"], dataset=dataset, sweep_id=sweep_id)
-        for report in same:
+        same = Report.objects.filter(inputs_hash=content["inputs_hash"], dataset=dataset)
+        for report in same.filter(sweep__isnull=True) if sweep_id is None else same.filter(sweep_id=sweep_id):
             if report.content["software"] == content["software"]:
                 return report
         return Report.objects.create(

@@ -31,3 +31,9 @@ def figure_range(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
 def figure_full(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
     """Value and interval, or why there is none."""
     return figures.full_text(estimate, unit)
+
+
+@register.filter
+def count(number: int) -> str:
+    """A whole number with its thousands marked."""
+    return f"{number:,}"

@@ -20,17 +20,26 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="a dataset, or else the slug of a study")
-        parser.add_argument("--output", required=True, type=Path, help=f"a file that ends in {', '.join(FORMATS)}")
-        parser.add_argument("--study", metavar="SLUG", help="count only the labels of this study of the dataset")
+        parser.add_argument(
+            "--output", required=True, type=Path, help=f"a file that ends in {', '.join(FORMATS)}"
+        )
+        parser.add_argument(
+            "--study", metavar="SLUG", help="count only the labels of this study of the dataset"
+        )
         parser.add_argument(
             "--convention",
             default="expected",
             choices=CONVENTIONS,
             help="how ties between labels are broken (default: expected, the exact expectation)",
         )
-        parser.add_argument("--seed", type=int, default=0, help="of the resamples and of random ties (default: 0)")
         parser.add_argument(
-            "--resamples", type=int, default=10_000, help="bootstrap resamples; 0: no intervals (default: 10000)"
+            "--seed", type=int, default=0, help="of the resamples and of random ties (default: 0)"
+        )
+        parser.add_argument(
+            "--resamples",
+            type=int,
+            default=10_000,
+            help="bootstrap resamples; 0: no intervals (default: 10000)",
         )
         parser.add_argument("--judges", metavar="NAME[,NAME]", action="append", help="only these judges")
         parser.add_argument("--save", action="store_true", help="keep the report in the site as well")

@@ -1,0 +1,82 @@
+"""Reports and decisions in the admin: to be looked at. They are made by the pages and never changed."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from metaeval.models import Decision, Report
+
+
+class ReadOnlyAdmin(admin.ModelAdmin[Any]):
+    """A list and a page of each row, with nothing to press."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Report)
+class ReportAdmin(ReadOnlyAdmin):
+    list_display = ("name", "dataset", "study", "sweep", "short_hash", "created_by", "created_at")
+    list_filter = ("dataset",)
+    list_select_related = ("dataset", "study", "sweep", "created_by")
+    search_fields = ("name", "inputs_hash")
+    # The content is hundreds of kilobytes of JSON; its page is where it is read.
+    fields = (
+        "name",
+        "page",
+        "dataset",
+        "study",
+        "sweep",
+        "inputs_hash",
+        "options",
+        "created_by",
+        "created_at",
+    )
+    readonly_fields = ("page",)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).defer("content")
+
+    @admin.display(description="inputs")
+    def short_hash(self, report: Report) -> str:
+        return report.inputs_hash[:8]
+
+    @admin.display(description="report")
+    def page(self, report: Report) -> SafeString:
+        return format_html('<a href="{}">Read it</a>', reverse("metaeval:report-detail", args=[report.pk]))
+
+
+@admin.register(Decision)
+class DecisionAdmin(ReadOnlyAdmin):
+    list_display = ("dataset", "judge", "in_force", "sweep", "decided_by", "created_at")
+    list_filter = ("dataset",)
+    list_select_related = ("dataset", "judge", "sweep", "decided_by")
+    search_fields = ("reason", "judge__name", "dataset__name")
+    fields = (
+        *("dataset", "judge", "sweep", "reason", "decided_by", "created_at", "replaced_by", "inputs_hash"),
+        *("configuration", "comparison"),
+    )
+    readonly_fields = ("configuration", "comparison")
+
+    @admin.display(boolean=True, description="in force")
+    def in_force(self, decision: Decision) -> bool:
+        return decision.replaced_by_id is None
+
+    @admin.display(description="configuration")
+    def configuration(self, decision: Decision) -> SafeString:
+        url = reverse("metaeval:decision-judge", args=[decision.pk])
+        return format_html('<a href="{}" download>JSON</a>', url)
+
+    @admin.display(description="comparison")
+    def comparison(self, decision: Decision) -> SafeString:
+        return format_html('<a href="{}">Open</a>', reverse("metaeval:comparison", args=[decision.sweep_id]))

@@ -1,0 +1,235 @@
+"""Pages of reports and comparisons. Views fetch, call a service and render; they compute nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import content_disposition_header, urlencode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.models import Dataset
+from annotation.views.access import ResearcherRequest, researcher_required
+from metaeval.forms import PromoteForm, ReportForm
+from metaeval.reports.comparison import key_figures, table_of
+from metaeval.reports.errors import DecisionError, ReportError
+from metaeval.reports.html import context_of
+from metaeval.reports.render import FORMATS
+from metaeval.reports.render import render as render_report
+from metaeval.reports.words import verdict_of
+from metaeval.selectors.reports import (
+    decision_get_for,
+    decision_in_force,
+    decisions_of,
+    judge_export,
+    report_get_for,
+    report_targets,
+    reports_visible_to,
+)
+from metaeval.selectors.sweeps import SweepView, dataset_of, sweep_get_for
+from metaeval.services.comparisons import comparison_cached, comparison_get
+from metaeval.services.decisions import judge_promote
+from metaeval.services.reports import report_create
+
+PER_PAGE = 25
+
+
+@require_safe
+@researcher_required
+def report_list(request: ResearcherRequest) -> HttpResponse:
+    page = Paginator(reports_visible_to(request.user), PER_PAGE).get_page(request.GET.get("page"))
+    form = ReportForm(names=report_targets(request.user), initial={"name": request.GET.get("name")})
+    return render(
+        request, "metaeval/report_list.html", {"page_obj": page, "form": form, "section": "reports"}
+    )
+
+
+@require_POST
+@researcher_required
+def report_new(request: ResearcherRequest) -> HttpResponse:
+    form = ReportForm(request.POST, names=report_targets(request.user))
+    if form.is_valid():
+        try:
+            report = report_create(name=form.cleaned_data["name"], user=request.user)
+        except ReportError as error:
+            messages.error(request, str(error))
+        else:
+            return redirect("metaeval:report-detail", report.pk)
+    else:
+        messages.error(request, "Choose a dataset or a study of the list.")
+    return redirect("metaeval:report-list")
+
+
+@require_safe
+@researcher_required
+def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
+    report = report_get_for(request.user, pk)
+    context = context_of(report.content) | {"report": report, "section": "reports"}
+    return render(request, "metaeval/report_detail.html", context)
+
+
+@require_GET
+@researcher_required
+def report_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
+    report = report_get_for(request.user, pk)
+    name = f"{report.name}-{report.inputs_hash[:8]}"
+    return _attachment(
+        render_report(report.content, f".{suffix}"), f"{name}.{suffix}", FORMATS[f".{suffix}"][1]
+    )
+
+
+@require_safe
+@never_cache
+@vary_on_headers("HX-Request")
+@researcher_required
+def comparison(request: ResearcherRequest, pk: int) -> HttpResponse:
+    sweep = sweep_get_for(request.user, pk)
+    dataset = dataset_of(sweep, request.GET.get("dataset"))
+    context = _about(request, sweep, dataset)
+    content = comparison_cached(inputs_hash=request.GET.get("inputs", ""), sweep=sweep, dataset=dataset)
+    if content is None:
+        try:
+            found = comparison_get(sweep=sweep, dataset=dataset, wait="now" in request.GET)
+        except ReportError as error:
+            return render(request, "metaeval/comparison.html", context | {"error": str(error)})
+        content = found.content
+        context |= {"n_items": found.n_items, "n_judges": found.n_judges}
+    if content is not None:
+        context |= _comparison_context(request, dataset, content)
+    return render(request, _template(request, content), context)
+
+
+def _template(request: ResearcherRequest, content: dict[str, Any] | None) -> str:
+    """The page, or the part of it that htmx asked for."""
+    if content is not None and request.htmx and not request.htmx.history_restore_request:
+        parts = {"comparison-table": "table", "comparison": "content"}
+        part = parts.get(request.htmx.target or "")
+        if part:
+            return f"metaeval/comparison_{part}.html"
+    return "metaeval/comparison.html"
+
+
+def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> dict[str, Any]:
+    return {
+        "sweep": sweep,
+        "dataset": dataset,
+        "progress": sweep.progress,
+        "may_promote": request.user.is_administrator,
+        "section": "reports",
+    }
+
+
+def _comparison_context(
+    request: ResearcherRequest, dataset: Dataset, content: dict[str, Any]
+) -> dict[str, Any]:
+    table = table_of(
+        content,
+        measure=request.GET.get("measure", ""),
+        group=request.GET.get("group", ""),
+        sort=request.GET.get("sort", ""),
+    )
+    verdict = verdict_of(content, table.primary)
+    current = decision_in_force(dataset)
+    return {
+        "content": content,
+        "table": table,
+        "verdict": verdict,
+        "figures": [] if verdict.leader is None else key_figures(content, table.primary, verdict.leader),
+        "current": current,
+        "history": decisions_of(dataset),
+        "form": promote_form(content, table.primary, dataset, current.pk if current else None),
+    }
+
+
+def promote_form(content: dict[str, Any], primary: str, dataset: Dataset, seen: int | None) -> PromoteForm:
+    """The form with the judges that may be promoted, the leading one chosen."""
+    choices = [
+        (row.judge["fingerprint"], row.judge["name"])
+        for row in table_of(content, measure=primary).rows
+        if not row.judge["baseline"]
+    ]
+    leader = content["selection"][primary]["leader"]
+    initial = {
+        "judge": None if leader is None else content["judges"][leader]["fingerprint"],
+        "dataset": dataset.name,
+        "inputs_hash": content["inputs_hash"],
+        "seen": seen,
+    }
+    return PromoteForm(judges=choices, initial=initial)
+
+
+@require_POST
+@researcher_required
+def promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
+    if not request.user.is_administrator:
+        raise PermissionDenied("Only administrators promote a judge.")
+    sweep = sweep_get_for(request.user, pk)
+    dataset = dataset_of(sweep, request.POST.get("dataset"))
+    chosen = request.POST.get("judge", "")
+    form = PromoteForm(request.POST, judges=[(chosen, chosen)])
+    if not form.is_valid():
+        for errors in form.errors.values():
+            messages.error(request, f"Nothing was promoted. {' '.join(map(str, errors))}")
+        return redirect(comparison_url(sweep, dataset))
+    try:
+        decision = judge_promote(
+            sweep=sweep,
+            dataset=dataset,
+            fingerprint=form.cleaned_data["judge"],
+            reason=form.cleaned_data["reason"],
+            user=request.user,
+            inputs_hash=form.cleaned_data["inputs_hash"],
+            seen=form.cleaned_data["seen"],
+        )
+    except (DecisionError, ReportError) as error:
+        messages.error(request, f"Nothing was promoted. {error}")
+    else:
+        messages.success(request, f"{decision.judge.name} is now the judge for {dataset.name}.")
+    return redirect(comparison_url(sweep, dataset))
+
+
+def comparison_url(sweep: SweepView, dataset: Dataset) -> str:
+    """The comparison on one dataset of the sweep."""
+    return f"{reverse('metaeval:comparison', args=[sweep.pk])}?{urlencode({'dataset': dataset.name})}"
+
+
+@require_GET
+@researcher_required
+def comparison_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
+    sweep = sweep_get_for(request.user, pk)
+    dataset = dataset_of(sweep, request.GET.get("dataset"))
+    try:
+        content = comparison_get(sweep=sweep, dataset=dataset, wait=True).content
+    except ReportError as error:
+        raise Http404(str(error)) from None
+    assert content is not None
+    name = f"{dataset.name}-sweep-{sweep.pk}-{content['inputs_hash'][:8]}.{suffix}"
+    return _attachment(render_report(content, f".{suffix}"), name, FORMATS[f".{suffix}"][1])
+
+
+@require_GET
+@researcher_required
+def decision_judge(request: ResearcherRequest, pk: int) -> JsonResponse:
+    decision = decision_get_for(request.user, pk)
+    response = JsonResponse(judge_export(decision), json_dumps_params={"indent": 2, "sort_keys": True})
+    header = content_disposition_header(
+        True, f"judge-{decision.dataset.name}-{decision.judge.fingerprint[:8]}.json"
+    )
+    if header:
+        response.headers["Content-Disposition"] = header
+    return response
+
+
+def _attachment(text: str, name: str, content_type: str) -> HttpResponse:
+    response = HttpResponse(text, content_type=content_type)
+    header = content_disposition_header(True, name)
+    if header:
+        response.headers["Content-Disposition"] = header
+    return response
