@@ -157,4 +157,9 @@ def request_hash(wire: WireRequest, endpoint_identity: str) -> str:
     endpoint_identity : str
         `Backend.identity`: which engine or server answers, with the options of the backend that matter.
     """
-    return sha256((_dumps(endpoint_identity) + wire.canonical_json()).encode("ascii")).hexdigest()
+    return canonical_hash(wire.canonical_json(), endpoint_identity)
+
+
+def canonical_hash(canonical_json: str, endpoint_identity: str) -> str:
+    """Return `request_hash` of the request with that `canonical_json()`, for who has it at hand."""
+    return sha256((_dumps(endpoint_identity) + canonical_json).encode("ascii")).hexdigest()

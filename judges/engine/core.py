@@ -10,84 +10,45 @@ stored, and sent no request that is not claimed.
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Iterable
 
 from django.db import transaction
 
 from judges.backends.errors import BackendError, EndpointError, TransientBackendError
-from judges.backends.wire import build_wire, request_hash
 from judges.engine import store
-from judges.engine.codec import answer_to_json, encode, storable, verdict_fields
+from judges.engine.codec import answer_to_json, storable
+from judges.engine.desk import Desk
 from judges.engine.leases import counts_write
 from judges.engine.options import EngineOptions
 from judges.engine.transport import Transport
-from judges.engine.works import ActiveRun, Flight, Work
-from judges.models import ParseStatus, RequestState
-from judges.strategies.errors import StrategyError
-from judges.strategies.types import Answer, Request, Verdict, Yielded
-
-logger = logging.getLogger(__name__)
+from judges.engine.works import ActiveRun, Flight
+from judges.models import RequestState
+from judges.strategies.types import Answer
 
 MAX_LATENCY_SLICE = 0.01
 """Seconds to wait on one backend while others have requests in flight too."""
 
 
-class Engine:
+class Engine(Desk):
     """Drives the works of the active runs. See the module's text for what it promises.
 
     Attributes
     ----------
-    runs : list of ActiveRun
-        Add with `add`; take out what `over()` returns.
     troubles : list of (Transport, str)
         Endpoints that are of no use any more, and why; for the session to act on.
     """
 
     def __init__(self, *, owner: str, options: EngineOptions) -> None:
+        super().__init__(options=options)
         self.owner = owner
-        self.options = options
-        self.runs: list[ActiveRun] = []
         self.troubles: list[tuple[Transport, str]] = []
-        self._flights: dict[str, Flight] = {}
-        self._new: list[Flight] = []
-        self._foreign: dict[str, Flight] = {}
-        self._arrived: list[tuple[Flight, Answer]] = []
-        self._refused: list[tuple[Flight, str]] = []
-        self._judgments: list[store.Row] = []
-        self._released: list[tuple[str, int]] = []
         self._flushed_at = 0.0
         self._gap = options.commit_gap[0]
         self._polled_at = 0.0
 
-    # --- runs ---------------------------------------------------------------------------------------------
-
-    def add(self, run: ActiveRun) -> None:
-        """Take up a run that is claimed."""
-        self.runs.append(run)
-
-    def over(self) -> list[ActiveRun]:
-        """Take out and return the runs of which nothing is left."""
-        done = [run for run in self.runs if run.is_over]
-        if done:
-            self.runs = [run for run in self.runs if not run.is_over]
-        return done
-
     def transports(self) -> list[Transport]:
         """Return the endpoints of the active runs, each once."""
         return list({run.transport: None for run in self.runs if run.transport is not None})
-
-    def stop_run(self, run: ActiveRun, *, error: str = "", grace: float = 0.0, lost: bool = False) -> None:
-        """Start and send nothing more for a run; what is in flight may arrive for `grace` seconds."""
-        if not run.stopping:
-            run.stopping = True
-            run.deadline = time.monotonic() + grace
-        run.error = run.error or error
-        run.lost = run.lost or lost
-        for flight in list(self._flights.values()):
-            if not flight.is_sent and not flight.has_landed and not flight.is_wanted():
-                self._drop(flight)
 
     def step(self, *, longest_wait: float = 0.1) -> None:
         """Do what can be done now, then wait a moment for what is under way."""
@@ -107,113 +68,11 @@ class Engine:
         for transport in transports:
             self._examine(transport)
 
-    # --- works --------------------------------------------------------------------------------------------
-
-    def _start_works(self) -> None:
-        for run in self.runs:
-            transport = run.transport
-            while not run.exhausted and not run.stopping:
-                if transport is None:
-                    if len(self._judgments) >= self.options.group_size:
-                        return
-                elif transport.n_works >= transport.target:
-                    break
-                item = next(run.source, None)
-                if item is None:
-                    run.exhausted = True
-                    break
-                self._start(run, item)
-
-    def _start(self, run: ActiveRun, item: object) -> None:
-        work = Work(run, item, run.begin(item))  # type: ignore[arg-type]
-        run.n_open += 1
-        run.n_started += 1
-        if run.transport is not None:
-            run.transport.n_works += 1
-        self._advance(work, first=True)
-
-    def _advance(self, work: Work, *, first: bool = False) -> None:
-        try:
-            asked = next(work.steps) if first else work.steps.send(work.sent())
-        except StopIteration as stop:
-            self._conclude(work, stop.value)
-        except StrategyError as error:
-            self._fail(work, str(error))
-        except Exception as error:
-            # A mistake in a strategy costs the items it meets, not the sweep.
-            logger.exception("Strategy failed on item %s", work.item.item_id)
-            self._fail(work, f"The strategy failed: {type(error).__name__}: {error}")
-        else:
-            if work.run.stopping:
-                self._close(work)
-            else:
-                self._ask(work, asked)
-
-    def _ask(self, work: Work, asked: Yielded) -> None:
-        run, transport = work.run, work.run.transport
-        work.single = not isinstance(asked, tuple)
-        requests: tuple[Request, ...] = asked if isinstance(asked, tuple) else (asked,)
-        if transport is None:
-            self._fail(work, "The strategy asks a model, and this judge has none.")
-            return
-        if any(request.role not in ("judge", "encoder") for request in requests):
-            self._fail(work, "The strategy asks for a model that this judge does not name.")
-            return
-        work.answers = [None] * len(requests)
-        work.missing = len(requests)
-        identity = transport.backend.identity
-        for place, request in enumerate(requests):
-            wire = build_wire(request, model=run.model, revision=run.revision, decoding=run.decoding)
-            key = request_hash(wire, identity)
-            flight = self._flights.get(key)
-            if flight is None:
-                flight = self._flights[key] = Flight(key, wire, transport)
-                transport.n_flights += 1
-                self._new.append(flight)
-            flight.waiters.append((work, place))
-
-    def _conclude(self, work: Work, verdict: Verdict) -> None:
-        status, choice, value = verdict_fields(verdict, work.item.order)
-        if status == ParseStatus.UNPARSED:
-            work.run.counts.unparsed += 1
-        self._judge(work, status, choice, value, storable(verdict.raw_text))
-
-    def _fail(self, work: Work, error: str) -> None:
-        work.run.counts.failed += 1
-        self._judge(work, ParseStatus.FAILED.value, None, None, storable(error))
-
-    def _judge(self, work: Work, status: str, choice: int | None, value: str | None, text: str) -> None:
-        run, item = work.run, work.item
-        self._judgments.append(
-            (
-                run.judge_id,
-                item.item_id,
-                item.order,
-                status,
-                choice,
-                value,
-                text,
-                work.requests,
-                work.cost,
-                work.latency,
-            )
-        )
-        run.counts.done += 1
-        self._close(work)
-
-    def _close(self, work: Work) -> None:
-        if work.closed:
-            return
-        work.closed = True
-        work.run.n_open -= 1
-        if work.run.transport is not None:
-            work.run.transport.n_works -= 1
-
     # --- the database -------------------------------------------------------------------------------------
 
     def _should_write(self, now: float) -> bool:
-        pending = len(self._arrived) + len(self._new) + len(self._judgments)
-        if not pending and not self._refused and not self._released:
+        pending = len(self.arrived) + len(self.new) + len(self.judgments)
+        if not pending and not self.refused and not self.released:
             return False
         if pending >= self.options.group_size or now - self._flushed_at >= self._gap:
             return True
@@ -223,12 +82,12 @@ class Engine:
     def write(self) -> None:
         """Write all that has piled up in one transaction, then act on it."""
         started = time.monotonic()
-        arrived, self._arrived = self._arrived, []
-        refused, self._refused = self._refused, []
-        judgments, self._judgments = self._judgments, []
-        new = [flight for flight in self._new if not flight.dropped]
-        self._new = []
-        released, self._released = self._released, []
+        arrived, self.arrived = self.arrived, []
+        refused, self.refused = self.refused, []
+        judgments, self.judgments = self.judgments, []
+        new = [flight for flight in self.new if not flight.dropped]
+        self.new = []
+        released, self.released = self.released, []
         with transaction.atomic():
             if arrived:
                 arrived = self._save_answers(arrived)
@@ -260,7 +119,7 @@ class Engine:
                 flight.wire.kind,
                 flight.transport.backend.identity[:300],
                 flight.wire.model,
-                encode(flight.wire.payload()),
+                flight.canonical,
             )
             for flight in new
         ]
@@ -284,7 +143,7 @@ class Engine:
             row = stored.get(key)
             if row is None:  # given up by its worker since: try to claim it again
                 self._foreign.pop(key, None)
-                self._new.append(flight)
+                self.new.append(flight)
             elif row.state == RequestState.DONE and row.answer is not None:
                 self._deliver(flight, row.answer, shared=True)
             elif row.state == RequestState.FAILED:
@@ -314,7 +173,7 @@ class Engine:
 
     def _patience(self, transports: list[Transport], now: float, longest: float) -> float:
         wait = longest
-        if self._arrived or self._new or self._judgments or self._refused or self._released:
+        if self.arrived or self.new or self.judgments or self.refused or self.released:
             wait = min(wait, max(self._flushed_at + self._gap - now, 0.0))
         if self._foreign:
             wait = min(wait, max(self._polled_at + self.options.poll - now, 0.0))
@@ -336,12 +195,15 @@ class Engine:
             self._receive(busiest, min(wait, MAX_LATENCY_SLICE))
 
     def _is_idle(self) -> bool:
-        if self._arrived or self._new or self._judgments or self._refused or self._released:
+        if self.arrived or self.new or self.judgments or self.refused or self.released:
             return False
-        return all(
-            run.exhausted or run.stopping or (run.transport and run.transport.n_works >= run.transport.target)
-            for run in self.runs
-        )
+        return not any(run.is_over or self._has_room(run) for run in self.runs)
+
+    @staticmethod
+    def _has_room(run: ActiveRun) -> bool:
+        if run.exhausted or run.stopping:
+            return False
+        return run.transport is None or run.transport.n_works < run.transport.target
 
     def _receive(self, transport: Transport, wait: float) -> bool:
         arrivals = transport.drain(wait)
@@ -349,13 +211,13 @@ class Engine:
         for flight, outcome in arrivals:
             if isinstance(outcome, Answer):
                 flight.has_landed = True
-                self._arrived.append((flight, outcome))
+                self.arrived.append((flight, outcome))
                 counts, gate = flight.payer.counts, flight.payer.gate
                 counts.cost += outcome.cost
                 if gate is not None:
                     gate.answered(outcome.cost)
                 for blamed in transport.answered():
-                    self._refused.append((blamed, storable(str(blamed.error))))
+                    self.refused.append((blamed, storable(str(blamed.error))))
             else:
                 self._receive_error(transport, flight, outcome, now)
         return bool(arrivals)
@@ -375,7 +237,7 @@ class Engine:
             transport.ready.appendleft(flight)
             self.troubles.append((transport, f"The endpoint '{transport.name}' cannot be used: {error}"))
             return
-        self._refused.append((flight, storable(str(error))))
+        self.refused.append((flight, storable(str(error))))
         transport.n_refused += 1
         if not transport.n_answers and transport.n_refused >= self.options.refused_after:
             self.troubles.append(
@@ -389,61 +251,10 @@ class Engine:
         if trouble := transport.trouble(more_to_come=more):
             self.troubles.append((transport, trouble))
         for flight in transport.poison(more_to_come=more):
-            self._refused.append((flight, storable(str(flight.error))))
-
-    # --- ends of flights ----------------------------------------------------------------------------------
-
-    def _forget(self, flight: Flight) -> None:
-        if self._flights.pop(flight.hash, None) is not None:
-            flight.transport.n_flights -= 1
-        self._foreign.pop(flight.hash, None)
-
-    def _deliver(self, flight: Flight, answer: Answer, *, shared: bool = False) -> None:
-        self._forget(flight)
-        for work, place in flight.waiters:
-            if work.closed:
-                continue
-            if shared:
-                work.run.counts.shared += 1
-            shared = True  # the first waiter's request was sent, the others share it
-            if work.take(place, answer):
-                self._advance(work)
-
-    def _refuse_waiters(self, flight: Flight, error: str) -> None:
-        self._forget(flight)
-        for work, _ in flight.waiters:
-            if not work.closed:
-                self._fail(work, error)
-
-    def _drop(self, flight: Flight) -> None:
-        """Give up a request that nobody who goes on waits for, and that is not with the backend."""
-        if flight.dropped:
-            return
-        flight.dropped = True
-        self._forget(flight)
-        if flight in flight.transport.suspended:
-            flight.transport.suspended.remove(flight)
-        if flight.is_ours:
-            self._released.append((flight.hash, flight.attempts))
-        self._close_all(work for work, _ in flight.waiters)
-
-    def _abandon(self, run: ActiveRun) -> None:
-        """Stop waiting for what is in flight for a run."""
-        for flight in list(self._flights.values()):
-            if flight.has_landed:
-                continue
-            if all(work.run is run or work.closed for work, _ in flight.waiters):
-                flight.transport.give_up(flight)
-                self._drop(flight)
-            else:
-                self._close_all(work for work, _ in flight.waiters if work.run is run)
-
-    def _close_all(self, works: Iterable[Work]) -> None:
-        for work in works:
-            self._close(work)
+            self.refused.append((flight, storable(str(flight.error))))
 
     def release_all(self) -> None:
         """Give up every claim, at the end of a session."""
         rows = [(flight.hash, flight.attempts) for flight in self._flights.values() if flight.is_ours]
-        store.requests_release([*self._released, *rows], owner=self.owner)
-        self._released = []
+        store.requests_release([*self.released, *rows], owner=self.owner)
+        self.released = []

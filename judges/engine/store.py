@@ -15,7 +15,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from judges.engine.codec import answer_from_json
+from judges.engine.codec import answer_from_json, encode
 from judges.models import Judgment, ModelRequest, RequestState
 from judges.strategies.types import Answer
 
@@ -24,7 +24,7 @@ JUDGMENTS = Judgment._meta.db_table
 CHUNK = 500
 """Rows in one statement of many rows, and hashes in one look-up."""
 
-Row = Sequence[Any]
+Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +61,19 @@ def requests_claim(rows: Iterable[Row], *, owner: str, lease: float) -> int:
     rows : iterable of (hash, kind, endpoint, model, payload as JSON text)
     """
     now = timezone.now()
-    tail = (
-        RequestState.CLAIMED.value,
-        owner,
-        database_time(now + timedelta(seconds=lease)),
-        0,
-        "",
-        database_time(now),
-    )
-    # In one order everywhere: on PostgreSQL two workers that insert the same hashes wait for one another.
-    values = sorted((*row, *tail) for row in rows)
     return _insert(
-        f"INSERT INTO {REQUESTS} (hash, kind, endpoint, model, payload, state, owner, lease_until, attempts, "
-        "error, created_at) VALUES",
-        values,
+        REQUESTS,
+        {"hash": "text", "kind": "text", "endpoint": "text", "model": "text", "payload": "jsonb"},
+        # In one order everywhere: on PostgreSQL two workers that insert the same hashes wait for one another.
+        sorted(rows),
+        {
+            "state": RequestState.CLAIMED.value,
+            "owner": owner,
+            "lease_until": database_time(now + timedelta(seconds=lease)),
+            "attempts": 0,
+            "error": "",
+            "created_at": database_time(now),
+        },
     )
 
 
@@ -86,26 +85,22 @@ def answers_save(rows: Sequence[Row]) -> int:
     rows : sequence of (answer as JSON text, attempts, hash)
     """
     now = database_time(timezone.now())
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
             cursor.executemany(
                 f"UPDATE {REQUESTS} SET state = 'done', finished_at = %s, error = '', answer = %s, "  # noqa: S608
                 "attempts = %s WHERE hash = %s AND state = 'claimed'",
                 [(now, *row) for row in rows],
             )
-            return int(cursor.rowcount)
-    stored = 0
-    with connection.cursor() as cursor:
-        for chunk in _chunks(sorted(rows, key=lambda row: row[2])):
-            marks = ", ".join(["(%s, %s, %s)"] * len(chunk))
+        else:
+            columns = {"answer": "text", "attempts": "integer", "hash": "text"}
             cursor.execute(
                 f"UPDATE {REQUESTS} AS r SET state = 'done', finished_at = %s, error = '', "  # noqa: S608
-                f"answer = v.answer::jsonb, attempts = v.attempts FROM (VALUES {marks}) "
-                "AS v(answer, attempts, hash) WHERE r.hash = v.hash AND r.state = 'claimed'",
-                [now, *(value for row in chunk for value in row)],
+                f"answer = v.answer::jsonb, attempts = v.attempts FROM {_recordset(columns)} "
+                "WHERE r.hash = v.hash AND r.state = 'claimed'",
+                [now, _records(columns, sorted(rows, key=lambda row: row[2]))],
             )
-            stored += cursor.rowcount
-    return stored
+        return int(cursor.rowcount)
 
 
 def refusals_save(rows: Iterable[tuple[str, str, int]]) -> None:
@@ -125,11 +120,22 @@ def judgments_save(rows: Sequence[Row]) -> int:
     rows : sequence of (judge, item, order, status, choice, value as JSON text, raw_text, requests, cost,
         latency_ms)
     """
-    tail = (0, "", database_time(timezone.now()))
     return _insert(
-        f'INSERT INTO {JUDGMENTS} (judge_id, item_id, "order", status, choice, value, raw_text, requests, '
-        "cost, latency_ms, sample, source, created_at) VALUES",
-        [(*row, *tail) for row in rows],
+        JUDGMENTS,
+        {
+            "judge_id": "bigint",
+            "item_id": "bigint",
+            '"order"': "smallint",
+            "status": "text",
+            "choice": "smallint",
+            "value": "jsonb",
+            "raw_text": "text",
+            "requests": "smallint",
+            "cost": "float8",
+            "latency_ms": "float8",
+        },
+        rows,
+        {"sample": 0, "source": "", "created_at": database_time(timezone.now())},
     )
 
 
@@ -180,22 +186,48 @@ def requests_keep(*, owner: str, lease: float) -> None:
     )
 
 
-def _insert(head: str, rows: Sequence[Row]) -> int:
+def _insert(table: str, columns: dict[str, str], rows: Sequence[Row], same: dict[str, Any]) -> int:
+    """Insert rows, those in conflict left out; returns how many went in.
+
+    Parameters
+    ----------
+    columns : dict
+        Names and PostgreSQL types of a row's values.
+    same : dict
+        Columns that are the same in every row.
+    """
     if not rows:
         return 0
-    one = f"({', '.join(['%s'] * len(rows[0]))})"
+    names = ", ".join([*columns, *same])
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            cursor.executemany(f"{head} {one} ON CONFLICT DO NOTHING", rows)
-            return int(cursor.rowcount)
-        inserted = 0
-        for chunk in _chunks(rows):
-            values = ", ".join([one] * len(chunk))
-            cursor.execute(
-                f"{head} {values} ON CONFLICT DO NOTHING", [value for row in chunk for value in row]
+            marks = ", ".join(["%s"] * (len(columns) + len(same)))
+            tail = tuple(same.values())
+            cursor.executemany(
+                f"INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT DO NOTHING",  # noqa: S608
+                [(*row, *tail) for row in rows],
             )
-            inserted += cursor.rowcount
-        return inserted
+        else:
+            # jsonb comes as text that is JSON itself.
+            read = [f"v.{name}::jsonb" if kind == "jsonb" else f"v.{name}" for name, kind in columns.items()]
+            values = ", ".join([*read, *["%s"] * len(same)])
+            cursor.execute(
+                f"INSERT INTO {table} ({names}) SELECT {values} FROM {_recordset(columns)} "  # noqa: S608
+                "ON CONFLICT DO NOTHING",
+                [*same.values(), _records(columns, rows)],
+            )
+        return int(cursor.rowcount)
+
+
+def _recordset(columns: dict[str, str]) -> str:
+    # One parameter for all rows: psycopg takes longer over a parameter than PostgreSQL over a row of JSON.
+    kinds = ", ".join(f"{name} {'text' if kind == 'jsonb' else kind}" for name, kind in columns.items())
+    return f"json_to_recordset(%s::json) AS v({kinds})"
+
+
+def _records(columns: dict[str, str], rows: Iterable[Row]) -> str:
+    names = [name.strip('"') for name in columns]
+    return encode([dict(zip(names, row, strict=True)) for row in rows])
 
 
 def _chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:

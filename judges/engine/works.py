@@ -158,6 +158,8 @@ class Flight:
     ----------
     waiters : list of (Work, int)
         Who waits, and for which of its requests. The first one pays.
+    canonical : str
+        The request as canonical JSON: what is hashed is what is stored.
     attempts : int
         How often it was sent, in earlier lives of its row too.
     is_sent : bool
@@ -170,6 +172,7 @@ class Flight:
 
     __slots__ = (
         "attempts",
+        "canonical",
         "dropped",
         "earlier",
         "error",
@@ -184,9 +187,10 @@ class Flight:
         "wire",
     )
 
-    def __init__(self, key: str, wire: WireRequest, transport: Transport) -> None:
+    def __init__(self, key: str, wire: WireRequest, canonical: str, transport: Transport) -> None:
         self.hash = key
         self.wire = wire
+        self.canonical = canonical
         self.transport = transport
         self.waiters: list[tuple[Work, int]] = []
         self.attempts = 0
