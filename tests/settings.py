@@ -15,7 +15,7 @@ os.environ.setdefault("RATELIMIT_ENABLE", "false")
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 from config.settings import *  # noqa: F403
-from config.settings import DATABASES
+from config.settings import DATABASES, STATIC_ROOT
 
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
@@ -23,3 +23,4 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["TEST"] = {"NAME": str(services.scratch_directory() / f"test-{_worker}.sqlite3")}
 # The fastest hasher there is: passwords of tests protect nothing.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # whitenoise warns about a folder that is not there
