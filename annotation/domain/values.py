@@ -20,6 +20,7 @@ from annotation.domain.errors import LabelValueError
 KINDS = ("pairwise", "rubric", "importance", "checklist", "answer_ranking")
 TIE = 0
 MAX_RATING = 5
+MAX_QUOTED = 60
 
 Value = dict[str, Any]
 
@@ -31,6 +32,7 @@ class ValueRules:
     kind: str = "pairwise"
     ties: bool = True
     n_responses: int = 2
+    complete: bool = True  # every criterion rated and every aspect answered
     criteria: tuple[str, ...] = ()
     aspects: tuple[str, ...] = ()
 
@@ -45,16 +47,16 @@ def validate_value(value: object, rules: ValueRules) -> Value:
     >>> validate_value({"choice": 3}, ValueRules())
     Traceback (most recent call last):
     ...
-    annotation.domain.errors.LabelValueError: choice: expected 1, 2 or 0, got 3
+    annotation.domain.errors.LabelValueError: choice: expected 0, 1 or 2, found 3.
     """
     if rules.kind == "pairwise":
         return {"choice": _choice(_only(value, "choice"), ties=rules.ties)}
     if rules.kind == "rubric":
-        return {"ratings": _ratings(_only(value, "ratings"), rules.criteria)}
+        return {"ratings": _ratings(_only(value, "ratings"), rules)}
     if rules.kind == "importance":
         return {"ranks": _ranks(_only(value, "ranks"), rules.aspects, ties=rules.ties)}
     if rules.kind == "checklist":
-        return {"answers": _answers(_only(value, "answers"), rules.aspects)}
+        return {"answers": _answers(_only(value, "answers"), rules)}
     if rules.kind == "answer_ranking":
         positions = tuple(str(position) for position in range(rules.n_responses))
         return {"ranks": _ranks(_only(value, "ranks"), positions, ties=rules.ties)}
@@ -102,12 +104,17 @@ def _dense(ranks: Mapping[str, int]) -> dict[str, int]:
 
 def _only(value: object, field: str) -> object:
     if not isinstance(value, Mapping):
-        raise LabelValueError("value", f"expected an object with {field!r}, got {type(value).__name__}")
+        raise LabelValueError("value", f"expected an object {{{field!r}: ...}}, found {_short(value)}.")
     if field not in value:
-        raise LabelValueError(field, "is missing")
+        raise LabelValueError(field, f"is missing; found {_short(value)}.")
     if unknown := sorted(str(key) for key in value if key != field):
-        raise LabelValueError(unknown[0], f"is not expected beside {field!r}")
+        raise LabelValueError(unknown[0], f"is not expected beside {field!r}.")
     return value[field]
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
 
 
 def _is_integer(value: object) -> bool:
@@ -115,49 +122,65 @@ def _is_integer(value: object) -> bool:
 
 
 def _choice(value: object, *, ties: bool) -> int:
-    expected = "1, 2 or 0" if ties else "1 or 2"
-    allowed = (1, 2, TIE) if ties else (1, 2)
+    allowed = (TIE, 1, 2) if ties else (1, 2)
     if not _is_integer(value) or value not in allowed:
-        raise LabelValueError("choice", f"expected {expected}, got {value!r}")
+        expected = "0, 1 or 2" if ties else "1 or 2"
+        raise LabelValueError("choice", f"expected {expected}, found {_short(value)}.")
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 
-def _named(value: object, field: str, names: Sequence[str]) -> Mapping[str, Any]:
-    """A mapping that has exactly these names."""
+def _named(value: object, field: str, names: Sequence[str], *, complete: bool = True) -> Mapping[str, Any]:
+    """A mapping with these names: all of them if `complete`, else at least one."""
     if not isinstance(value, Mapping):
-        raise LabelValueError(field, f"expected an object, got {type(value).__name__}")
-    for name in names:
-        if name not in value:
-            raise LabelValueError(f"{field}.{name}", "is missing")
+        raise LabelValueError(field, f"expected an object, found {_short(value)}.")
     for name in value:
         if name not in names:
-            raise LabelValueError(f"{field}.{name}", "is not a part of this item")
+            raise LabelValueError(f"{field}.{name}", f"unknown name, expected {_listed(names)}.")
+    for name in names:
+        if complete and name not in value:
+            raise LabelValueError(f"{field}.{name}", "is missing.")
+    if not any(value.get(name) is not None for name in names) and not complete:
+        raise LabelValueError(field, "expected at least one, found none.")
     return value
 
 
-def _ratings(value: object, criteria: Sequence[str]) -> dict[str, int]:
-    ratings = _named(value, "ratings", criteria)
-    for name in criteria:
+def _listed(names: Sequence[str]) -> str:
+    return f"one of {', '.join(names)}" if names else "none, since the item has no such parts"
+
+
+def _ratings(value: object, rules: ValueRules) -> dict[str, int]:
+    ratings = _named(value, "ratings", rules.criteria, complete=rules.complete)
+    given = [name for name in rules.criteria if rules.complete or ratings.get(name) is not None]
+    for name in given:
         if not _is_integer(ratings[name]) or not 1 <= ratings[name] <= MAX_RATING:
-            raise LabelValueError(f"ratings.{name}", f"expected 1 to {MAX_RATING}, got {ratings[name]!r}")
-    return {name: ratings[name] for name in criteria}
+            raise LabelValueError(
+                f"ratings.{name}", f"expected 1 to {MAX_RATING}, found {_short(ratings[name])}."
+            )
+    return {name: ratings[name] for name in given}
 
 
 def _ranks(value: object, names: Sequence[str], *, ties: bool) -> dict[str, int]:
     ranks = _named(value, "ranks", names)
     for name in names:
         if not _is_integer(ranks[name]) or not 1 <= ranks[name] <= len(names):
-            raise LabelValueError(f"ranks.{name}", f"expected 1 to {len(names)}, got {ranks[name]!r}")
+            raise LabelValueError(
+                f"ranks.{name}", f"expected a rank of 1 to {len(names)}, found {_short(ranks[name])}."
+            )
     if not ties:
         for place, name in enumerate(names):
             if ranks[name] in [ranks[other] for other in names[:place]]:
-                raise LabelValueError(f"ranks.{name}", f"rank {ranks[name]} is given twice, and ties are off")
+                raise LabelValueError(
+                    f"ranks.{name}", f"rank {ranks[name]} is given twice, and ties are off."
+                )
     return {name: ranks[name] for name in names}
 
 
-def _answers(value: object, aspects: Sequence[str]) -> dict[str, bool | None]:
-    answers = _named(value, "answers", aspects)
-    for name in aspects:
-        if answers[name] is not None and not isinstance(answers[name], bool):
-            raise LabelValueError(f"answers.{name}", f"expected true, false or null, got {answers[name]!r}")
-    return {name: answers[name] for name in aspects}
+def _answers(value: object, rules: ValueRules) -> dict[str, bool | None]:
+    answers = _named(value, "answers", rules.aspects, complete=rules.complete)
+    found: dict[str, bool | None] = {}
+    for name in rules.aspects:
+        answer = answers.get(name)
+        if answer is not None and not isinstance(answer, bool):
+            raise LabelValueError(f"answers.{name}", f"expected true, false or null, found {_short(answer)}.")
+        found[name] = answer
+    return found

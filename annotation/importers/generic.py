@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from annotation.domain.values import ValueRules
 from annotation.importers.build import BundleBuilder
 from annotation.importers.cells import LabelCell, label_cells, read_responses, read_scores, verdict_cells
 from annotation.importers.errors import quoted
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of
 from annotation.importers.tables import Columns, table_rows
-from annotation.importers.values import KINDS, PAIRWISE, POINTS, RESPONSES, RUBRIC, Shape, read_value
+from annotation.importers.values import KINDS, PAIRWISE, POINTS, RESPONSES, RUBRIC, read_value
 
 FIELDS = (
     "id",
@@ -100,7 +101,13 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
         key=None if row.get("instruction_id") is None else row.identifier("instruction_id"),
         aspects=aspects,
     )
-    shape = Shape(kind, len(responses), tuple(aspect[0] for aspect in aspects), tuple(builder.criteria))
+    rules = ValueRules(
+        kind,
+        n_responses=len(responses),
+        complete=False,
+        criteria=tuple(builder.criteria),
+        aspects=tuple(aspect[0] for aspect in aspects),
+    )
     gold = row.get("gold")
     builder.item(
         row,
@@ -108,16 +115,16 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
         kind=kind,
         instruction=instruction,
         responses=[builder.response(instruction, system=system, text=text) for system, text in responses],
-        gold=None if gold is None else read_value(row, "gold", gold, shape),
+        gold=None if gold is None else read_value(row, "gold", gold, rules),
         metadata=row.mapping("metadata"),
     )
     for label in label_cells(row):
-        _add_label(builder, label, external_id, shape)
+        _add_label(builder, label, external_id, rules)
     for verdict in verdict_cells(row):
-        scores = read_scores(verdict.row, verdict.scores, shape.n_responses)
+        scores = read_scores(verdict.row, verdict.scores, rules.n_responses)
         value = None
         if verdict.value is not None:
-            value = read_value(verdict.row, verdict.field, verdict.value, shape)
+            value = read_value(verdict.row, verdict.field, verdict.value, rules)
         builder.verdict(
             verdict.row,
             item=external_id,
@@ -132,12 +139,12 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
         )
 
 
-def _add_label(builder: BundleBuilder, label: LabelCell, item: str, shape: Shape) -> None:
+def _add_label(builder: BundleBuilder, label: LabelCell, item: str, rules: ValueRules) -> None:
     builder.label(
         label.row,
         item=item,
         annotator=label.annotator,
-        value=read_value(label.row, label.field, label.value, shape),
+        value=read_value(label.row, label.field, label.value, rules),
         field=label.field,
         is_simulated=label.is_simulated,
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from annotation.domain.values import ValueRules
 from annotation.importers.build import BundleBuilder
 from annotation.importers.cells import MAX_STRATEGY, read_scores, readable
 from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.records import Status, Value, VerdictRecord
 from annotation.importers.rows import MAX_JUDGE, Row
 from annotation.importers.tables import Columns, check_columns, csv_dicts, table_rows
-from annotation.importers.values import Shape, read_value
+from annotation.importers.values import read_value
 
 LLMBAR_FIELDS = (
     "group",
@@ -132,27 +133,27 @@ def _score(row: Row, field: str) -> float | None:
 
 
 def read_verdicts(
-    path: str | Path, shapes: Mapping[str, Shape], progress: Progress | None = None
+    path: str | Path, rules_by_item: Mapping[str, ValueRules], progress: Progress | None = None
 ) -> tuple[VerdictRecord, ...]:
     """Read a generic table of verdicts (JSONL, CSV or Parquet), one row a verdict.
 
     Parameters
     ----------
-    shapes : mapping
+    rules_by_item : mapping
         The dataset's items by external id, with what decides which values are right.
     """
     file = Path(path)
     builder = BundleBuilder("generic")
     for number, row in enumerate(table_rows(file, GENERIC_COLUMNS), start=1):
         item = row.identifier("item")
-        if item not in shapes:
+        if item not in rules_by_item:
             row.fail("item", f"expected the id of an item of the dataset, found {quoted(item)}.")
         if "verdict" not in row.data:
             row.fail("verdict", "expected a verdict, or null where the judge's answer could not be read.")
         raw_value = readable(row.get("verdict"))
-        value = None if raw_value is None else read_value(row, "verdict", raw_value, shapes[item])
+        value = None if raw_value is None else read_value(row, "verdict", raw_value, rules_by_item[item])
         pair = [row.get("score_1"), row.get("score_2")]
-        scores = read_scores(row, None if pair == [None, None] else pair, shapes[item].n_responses)
+        scores = read_scores(row, None if pair == [None, None] else pair, rules_by_item[item].n_responses)
         builder.verdict(
             row,
             item=item,

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 
-from annotation.importers.values import Shape
+from annotation.domain.values import ValueRules
 from annotation.models import Criterion, Dataset, Item, ItemResponse, Label, Split, User
 from annotation.models.datasets import Aspect
 
@@ -199,7 +199,7 @@ def gold_choices(dataset_id: int) -> dict[str, int | None]:
     return {external_id: None if gold is None else gold.get("choice") for external_id, gold in rows}
 
 
-def item_shapes(dataset_id: int) -> dict[str, Shape]:
+def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
     """External id to what decides which values are right for the item: for reading verdicts from a file."""
     criteria = tuple(Criterion.objects.filter(dataset_id=dataset_id).values_list("key", flat=True))
     aspects: dict[int, list[str]] = defaultdict(list)
@@ -210,7 +210,9 @@ def item_shapes(dataset_id: int) -> dict[str, Shape]:
         Item.objects.filter(dataset_id=dataset_id).order_by("position").annotate(n=Count("item_responses"))
     )
     return {
-        external_id: Shape(kind, n, tuple(aspects[instruction_id]), criteria)
+        external_id: ValueRules(
+            kind, n_responses=n, complete=False, criteria=criteria, aspects=tuple(aspects[instruction_id])
+        )
         for external_id, kind, instruction_id, n in items.values_list(
             "external_id", "kind", "instruction_id", "n"
         )

@@ -16,7 +16,7 @@ from annotation.selectors.datasets import (
     datasets_visible_to,
     gold_choices,
     item_facts,
-    item_shapes,
+    item_value_rules,
     items_by_external_id,
     items_for_judging,
 )
@@ -103,7 +103,7 @@ def test_counts_and_maps(dataset: Dataset) -> None:
     assert sorted(ids) == [f"i{number}" for number in range(7)]
     assert gold_choices(dataset.pk)["i0"] is None
     assert gold_choices(dataset.pk)["i1"] == 2
-    assert item_shapes(dataset.pk)["i1"].n_responses == 2
+    assert item_value_rules(dataset.pk)["i1"].n_responses == 2
 
 
 def test_pairwise_labels(dataset: Dataset, django_assert_num_queries: Any) -> None:

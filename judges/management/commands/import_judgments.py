@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.importers import ImportFileError, VerdictRecord, read_llmbar_judgments, read_verdicts
-from annotation.selectors.datasets import DatasetNotFound, dataset_get, gold_choices, item_shapes
+from annotation.selectors.datasets import DatasetNotFound, dataset_get, gold_choices, item_value_rules
 from judges.services.judgments import judgments_import
 
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
     def _read(self, kind: str, path: str, dataset_id: int) -> tuple[VerdictRecord, ...]:
         if kind == "llmbar":
             return read_llmbar_judgments(path, gold_choices(dataset_id), progress=self._progress)
-        return read_verdicts(path, item_shapes(dataset_id), progress=self._progress)
+        return read_verdicts(path, item_value_rules(dataset_id), progress=self._progress)
 
     def _progress(self, what: str, done: int) -> None:
         if done >= 10_000:

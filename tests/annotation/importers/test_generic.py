@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from annotation.domain.values import ValueRules
 from annotation.importers import DatasetBundle, read_generic, read_verdicts
-from annotation.importers.values import Shape
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -81,7 +81,7 @@ def test_documented_kinds(examples: Path) -> None:
 
 
 def test_documented_verdicts(examples: Path) -> None:
-    shapes = {"tea-1": Shape("pairwise", 2), "tea-2": Shape("pairwise", 2)}
+    shapes = {"tea-1": ValueRules("pairwise"), "tea-2": ValueRules("pairwise")}
     verdicts = read_verdicts(examples / "verdicts.csv", shapes)
     assert [(v.item, v.order, v.value, v.status) for v in verdicts] == [
         ("tea-1", 0, {"choice": 1}, "parsed"),
@@ -94,7 +94,7 @@ def test_documented_verdicts(examples: Path) -> None:
 def test_verdicts_with_scores_keep_them(tmp_path: Path) -> None:
     file = tmp_path / "v.csv"
     file.write_text("item,judge,verdict,score_1,score_2\na,j,0,7,7\nb,j,unparsed,,3.5\n")
-    verdicts = read_verdicts(file, {"a": Shape("pairwise", 2), "b": Shape("pairwise", 2)})
+    verdicts = read_verdicts(file, {"a": ValueRules("pairwise"), "b": ValueRules("pairwise")})
     assert [v.value for v in verdicts] == [{"choice": 0, "scores": [7.0, 7.0]}, {"scores": [None, 3.5]}]
     assert [v.status for v in verdicts] == ["parsed", "unparsed"]
 

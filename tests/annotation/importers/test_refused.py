@@ -100,7 +100,7 @@ JSONL = {
     "gold as a boolean": (pair(gold=True), 1, "gold", "found True"),
     "gold as a half": (pair(gold=1.5), 1, "gold", "found 1.5"),
     "gold object": (pair(gold={"choice": 9}), 1, "gold.choice", "found 9"),
-    "gold of another kind": (pair(gold={"ratings": {}}), 1, "gold.ratings", "unknown field"),
+    "gold of another kind": (pair(gold={"ratings": {}}), 1, "gold.choice", "is missing"),
     "label out of range": (
         pair(labels=[{"annotator": "a", "value": 1}, {"annotator": "b", "value": -1}]),
         1,
@@ -154,11 +154,11 @@ JSONL = {
         pair(**RUBRIC, gold={"ratings": {"c": 6}}),
         1,
         "gold.ratings.c",
-        "1, 2, 3, 4 or 5",
+        "expected 1 to 5, found 6",
     ),
-    "rating of nothing": (pair(**RUBRIC, gold={"ratings": {}}), 1, "gold", "at least one rating"),
+    "rating of nothing": (pair(**RUBRIC, gold={"ratings": {}}), 1, "gold.ratings", "at least one"),
     "rating of another": (pair(**RUBRIC, gold={"ratings": {"d": 1}}), 1, "gold.ratings.d", "unknown name"),
-    "rating as a number": (pair(**RUBRIC, gold=4), 1, "gold", "expected an object {'ratings': {...}}"),
+    "rating as a number": (pair(**RUBRIC, gold=4), 1, "gold", "expected an object {'ratings': ...}"),
     "criterion changes": (
         pair(**RUBRIC) + pair(**RUBRIC | {"id": "y", "criteria": [CRITERION | {"question": "New?"}]}),
         2,
@@ -191,7 +191,7 @@ JSONL = {
         "listed before it",
     ),
     "rank missing": (pair(**IMPORTANCE, gold={"ranks": {"a": 1}}), 1, "gold.ranks.b", "missing"),
-    "rank of zero": (pair(**IMPORTANCE, gold={"ranks": {"a": 0, "b": 1}}), 1, "gold.ranks.a", "1 or more"),
+    "rank of zero": (pair(**IMPORTANCE, gold={"ranks": {"a": 0, "b": 1}}), 1, "gold.ranks.a", "a rank of 1 to 2"),
     "answer as text": (
         pair(kind="checklist", responses=["r"], aspects=[asked("a")], gold={"answers": {"a": "yes"}}),
         1,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from annotation.domain.values import ValueRules
 from annotation.importers import (
     ImportFileError,
     read_alpaca_human,
@@ -14,7 +15,6 @@ from annotation.importers import (
     read_pandalm,
     read_verdicts,
 )
-from annotation.importers.values import Shape
 
 LLMBAR_ROW = {"input": "i", "output_1": "a", "output_2": "b", "label": 1}
 HUMAN_ROW = {
@@ -182,6 +182,6 @@ def test_refused_generic_verdicts(tmp_path: Path, line: str, field: str, words: 
     file = tmp_path / "verdicts.csv"
     file.write_text(f"item,judge,order,verdict\n{line}\n")
     with pytest.raises(ImportFileError) as caught:
-        read_verdicts(file, {"a": Shape("pairwise", 2)})
+        read_verdicts(file, {"a": ValueRules("pairwise")})
     assert (caught.value.row, caught.value.field) == (2, field)
     assert words in str(caught.value)
