@@ -1,0 +1,68 @@
+"""A real Chromium against a live server. A page that breaks its own Content-Security-Policy, logs an error or throws
+fails the test that opened it.
+"""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from tests.services import chromium_executable
+
+LAUNCH = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 360, "height": 740}
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    executable = chromium_executable()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=LAUNCH)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def new_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
+    """Make browser contexts (each a person's browser) whose pages are watched for errors."""
+    complaints: list[str] = []
+    contexts: list[BrowserContext] = []
+
+    def watch(page: Page) -> None:
+        def said(message: ConsoleMessage) -> None:
+            if message.type in ("error", "warning"):
+                complaints.append(f"{message.type} at {page.url}: {message.text}")
+
+        page.on("console", said)
+        page.on("pageerror", lambda error: complaints.append(f"exception at {page.url}: {error}"))
+
+    def make(**options: object) -> BrowserContext:
+        context = chromium.new_context(**({"viewport": DESKTOP, "reduced_motion": "reduce"} | options))
+        context.set_default_timeout(10_000)
+        context.on("page", watch)
+        contexts.append(context)
+        return context
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.fixture
+def page(new_context: Callable[..., BrowserContext]) -> Page:
+    return new_context().new_page()
+
+
+def assert_no_sideways_scroll(page: Page) -> None:
+    widths = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert widths[0] <= widths[1], f"{page.url} is {widths[0]} px wide in a window of {widths[1]} px"
