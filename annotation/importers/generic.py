@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from annotation.domain.values import ValueRules
+from annotation.domain.values import KINDS, ValueRules
 from annotation.importers.build import BundleBuilder
 from annotation.importers.cells import LabelCell, label_cells, read_responses, read_scores, verdict_cells
 from annotation.importers.errors import quoted
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of
 from annotation.importers.tables import Columns, table_rows
-from annotation.importers.values import KINDS, PAIRWISE, POINTS, RESPONSES, RUBRIC, read_value
+from annotation.importers.values import PAIRWISE, POINTS, RESPONSES, RUBRIC, read_value
 
 FIELDS = (
     "id",
