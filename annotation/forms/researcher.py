@@ -19,7 +19,7 @@ MARKDOWN_FIELDS = ("guidelines", "consent")
 FIXED_ONCE_OPEN = ("tie_policy", "qualification_size")
 
 
-class DatasetChoiceField(forms.ModelChoiceField):
+class DatasetChoiceField(forms.ModelChoiceField[Dataset]):
     """Datasets with how much of them can be used."""
 
     def label_from_instance(self, obj: Any) -> str:
@@ -72,6 +72,8 @@ class StudyForm(forms.ModelForm[Study]):
             "items_per_annotator": "Empty: as many as they like.",
             "lease_minutes": "An item that was opened and not answered goes to somebody else after this time.",
             "qualification_size": "Drawn from the items with a known right answer; 0: no test.",
+            "qualification_pass": "Who has fewer is told so politely and does not go on. 9 of 10 is usual.",
+            "pay_per_item": "Shown to annotators; 0: nothing is said about pay.",
             "completion_code": "Shown at the end, for a crowdsourcing platform. Empty: everybody gets their own.",
             "pay_currency": "Three letters: USD, EUR.",
         }
@@ -100,10 +102,13 @@ class StudyForm(forms.ModelForm[Study]):
             .filter(n_pairs__gt=0)
             .order_by("name")
         )
-        if self.instance.pk is None:
+        if self.instance._state.adding:
             self.fields["nonce"].initial = secrets.token_hex(3)
         else:
             self._lock()
+
+            # 0.12, not 0.1200
+            self.initial["pay_per_item"] = f"{self.instance.pay_per_item.normalize():f}"
 
     def _lock(self) -> None:
         del self.fields["nonce"]
@@ -148,12 +153,6 @@ class StudyForm(forms.ModelForm[Study]):
             self.add_error(
                 "qualification_size", f"The test would use all {total} pairs and leave none to label."
             )
-
-    def _post_clean(self) -> None:
-        super()._post_clean()
-        # The database's own rule on the pass mark says the same again, without a field.
-        if self.has_error("qualification_pass"):
-            self._errors.pop(forms.forms.NON_FIELD_ERRORS, None)  # type: ignore[union-attr]
 
     def rules(self) -> dict[str, Any]:
         """The columns that the services may set, without what is locked."""

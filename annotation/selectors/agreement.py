@@ -165,9 +165,11 @@ def label_columns(study: Study) -> tuple[LabelColumns, dict[int, tuple[str, bool
     )
     people: dict[int, tuple[str, bool]] = {}
     table: list[tuple[Any, ...]] = []
-    for *row, public_id, is_simulated in rows.iterator(chunk_size=5_000):
+    row: tuple[Any, ...]
+    for row in rows.iterator(chunk_size=5_000):
+        *values, public_id, is_simulated = row
         people[row[2]] = (str(public_id)[:8], is_simulated)
-        table.append(tuple(row))
+        table.append(tuple(values))
     columns = list(zip(*table, strict=True)) if table else [()] * 7
     item, instruction, annotator, choice, orders, active, category = columns
     return LabelColumns(

@@ -205,6 +205,7 @@ def _detail_page(request: ResearcherRequest, study: Study, form: InvitationForm)
         "invitations": list(invitations_of(study)),
         "invitation_form": form,
         "may_identify": may_identify(request.user, study),
+        "pay": f"{study.pay_per_item.normalize():f}",  # 0.12, not 0.1200
     }
     status = 422 if form.is_bound else 200
     return render(request, "annotation/researcher/study_detail.html", context, status=status)

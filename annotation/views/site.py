@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.views import LoginView
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django_ratelimit.core import is_ratelimited
 
@@ -43,7 +43,7 @@ class Login(LoginView):
     authentication_form = LoginForm
     redirect_authenticated_user = True
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         limits = [
             is_ratelimited(request, group=f"login-{name}", key=key, rate=rate, method="POST", increment=True)
             for name, key, rate in (

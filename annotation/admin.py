@@ -1,0 +1,276 @@
+"""The annotation half in the admin: people and roles, datasets, studies, and what was said, which is only read.
+
+Labels, assignments and answers to the qualification test are evidence: nobody adds, changes or deletes them here.
+Studies change state on their own pages, where the rules are; here an administrator sets owner and title.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from annotation.models import (
+    Annotator,
+    Dataset,
+    Enrollment,
+    Invitation,
+    Label,
+    QualificationAnswer,
+    Role,
+    Study,
+    User,
+)
+
+
+class ReadOnlyMixin:
+    """Rows that are looked at and left alone."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(User)
+class UserAdmin(DjangoUserAdmin[User]):
+    """The role says what a person may do; the staff box lets them into this admin."""
+
+    list_display = ("username", "email", "role", "is_staff", "is_active", "last_login")
+    list_filter = ("role", "is_staff", "is_active")
+    fieldsets = (
+        (None, {"fields": ("username", "password", "role")}),
+        ("Person", {"fields": ("first_name", "last_name", "email")}),
+        (
+            "Access to this admin",
+            {"fields": ("is_active", "is_staff", "is_superuser"), "classes": ("collapse",)},
+        ),
+        ("Dates", {"fields": ("last_login", "date_joined"), "classes": ("collapse",)}),
+    )
+    add_fieldsets = (
+        (
+            None,
+            {
+                "classes": ("wide",),
+                "fields": ("username", "role", "usable_password", "password1", "password2"),
+            },
+        ),
+    )
+    readonly_fields = ("last_login", "date_joined")
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        # An administrator who could not enter the admin would be none, and who is none any more must not.
+        was = form.initial.get("role")
+        if obj.role == Role.ADMINISTRATOR:
+            obj.is_staff = obj.is_superuser = True
+        elif change and was == Role.ADMINISTRATOR:
+            obj.is_staff = obj.is_superuser = False
+        super().save_model(request, obj, form, change)
+
+
+@admin.register(Dataset)
+class DatasetAdmin(admin.ModelAdmin[Dataset]):
+    """Datasets come from imports; here they get an owner, a title and a split."""
+
+    list_display = ("name", "title", "split", "licence", "owner", "n_items", "version", "created_at")
+    list_filter = ("split", "licence")
+    list_select_related = ("owner",)
+    search_fields = ("name", "title", "description", "source")
+    readonly_fields = ("name", "version", "source", "created_at", "page")
+    autocomplete_fields = ("owner",)
+    fields = (
+        "name",
+        "page",
+        "title",
+        "description",
+        "split",
+        "licence",
+        "owner",
+        "source",
+        "version",
+        "created_at",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Dataset]:
+        return super().get_queryset(request).annotate(n_items=Count("items"))
+
+    @admin.display(description="Items", ordering="n_items")
+    def n_items(self, dataset: Dataset) -> int:
+        return dataset.n_items  # type: ignore[attr-defined,no-any-return]  # annotated above
+
+    @admin.display(description="Page")
+    def page(self, dataset: Dataset) -> SafeString:
+        url = reverse("annotation:dataset-detail", args=[dataset.name])
+        return format_html('<a href="{}">Items and labels</a>', url)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(Study)
+class StudyAdmin(admin.ModelAdmin[Study]):
+    list_display = ("title", "state", "kind", "dataset", "owner", "overlap", "is_simulated", "created_at")
+    list_filter = ("state", "kind", "is_simulated", ("dataset", admin.RelatedOnlyFieldListFilter))
+    list_select_related = ("dataset", "owner")
+    search_fields = ("title", "slug")
+    autocomplete_fields = ("owner",)
+    fields = (
+        "title",
+        "page",
+        "owner",
+        "slug",
+        "dataset",
+        "kind",
+        "state",
+        "overlap",
+        "tie_policy",
+        "qualification_size",
+        "qualification_pass",
+        "guidelines_version",
+        "is_simulated",
+        "created_at",
+    )
+    readonly_fields = tuple(name for name in fields if name not in ("title", "owner"))
+
+    @admin.display(description="Page")
+    def page(self, study: Study) -> SafeString:
+        url = reverse("annotation:study-detail", args=[study.slug])
+        return format_html('<a href="{}">Progress, rules and links</a>', url)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        """A draft may go; what was opened stays with its people and labels."""
+        return super().has_delete_permission(request, obj) and (obj is None or obj.state == "draft")
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        # Deleting in bulk does not ask about each study.
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnlyMixin, admin.ModelAdmin[Invitation]):
+    """Links are made and revoked on the page of their study; the token stays there."""
+
+    list_display = (
+        "__str__",
+        "study",
+        "max_annotators",
+        "n_people",
+        "expires_at",
+        "revoked_at",
+        "created_at",
+    )
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter),)
+    list_select_related = ("study",)
+    search_fields = ("note", "study__title")
+    fields = ("study", "note", "max_annotators", "expires_at", "revoked_at", "created_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Invitation]:
+        return super().get_queryset(request).annotate(n_people=Count("enrollments"))
+
+    @admin.display(description="People", ordering="n_people")
+    def n_people(self, invitation: Invitation) -> int:
+        return invitation.n_people  # type: ignore[attr-defined,no-any-return]  # annotated above
+
+
+@admin.register(Annotator)
+class AnnotatorAdmin(ReadOnlyMixin, admin.ModelAdmin[Annotator]):
+    list_display = ("__str__", "source", "external_id", "is_simulated", "n_enrollments", "created_at")
+    list_filter = ("is_simulated", "source")
+    search_fields = ("public_id__startswith", "external_id")
+    fields = ("public_id", "source", "external_id", "is_simulated", "created_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Annotator]:
+        return super().get_queryset(request).annotate(n_enrollments=Count("enrollments"))
+
+    @admin.display(description="Studies", ordering="n_enrollments")
+    def n_enrollments(self, annotator: Annotator) -> int:
+        return annotator.n_enrollments  # type: ignore[attr-defined,no-any-return]  # annotated above
+
+
+class QualificationAnswerInline(ReadOnlyMixin, admin.TabularInline[QualificationAnswer, Enrollment]):
+    model = QualificationAnswer
+    fields = ("question", "value", "shown_order", "is_correct", "created_at")
+    readonly_fields = fields
+    extra = 0
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[QualificationAnswer]:
+        return super().get_queryset(request).select_related("question")
+
+
+@admin.register(Enrollment)
+class EnrollmentAdmin(ReadOnlyMixin, admin.ModelAdmin[Enrollment]):
+    """The way of a person through a study. Their own link is a secret of theirs and is not shown."""
+
+    list_display = (
+        "__str__",
+        "study",
+        "stage",
+        "qualification_score",
+        "n_accepted",
+        "created_at",
+        "finished_at",
+    )
+    list_filter = ("stage", ("study", admin.RelatedOnlyFieldListFilter))
+    list_select_related = ("study", "annotator")
+    search_fields = ("completion_code", "annotator__external_id", "annotator__public_id__startswith")
+    fields = (
+        "study",
+        "annotator",
+        "invitation",
+        "stage",
+        "consented_at",
+        "consent_sha256",
+        "guidelines_read_at",
+        "qualification_score",
+        "completion_code",
+        "finished_at",
+        "n_accepted",
+        "created_at",
+    )
+    inlines = (QualificationAnswerInline,)
+
+
+@admin.register(Label)
+class LabelAdmin(ReadOnlyMixin, admin.ModelAdmin[Label]):
+    """Append-only: the database refuses a change, and so does this page."""
+
+    list_display = ("id", "item", "annotator", "study", "kind", "value", "is_surplus", "created_at")
+    list_filter = ("kind", "is_surplus", ("study", admin.RelatedOnlyFieldListFilter))
+    list_select_related = ("item", "annotator", "study")
+    search_fields = ("item__external_id", "annotator__external_id", "source")
+    # A million labels are not counted twice for each page, nor sorted by anything but their number.
+    show_full_result_count = False
+    ordering = ("-pk",)
+    fields = (
+        "item",
+        "annotator",
+        "study",
+        "assignment",
+        "supersedes",
+        "kind",
+        "value",
+        "choice",
+        "shown_order",
+        "is_surplus",
+        "source",
+        "guidelines_version",
+        "probability",
+        "active_ms",
+        "wall_ms",
+        "created_at",
+    )
