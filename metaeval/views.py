@@ -152,7 +152,7 @@ def promote_form(content: dict[str, Any], primary: str, dataset: Dataset, seen: 
     """The form with the judges that may be promoted, the leading one chosen."""
     choices = [
         (row.judge["fingerprint"], row.judge["name"])
-        for row in table_of(content, measure=primary).rows
+        for row, _ in table_of(content, measure=primary).rows
         if not row.judge["baseline"]
     ]
     leader = content["selection"][primary]["leader"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.reports.figures import MEASURES
+from metaeval.reports.figures import MEASURES, value_text
 from metaeval.reports.judges import PRIMARIES
 from metaeval.reports.tables import OVERALL, Slice, axis_of, slice_find, slices_of, subset_columns
 
@@ -55,6 +55,11 @@ class Row:
     cells: tuple[Cell, ...]
     status: str  # "leads", "tied", "behind", "incomplete", "baseline"
 
+    def fits(self, low: float, high: float) -> bool:
+        """Whether the figure lies on the axis of the plots."""
+        value = None if self.estimate is None else self.estimate["value"]
+        return value is not None and low <= value <= high
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -65,7 +70,7 @@ class Table:
     chosen: Slice
     choices: tuple[Slice, ...]
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[tuple[Row, bool], ...]  # and whether it is drawn
     low: float
     high: float
     mark: float | None
@@ -95,17 +100,20 @@ def table_of(content: Content, *, measure: str = "", group: str = "", sort: str 
     keys = ["value", *(place.key for place in subsets), *(key for key, *_ in EXTRAS)]
     if sort.removeprefix("-") not in {"name", *keys}:
         sort = DEFAULT_SORT
-    low, high = axis_of(row.estimate for row in rows)
+    # Baselines would stretch the axis until real judges look alike; those that are off it are not drawn.
+    low, high = axis_of(
+        [row.estimate for row in rows if row.status != "baseline"] or [row.estimate for row in rows]
+    )
     return Table(
         primary=primary,
         primaries=primaries,
         chosen=chosen,
         choices=tuple(slices_of(content)),
         columns=tuple(_columns(primary, subsets, sort)),
-        rows=tuple(_sorted(rows, sort, keys)),
+        rows=tuple((row, row.fits(low, high)) for row in _sorted(rows, sort, keys)),
         low=low,
         high=high,
-        mark=_mark(content, primary, chosen),
+        mark=_mark(content, primary, chosen, low, high),
         sort=sort,
     )
 
@@ -170,12 +178,13 @@ def _sorted(rows: Sequence[Row], sort: str, keys: Sequence[str]) -> list[Row]:
     return sorted(rows, key=value)
 
 
-def _mark(content: Content, primary: str, chosen: Slice) -> float | None:
-    if primary == "accuracy":
-        return 0.5
-    people = chosen.of(content["humans"]["measures"]["leave_one_out"])
-    value: float | None = None if people is None else people["value"]
-    return value
+def _mark(content: Content, primary: str, chosen: Slice, low: float, high: float) -> float | None:
+    """The dashed line: chance, or people's own agreement; None where it is off the axis."""
+    value: float | None = 0.5
+    if primary == "agreement":
+        people = chosen.of(content["humans"]["measures"]["leave_one_out"])
+        value = None if people is None else people["value"]
+    return value if value is not None and low <= value <= high else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +215,10 @@ def key_figures(content: Content, primary: str, place: int) -> list[KeyFigure]:
         found.append(KeyFigure("Adversarial gap", gap, "points", "lower on adversarial subsets"))
     else:
         found.append(KeyFigure("Length bias", measures["length_bias"]["overall"], "points", "0 is no lean"))
-    seconds = measures["seconds_each"]["overall"]["value"]
-    note = "" if seconds is None else f"{seconds:.1f} s each"
-    found.append(KeyFigure("Cost of 1,000 judgments", measures["cost_per_1000"]["overall"], "money", note))
+    cost, seconds = measures["cost_per_1000"]["overall"], measures["seconds_each"]["overall"]
+    if cost["value"] is None and gap is not None:
+        found.append(KeyFigure("Length bias", measures["length_bias"]["overall"], "points", "0 is no lean"))
+    else:
+        note = "" if seconds["value"] is None else f"{value_text(seconds, 'seconds')} each"
+        found.append(KeyFigure("Cost of 1,000 judgments", cost, "money", note))
     return found

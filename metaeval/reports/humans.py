@@ -1,5 +1,6 @@
 """What people said: how far they agree, and what they lean to."""
 
+import warnings
 from typing import Any, cast
 
 import numpy as np
@@ -8,7 +9,7 @@ from metaeval.reports.estimates import Measure, breakdowns, mean_of, plain, unde
 from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Floats, ItemColumns, LabelColumns, ReportInputs
 from metaeval.reports.options import ReportOptions
-from metaeval.stats import Resamples, krippendorff_alpha, leave_one_out_contributions
+from metaeval.stats import Resamples, StatisticsWarning, krippendorff_alpha, leave_one_out_contributions
 
 _NO_PAIR = "no item has two labels"
 _NO_LABELS = "no labels"
@@ -129,11 +130,12 @@ def _alpha(slots: Floats, layout: Layout, resamples: Resamples, options: ReportO
             some = bool((pairable & group.members).any())
             found = undefined("all labels are one value: chance agreement is complete" if some else _NO_PAIR)
         else:
-            found = plain(
-                krippendorff_alpha(
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with the estimate
+                alpha = krippendorff_alpha(
                     slots, where=group.members, resamples=resamples, confidence=options.confidence
                 )
-            )
+            found = plain(alpha)
         if group.kind == "overall":
             result["overall"] = found
         else:

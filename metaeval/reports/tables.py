@@ -38,6 +38,11 @@ class Slice:
             return "Mean" if self.name == AVERAGE else f"{self.name.rpartition('/')[2]} mean"
         return "All" if self.kind == "overall" else self.name.rpartition("/")[2]
 
+    @property
+    def title(self) -> str:
+        """For a choice among all places."""
+        return f"{self.kind.title()}: {self.name}" if self.kind in ("category", "subset") else self.label
+
     def of(self, breakdown: Mapping[str, Any]) -> dict[str, Any] | None:
         """The estimate at this place, or None where the breakdown does not have it."""
         part = breakdown.get(self.kind)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.reports.figures import full_text, points_text, range_text, value_text
+from metaeval.reports.figures import points_text, range_text, value_text
 
 _MUCH_UNPARSED = 0.05
 
@@ -47,29 +47,31 @@ def verdict_of(content: dict[str, Any], primary: str) -> Verdict:
         )
     leader = judges[place]
     estimate = leader["measures"][primary]["overall"]
-    what = "agrees with people on" if primary == "agreement" else "gives the gold answer on"
-    # "Of items" would be wrong of agreement, which is a mean over the labels left out.
-    lead = f"{leader['name']} {what} {full_text(estimate)}{' of items' if primary == 'accuracy' else ''}."
+    lead = _lead(leader["name"], primary, estimate)
     floor = _against_floor(content, primary)
     cautions = _cautions(content, primary)
     if not selection["differences"]:
-        return Verdict("single", f"{leader['name']} is the only judge here", (lead, *floor), cautions, place)
+        headline = f"{leader['name']} is the only judge here"
+        return Verdict("single", headline, (f"{lead}.", *floor), cautions, place)
     if selection["clear"]:
         nearest = selection["differences"][0]
         behind = (
             f"The next, {judges[nearest['judge']]['name']}, is {points_text(nearest['value'])} behind "
             f"({range_text(nearest, 'points')})."
         )
-        return Verdict(
-            "clear", f"{leader['name']} is the judge to use here", (lead, behind, *floor), cautions, place
-        )
-    return Verdict(
-        "open",
-        "No clear winner",
-        (f"{lead[:-1]} and leads.", *_tied(content, primary), *floor),
-        cautions,
-        place,
-    )
+        headline = f"{leader['name']} is the judge to use here"
+        return Verdict("clear", headline, (f"{lead}.", *floor, behind), cautions, place)
+    sentences = (f"{lead} and leads.", *floor, *_tied(content, primary))
+    return Verdict("open", "No clear winner", sentences, cautions, place)
+
+
+def _lead(name: str, primary: str, estimate: dict[str, Any]) -> str:
+    ends = range_text(estimate)
+    ends = f" ({ends})" if ends else ""
+    if primary == "agreement":
+        # Not "of items": agreement is a mean over the labels left out.
+        return f"{name} agrees with people on {value_text(estimate)}{ends}"
+    return f"{name} gives the gold answer on {value_text(estimate)}{ends} of items"
 
 
 def _tied(content: dict[str, Any], primary: str) -> list[str]:
@@ -80,9 +82,9 @@ def _tied(content: dict[str, Any], primary: str) -> list[str]:
     ends = range_text(first, "points")
     difference = f"difference {points_text(first['value'])}{', ' + ends if ends else ''}"
     if len(names) == 1:
-        sentences = [f"{names[0]} cannot be told apart from it ({difference})."]
+        sentences = [f"{names[0]} cannot be told apart from the leader ({difference})."]
     else:
-        sentences = [f"{_listed(names)} cannot be told apart from it (to {names[0]}: {difference})."]
+        sentences = [f"{_listed(names)} cannot be told apart from the leader (to {names[0]}: {difference})."]
     cheaper = _cheapest(judges, selection["leader"], tied)
     return [*sentences, cheaper] if cheaper else sentences
 

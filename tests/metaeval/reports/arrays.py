@@ -51,7 +51,9 @@ def facts(name: str) -> dict[str, Any]:
     return {"dataset": dataset, "study": None, "sweep": None}
 
 
-def judge_make(name: str, verdicts: Any, *, judged: Any = None, baseline: bool = False, **fields: Any) -> JudgeColumns:
+def judge_make(
+    name: str, verdicts: Any, *, judged: Any = None, baseline: bool = False, **fields: Any
+) -> JudgeColumns:
     verdicts = np.asarray(verdicts, dtype=float)
     nothing = np.full(verdicts.shape, np.nan)
     about = {"fingerprint": f"f-{name}", "backend": "imported", "model": "", "strategy": name} | fields
@@ -79,7 +81,9 @@ SUBSETS = {
 def llmbar_inputs(data: Path) -> ReportInputs:
     rows = []
     for path, short in SUBSETS.items():
-        for place, row in enumerate(json.loads((data / "llmbar/Dataset/LLMBar" / path / "dataset.json").read_text())):
+        for place, row in enumerate(
+            json.loads((data / "llmbar/Dataset/LLMBar" / path / "dataset.json").read_text())
+        ):
             rows.append((path, short, place, row))
     place_of = {(short, place): k for k, (_, short, place, _) in enumerate(rows)}
     verdicts: dict[str, Any] = {}
@@ -110,6 +114,10 @@ def alpaca_inputs(data: Path) -> ReportInputs:
         name="alpaca",
         lengths=lengths,
         cluster=[instruction for instruction, *_ in pairs],
-        labels=[(k, annotator, choice) for k, given in enumerate(pairs.values()) for annotator, choice in given[:4]],
+        labels=[
+            (k, annotator, choice)
+            for k, given in enumerate(pairs.values())
+            for annotator, choice in given[:4]
+        ],
         judges=(judge_make("longest", longest, baseline=True),),
     )

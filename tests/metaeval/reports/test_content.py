@@ -1,0 +1,204 @@
+"""The content of a report: figures by hand, published figures, and that it is a function of its inputs."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import metaeval.reports
+from metaeval.reports.baselines import baselines
+from metaeval.reports.content import canonical_json, content_build
+from metaeval.reports.errors import ReportError
+from metaeval.reports.options import ReportOptions
+from metaeval.stats import accuracy, leave_one_out_agreement, length_bias_rate, positional_agreement
+from tests.metaeval.reports.arrays import alpaca_inputs, inputs_make, judge_make, llmbar_inputs
+
+SCHEMA = json.loads((Path(metaeval.reports.__file__).parent / "schema.json").read_text())
+QUICK = ReportOptions(n_resamples=200)
+NAN = float("nan")
+
+
+def validate(content):
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(canonical_json(content)))
+
+
+def small(**fields):
+    return inputs_make(
+        lengths=[(5, 3), (2, 9), (4, 4), (8, 1)],
+        gold=[1, 2, 1, NAN],
+        subset=["Natural", "Adversarial/Near", "Adversarial/Far", "Natural"],
+        category=["QA", "QA", "", "Rewrite"],
+        labels=[(0, 0, 1), (0, 1, 1), (0, 2, 2), (1, 0, 2), (1, 1, 2), (3, 0, 0), (3, 1, 1)],
+        **fields,
+    )
+
+
+def test_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_figures_of_people_by_hand():
+    people = content_build(small(), QUICK)["humans"]
+    assert (people["n_labels"], people["n_annotators"]) == (7, 3)
+    assert (people["n_items_labelled"], people["n_items_with_two_labels"]) == (3, 3)
+    measures = people["measures"]
+    # 1, 1, 2: one third; 2, 2: 1; 0, 1: 0.
+    assert measures["leave_one_out"]["overall"]["value"] == pytest.approx(4 / 9)
+    assert measures["leave_one_out"]["subset"]["Natural"]["value"] == pytest.approx(1 / 6)
+    assert measures["leave_one_out"]["category"]["QA"]["value"] == pytest.approx(2 / 3)
+    assert measures["best_reachable"]["overall"]["value"] == pytest.approx((2 / 3 + 1 + 1 / 2) / 3)
+    assert measures["tie_rate"]["overall"]["value"] == pytest.approx(1 / 7)
+    assert measures["prefers_first"]["overall"]["value"] == pytest.approx(3.5 / 7)
+    assert measures["prefers_longer"]["overall"]["value"] == pytest.approx(5 / 7)
+    assert measures["length_bias"]["overall"]["value"] == pytest.approx(4 / 7)
+    far = measures["leave_one_out"]["subset"]["Adversarial/Far"]
+    assert far == {"value": None, "low": None, "high": None, "n": 0, "reason": "no item has two labels"}
+    # The mean over subsets does not exist where one of them has no figure.
+    assert measures["leave_one_out"]["macro"]["average"]["value"] is None
+
+
+def test_figures_of_a_judge_by_hand():
+    verdicts = [[1, 1], [2, 1], [NAN, NAN], [0, 2]]
+    content = content_build(small(judges=(judge_make("j", verdicts),)), QUICK)
+    validate(content)
+    measures = content["judges"][0]["measures"]
+    assert measures["accuracy"]["overall"]["value"] == pytest.approx((1 + 0.5 + 0) / 3)
+    assert measures["accuracy"]["macro"]["Adversarial"]["value"] == pytest.approx(0.25)
+    assert measures["accuracy"]["macro"]["average"]["value"] == pytest.approx((1 + 0.5 + 0) / 3)
+    assert measures["accuracy"]["subset"]["Adversarial"]["value"] == pytest.approx(0.25)
+    assert measures["accuracy"]["gap"]["value"] == pytest.approx(1 - 0.25)
+    assert measures["positional_agreement"]["overall"]["value"] == pytest.approx(0.5)
+    assert measures["positional_agreement_strict"]["overall"]["value"] == pytest.approx(0.25)
+    assert measures["unparsed_rate"]["overall"]["value"] == pytest.approx(0.25)
+    assert measures["tie_rate"]["overall"]["value"] == pytest.approx(1 / 6)
+    # Prefers the longer, the longer; the longer, the shorter; neither, the shorter.
+    assert measures["length_bias"]["overall"]["value"] == pytest.approx((1 + 0 - 0.5) / 3)
+    assert measures["cost_per_1000"]["overall"]["value"] is None
+    assert "imported" in measures["cost_per_1000"]["overall"]["reason"]
+    assert content["judges"][0]["n_unparsed"] == 2
+
+
+def test_figures_are_those_of_the_statistics():
+    rng = np.random.default_rng(5)
+    n = 60
+    labels = [(k, a, rng.integers(0, 3)) for k in range(n) for a in range(4)]
+    verdicts = rng.choice([0, 1, 2, NAN], size=(n, 2))
+    gold = rng.integers(1, 3, size=n).astype(float)
+    lengths = rng.integers(1, 9, size=(n, 2))
+    pairs = [str(k // 2) for k in range(n)]
+    judges = (judge_make("j", verdicts),)
+    inputs = inputs_make(lengths=lengths, gold=gold, labels=labels, cluster=pairs, judges=judges)
+    for tie_break in ("expected", "random", "alpaca_eval"):
+        content = content_build(inputs, ReportOptions(tie_break=tie_break, n_resamples=0, seed=3))
+        dense = np.array([value for *_, value in labels], dtype=float).reshape(n, 4)
+        own = content["humans"]["measures"]["leave_one_out"]["overall"]
+        rate = {"tie_break": tie_break, "rng": 3, "n_resamples": 0}
+        assert own["value"] == pytest.approx(leave_one_out_agreement(dense, **rate).value)
+        assert own["low"] is None
+        measures = content["judges"][0]["measures"]
+        assert measures["agreement"]["overall"]["value"] == pytest.approx(
+            leave_one_out_agreement(dense, verdicts, **rate).value
+        )
+    assert measures["accuracy"]["overall"]["value"] == pytest.approx(
+        accuracy(verdicts, gold, n_resamples=0).value
+    )
+    assert measures["length_bias"]["overall"]["value"] == pytest.approx(
+        length_bias_rate(verdicts, *lengths.T, n_resamples=0).value
+    )
+    assert measures["positional_agreement"]["overall"]["value"] == pytest.approx(
+        positional_agreement(verdicts, unparsed_agree=True, n_resamples=0).value
+    )
+
+
+def test_not_judged_is_not_unparsed():
+    judged = [[True, True], [True, False], [False, False], [False, False]]
+    verdicts = [[1, 1], [2, NAN], [NAN, NAN], [NAN, NAN]]
+    content = content_build(small(judges=(judge_make("half", verdicts, judged=judged),)), QUICK)
+    judge = content["judges"][0]
+    assert judge["measures"]["accuracy"]["overall"]["value"] == 1
+    assert judge["measures"]["accuracy"]["overall"]["n"] == 2
+    assert judge["measures"]["unparsed_rate"]["overall"]["value"] == 0
+    assert (judge["n_judgments"], judge["n_items_judged"]) == (3, 2)
+
+
+def test_a_judge_that_judged_a_part_is_not_ranked():
+    whole = judge_make("whole", [[2, 2], [2, 2], [2, 2], [2, 2]])
+    judged = [[True, True], [False, False], [False, False], [False, False]]
+    part = judge_make("part", [[1, 1], [NAN, NAN], [NAN, NAN], [NAN, NAN]], judged=judged)
+    selection = content_build(small(judges=(part, whole)), QUICK)["selection"]["accuracy"]
+    assert (selection["leader"], selection["incomplete"]) == (1, [0])
+    assert selection["clear"] is False
+
+
+def test_a_judge_that_says_nothing_is_not_consistent():
+    content = content_build(small(judges=(judge_make("mute", np.full((4, 2), NAN)),)), QUICK)
+    assert content["judges"][0]["measures"]["positional_agreement"]["overall"]["value"] is None
+
+
+def test_one_order_has_no_positional_agreement():
+    judged = np.array([[True, False]] * 4)
+    verdicts = [[1, NAN], [2, NAN], [1, NAN], [1, NAN]]
+    judge = content_build(small(judges=(judge_make("one", verdicts, judged=judged),)), QUICK)["judges"][0]
+    assert judge["orders"] == "original"
+    assert judge["measures"]["positional_agreement"]["overall"]["value"] is None
+    assert judge["measures"]["accuracy"]["overall"]["value"] == 1
+
+
+def test_same_inputs_same_bytes_and_every_input_counts():
+    judge = judge_make("j", [[1, 1], [2, 1], [NAN, NAN], [0, 2]])
+    text = canonical_json(content_build(small(judges=(judge,)), QUICK))
+    assert text == canonical_json(content_build(small(judges=(judge,)), QUICK))
+    hashes = {
+        small(judges=(judge,)).hash(QUICK),
+        small(judges=(judge,)).hash(ReportOptions(n_resamples=200, seed=1)),
+        small().hash(QUICK),
+        small(judges=(judge_make("j", [[1, 1], [2, 1], [NAN, 1], [0, 2]]),)).hash(QUICK),
+        small(name="other").hash(QUICK),
+    }
+    assert len(hashes) == 5
+
+
+def test_no_items_no_report():
+    with pytest.raises(ReportError, match="no pairwise items"):
+        content_build(inputs_make(lengths=np.zeros((0, 2))), QUICK)
+
+
+def test_baselines_are_left_to_real_judges_of_their_strategy():
+    items = small().items
+    assert [judge.strategy for judge in baselines(items, {"longest"})] == ["shortest", "always_a"]
+    content = content_build(small(judges=tuple(baselines(items, ()))), QUICK)
+    validate(content)
+    assert content["selection"]["accuracy"]["leader"] is None
+
+
+def test_alpaca_figures(shared_data):
+    inputs = alpaca_inputs(shared_data)
+    content = content_build(inputs, QUICK)
+    validate(content)
+    people = content["humans"]["measures"]
+    assert round(100 * people["leave_one_out"]["overall"]["value"], 5) == 65.66358
+    assert round(people["first_label_prefers_longer"]["overall"]["value"], 6) == 0.635955
+    assert round(people["prefers_first"]["overall"]["value"], 6) == 0.517747
+    longest = content["judges"][0]["measures"]["agreement"]["overall"]
+    assert round(100 * longest["value"], 6) == 59.567901
+    published = content_build(inputs, ReportOptions(n_resamples=0, tie_break="alpaca_eval"))
+    assert round(100 * published["judges"][0]["measures"]["agreement"]["overall"]["value"], 5) == 62.19136
+
+
+# Accuracy / positional agreement: Natural, Neighbor, GPTInst, GPTOut, Manual, Adversarial, average.
+LLMBAR_ROW = "96.0/96.0 85.4/94.8 89.7/90.2 72.3/83.0 83.7/84.8 82.8/88.2 85.4/89.8"
+
+
+def test_llmbar_table_row(shared_data):
+    content = content_build(llmbar_inputs(shared_data), ReportOptions(n_resamples=100))
+    validate(content)
+    judge = next(judge for judge in content["judges"] if judge["name"] == "GPT-4 Metrics_Reference")
+    places = [("subset", "Natural")]
+    places += [("subset", f"Adversarial/{name}") for name in ("Neighbor", "GPTInst", "GPTOut", "Manual")]
+    places += [("macro", "Adversarial"), ("macro", "average")]
+    accuracies, positional = judge["measures"]["accuracy"], judge["measures"]["positional_agreement"]
+    row = [f"{100 * accuracies[k][n]['value']:.1f}/{100 * positional[k][n]['value']:.1f}" for k, n in places]
+    assert " ".join(row) == LLMBAR_ROW
+    assert content["primary"] == "accuracy"

@@ -1,0 +1,90 @@
+"""The decision in words, and the three forms of a report."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from metaeval.reports.content import content_build
+from metaeval.reports.options import ReportOptions
+from metaeval.reports.render import render
+from metaeval.reports.words import verdict_of
+from tests.metaeval.reports.arrays import inputs_make, judge_make
+
+N = 120
+GOLD = np.array([1.0, 2.0] * (N // 2))
+
+
+def judge_right(name, share, **fields):
+    wrong = np.arange(N) >= share * N
+    said = np.where(wrong, 3 - GOLD, GOLD)
+    return judge_make(name, np.stack([said, said], axis=1), **fields)
+
+
+def content_of(*judges, labels=(), **fields):
+    inputs = inputs_make(lengths=[(3, 5)] * N, gold=GOLD, judges=judges, labels=labels, **fields)
+    return content_build(inputs, ReportOptions(n_resamples=500))
+
+
+def test_clear_winner():
+    found = verdict_of(content_of(judge_right("best", 0.95), judge_right("worse", 0.5)), "accuracy")
+    assert (found.kind, found.leader) == ("clear", 0)
+    assert found.headline == "best is the judge to use here"
+    assert any("worse, is 45.0 points behind" in sentence for sentence in found.sentences)
+
+
+def test_no_clear_winner():
+    content = content_of(judge_right("one", 0.90), judge_right("two", 0.89), judge_right("poor", 0.3))
+    found = verdict_of(content, "accuracy")
+    assert found.headline == "No clear winner"
+    assert "two cannot be told apart from the leader" in " ".join(found.sentences)
+    assert "poor" not in " ".join(found.sentences)
+
+
+def test_a_floor_that_is_not_beaten_is_said():
+    content = content_of(judge_right("one", 0.4), judge_right("floor", 0.9, baseline=True))
+    found = verdict_of(content, "accuracy")
+    assert found.kind == "single"
+    assert "does not beat floor" in " ".join(found.sentences)
+
+
+def test_nothing_to_compare():
+    assert verdict_of(content_of(), "accuracy").kind == "none"
+    found = verdict_of(content_of(judge_right("one", 0.4)), "agreement")
+    assert "nobody to agree with" in found.sentences[0]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".md", ".html"])
+def test_names_of_others_are_harmless_in_every_form(suffix):
+    hostile = "<script>alert(1)</script> | `x` {{ 7 }}\nnext"
+    content = content_of(judge_right(hostile, 0.9), judge_right("b", 0.2), category=[hostile] * N)
+    text = render(content, suffix)
+    assert text == render(content, suffix)
+    if suffix == ".json":
+        assert json.loads(text)["judges"][0]["name"] == hostile
+        return
+    assert "<script" not in text.replace("\\<script", "")
+    if suffix == ".md":
+        tables = [line for line in text.splitlines() if line.startswith("|")]
+        widths = {line.count(" | ") for line in tables if "script" in line}
+        assert tables
+        assert widths
+        assert "\nnext" not in text
+
+
+def test_html_is_one_file_without_scripts():
+    text = render(content_of(judge_right("one", 0.9), judge_right("two", 0.2)), ".html")
+    assert "<svg" in text
+    assert "<style>" in text
+    assert not re.search(r"<script|<link|https?://|src=|@import|url\(", text)
+
+
+def test_simulated_labels_are_marked():
+    inputs = inputs_make(lengths=[(3, 5)] * 4, labels=[(k, a, 1) for k in range(4) for a in range(3)])
+    inputs.labels.simulated[:] = True
+    content = content_build(inputs, ReportOptions(n_resamples=100))
+    assert content["humans"]["simulated_share"] == 1
+    for suffix in (".md", ".html"):
+        assert "Simulated labels" in render(content, suffix)
+    assert "simulated annotators" in " ".join(verdict_of(content, "agreement").cautions)
