@@ -34,7 +34,7 @@ def _local_secret_key() -> str:
     """A secret for a local site: made once, readable by its owner only, the same for every process."""
     path = VAR_DIR / "secret_key"
     try:
-        with open(path, "x", opener=_private) as file:  # noqa: PTH123  (Path.open has no opener)
+        with open(path, "x", opener=_private) as file:  # Path.open has no opener
             file.write(secrets.token_urlsafe(64))
     except FileExistsError:
         pass
@@ -181,6 +181,7 @@ AUTH_PASSWORD_VALIDATORS = [
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
 # `collectstatic` and hashed names for production; straight from the source folder otherwise.
 STATIC_MANIFEST = env.bool("STATIC_MANIFEST", default=False)
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST

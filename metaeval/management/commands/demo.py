@@ -71,7 +71,7 @@ def _serve(port: int) -> int:
     """Serve until Ctrl-C; returns the exit status."""
     command = [
         *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
-        *("--workers", "1", "--blocking-threads", "8", "--log-level", "warning", "config.wsgi:application"),
+        *("--workers", "1", "--blocking-threads", "4", "--log-level", "warning", "config.wsgi:application"),
     ]
     environment = os.environ | {"SITE_URL": f"http://127.0.0.1:{port}"}
     with subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment) as server:  # noqa: S603  (our own)
