@@ -39,6 +39,7 @@ from annotation.services.labels import label_record
 
 ATTEMPTS = 5
 REAP_AT_ONCE = 200
+PENDING = (AssignmentState.OPEN, AssignmentState.EXPIRED)
 PLACES_TAKEN = F("n_open") + F("n_accepted")
 
 
@@ -60,12 +61,7 @@ def assignment_claim(*, enrollment: Enrollment, now: datetime | None = None) -> 
         raise StudyNotOpenError(enrollment.study.state)
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            if found := _own_or_new(enrollment, now, wait=False):
-                return found
-            # Nothing free that nobody is just working on: take back what was left lying, and wait for the
-            # others. In transactions of their own, so that nothing is held while waiting.
-            leases_reap(study=enrollment.study, now=now)
-            return _own_or_new(enrollment, now, wait=True)
+            return _claim(enrollment, now)
         except (IntegrityError, _Overtaken):
             # Two tabs claimed at once and the other was faster: the next look finds what it was given.
             if attempt == ATTEMPTS:
@@ -73,9 +69,21 @@ def assignment_claim(*, enrollment: Enrollment, now: datetime | None = None) -> 
     raise AssertionError("unreachable")
 
 
-def _own_or_new(enrollment: Enrollment, now: datetime, *, wait: bool) -> Assignment | None:
+def _claim(enrollment: Enrollment, now: datetime) -> Assignment | None:
     with transaction.atomic():
-        return _own(enrollment, now) or _new(enrollment, now, wait=wait)
+        # Most claims follow a submit: the person has nothing pending and there are free places.
+        place = _take_place(enrollment, nothing_pending=True)
+        found = _lease(enrollment, place, now) if place else _own(enrollment, now)
+    if found is not None:
+        return found
+    # Nothing free that nobody is just working on: take back what was left lying, and wait for the others. In
+    # transactions of their own, so that nothing is held while waiting.
+    leases_reap(study=enrollment.study, now=now)
+    with transaction.atomic():
+        if own := _own(enrollment, now):
+            return own
+        place = _take_place(enrollment, wait=True)
+        return _lease(enrollment, place, now) if place else None
 
 
 def _expiry(study: Study, now: datetime) -> datetime:
@@ -85,9 +93,7 @@ def _expiry(study: Study, now: datetime) -> datetime:
 def _own(enrollment: Enrollment, now: datetime) -> Assignment | None:
     """The open lease, renewed; else an expired one, if its place is still free."""
     mine = list(
-        Assignment.objects.filter(
-            enrollment=enrollment, state__in=[AssignmentState.OPEN, AssignmentState.EXPIRED]
-        ).order_by("leased_at", "pk")
+        Assignment.objects.filter(enrollment=enrollment, state__in=PENDING).order_by("leased_at", "pk")
     )
     expiry = _expiry(enrollment.study, now)
     for assignment in mine:
@@ -133,10 +139,7 @@ def _lease_again(
     return assignment
 
 
-def _new(enrollment: Enrollment, now: datetime, *, wait: bool) -> Assignment | None:
-    place = _take_place(enrollment, wait=wait)
-    if place is None:
-        return None
+def _lease(enrollment: Enrollment, place: tuple[int, int], now: datetime) -> Assignment:
     study_item_id, item_id = place
     order = shown_order(enrollment.annotator.public_id, item_id, responses_count(enrollment.study, item_id))
     return Assignment.objects.create(
@@ -148,11 +151,14 @@ def _new(enrollment: Enrollment, now: datetime, *, wait: bool) -> Assignment | N
     )
 
 
-def _take_place(enrollment: Enrollment, *, wait: bool) -> tuple[int, int] | None:
+def _take_place(
+    enrollment: Enrollment, *, nothing_pending: bool = False, wait: bool = False
+) -> tuple[int, int] | None:
     """Take a place of the next free item that the person never had: (study item id, item id).
 
-    Choosing, locking and counting are one statement. The rules that the caller has read a moment ago (stage,
-    state of the study, cap) are asked again in it.
+    Choosing, locking and counting are one statement. The rules that the caller has read a moment ago (stage, state
+    of the study, cap) are asked again in it; with `nothing_pending`, so is that no lease of theirs, open or expired,
+    comes first. `wait` for rows that others have locked, instead of passing them over.
     """
     may_work = Enrollment.objects.filter(
         Q(study__items_per_annotator=None) | Q(n_accepted__lt=F("study__items_per_annotator")),
@@ -165,10 +171,12 @@ def _take_place(enrollment: Enrollment, *, wait: bool) -> tuple[int, int] | None
         StudyItem.objects.select_for_update(skip_locked=not wait, no_key=True)
         .filter(Exists(may_work), ~Exists(had), study_id=enrollment.study_id, overlap__gt=PLACES_TAKEN)
         .order_by("position")
-        .values("pk")[:1]
+        .values("pk")
     )
+    if nothing_pending:
+        free = free.filter(~Exists(Assignment.objects.filter(enrollment=enrollment, state__in=PENDING)))
     # The ORM's UPDATE does not say which row it took, so the statement around its SELECT is ours.
-    chosen, parameters = free.query.sql_with_params()
+    chosen, parameters = free[:1].query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE annotation_studyitem SET n_open = n_open + 1 "  # noqa: S608  (no text of others)
@@ -294,7 +302,7 @@ def assignment_release(*, assignment: Assignment, reason: str) -> None:
     """Give an item back unanswered; the person is never offered it again. An answered one stays answered."""
     with transaction.atomic():
         locked = _locked(assignment)
-        if locked.state not in (AssignmentState.OPEN, AssignmentState.EXPIRED):
+        if locked.state not in PENDING:
             return
         if locked.state == AssignmentState.OPEN:
             StudyItem.objects.filter(pk=locked.study_item_id).update(n_open=F("n_open") - 1)
@@ -321,7 +329,7 @@ def draft_save(
         checked = validate_value(shown_value, value_rules(study, item))
         value = to_canonical(study.kind, checked, assignment.shown_order)
     return bool(
-        Assignment.objects.filter(
-            pk=assignment.pk, state__in=[AssignmentState.OPEN, AssignmentState.EXPIRED]
-        ).update(draft={"value": value, "active_ms": active_ms}, expires_at=_expiry(study, now))
+        Assignment.objects.filter(pk=assignment.pk, state__in=PENDING).update(
+            draft={"value": value, "active_ms": active_ms}, expires_at=_expiry(study, now)
+        )
     )
