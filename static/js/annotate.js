@@ -174,6 +174,11 @@
     addEventListener("pageshow", ready); // the browser may restore inputs after this script ran
   };
 
+  // A page that the browser kept alive may be answered by now: ask again. (`no-store` alone does not forbid it.)
+  addEventListener("pageshow", (event) => {
+    if (event.persisted && document.querySelector("form[data-annotate]")) location.reload();
+  });
+
   const init = () => {
     store.purge();
     document.querySelectorAll("form[data-annotate]").forEach(start);

@@ -10,13 +10,11 @@ from django.urls import reverse
 
 from annotation.models import (
     Annotator,
-    Assignment,
     AssignmentState,
     Enrollment,
     Label,
     QualificationAnswer,
     Stage,
-    Study,
 )
 from annotation.selectors.work import question_next
 from annotation.services.assignments import assignment_claim
@@ -27,22 +25,9 @@ from tests.annotation.factories import (
     study_make,
     user_make,
 )
+from tests.annotation.visits import client_of, text_of, url
 
 pytestmark = pytest.mark.django_db
-
-
-def url(name, study, *args):
-    return reverse(f"annotation:{name}", args=[study.slug, *args])
-
-
-def client_of(enrollment):
-    client = Client()
-    client.get(reverse("annotation:resume", args=[enrollment.resume_token]))
-    return client
-
-
-def text_of(response):
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
 
 
 @pytest.fixture
@@ -302,196 +287,6 @@ class TestQualification:
         assert not QualificationAnswer.objects.exists()
 
 
-class TestWork:
-    def submit(self, browser, lease, choice="1", **extra):
-        page = url("assignment", lease.enrollment.study, lease.pk)
-        return browser.post(page, {"choice": choice, **extra}, follow=True)
-
-    def test_the_page(self, browser, lease, study):
-        page = browser.get(url("work", study), follow=True)
-        html = page.content.decode()
-        texts = [f"Response {position} to pair" for position in lease.shown_order]
-        assert page.redirect_chain[-1][0] == url("assignment", study, lease.pk)
-        assert html.index(texts[0]) < html.index(texts[1])
-        assert "secret-system" not in html
-        assert "0 of 3" in text_of(page)
-        assert f"<h1>{study.question}</h1>" in html
-        assert "no-store" in page["Cache-Control"]
-
-    def test_submit_goes_to_the_next(self, browser, lease, study):
-        page = self.submit(browser, lease, active_ms="1500", wall_ms="2500")
-        label = Label.objects.get()
-        assert label.choice == lease.shown_order[0] + 1
-        assert (label.active_ms, label.wall_ms) == (1500, 2500)
-        assert page.redirect_chain[-1][0] != url("assignment", study, lease.pk)
-        assert "1 of 3" in text_of(page)
-
-    @pytest.mark.parametrize("wrong", ["", "3", "-1", "A", None])
-    def test_what_is_no_answer(self, browser, lease, study, wrong):
-        form = {} if wrong is None else {"choice": wrong}
-        page = browser.post(url("assignment", study, lease.pk), form)
-        assert page.status_code == 422
-        assert not Label.objects.exists()
-
-    def test_a_tie_where_there_are_none(self, browser, lease, study):
-        Study.objects.update(tie_policy="off")
-        page = browser.post(url("assignment", study, lease.pk), {"choice": "0"})
-        assert page.status_code == 422
-        assert b'data-choice="tie"' not in page.content
-
-    @pytest.mark.parametrize("times", [{"active_ms": "x", "wall_ms": "-5"}, {"active_ms": "9" * 30}])
-    def test_odd_times_do_not_lose_an_answer(self, browser, lease, times):
-        self.submit(browser, lease, **times)
-        assert Label.objects.count() == 1
-
-    def test_the_same_twice(self, browser, lease):
-        self.submit(browser, lease)
-        page = self.submit(browser, lease)
-        assert Label.objects.count() == 1
-        assert "already" not in text_of(page)
-
-    def test_another_answer_from_another_tab_is_told(self, browser, lease):
-        self.submit(browser, lease, "1")
-        page = self.submit(browser, lease, "2")
-        assert Label.objects.count() == 1
-        assert "You had answered that pair already" in text_of(page)
-
-    def test_back_to_an_answered_one(self, browser, lease, study):
-        self.submit(browser, lease, "2")
-        page = browser.get(url("assignment", study, lease.pk))
-        assert "You answered this pair" in text_of(page)
-        assert "B is better" in text_of(page)
-        assert re.search(r'value="2"[^>]* checked', page.content.decode())
-
-    def test_undo_changes_the_answer(self, browser, lease, study):
-        page = self.submit(browser, lease, "1")
-        assert page.context["undo_url"] == url("assignment", study, lease.pk)
-        for _ in range(2):
-            page = self.submit(browser, lease, "2", change="1")
-        assert "Your answer was changed" in text_of(page)
-        assert Label.objects.count() == 2
-        assert Label.objects.current().get().choice == lease.shown_order[1] + 1
-
-    def test_a_change_before_an_answer_is_none(self, browser, lease):
-        page = self.submit(browser, lease, change="1")
-        assert "no answer to change" in text_of(page)
-        assert not Label.objects.exists()
-
-    def test_no_change_when_the_study_is_not_open(self, browser, lease, study):
-        self.submit(browser, lease)
-        Study.objects.update(state="paused")
-        page = browser.get(url("assignment", study, lease.pk))
-        assert "cannot be changed now" in text_of(page)
-        self.submit(browser, lease, "2", change="1")
-        assert Label.objects.count() == 1
-
-    def test_all_done_gives_the_code(self, browser, study, person):
-        for _ in range(3):
-            page = browser.get(url("work", study), follow=True)
-            page = browser.post(page.request["PATH_INFO"], {"choice": "0"}, follow=True)
-        person.refresh_from_db()
-        assert person.stage == Stage.DONE
-        assert person.completion_code in text_of(page)
-        assert "You answered 3 pairs" in text_of(page)
-        assert browser.get(url("place", study)).url == url("done", study)
-
-    def test_pay_is_said(self, browser, lease, study):
-        Study.objects.update(pay_per_item="0.125", items_per_annotator=1)
-        page = self.submit(browser, lease)
-        assert "0.125 USD" in text_of(page)
-
-    def test_nothing_right_now_is_not_done(self, study):
-        Study.objects.update(overlap=1)
-        study.study_items.update(overlap=1)
-        for _ in range(3):
-            other = enrollment_make(study=study)
-            assignment_claim(
-                enrollment=Enrollment.objects.select_related("study", "annotator").get(pk=other.pk)
-            )
-        page = client_of(enrollment_make(study=study)).get(url("work", study))
-        assert "Nothing left right now" in text_of(page)
-
-    def test_stopping_early(self, browser, lease, study, person):
-        self.submit(browser, lease)
-        assert "Stop here" in text_of(browser.get(url("finish", study)))
-        for _ in range(2):
-            page = browser.post(url("finish", study), follow=True)
-        person.refresh_from_db()
-        assert person.completion_code in text_of(page)
-        assert sum(study.study_items.values_list("n_open", flat=True)) == 0
-
-    def test_paused_is_told_and_the_answer_in_hand_taken(self, browser, lease, study):
-        Study.objects.update(state="paused")
-        assert "is paused" in text_of(browser.get(url("work", study)))
-        assert "is paused" in text_of(browser.get(url("assignment", study, lease.pk)))
-        assert "is paused" in text_of(self.submit(browser, lease))
-        assert Label.objects.get().is_surplus is False
-
-    def test_closed_is_told_with_the_code(self, browser, lease, study, person):
-        self.submit(browser, lease)
-        Study.objects.update(state="closed")
-        page = browser.get(url("work", study), follow=True)
-        person.refresh_from_db()
-        assert "The study has ended" in text_of(page)
-        assert person.completion_code in text_of(page)
-
-    def test_an_answer_to_a_closed_study_is_kept(self, browser, lease):
-        Study.objects.update(state="closed")
-        page = self.submit(browser, lease)
-        assert "closed before your answer arrived" in text_of(page)
-        assert Label.objects.get().is_surplus
-
-    def test_an_expired_page_goes_on(self, browser, lease, study):
-        Assignment.objects.update(state=AssignmentState.EXPIRED)
-        study.study_items.update(n_open=0)
-        page = browser.get(url("assignment", study, lease.pk), follow=True)
-        assert page.status_code == 200
-        lease.refresh_from_db()
-        assert lease.state == AssignmentState.OPEN
-
-
-class TestDraft:
-    def test_it_is_kept_and_shown_on_every_device(self, browser, lease, study, person):
-        for choice in ("1", "2"):
-            response = browser.post(url("draft", study, lease.pk), {"choice": choice, "active_ms": "700"})
-            assert response.status_code == 204
-        html = client_of(person).get(url("assignment", study, lease.pk)).content.decode()
-        assert re.search(r'value="2"[^>]* checked', html)
-        assert 'name="active_ms" value="700"' in html
-        assert not Label.objects.exists()
-
-    def test_nonsense_is_refused(self, browser, lease, study):
-        assert browser.post(url("draft", study, lease.pk), {"choice": "9"}).status_code == 422
-        Study.objects.update(tie_policy="off")
-        assert browser.post(url("draft", study, lease.pk), {"choice": "0"}).status_code == 422
-        assert browser.get(url("draft", study, lease.pk)).status_code == 405
-
-    def test_after_the_answer_it_is_not_needed(self, browser, lease, study):
-        browser.post(url("assignment", study, lease.pk), {"choice": "1"})
-        assert browser.post(url("draft", study, lease.pk), {"choice": "2"}).status_code == 204
-        lease.refresh_from_db()
-        assert lease.draft is None
-
-
-class TestSkip:
-    def test_it_is_given_back_with_the_reason(self, browser, lease, study):
-        form = {"reason": "knowledge", "note": " Latin "}
-        for _ in range(2):
-            page = browser.post(url("skip", study, lease.pk), form, follow=True)
-        lease.refresh_from_db()
-        assert (lease.state, lease.release_reason) == (AssignmentState.RELEASED, "knowledge: Latin")
-        assert page.redirect_chain[-1][0] != url("assignment", study, lease.pk)
-        assert "0 of 2" in text_of(page)
-
-    def test_without_a_reason_or_script(self, browser, lease, study):
-        assert "Leave this one out" in text_of(browser.get(url("skip", study, lease.pk)))
-        page = browser.post(url("skip", study, lease.pk), {})
-        assert page.status_code == 422
-        assert "Choose a reason first" in text_of(page)
-        lease.refresh_from_db()
-        assert lease.state == AssignmentState.OPEN
-
-
 class TestLimits:
     @pytest.fixture(autouse=True)
     def limits(self, settings):
@@ -522,10 +317,3 @@ def test_forms_need_their_token(study, person):
     browser = Client(enforce_csrf_checks=True)
     browser.get(reverse("annotation:resume", args=[person.resume_token]))
     assert browser.post(url("finish", study)).status_code == 403
-
-
-def test_hostile_text_is_shown_as_text(browser, study):
-    study.dataset.instructions.update(text="<script>alert(1)</script> **bold**")
-    html = browser.get(url("work", study), follow=True).content.decode()
-    assert "<script>alert(1)" not in html
-    assert "<strong>bold</strong>" in html

@@ -64,5 +64,6 @@ def page(new_context: Callable[..., BrowserContext]) -> Page:
 
 
 def assert_no_sideways_scroll(page: Page) -> None:
+    page.wait_for_load_state("load")  # before its style sheets have come, a page has no width to speak of
     widths = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     assert widths[0] <= widths[1], f"{page.url} is {widths[0]} px wide in a window of {widths[1]} px"
