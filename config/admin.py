@@ -1,17 +1,64 @@
 """The admin site: for administrators, whatever Django's own staff flag says."""
 
+from typing import Any
+
 from django.contrib.admin import AdminSite
 from django.contrib.admin.apps import AdminConfig
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django_htmx.http import HttpResponseClientRefresh
+
+ORDER = ("Sweep", "Judge", "Endpoint", "Judgment", "User")
+"""Models in the order in which an administrator needs them; others come after, by name."""
 
 
 class TouchstoneAdminConfig(AdminConfig):
     default_site = "config.admin.TouchstoneAdminSite"
 
+    def ready(self) -> None:
+        super().ready()
+        # Who may do what hangs on a person's role; groups would be a switch that is connected to nothing.
+        from django.contrib import admin
+        from django.contrib.auth.models import Group
+
+        if admin.site.is_registered(Group):
+            admin.site.unregister(Group)
+
 
 class TouchstoneAdminSite(AdminSite):
     site_title = site_header = "Touchstone"
     index_title = "Administration"
+    enable_nav_sidebar = False
 
     def has_permission(self, request: HttpRequest) -> bool:
         return bool(getattr(request.user, "is_administrator", False))
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        return {**super().each_context(request), "section": "admin"}
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Lead to the one login of the site, which counts attempts; who is signed in already is refused."""
+        if getattr(request, "htmx", False):
+            # A part of a page asked, and would be filled with a login form: let the whole page ask.
+            return HttpResponseClientRefresh()
+        wanted = request.GET.get("next", "")
+        if not url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()):
+            wanted = resolve_url("admin:index")
+        if self.has_permission(request):
+            return redirect(wanted)
+        if request.user.is_authenticated:
+            raise PermissionDenied("These pages are for administrators.")
+        return redirect(f"{resolve_url('login')}?{urlencode({'next': wanted})}")
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        apps = super().get_app_list(request, app_label)
+
+        def place(model: dict[str, Any]) -> tuple[int, str]:
+            name = model["object_name"]
+            return (ORDER.index(name) if name in ORDER else len(ORDER), str(model["name"]))
+
+        for app in apps:
+            app["models"].sort(key=place)
+        return sorted(apps, key=lambda app: place(app["models"][0]))

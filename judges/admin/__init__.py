@@ -1,6 +1,7 @@
-"""The administrators' pages: endpoints, judges, judgments, and sweeps with their live progress."""
+"""The administrators' pages: sweeps with their live progress, judges, endpoints, judgments."""
 
-from judges.admin.configurations import EndpointAdmin, JudgeAdmin
+from judges.admin.endpoints import EndpointAdmin
+from judges.admin.judges import JudgeAdmin
 from judges.admin.judgments import JudgmentAdmin
 from judges.admin.sweeps import SweepAdmin
 

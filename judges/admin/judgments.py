@@ -9,11 +9,12 @@ from judges.models import Judgment
 
 @admin.register(Judgment)
 class JudgmentAdmin(admin.ModelAdmin[Judgment]):
-    list_display = ("judge", "item", "order", "status", "choice", "cost", "latency_ms", "created_at")
+    list_display = ("item", "judge", "order", "status", "choice", "cost", "latency_ms", "created_at")
     list_filter = ("status", "order", "judge", "item__dataset")
     list_select_related = ("judge", "item")
     search_fields = ("item__external_id", "raw_text")
     show_full_result_count = False
+    list_per_page = 50
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Judgment]:
         return super().get_queryset(request).order_by("-pk")

@@ -1,24 +1,28 @@
 """Sweeps in the admin: made, launched, watched, cancelled, resumed."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.forms import ModelForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, URLPattern, path, reverse
-from django.utils.html import format_html
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
-from judges.forms import SweepForm
+from annotation.models import User
+from judges.admin.pages import ServiceAdmin
+from judges.forms import BudgetForm, SweepForm
 from judges.models import Sweep, SweepState
-from judges.selectors.sweeps import sweep_progress
+from judges.selectors.overview import sweep_plan, sweeps_overview
+from judges.selectors.sweeps import SweepProgress, sweep_progress
 from judges.services.checks import sweep_check
-from judges.services.judges import heuristic_judges_ensure
+from judges.services.drafts import draft_create, draft_update
 from judges.services.sweeps import Launch, SweepError, sweep_cancel, sweep_delete, sweep_resume, sweep_start
 
+ACTIVE = (SweepState.QUEUED, SweepState.RUNNING)
 CHIPS = {
     SweepState.DRAFT: "",
     SweepState.QUEUED: "chip-accent chip-live",
@@ -30,150 +34,171 @@ CHIPS = {
 
 
 @admin.register(Sweep)
-class SweepAdmin(admin.ModelAdmin[Sweep]):
-    form = SweepForm
-    list_display = ("name", "state_shown", "orders", "budget", "created_by", "created_at", "links")
+class SweepAdmin(ServiceAdmin[Sweep]):
     list_filter = ("state",)
     search_fields = ("name",)
-    list_select_related = ("created_by",)
-    change_form_template = "admin/judges/sweep/change_form.html"
+    change_list_template = "admin/judges/sweep/change_list.html"
 
-    @admin.display(description="State", ordering="state")
-    def state_shown(self, sweep: Sweep) -> str:
-        chip = CHIPS[SweepState(sweep.state)]
-        return format_html('<span class="chip {}">{}</span>', chip, SweepState(sweep.state).label)
-
-    @admin.display(description="")
-    def links(self, sweep: Sweep) -> str:
-        progress = reverse("admin:judges_sweep_progress", args=[sweep.pk])
-        return format_html('<a href="{}">Progress</a>', progress)
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Sweep]:
+        return sweeps_overview()
 
     def has_change_permission(self, request: HttpRequest, obj: Sweep | None = None) -> bool:
         if obj is not None and obj.state != SweepState.DRAFT:
             return False
         return super().has_change_permission(request, obj)
 
-    def delete_model(self, request: HttpRequest, obj: Sweep) -> None:
-        sweep_delete(sweep=obj)
+    # --- the list ---------------------------------------------------------------------------------------------
 
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Sweep]) -> None:
-        for sweep in queryset:
-            sweep_delete(sweep=sweep)
+    def rows(self, result_list: Any) -> list[Any]:
+        return [
+            (sweep, SweepState(sweep.state).label, CHIPS[SweepState(sweep.state)], _comparison_url(sweep.pk))
+            for sweep in result_list
+        ]
 
-    def has_delete_permission(self, request: HttpRequest, obj: Sweep | None = None) -> bool:
-        if obj is not None and obj.state in (SweepState.QUEUED, SweepState.RUNNING):
-            return False
-        return super().has_delete_permission(request, obj)
+    # --- the form of a draft ----------------------------------------------------------------------------------
 
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """No deletion in bulk: a sweep at work would have to be refused from the middle of it."""
-        actions = super().get_actions(request)
-        actions.pop("delete_selected", None)
-        return actions
-
-    def add_view(
-        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        heuristic_judges_ensure()
-        return super().add_view(request, form_url, extra_context)
-
-    def change_view(
+    def changeform_view(
         self,
         request: HttpRequest,
-        object_id: str,
+        object_id: str | None = None,
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Only a draft has a form; anything else is watched."""
-        sweep = self.get_object(request, object_id)
+        sweep = self.get_object(request, object_id) if object_id is not None else None
         if sweep is not None and sweep.state != SweepState.DRAFT:
-            return HttpResponseRedirect(reverse("admin:judges_sweep_progress", args=[sweep.pk]))
-        return super().change_view(request, object_id, form_url, extra_context)
+            return HttpResponseRedirect(self.url("progress", sweep.pk))
+        return super().changeform_view(request, object_id, form_url, extra_context)
 
-    def save_model(self, request: HttpRequest, obj: Sweep, form: ModelForm[Sweep], change: bool) -> None:
-        if not change:
-            obj.created_by = request.user  # type: ignore[assignment]
-        super().save_model(request, obj, form, change)
+    def build_form(self, request: HttpRequest, obj: Sweep | None) -> SweepForm:
+        return SweepForm(request.POST if request.method == "POST" else None, instance=obj)
 
-    def response_add(self, request: HttpRequest, obj: Sweep, post_url_continue: str | None = None) -> HttpResponse:
-        return self._after_save(request, obj)
+    def save(self, form: SweepForm, *, obj: Sweep | None, user: User) -> Sweep:
+        if obj is None:
+            return draft_create(created_by=user, **form.cleaned_data)
+        return draft_update(sweep=obj, **form.cleaned_data)
 
-    def response_change(self, request: HttpRequest, obj: Sweep) -> HttpResponse:
-        return self._after_save(request, obj)
-
-    def _after_save(self, request: HttpRequest, sweep: Sweep) -> HttpResponse:
+    def after_save(self, request: HttpRequest, obj: Sweep) -> HttpResponse:
         if "_launch" in request.POST:
-            self._launch(request, lambda: sweep_start(sweep=sweep))
-        return HttpResponseRedirect(reverse("admin:judges_sweep_progress", args=[sweep.pk]))
+            self._start(request, obj)
+        return HttpResponseRedirect(self.url("progress", obj.pk))
 
-    def _launch(self, request: HttpRequest, start: Callable[[], Launch]) -> None:
-        try:
-            launch = start()
-        except SweepError as error:
-            for message in error.messages:
-                messages.error(request, message)
-            return
-        for warning in launch.warnings:
-            messages.warning(request, warning)
+    # --- the progress page and its buttons --------------------------------------------------------------------
 
     def get_urls(self) -> list[URLPattern]:
-        site = self.admin_site
-        return [
-            path("<int:pk>/progress/", site.admin_view(self.progress_view), name="judges_sweep_progress"),
-            *(
-                path(f"<int:pk>/{name}/", site.admin_view(require_POST(view)), name=f"judges_sweep_{name}")
-                for name, view in (
-                    ("start", self.start_view),
-                    ("cancel", self.cancel_view),
-                    ("resume", self.resume_view),
-                )
-            ),
-            *super().get_urls(),
+        views: dict[str, Callable[..., HttpResponse]] = {
+            "progress": require_safe(self.progress_view),
+            "start": require_POST(self.start_view),
+            "cancel": require_POST(self.cancel_view),
+            "resume": require_POST(self.resume_view),
+        }
+        own = [
+            path(f"<int:pk>/{name}/", self.admin_site.admin_view(view), name=f"judges_sweep_{name}")
+            for name, view in views.items()
         ]
+        return [*own, *super().get_urls()]
 
     def progress_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """How far a sweep is; the same template as a whole page and, polled, as its moving part."""
+        """How far a sweep is: a whole page and, polled, its moving part.
+
+        The poll tells the state that the page shows (`seen`); when it is another one by now, the answer brings
+        the chip and the buttons too. Otherwise they stay, so that no click lands on a button just replaced.
+        """
         sweep = self._sweep(pk)
         progress = sweep_progress(pk)
-        check = sweep_check(sweep=sweep) if sweep.state == SweepState.DRAFT else None
+        draft = progress.state == SweepState.DRAFT
+        partial = bool(getattr(request, "htmx", False))
+        budget = sweep.budget
         context = {
             **self.admin_site.each_context(request),
             "title": sweep.name,
             "opts": self.opts,
             "sweep": sweep,
             "progress": progress,
-            "check": check,
-            "chip": CHIPS[SweepState(sweep.state)],
-            "comparison_url": _comparison_url(pk),
-            "poll_url": reverse("admin:judges_sweep_progress", args=[pk]),
+            "check": sweep_check(sweep=sweep) if draft else None,
+            "plan": sweep_plan(sweep) if draft else None,
+            "chip": CHIPS[SweepState(progress.state)],
+            "can_resume": progress.state in (SweepState.CANCELLED, SweepState.FAILED),
+            "budget_form": BudgetForm(initial={"budget": budget}) if budget is not None else None,
+            "comparison_url": _comparison_url(pk) if progress.n_done else "",
+            "run_errors": sorted({run.last_error for run in progress.runs} - {"", progress.message}),
+            "took": _took(progress),
+            "state_changed": partial and request.GET.get("seen") != progress.state,
         }
-        partial = getattr(request, "htmx", False)
-        name = "_progress" if partial else "progress"
+        name = "_poll" if partial else "progress"
         response = TemplateResponse(request, f"admin/judges/sweep/{name}.html", context)
         response["Cache-Control"] = "no-store"
         return response
 
     def start_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        sweep = self._sweep(pk)
-        self._launch(request, lambda: sweep_start(sweep=sweep))
-        return HttpResponseRedirect(reverse("admin:judges_sweep_progress", args=[pk]))
+        self._start(request, self._sweep(pk))
+        return HttpResponseRedirect(self.url("progress", pk))
 
     def cancel_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         if sweep_cancel(sweep=self._sweep(pk)):
-            messages.success(request, "Cancelled. What is still on its way is kept; Resume goes on from there.")
-        return HttpResponseRedirect(reverse("admin:judges_sweep_progress", args=[pk]))
+            messages.success(
+                request, "Cancelled. What is still on its way is kept; Resume goes on from there."
+            )
+        return HttpResponseRedirect(self.url("progress", pk))
 
     def resume_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         sweep = self._sweep(pk)
-        retry = "retry_failed" in request.POST
-        self._launch(request, lambda: sweep_resume(sweep=sweep, retry_failed=retry))
-        return HttpResponseRedirect(reverse("admin:judges_sweep_progress", args=[pk]))
+        form = BudgetForm(request.POST)
+        if not form.is_valid():
+            messages.error(request, f"The budget: {' '.join(map(str, form.errors['budget']))}")
+        else:
+            budget, retry = form.cleaned_data["budget"], "retry_failed" in request.POST
+            try:
+                launch = sweep_resume(sweep=sweep, budget=budget, retry_failed=retry)
+            except SweepError as error:
+                for message in error.messages:
+                    messages.error(request, message)
+            else:
+                self._warn(request, launch)
+        return HttpResponseRedirect(self.url("progress", pk))
+
+    def _start(self, request: HttpRequest, sweep: Sweep) -> None:
+        try:
+            launch = sweep_start(sweep=sweep)
+        except SweepError:
+            # The page of a draft lists what is in the way.
+            messages.error(request, "It was not launched. What is in the way stands below.")
+        else:
+            self._warn(request, launch)
+
+    def _warn(self, request: HttpRequest, launch: Launch) -> None:
+        for warning in launch.warnings if launch.changed else ():
+            messages.warning(request, warning)
 
     def _sweep(self, pk: int) -> Sweep:
         sweep = Sweep.objects.filter(pk=pk).first()
         if sweep is None:
             raise Http404
         return sweep
+
+    # --- deleting ---------------------------------------------------------------------------------------------
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        sweep = self.get_object(request, object_id)
+        try:
+            if sweep is not None and sweep.state in ACTIVE:
+                raise SweepError([f"'{sweep}' is at work: cancel it first."])
+            return super().delete_view(request, object_id, extra_context)
+        except SweepError as error:
+            messages.error(request, str(error))
+            return HttpResponseRedirect(self.url("progress", object_id))
+
+    def delete_model(self, request: HttpRequest, obj: Sweep) -> None:
+        sweep_delete(sweep=obj)
+
+
+def _took(progress: SweepProgress) -> float | None:
+    """Return the seconds from start to finish."""
+    if progress.state != SweepState.FINISHED or not progress.started_at or not progress.finished_at:
+        return None
+    return (progress.finished_at - progress.started_at).total_seconds()
 
 
 def _comparison_url(pk: int) -> str:

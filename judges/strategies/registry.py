@@ -33,6 +33,8 @@ class StrategyInfo:
         False when the canonical verdict cannot depend on the presentation order.
     version : int
         Raised when the code asks or reads differently, so that a judge's fingerprint changes with it.
+    summary : str
+        What it is, for whoever chooses it: a sentence or two.
     """
 
     name: str
@@ -45,6 +47,7 @@ class StrategyInfo:
     params: Mapping[str, tuple[type, object]] = field(default_factory=dict)
     order_matters: bool = True
     version: int = 1
+    summary: str = ""
 
 
 _NO_PARAMS: Mapping[str, tuple[type, object]] = MappingProxyType({})
@@ -53,6 +56,7 @@ _NO_PARAMS: Mapping[str, tuple[type, object]] = MappingProxyType({})
 def _heuristic(
     name: str,
     title: str,
+    summary: str,
     *,
     needs_reference: bool = False,
     params: Mapping[str, tuple[type, object]] = _NO_PARAMS,
@@ -66,18 +70,32 @@ def _heuristic(
         needs_reference=needs_reference,
         params=params,
         order_matters=order_matters,
+        summary=summary,
     )
 
 
 _ALL = (
-    StrategyInfo("vanilla", "Vanilla", "judges.strategies.direct:vanilla", prompt="vanilla.v1"),
-    StrategyInfo("rules", "With rules", "judges.strategies.direct:rules", prompt="rules.v1"),
+    StrategyInfo(
+        "vanilla",
+        "Vanilla",
+        "judges.strategies.direct:vanilla",
+        prompt="vanilla.v1",
+        summary="Asks which response is better, and nothing else: the plainest and cheapest way.",
+    ),
+    StrategyInfo(
+        "rules",
+        "With rules",
+        "judges.strategies.direct:rules",
+        prompt="rules.v1",
+        summary="Asks the same after rules of judging: following the instruction counts first, looks do not.",
+    ),
     StrategyInfo(
         "cot",
         "Chain of thought",
         "judges.strategies.cot:cot",
         prompt="cot.v1",
         params={"rules": (bool, False)},
+        summary="The model gives its reasons first and its verdict last: slower, and dearer.",
     ),
     StrategyInfo(
         "reference",
@@ -85,18 +103,35 @@ _ALL = (
         "judges.strategies.direct:reference",
         needs_reference=True,
         prompt="reference.v1",
+        summary="Shows the model a human-written answer beside the two responses.",
     ),
-    _heuristic("longest", "Longer response"),
-    _heuristic("shortest", "Shorter response"),
-    _heuristic("always_a", "Always the first shown", order_matters=True),
+    _heuristic("longest", "Longer response", "Prefers more characters: how far length alone gets."),
+    _heuristic("shortest", "Shorter response", "Prefers fewer characters."),
+    _heuristic(
+        "always_a",
+        "Always the first shown",
+        "Prefers what is shown first: what a judge scores that reads nothing.",
+        order_matters=True,
+    ),
     _heuristic(
         "random",
         "Random choice",
+        "Tosses a coin; the same seed gives the same verdicts everywhere.",
         params={"seed": (int, 0), "per_order": (bool, False)},
         order_matters=True,
     ),
-    _heuristic("rouge_l", "ROUGE-L with the reference", needs_reference=True),
-    _heuristic("ngram", "N-gram overlap with the reference", needs_reference=True),
+    _heuristic(
+        "rouge_l",
+        "ROUGE-L with the reference",
+        "Prefers what shares the longer run of words, in order, with a human-written answer.",
+        needs_reference=True,
+    ),
+    _heuristic(
+        "ngram",
+        "N-gram overlap with the reference",
+        "Prefers what shares more words and pairs of words with a human-written answer.",
+        needs_reference=True,
+    ),
 )
 
 STRATEGIES: Mapping[str, StrategyInfo] = MappingProxyType({info.name: info for info in _ALL})

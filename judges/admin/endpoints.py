@@ -1,0 +1,73 @@
+"""Endpoints in the admin: made, changed, tried."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import URLPattern, path
+from django.views.decorators.http import require_POST
+
+from annotation.models import User
+from judges.admin.pages import ServiceAdmin
+from judges.forms import EndpointForm
+from judges.models import Endpoint
+from judges.selectors.overview import endpoint_models, endpoints_overview, key_state
+from judges.services.endpoints import endpoint_create, endpoint_try, endpoint_update
+
+SHOWN_ANSWER = 200
+"""Characters of a trial's answer that are shown: enough to see that it is one."""
+
+
+@admin.register(Endpoint)
+class EndpointAdmin(ServiceAdmin[Endpoint]):
+    change_list_template = "admin/judges/endpoint/change_list.html"
+    search_fields = ("name", "base_url")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Endpoint]:
+        return endpoints_overview()
+
+    def build_form(self, request: HttpRequest, obj: Endpoint | None) -> EndpointForm:
+        return EndpointForm(request.POST if request.method == "POST" else None, instance=obj)
+
+    def save(self, form: EndpointForm, *, obj: Endpoint | None, user: User) -> Endpoint:
+        if obj is None:
+            return endpoint_create(**form.cleaned_data)
+        return endpoint_update(endpoint=obj, **form.cleaned_data)
+
+    def after_save(self, request: HttpRequest, obj: Endpoint) -> HttpResponse:
+        messages.success(request, f"Endpoint '{obj}' is saved. Try it, to see that it answers.")
+        return HttpResponseRedirect(self.url("change", obj.pk))
+
+    def page_context(self, request: HttpRequest, obj: Endpoint | None) -> dict[str, Any]:
+        if obj is None:
+            return {}
+        stored = Endpoint.objects.get(pk=obj.pk)  # the form may have written into `obj`
+        return {"key_state": key_state(stored), "stored": stored, "models": endpoint_models(stored)}
+
+    def rows(self, result_list: Any) -> list[Any]:
+        return [(endpoint, key_state(endpoint)) for endpoint in result_list]
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(require_POST(self.try_view))
+        return [path("<int:pk>/try/", view, name="judges_endpoint_try"), *super().get_urls()]
+
+    def try_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Ask one short question, so that a wrong address, key or model shows before a sweep does."""
+        endpoint = get_object_or_404(Endpoint, pk=pk)
+        model = request.POST.get("model", "").strip()
+        if not model:
+            messages.error(request, "Name a model to try the endpoint with.")
+        else:
+            trial = endpoint_try(endpoint=endpoint, model=model)
+            if trial.error:
+                messages.error(request, f"'{endpoint}' did not answer: {trial.error}")
+            else:
+                answer = " ".join(trial.text.split())[:SHOWN_ANSWER] or "an empty text"
+                messages.success(
+                    request, f"'{endpoint}' answered as {model} in {trial.latency_ms:.0f} ms: {answer}"
+                )
+        return HttpResponseRedirect(self.url("change", pk))
