@@ -141,7 +141,11 @@ def _row(content: Content, place: int, primary: str, chosen: Slice, subsets: Seq
     else:
         status = "incomplete" if place in selection["incomplete"] else "behind"
     cells = [Cell(subset.of(measures[primary]), "percent", bare=True) for subset in subsets]
-    cells += [Cell(chosen.of(measures[name]), MEASURES[name][1]) for _, _, name, _ in EXTRAS]
+    # The head of a column says that length bias is in points.
+    cells += [
+        Cell(chosen.of(measures[name]), MEASURES[name][1], bare=name == "length_bias")
+        for _, _, name, _ in EXTRAS
+    ]
     return Row(place, judge, chosen.of(measures[primary]), tuple(cells), status)
 
 

@@ -1,7 +1,7 @@
 """The decision in words: what to use, how sure that is, and what it rests on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from metaeval.reports.figures import points_text, range_text, value_text
@@ -35,6 +35,16 @@ class Verdict:
 
 def verdict_of(content: dict[str, Any], primary: str) -> Verdict:
     """Put the selection by one figure into words."""
+    found = _verdict(content, primary)
+    return replace(found, sentences=_unbroken(found.sentences), cautions=_unbroken(found.cautions))
+
+
+def _unbroken(sentences: Sequence[str]) -> tuple[str, ...]:
+    """A number and its sign stay on one line."""
+    return tuple(sentence.replace(" %", "\u00a0%") for sentence in sentences)
+
+
+def _verdict(content: dict[str, Any], primary: str) -> Verdict:
     selection = content["selection"][primary]
     judges = content["judges"]
     place = selection["leader"]

@@ -1,0 +1,196 @@
+"""`manage.py report`: from rows to a file."""
+
+import json
+import stat
+import time
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from metaeval.models import Report
+from tests.annotation.factories import dataset_make, study_make
+from tests.metaeval.rows import judge_make, judgments_make, label_make, labels_make, swept
+
+pytestmark = pytest.mark.django_db
+
+
+def report(name, path, *arguments):
+    call_command("report", name, "--output", str(path), "--resamples", "200", *arguments, verbosity=0)
+    text = path.read_text()
+    return json.loads(text) if path.suffix == ".json" else text
+
+
+@pytest.fixture
+def pairs():
+    dataset = dataset_make(pairs=6, name="pairs", per_instruction=2)
+    labels_make(dataset=dataset, choices=[(1, 1, 2), (2, 2), (1, None), (0, 1, 1), (1, 2)])
+    swept(dataset=dataset)
+    return dataset
+
+
+@pytest.mark.both_databases
+def test_json_of_a_dataset(pairs, tmp_path):
+    content = report("pairs", tmp_path / "r.json")
+    assert content["schema"] == "touchstone.report/1"
+    assert content["items"]["n_items"] == 6
+    assert content["items"]["n_instructions"] == 3
+    assert content["humans"]["n_labels"] == 11
+    names = [(judge["name"], judge["baseline"]) for judge in content["judges"]]
+    assert names == [
+        ("Good judge", False),
+        ("Poor judge", False),
+        ("longest", True),
+        ("shortest", True),
+        ("always first", True),
+    ]
+    good = content["judges"][0]["measures"]
+    assert good["accuracy"]["overall"]["value"] == 1
+    assert good["cost_per_1000"]["overall"]["value"] == pytest.approx(2)
+    assert good["seconds_each"]["overall"]["value"] == pytest.approx(0.5)
+    leave_one_out = content["humans"]["measures"]["leave_one_out"]["overall"]
+    assert leave_one_out["n"] == 4
+    assert leave_one_out["value"] == pytest.approx((1 / 3 + 1 + 1 / 3 + 0) / 4)
+
+
+def test_twice_the_same_bytes(pairs, tmp_path):
+    for suffix in ("json", "md", "html"):
+        report("pairs", tmp_path / f"a.{suffix}")
+        report("pairs", tmp_path / f"b.{suffix}")
+        assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
+
+
+def test_a_study_counts_its_own_labels(pairs, tmp_path):
+    study = study_make(dataset=pairs, slug="mine", is_simulated=True)
+    labels_make(dataset=pairs, choices=[(1, 1)], study=study, simulated=True)
+    whole = report("pairs", tmp_path / "whole.json")["humans"]
+    assert (whole["n_labels"], whole["n_simulated"]) == (13, 2)
+    for arguments in (("mine",), ("pairs", "--study", "mine")):
+        content = report(arguments[0], tmp_path / "study.json", *arguments[1:])
+        assert content["name"] == "mine"
+        assert content["study"]["is_simulated"] is True
+        assert (content["humans"]["n_labels"], content["humans"]["simulated_share"]) == (2, 1.0)
+
+
+def test_an_annotator_of_two_studies_has_one_opinion(tmp_path):
+    dataset = dataset_make(pairs=1, name="one")
+    (annotator, _) = labels_make(dataset=dataset, choices=[(1, 1)])
+    study = study_make(dataset=dataset)
+    label_make(item=dataset.items.get(), annotator=annotator, choice=2, study=study)
+    humans = report("one", tmp_path / "r.json")["humans"]
+    assert (humans["n_labels"], humans["n_repeated_left_out"]) == (2, 1)
+    assert humans["measures"]["leave_one_out"]["overall"]["value"] == 1
+
+
+def test_chosen_judges_and_a_real_judge_in_place_of_its_baseline(pairs, tmp_path):
+    judge = judge_make("By length", strategy="longest", backend="heuristic")
+    judgments_make(judge=judge, dataset=pairs, choices=[(1, 1)] * 6)
+    names = [
+        judge["name"] for judge in report("pairs", tmp_path / "r.json", "--judges", "By length")["judges"]
+    ]
+    assert names == ["By length", "shortest", "always first"]
+    with pytest.raises(CommandError, match=r"No judge .By lenth'.*did you mean By length"):
+        report("pairs", tmp_path / "r.json", "--judges", "By lenth")
+
+
+def test_imported_judges_have_no_cost(pairs, tmp_path):
+    judge = judge_make("Imported", strategy="x", backend="imported")
+    judgments_make(judge=judge, dataset=pairs, choices=[(1, None)] * 6, cost=0, latency_ms=0)
+    content = report("pairs", tmp_path / "r.json", "--judges", "Imported")
+    measures = content["judges"][0]["measures"]
+    assert measures["cost_per_1000"]["overall"]["value"] is None
+    assert measures["unparsed_rate"]["overall"]["value"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "words"),
+    [
+        ("pears", "r.json", "did you mean pairs"),
+        ("pairs", "r.pdf", r"written as \.json, \.md, \.html, not as \.pdf"),
+        ("pairs", "r", "not as no extension"),
+        ("pairs", "nowhere/r.json", "There is no folder"),
+    ],
+)
+def test_refused_with_what_was_expected(pairs, tmp_path, name, output, words):
+    with pytest.raises(CommandError, match=words):
+        report(name, tmp_path / output)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_options(pairs, tmp_path):
+    for arguments in (
+        ("--seed", "-1"),
+        ("--resamples", "-5"),
+        ("--study", "none-such"),
+        ("--convention", "mine"),
+    ):
+        with pytest.raises(CommandError):
+            call_command("report", "pairs", "--output", str(tmp_path / "r.json"), *arguments)
+
+
+def test_the_file_is_replaced_whole(pairs, tmp_path, monkeypatch):
+    path = tmp_path / "r.json"
+    path.write_text("old")
+    monkeypatch.setattr(
+        "pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
+    )
+    with pytest.raises(CommandError, match="No space left"):
+        call_command("report", "pairs", "--output", str(path), "--resamples", "0")
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_mode_is_that_of_any_new_file(pairs, tmp_path):
+    report("pairs", tmp_path / "r.md")
+    (tmp_path / "other").write_text("")
+    assert stat.S_IMODE((tmp_path / "r.md").stat().st_mode) == stat.S_IMODE(
+        (tmp_path / "other").stat().st_mode
+    )
+
+
+def test_save_keeps_the_report_once(pairs, tmp_path):
+    for _ in range(2):
+        content = report("pairs", tmp_path / "r.json", "--save")
+    kept = Report.objects.get()
+    assert kept.content == content
+    assert kept.inputs_hash == content["inputs_hash"]
+
+
+def test_nothing_to_report_on(tmp_path):
+    dataset_make(pairs=0, name="void")
+    with pytest.raises(CommandError, match="no pairwise items"):
+        report("void", tmp_path / "r.json")
+
+
+def test_llmbar_from_its_files(shared_data, tmp_path):
+    quiet = {"verbosity": 0}
+    call_command(
+        "import_dataset", "llmbar", str(shared_data / "llmbar/Dataset/LLMBar"), name="llmbar", **quiet
+    )
+    call_command(
+        "import_judgments", "llmbar", str(shared_data / "llmbar/judgments.csv"), dataset="llmbar", **quiet
+    )
+    started = time.perf_counter()
+    call_command("report", "llmbar", "--output", str(tmp_path / "r.json"))
+    assert time.perf_counter() - started < 10
+    content = json.loads((tmp_path / "r.json").read_text())
+    judge = next(
+        judge
+        for judge in content["judges"]
+        if "GPT-4" in judge["name"] and judge["strategy"] == "Metrics_Reference"
+    )
+    accuracy = judge["measures"]["accuracy"]
+    assert f"{100 * accuracy['macro']['average']['value']:.1f}" == "85.4"
+    assert f"{100 * accuracy['subset']['Adversarial/Neighbor']['value']:.1f}" == "85.4"
+
+
+def test_alpaca_from_its_file(shared_data, tmp_path):
+    file = shared_data / "alpaca_eval/alpaca_farm_human_crossannotations.json"
+    call_command("import_dataset", "alpaca-human", str(file), name="alpaca", labels_per_item=4, verbosity=0)
+    content = report("alpaca", tmp_path / "r.json")
+    measures = content["humans"]["measures"]
+    assert round(100 * measures["leave_one_out"]["overall"]["value"], 5) == 65.66358
+    longest = next(judge for judge in content["judges"] if judge["strategy"] == "longest")
+    assert round(100 * longest["measures"]["agreement"]["overall"]["value"], 6) == 59.567901
+    published = report("alpaca", tmp_path / "p.json", "--convention", "alpaca_eval")
+    longest = next(judge for judge in published["judges"] if judge["strategy"] == "longest")
+    assert round(100 * longest["measures"]["agreement"]["overall"]["value"], 5) == 62.19136
