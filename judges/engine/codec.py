@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from judges.models import ParseStatus
@@ -39,6 +39,15 @@ def answer_from_json(values: dict[str, Any]) -> Answer:
         if given.get(name) is not None:
             given[name] = tuple(given[name])
     return Answer(**given)
+
+
+def storable_answer(answer: Answer) -> Answer:
+    """Return the answer with a text that both databases take; what is used is then what is stored."""
+    text = answer.text
+    if text.isascii() and "\x00" not in text:
+        return answer
+    cleaned = storable(text)
+    return answer if cleaned == text else replace(answer, text=cleaned)
 
 
 def canonical_choice(choice: int | None, order: int) -> int | None:

@@ -1,11 +1,11 @@
 """The engine: generators in, judgments out, with every answer stored before it is used.
 
 One thread owns the database and all that stands here; backends do their I/O in threads of their own. A step
-of the loop starts works while there is room, writes what has piled up in one short transaction, sends, and
-takes in what has arrived. One transaction carries, in this order, the answers that came, the judgments that
-earlier answers led to, the runs' counters, and the claims of new requests; only when it is committed are
-answers fed to their generators and claimed requests sent. So a killed worker has used no answer that is not
-stored, and sent no request that is not claimed.
+of the loop starts works while there is room, writes what has piled up in short transactions, sends, and
+takes in what has arrived. One transaction carries the answers that came, the judgments that earlier answers
+led to and the runs' counters, a second one the claims of new requests; only then are the answers fed to their
+generators and the claimed requests sent. So a killed worker has used no answer that is not stored, and sent
+no request that is not claimed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.db import transaction
 
 from judges.backends.errors import BackendError, EndpointError, TransientBackendError
 from judges.engine import store
-from judges.engine.codec import answer_to_json, storable
+from judges.engine.codec import answer_to_json, storable, storable_answer
 from judges.engine.desk import Desk
 from judges.engine.leases import counts_write
 from judges.engine.options import EngineOptions
@@ -80,7 +80,7 @@ class Engine(Desk):
         return not any(transport.sent for transport in self.transports())
 
     def write(self) -> None:
-        """Write all that has piled up in one transaction, then act on it."""
+        """Write all that has piled up, then act on it."""
         started = time.monotonic()
         arrived, self.arrived = self.arrived, []
         refused, self.refused = self.refused, []
@@ -98,7 +98,9 @@ class Engine(Desk):
             counts_write(self.runs)
             if released:
                 store.requests_release(released, owner=self.owner)
-            claimed = self._claim(new) if new else 0
+        # Claims wait for rows that another worker is just writing, so they hold nothing that it could wait for:
+        # in one transaction with the answers, two workers could deadlock on PostgreSQL.
+        claimed = self._claim(new) if new else 0
         for flight, answer in arrived:
             self._deliver(flight, answer)
         for flight, error in refused:
@@ -123,7 +125,8 @@ class Engine(Desk):
             )
             for flight in new
         ]
-        return store.requests_claim(rows, owner=self.owner, lease=self.options.lease)
+        with transaction.atomic():
+            return store.requests_claim(rows, owner=self.owner, lease=self.options.lease)
 
     def _save_answers(self, arrived: list[tuple[Flight, Answer]]) -> list[tuple[Flight, Answer]]:
         rows = [(answer_to_json(answer), flight.attempts, flight.hash) for flight, answer in arrived]
@@ -211,7 +214,7 @@ class Engine(Desk):
         for flight, outcome in arrivals:
             if isinstance(outcome, Answer):
                 flight.has_landed = True
-                self.arrived.append((flight, outcome))
+                self.arrived.append((flight, storable_answer(outcome)))
                 counts, gate = flight.payer.counts, flight.payer.gate
                 counts.cost += outcome.cost
                 if gate is not None:
@@ -236,6 +239,8 @@ class Engine(Desk):
         if isinstance(error, EndpointError):
             transport.ready.appendleft(flight)
             self.troubles.append((transport, f"The endpoint '{transport.name}' cannot be used: {error}"))
+            if not flight.is_wanted():
+                self._drop(flight)
             return
         self.refused.append((flight, storable(str(error))))
         transport.n_refused += 1

@@ -283,7 +283,7 @@ class _Session:
             self._stop_endpoint(transport, message)
         for transport in self.engine.transports():
             gate = transport.closed_gate
-            if gate is not None and gate.sent == 0:
+            if gate is not None and gate.sent == 0 and not gate.is_open():
                 self._stop_sweep(gate)
 
     def _stop_endpoint(self, transport: Transport, message: str) -> None:

@@ -132,7 +132,8 @@ def sweep_resume(*, sweep: Sweep, budget: Decimal | None = None, retry_failed: b
     errors = list(check.errors)
     limit = sweep.budget if budget is None else budget
     spent = sum(SweepRun.objects.filter(sweep=sweep).values_list("cost", flat=True))
-    if limit is not None and spent >= limit:
+    # A sum of prices is not exact in binary, and what is left may be too little for one request.
+    if limit is not None and spent > 0 and spent >= float(limit) * (1 - 1e-9):
         errors.append(f"The budget of ${limit} is spent (${spent:.2f}): resume with a larger one.")
     if errors:
         raise SweepError(errors)

@@ -1,0 +1,124 @@
+"""Whole sweeps against the mock server."""
+
+import pytest
+
+from judges.backends.mock_server import running_mock_server
+from judges.models import Judgment, ModelRequest
+from judges.selectors.sweeps import sweep_progress
+from judges.services.judges import heuristic_judges_ensure
+from tests.annotation.factories import dataset_make
+from tests.judges.props import endpoint_make, judge_make, run, run_instant, sweep_make
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+
+
+def choices(judge, order):
+    rows = Judgment.objects.filter(judge=judge, order=order).order_by("item__position")
+    return list(rows.values_list("choice", flat=True))
+
+
+def test_both_orders_are_stored_canonically():
+    dataset = dataset_make(pairs=6)
+    with running_mock_server() as server:
+        endpoint = endpoint_make(server.url)
+        first, longer = judge_make(endpoint, "mock-first"), judge_make(endpoint, "mock-second")
+        sweep = sweep_make([first, longer], dataset)
+        run()
+        assert server.stats()["requests"] == 24
+    sweep.refresh_from_db()
+    assert (sweep.state, sweep.message) == ("finished", "")
+    assert choices(first, 0) == [1] * 6
+    assert choices(first, 1) == [2] * 6
+    assert choices(longer, 0) == [2] * 6
+    progress = sweep_progress(sweep.pk)
+    assert (progress.n_total, progress.n_done, progress.n_requests, progress.n_failed) == (24, 24, 24, 0)
+    judgment = Judgment.objects.filter(judge=first, order=1).first()
+    assert judgment.value == {"choice": 2}
+    assert judgment.raw_text == "A"
+    assert judgment.requests == 1
+    assert judgment.latency_ms > 0
+
+
+def test_a_second_sweep_sends_nothing_and_counts_what_it_reuses():
+    dataset = dataset_make(pairs=3)
+    judge = judge_make(endpoint_make())
+    sweep_make([judge], dataset)
+    run_instant()
+    sweep = sweep_make([judge], dataset)
+    run_instant(respond=lambda wire: pytest.fail("sent again"))
+    progress = sweep_progress(sweep.pk)
+    assert (progress.state, progress.n_done, progress.n_reused, progress.n_requests) == ("finished", 6, 6, 0)
+
+
+def test_original_order_only():
+    judge = judge_make(endpoint_make())
+    sweep = sweep_make([judge], dataset_make(pairs=3), orders="original")
+    run_instant()
+    assert set(Judgment.objects.values_list("order", flat=True)) == {0}
+    assert sweep_progress(sweep.pk).n_total == 3
+
+
+def test_judges_without_a_model_need_no_request():
+    longest, shortest, always_a, *_ = heuristic_judges_ensure()
+    sweep = sweep_make([longest, shortest, always_a], dataset_make(pairs=700))
+    run()
+    assert not ModelRequest.objects.exists()
+    progress = sweep_progress(sweep.pk)
+    assert (progress.state, progress.n_done) == ("finished", 4200)
+    assert choices(always_a, 0)[:2] == [1, 1]
+    assert choices(always_a, 1)[:2] == [2, 2]
+
+
+def test_an_unreadable_answer_is_kept_with_its_text():
+    judge = judge_make(endpoint_make())
+    sweep = sweep_make([judge], dataset_make(pairs=1), orders="original")
+    run_instant("No idea, \x00 honestly \ud800.")
+    judgment = Judgment.objects.get()
+    assert (judgment.status, judgment.choice) == ("unparsed", None)
+    assert judgment.raw_text.startswith("No idea, ")
+    assert judgment.value["reason"]
+    assert sweep_progress(sweep.pk).n_unparsed == 1
+
+
+def test_a_request_that_two_judges_share_is_sent_once():
+    dataset = dataset_make(pairs=5)
+    with running_mock_server() as server:
+        endpoint = endpoint_make(server.url)
+        # The strategies differ by name only once they are given the same prompt.
+        vanilla = judge_make(endpoint, "mock-longer", strategy="vanilla", prompt="vanilla.v1")
+        rules = judge_make(endpoint, "mock-longer", strategy="rules", prompt="vanilla.v1")
+        sweep = sweep_make([vanilla, rules], dataset)
+        run()
+        assert server.stats()["requests"] == server.stats()["distinct"] == 10
+    progress = sweep_progress(sweep.pk)
+    assert (progress.n_requests, progress.n_shared, progress.n_done) == (10, 10, 20)
+    assert choices(vanilla, 0) == choices(rules, 0)
+
+
+def test_several_datasets_and_endpoints_at_once():
+    datasets = [dataset_make(pairs=4), dataset_make(pairs=2)]
+    with running_mock_server() as one, running_mock_server() as two:
+        judges = [
+            judge_make(endpoint_make(one.url, max_concurrency=2), "mock-slow-20"),
+            judge_make(endpoint_make(two.url, max_concurrency=2), "mock-slow-20"),
+            judge_make(),
+        ]
+        sweep = sweep_make(judges, *datasets)
+        run()
+        # The smaller dataset's pairs read like the first ones of the larger: their requests are the same.
+        assert one.stats()["requests"] == two.stats()["requests"] == 8
+        assert one.stats()["most_in_flight"] == 2
+    assert sweep_progress(sweep.pk).n_done == 36
+
+
+def test_items_that_came_in_meanwhile_are_judged_on_resuming():
+    dataset = dataset_make(pairs=2)
+    judge = judge_make(endpoint_make())
+    sweep_make([judge], dataset)
+    run_instant()
+    other = dataset_make(pairs=1)
+    other.items.update(dataset=dataset, external_id="late", position=9)
+    sweep = sweep_make([judge], dataset)
+    run_instant()
+    progress = sweep_progress(sweep.pk)
+    assert (progress.state, progress.n_total, progress.n_done, progress.n_reused) == ("finished", 6, 6, 4)

@@ -1,0 +1,236 @@
+"""Several workers, killed workers, cancelled sweeps, doubled messages."""
+
+import os
+import signal
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from judges.backends.instant import InstantBackend
+from judges.backends.mock_server import running_mock_server
+from judges.engine import leases, store
+from judges.models import Judgment, ModelRequest, Sweep, SweepRun
+from judges.selectors.sweeps import sweep_progress
+from judges.services.sweeps import sweep_cancel, sweep_resume
+from tests.annotation.factories import dataset_make
+from tests.judges.props import (
+    endpoint_make,
+    judge_make,
+    run,
+    run_instant,
+    sweep_make,
+    wait_for,
+    worker_start,
+)
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+
+
+def finish(*processes, seconds=60):
+    for process in processes:
+        output, _ = process.communicate(timeout=seconds)
+        assert process.returncode == 0, output
+
+
+def test_a_killed_worker_loses_and_repeats_nothing_but_what_was_in_flight():
+    with running_mock_server() as server:
+        judge = judge_make(endpoint_make(server.url, max_concurrency=4), "mock-slow-20")
+        sweep = sweep_make([judge], dataset_make(pairs=150))
+        worker = worker_start()
+        try:
+            wait_for(lambda: Judgment.objects.count() >= 60)
+        finally:
+            os.killpg(worker.pid, signal.SIGKILL)
+            worker.communicate()
+        answered = ModelRequest.objects.filter(state="done").count()
+        before = server.stats()
+        assert 60 <= answered < 300
+        assert before["repeated"] == 0
+        # Nobody can take the run up before its lease has run out; then it goes on.
+        assert run().n_runs == 0
+        wait_for(lambda: leases.runs_open().exists(), 6)
+        run()
+        after = server.stats()
+    progress = sweep_progress(sweep.pk)
+    assert (progress.state, progress.n_done) == ("finished", 300)
+    assert after["distinct"] == 300
+    # Sent again: only what the dead worker had sent and whose answer it had not stored.
+    assert after["repeated"] <= before["requests"] - answered
+    assert before["requests"] - answered <= 4 + 16  # in flight, and arrived but not yet written
+    assert after["requests"] == before["requests"] + 300 - answered
+
+
+def test_two_workers_share_a_sweep_and_its_requests():
+    with running_mock_server() as server:
+        endpoint = endpoint_make(server.url, max_concurrency=4)
+        judges = [
+            judge_make(endpoint, "mock-slow-10", strategy=strategy, prompt=prompt)
+            for prompt in ("vanilla.v1", "rules.v1")
+            for strategy in ("vanilla", "rules")
+        ]
+        sweep = sweep_make(judges, dataset_make(pairs=60))
+        finish(worker_start(), worker_start())
+        stats = server.stats()
+    progress = sweep_progress(sweep.pk)
+    assert (progress.state, progress.n_done) == ("finished", 480)
+    # Each of the two prompts is asked for by two judges, and each request is sent once.
+    assert (stats["requests"], stats["repeated"]) == (240, 0)
+    assert (progress.n_requests, progress.n_shared) == (240, 240)
+    assert Judgment.objects.count() == 480
+
+
+def test_a_request_that_another_worker_has_is_waited_for():
+    judge = judge_make(endpoint_make())
+    dataset = dataset_make(pairs=1)
+    sweep_make([judge], dataset, orders="original")
+    # Run it once to have the request's row, then pretend that somebody else is at it.
+    run_instant("B")
+    Judgment.objects.all().delete()
+    Sweep.objects.all().delete()
+    ModelRequest.objects.update(
+        state="claimed", owner="somebody", answer=None, lease_until=timezone.now() + timedelta(seconds=60)
+    )
+    sweep = sweep_make([judge], dataset, orders="original")
+
+    def answer_later():
+        time.sleep(0.3)
+        ModelRequest.objects.update(state="done", answer={"text": "A"})
+        connection.close()
+
+    other = threading.Thread(target=answer_later)
+    other.start()
+    run_instant(lambda wire: pytest.fail("sent"))
+    other.join()
+    progress = sweep_progress(sweep.pk)
+    assert (progress.n_done, progress.n_requests, progress.n_shared) == (1, 0, 1)
+    assert Judgment.objects.get().raw_text == "A"
+
+
+def test_a_claim_whose_lease_ran_out_is_taken_over():
+    judge = judge_make(endpoint_make())
+    dataset = dataset_make(pairs=1)
+    sweep_make([judge], dataset, orders="original")
+    run_instant("A")
+    Judgment.objects.all().delete()
+    Sweep.objects.all().delete()
+    ModelRequest.objects.update(
+        state="claimed", owner="dead", answer=None, lease_until=timezone.now() - timedelta(seconds=1)
+    )
+    sweep = sweep_make([judge], dataset, orders="original")
+    run_instant("B")
+    assert sweep_progress(sweep.pk).n_requests == 1
+    assert Judgment.objects.get().raw_text == "B"
+    assert ModelRequest.objects.get().owner != "dead"
+
+
+def test_cancelling_stops_within_a_moment_and_resuming_goes_on():
+    with running_mock_server() as server:
+        judge = judge_make(endpoint_make(server.url, max_concurrency=4), "mock-slow-50")
+        sweep = sweep_make([judge], dataset_make(pairs=100))
+        times = {}
+
+        def cancel():
+            wait_for(lambda: Judgment.objects.count() >= 8)
+            times["cancelled"] = time.monotonic()
+            assert sweep_cancel(sweep=Sweep.objects.get(pk=sweep.pk))
+            connection.close()
+
+        other = threading.Thread(target=cancel)
+        other.start()
+        run()
+        assert time.monotonic() - times["cancelled"] < 1.5
+        other.join()
+        sweep.refresh_from_db()
+        assert sweep.state == "cancelled"
+        sent = server.stats()["requests"]
+        # What was in flight has arrived and is kept; what was only claimed is given up.
+        assert ModelRequest.objects.filter(state="done").count() == sent == Judgment.objects.count()
+        assert not ModelRequest.objects.exclude(state="done").exists()
+        assert not SweepRun.objects.exclude(owner="").exists()
+        assert sent < 100
+        assert sweep_resume(sweep=sweep).changed
+        run()
+        assert server.stats()["repeated"] == 0
+    assert sweep_progress(sweep.pk).n_done == 200
+
+
+def test_a_clean_stop_gives_everything_back_at_once():
+    with running_mock_server() as server:
+        judge = judge_make(endpoint_make(server.url, max_concurrency=4), "mock-slow-20")
+        sweep = sweep_make([judge], dataset_make(pairs=50))
+        report = run(stop=lambda: Judgment.objects.count() >= 12)
+        assert report.was_stopped
+        assert sweep_progress(sweep.pk).state == "running"
+        assert leases.runs_open().exists()
+        assert not ModelRequest.objects.filter(state="claimed").exists()
+        run()
+        assert server.stats()["repeated"] == 0
+    assert sweep_progress(sweep.pk).state == "finished"
+
+
+def test_a_run_that_another_worker_took_is_let_go():
+    judge = judge_make(endpoint_make(max_concurrency=1))
+    sweep = sweep_make([judge], dataset_make(pairs=50))
+    n_sent = 0
+
+    def respond(wire):
+        nonlocal n_sent
+        n_sent += 1
+        if n_sent == 3:
+            SweepRun.objects.update(owner="another", lease_until=timezone.now() + timedelta(seconds=60))
+        time.sleep(0.01)
+        return "A"
+
+    run(backends=lambda *_: InstantBackend(respond, capacity=1))
+    assert n_sent < 50
+    row = SweepRun.objects.get(sweep=sweep)
+    assert (row.owner, row.finished_at) == ("another", None)
+
+
+def test_the_first_stored_answer_is_the_answer():
+    judge = judge_make(endpoint_make(max_concurrency=1))
+    sweep_make([judge], dataset_make(pairs=1), orders="original")
+
+    def respond(wire):
+        # While we were held up somebody took over our claim, and stored another answer.
+        ModelRequest.objects.update(state="done", answer={"text": "B"}, owner="quicker")
+        return "A"
+
+    run_instant(respond)
+    assert Judgment.objects.get().raw_text == "B"
+
+
+def test_claims_are_won_by_one():
+    row = ("f" * 64, "chat", "endpoint", "model", '{"a":1}')
+    assert store.requests_claim([row], owner="one", lease=60) == 1
+    assert store.requests_claim([row, ("e" * 64, *row[1:])], owner="two", lease=60) == 1
+    assert ModelRequest.objects.get(pk="f" * 64).owner == "one"
+    assert ModelRequest.objects.get(pk="f" * 64).payload == {"a": 1}
+    assert store.requests_take_over(["f" * 64], owner="two", lease=60) == set()
+    store.requests_release([("f" * 64, 1)], owner="one")
+    assert store.requests_take_over(["f" * 64], owner="two", lease=60) == {"f" * 64}
+    store.requests_release([("f" * 64, 0)], owner="two")
+    assert set(ModelRequest.objects.values_list("hash", flat=True)) == {"e" * 64}
+
+
+def test_many_threads_claim_each_run_once():
+    judges = [judge_make(endpoint_make(), f"mock-longer-0.{k + 10}") for k in range(12)]
+    sweep_make(judges, dataset_make(pairs=1))
+    claimed: list[int] = []
+
+    def claim(number):
+        while row := leases.run_claim(owner=f"worker {number}", lease=60, busy=()):
+            claimed.append(row.pk)
+        connection.close()
+
+    threads = [threading.Thread(target=claim, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(claimed) == sorted(set(claimed))
+    assert len(claimed) == 12

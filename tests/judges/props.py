@@ -1,0 +1,104 @@
+"""The props of the judging tests: endpoints, judges, sweeps, quick engine options, worker processes."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+from annotation.models import Dataset
+from judges.backends.instant import InstantBackend
+from judges.engine.options import EngineOptions
+from judges.engine.runner import SessionReport, run_pending
+from judges.models import Endpoint, Judge, Sweep
+from judges.services.judges import judge_create
+from judges.services.sweeps import sweep_create, sweep_start
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+_numbers = count(1)
+
+QUICK = EngineOptions(
+    lease=3.0,
+    heartbeat=0.5,
+    tick=0.05,
+    max_attempts=4,
+    backoff=0.01,
+    poll=0.05,
+    cancel_grace=5.0,
+    stop_grace=5.0,
+)
+
+
+def endpoint_make(url: str = "http://127.0.0.1:9/v1", **fields: Any) -> Endpoint:
+    rules = {"name": f"endpoint-{next(_numbers)}", "base_url": url, "is_local": True, "timeout_seconds": 20}
+    return Endpoint.objects.create(**(rules | fields))
+
+
+def judge_make(endpoint: Endpoint | None = None, model: str = "mock-longer", **content: Any) -> Judge:
+    content.setdefault("name", f"judge-{next(_numbers)}")
+    content.setdefault("strategy", "vanilla" if endpoint else "longest")
+    return judge_create(endpoint=endpoint, model=model if endpoint else "", **content)
+
+
+def sweep_make(judges: list[Judge], *datasets: Dataset, start: bool = True, **fields: Any) -> Sweep:
+    sweep = sweep_create(name=f"sweep {next(_numbers)}", judges=judges, datasets=datasets, **fields)
+    return sweep_start(sweep=sweep).sweep if start else sweep
+
+
+def run(**options: Any) -> SessionReport:
+    return run_pending(**({"options": QUICK} | options))
+
+
+def run_instant(respond: Any = "A", **options: Any) -> SessionReport:
+    function = respond if callable(respond) else lambda wire: respond
+    return run(backends=lambda *_: InstantBackend(function, capacity=8, name="test"), **options)
+
+
+def database_url() -> str:
+    """The URL of the test database, for a process of its own."""
+    name = connection.settings_dict["NAME"]
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{name}"
+    return os.environ["TOUCHSTONE_TEST_POSTGRES_URL"].replace("/postgres?", f"/{name}?")
+
+
+def process_start(*command: str, **environment: str) -> subprocess.Popen[str]:
+    """Start a Python process on the test database, in a session of its own."""
+    return subprocess.Popen(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=os.environ
+        | {"DATABASE_URL": database_url(), "DJANGO_SETTINGS_MODULE": "config.settings", "LOG_LEVEL": "ERROR"}
+        | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+WORKER = """
+import django
+django.setup()
+from tests.judges.props import run
+run()
+"""
+
+
+def worker_start() -> subprocess.Popen[str]:
+    """Start a process that works until there is nothing to take up."""
+    return process_start("-c", WORKER)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s")
