@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django import forms
-from django.core.validators import RegexValidator
+from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db.models import Count, Q
 from django.utils import timezone
 
@@ -87,7 +87,7 @@ class StudyForm(forms.ModelForm[Study]):
         super().__init__(*args, **kwargs)
         self.locked: dict[str, str] = {}
         for name in MARKDOWN_FIELDS:
-            self.fields[name].max_length = MAX_MARKDOWN  # type: ignore[attr-defined]
+            self.fields[name].validators.append(MaxLengthValidator(MAX_MARKDOWN))
             self.fields[name].widget.attrs["maxlength"] = MAX_MARKDOWN
         self.fields["tie_policy"].choices = self._meta.model._meta.get_field("tie_policy").choices  # type: ignore[attr-defined]
         currency = RegexValidator(r"^[A-Z]{3}\Z", "Expected three capital letters: USD.")

@@ -246,11 +246,14 @@ def _best(slots: Floats, resamples: Resamples, where: NDArray[np.bool_] | None =
 
 
 def _alpha(slots: Floats, resamples: Resamples) -> Estimate:
-    paired = slots[_paired(slots)]
+    where = _paired(slots)
+    paired = slots[where]
     if not len(paired):
         return _undefined(NO_PAIR)
     if np.nanmin(paired) == np.nanmax(paired):
         return _undefined(ONE_VALUE)
+    if resamples.codes is not None and len(np.unique(resamples.codes[where])) == 1:
+        return krippendorff_alpha(slots, n_resamples=0)  # one instruction says nothing of others: no interval
     return krippendorff_alpha(slots, resamples=resamples)
 
 

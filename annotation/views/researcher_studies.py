@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db import IntegrityError
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,7 +24,6 @@ from annotation.selectors.overview import (
     labels_by_day,
     may_identify,
     state_counts,
-    studies_visible_to,
     study_funnel,
     study_get_for,
     study_list_for,
@@ -88,23 +88,30 @@ def study_create_view(request: ResearcherRequest) -> HttpResponse:
         form.initial["dataset"] = chosen and chosen.pk
         return _form_page(request, form)
     form = StudyForm(request.POST, user=request.user)
-    if form.is_valid():
-        slug = _slug(form)
-        if known := studies_visible_to(request.user).filter(slug=slug, owner=request.user).first():
-            return _home(known)  # the same form, sent twice
-        try:
-            study = study_create(
-                dataset=form.cleaned_data["dataset"], slug=slug, owner=request.user, **form.rules()
-            )
-        except StudyRuleError as refusal:
-            # Two of the same form at once: the other was faster.
-            if known := Study.objects.filter(slug=slug, owner=request.user).first():
-                return _home(known)
-            form.show_rule(refusal.field, refusal.message)
-        else:
-            messages.success(request, "The study is a draft: look it over, then open it.")
-            return _home(study)
-    return _form_page(request, form)
+    study = _create(request, form) if form.is_valid() else None
+    return _form_page(request, form) if study is None else _home(study)
+
+
+def _create(request: ResearcherRequest, form: StudyForm) -> Study | None:
+    """The new study, or the one that the same form has made before; None when it is refused."""
+    slug = _slug(form)
+    made = Study.objects.filter(slug=slug, owner=request.user)
+    if study := made.first():
+        return study
+    try:
+        study = study_create(
+            dataset=form.cleaned_data["dataset"], slug=slug, owner=request.user, **form.rules()
+        )
+    except (StudyRuleError, IntegrityError) as refusal:
+        # Two of the same form at once, and the other was faster.
+        if study := made.first():
+            return study
+        if isinstance(refusal, IntegrityError):
+            raise
+        form.show_rule(refusal.field, refusal.message)
+        return None
+    messages.success(request, "The study is a draft: look it over, then open it.")
+    return study
 
 
 def _slug(form: StudyForm) -> str:

@@ -1,0 +1,127 @@
+"""The doors: the first page, the login with its limits, and who gets in where."""
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+
+from annotation.views.site import LOGIN_RATE_PER_ADDRESS
+from tests.annotation.cast import Cast, client_of
+from tests.annotation.factories import PASSWORD
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cast():
+    return Cast.make()
+
+
+@pytest.fixture
+def limited(settings):
+    settings.RATELIMIT_ENABLE = True
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def log_in(client, username, password=PASSWORD, **extra):
+    return client.post(reverse("login"), {"username": username, "password": password}, **extra)
+
+
+def test_home_leads_each_person_where_they_begin(cast):
+    assert client_of(None).get("/").url == reverse("login")
+    for user in (cast.alice, cast.ann):
+        assert client_of(user).get("/").url == reverse("annotation:study-list")
+    response = client_of(cast.carl).get("/")
+    assert response.status_code == 200
+    assert "open the link of the study" in response.content.decode()
+
+
+def test_login_leads_to_the_page_that_was_asked_for(cast):
+    client = Client()
+    asked = client.get(reverse("annotation:dataset-list"))
+    assert asked.url == f"{reverse('login')}?next={reverse('annotation:dataset-list')}"
+    response = client.post(
+        reverse("login"),
+        {"username": "alice", "password": PASSWORD, "next": reverse("annotation:dataset-list")},
+    )
+    assert response.url == reverse("annotation:dataset-list")
+
+
+def test_login_never_leads_to_another_site(cast):
+    response = Client().post(
+        reverse("login"), {"username": "alice", "password": PASSWORD, "next": "https://example.org/"}
+    )
+    assert response.url == reverse("home")
+
+
+def test_a_wrong_name_and_a_wrong_password_look_alike(cast):
+    cast.bob.is_active = False
+    cast.bob.save()
+    answers = [
+        log_in(Client(), "alice", "wrong").context["form"].non_field_errors(),
+        log_in(Client(), "nobody", "wrong").context["form"].non_field_errors(),
+        log_in(Client(), "bob").context["form"].non_field_errors(),
+    ]
+    assert len(answers[0]) == 1
+    assert list(answers[0]) == list(answers[1]) == list(answers[2])
+
+
+def test_many_attempts_on_one_name_are_refused_politely(cast, limited):
+    for _ in range(10):
+        assert log_in(Client(), "alice", "wrong").status_code == 200
+    response = log_in(Client(), " ALICE", PASSWORD)
+    assert response.status_code == 429
+    assert response["Retry-After"] == "60"
+    assert "A little too fast" in response.content.decode()
+    assert "_auth_user_id" not in response.wsgi_request.session
+    assert log_in(Client(), "bob").status_code == 302, "another name is not held up"
+
+
+def test_names_that_do_not_exist_are_limited_alike(limited):
+    for _ in range(10):
+        assert log_in(Client(), "nobody", "wrong").status_code == 200
+    assert log_in(Client(), "nobody", "wrong").status_code == 429
+
+
+def test_many_attempts_from_one_address_are_refused(cast, limited):
+    limit = int(LOGIN_RATE_PER_ADDRESS.split("/")[0])
+    for number in range(limit):
+        assert log_in(Client(), f"guess-{number}", "x", REMOTE_ADDR="198.51.100.7").status_code == 200
+    assert log_in(Client(), "alice", REMOTE_ADDR="198.51.100.7").status_code == 429
+    assert log_in(Client(), "alice", REMOTE_ADDR="198.51.100.8").status_code == 302
+
+
+def test_looking_at_the_login_page_is_not_limited(limited):
+    assert {Client().get(reverse("login")).status_code for _ in range(40)} == {200}
+
+
+def test_who_is_logged_in_is_led_on(cast):
+    assert client_of(cast.alice).get(reverse("login")).url == reverse("home")
+
+
+PAGES = ["study-list", "study-create", "dataset-list"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_are_for_researchers(cast, page):
+    address = reverse(f"annotation:{page}")
+    assert client_of(None).get(address).status_code == 302
+    assert client_of(cast.carl).get(address).status_code == 403
+    assert client_of(cast.alice).get(address).status_code == 200
+    assert client_of(cast.ann).get(address).status_code == 200
+
+
+def test_a_person_who_was_switched_off_is_out(cast):
+    client = client_of(cast.alice)
+    cast.alice.is_active = False
+    cast.alice.save()
+    assert client.get(reverse("annotation:study-list")).status_code == 302
+
+
+def test_log_out_is_a_post(cast):
+    client = client_of(cast.alice)
+    assert client.get(reverse("logout")).status_code == 405
+    assert client.post(reverse("logout")).url == reverse("login")
+    assert client.get(reverse("annotation:study-list")).status_code == 302
