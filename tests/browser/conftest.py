@@ -63,6 +63,12 @@ def page(new_context: Callable[..., BrowserContext]) -> Page:
     return new_context().new_page()
 
 
+def press(page: Page, key: str) -> None:
+    """Press a key once the scripts of the page listen; nobody is faster than they are, except a test."""
+    page.wait_for_load_state("load")
+    page.keyboard.press(key)
+
+
 def assert_no_sideways_scroll(page: Page) -> None:
     page.wait_for_load_state("load")  # before its style sheets have come, a page has no width to speak of
     widths = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Assignment, Enrollment, Label, QualificationAnswer, Stage, Study
 from tests.annotation.factories import dataset_make, enrollment_make, invitation_make, study_make
-from tests.browser.conftest import PHONE, assert_no_sideways_scroll
+from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -76,8 +76,8 @@ def answer_rightly(page: Page) -> None:
     question = person.study.qualification_questions.select_related("item").order_by("position")[number]
     wanted = f"Response {question.item.gold['choice'] - 1} to"
     key = "a" if wanted in page.locator(".response-a").inner_text() else "b"
-    page.keyboard.press(key)
-    page.keyboard.press("Enter")
+    press(page, key)
+    press(page, "Enter")
     page.wait_for_function("n => !document.body.innerText.includes(n)", arg=f"Question {number + 1} of 2")
 
 
@@ -86,14 +86,14 @@ def test_from_the_invitation_to_the_code_by_keyboard(page: Page, live_server, st
     page.goto(f"{live_server.url}{reverse('annotation:join', args=[invitation.token])}")
     expect(page.get_by_role("heading", level=1)).to_have_text(study.title)
     shot(page, "1-join")
-    page.keyboard.press("Enter")
+    press(page, "Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Before you begin")
     shot(page, "2-consent")
-    page.keyboard.press("a")
-    page.keyboard.press("Enter")
+    press(page, "a")
+    press(page, "Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Guidelines")
     shot(page, "3-guidelines")
-    page.keyboard.press("Enter")
+    press(page, "Enter")
     expect(page.locator(".progress-label")).to_have_text("Question 1 of 2")
     shot(page, "4-test")
     answer_rightly(page)
@@ -101,19 +101,19 @@ def test_from_the_invitation_to_the_code_by_keyboard(page: Page, live_server, st
 
     expect(page.locator(".progress-label")).to_have_text("0 of 3")
     expect(page.get_by_role("heading", level=1)).to_have_text(study.question)
-    page.keyboard.press("g")
+    press(page, "g")
     expect(page.get_by_role("dialog", name="Guidelines")).to_be_visible()
-    page.keyboard.press("g")
-    page.keyboard.press("?")
+    press(page, "g")
+    press(page, "?")
     expect(page.get_by_role("dialog", name="Keys on this page")).to_contain_text("Submit")
     shot(page, "5-keys")
-    page.keyboard.press("Escape")
+    press(page, "Escape")
     for number, key in enumerate(["a", "b", "t"]):
         expect(page.locator(".progress-label")).to_have_text(f"{number} of 3")
         expect(page.get_by_role("button", name="Submit")).to_be_disabled()
-        page.keyboard.press(key)
+        press(page, key)
         shot(page, f"6-work-{number}")
-        page.keyboard.press("Enter")
+        press(page, "Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you!")
     person = Enrollment.objects.get()
     expect(page.locator("#code")).to_have_text(person.completion_code)
@@ -126,15 +126,15 @@ def test_from_the_invitation_to_the_code_by_keyboard(page: Page, live_server, st
 
 def test_undo_by_key_changes_the_last_answer(page: Page, live_server, study, shot):
     open_work(page, live_server, study)
-    page.keyboard.press("a")
-    page.keyboard.press("Enter")
+    press(page, "a")
+    press(page, "Enter")
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
-    page.keyboard.press("u")
+    press(page, "u")
     expect(page.get_by_text("You answered this pair")).to_be_visible()
     expect(radio(page, "a")).to_be_checked()
     shot(page, "8-undo")
-    page.keyboard.press("b")
-    page.keyboard.press("Enter")
+    press(page, "b")
+    press(page, "Enter")
     expect(page.get_by_text("Your answer was changed")).to_be_visible()
     label = Label.objects.current().get()
     assert label.choice == label.shown_order[1] + 1
@@ -142,11 +142,11 @@ def test_undo_by_key_changes_the_last_answer(page: Page, live_server, study, sho
 
 def test_a_reload_keeps_the_draft(page: Page, live_server, study, new_context):
     person = open_work(page, live_server, study)
-    page.keyboard.press("t")
+    press(page, "t")
     expect(page.locator("[data-draft-state]")).to_have_text("Draft saved")
     page.reload()
     expect(radio(page, "tie")).to_be_checked()
-    page.keyboard.press("b")
+    press(page, "b")
     page.reload()  # at once: the server may not have heard of it, this browser has
     expect(radio(page, "b")).to_be_checked()
     expect(page.locator("[data-draft-state]")).to_have_text("Draft saved")
@@ -171,11 +171,11 @@ def test_two_tabs_show_one_item_and_lose_nothing(page: Page, live_server, study)
     other = page.context.new_page()
     other.goto(f"{live_server.url}{reverse('annotation:work', args=[study.slug])}")
     assert other.url == page.url
-    page.keyboard.press("a")
-    page.keyboard.press("Enter")
+    press(page, "a")
+    press(page, "Enter")
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
-    other.keyboard.press("b")
-    other.keyboard.press("Enter")
+    press(other, "b")
+    press(other, "Enter")
     expect(other.get_by_text("You had answered that pair already")).to_be_visible()
     assert other.url == page.url
     label = Label.objects.get()
@@ -185,19 +185,19 @@ def test_two_tabs_show_one_item_and_lose_nothing(page: Page, live_server, study)
 
 def test_the_back_button_asks_the_server_again(page: Page, live_server, study):
     open_work(page, live_server, study)
-    page.keyboard.press("a")
-    page.keyboard.press("Enter")
+    press(page, "a")
+    press(page, "Enter")
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
     page.go_back()
     expect(page.get_by_text("You answered this pair")).to_be_visible()
-    page.keyboard.press("n")
+    press(page, "n")
     expect(page.get_by_role("button", name="Submit")).to_be_visible()
     assert Label.objects.count() == 1
 
 
 def test_skip_by_key(page: Page, live_server, study, shot):
     open_work(page, live_server, study)
-    page.keyboard.press("s")
+    press(page, "s")
     dialog = page.get_by_role("dialog", name="Leave this one out")
     dialog.get_by_label("Something else").check()
     shot(page, "9-skip")
@@ -240,7 +240,7 @@ def test_nothing_scrolls_sideways_on_a_phone(new_context, live_server, study, sh
 def test_dark_on_a_desk(new_context, live_server, study, shot):
     page = new_context(color_scheme="dark").new_page()
     open_work(page, live_server, study)
-    page.keyboard.press("b")
+    press(page, "b")
     expect(radio(page, "b")).to_be_checked()
     shot(page, "dark-work")
 
