@@ -12,7 +12,14 @@ from annotation.models.datasets import (
     Split,
 )
 from annotation.models.people import Annotator, Enrollment, QualificationAnswer, Stage
-from annotation.models.studies import Invitation, QualificationQuestion, Study, StudyItem, StudyState, TiePolicy
+from annotation.models.studies import (
+    Invitation,
+    QualificationQuestion,
+    Study,
+    StudyItem,
+    StudyState,
+    TiePolicy,
+)
 from annotation.models.users import Role, User
 from annotation.models.work import Assignment, AssignmentState, Label
 

@@ -59,7 +59,9 @@ class Instruction(models.Model):
     external_id = models.CharField(max_length=200)
     text = models.TextField()
     context = models.TextField(blank=True)
-    reference = models.TextField(null=True, blank=True, help_text="A human-written answer, where there is one.")
+    reference = models.TextField(
+        null=True, blank=True, help_text="A human-written answer, where there is one."
+    )
     category = models.CharField(max_length=100, blank=True)
     subset = models.CharField(max_length=200, blank=True, help_text="A path: Adversarial/Neighbor.")
     metadata = models.JSONField(default=dict, blank=True)
@@ -80,7 +82,9 @@ class Aspect(models.Model):
     key = models.CharField(max_length=100)
     text = models.TextField()
     position = models.PositiveIntegerField()
-    parent = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="children")
+    parent = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="children"
+    )
     metadata = models.JSONField(default=dict, blank=True)
 
     class Meta:
@@ -123,7 +127,9 @@ class Response(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["instruction", "external_id"], name="response_unique_in_instruction"),
+            models.UniqueConstraint(
+                fields=["instruction", "external_id"], name="response_unique_in_instruction"
+            ),
         ]
 
     def __str__(self) -> str:

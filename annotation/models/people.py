@@ -85,5 +85,3 @@ class QualificationAnswer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.enrollment_id}/{self.question_id}"
-
-

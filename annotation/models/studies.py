@@ -34,7 +34,9 @@ class Study(models.Model):
     guidelines = models.TextField(blank=True, help_text="Markdown.")
     guidelines_version = models.PositiveIntegerField(default=1, editable=False)
     overlap = models.PositiveSmallIntegerField(
-        default=4, validators=[MinValueValidator(1)], help_text="Labels wanted per item, each from another person."
+        default=4,
+        validators=[MinValueValidator(1)],
+        help_text="Labels wanted per item, each from another person.",
     )
     tie_policy = models.CharField(max_length=8, choices=TiePolicy.choices, default=TiePolicy.TIE)
     items_per_annotator = models.PositiveIntegerField(
@@ -46,7 +48,9 @@ class Study(models.Model):
     qualification_size = models.PositiveSmallIntegerField(
         default=10, help_text="Questions in the qualification test; 0: none."
     )
-    qualification_pass = models.PositiveSmallIntegerField(default=9, help_text="Right answers needed to pass.")
+    qualification_pass = models.PositiveSmallIntegerField(
+        default=9, help_text="Right answers needed to pass."
+    )
     qualification_dataset = models.ForeignKey(
         Dataset,
         on_delete=models.PROTECT,
@@ -55,7 +59,9 @@ class Study(models.Model):
         related_name="+",
         help_text="Where its questions come from; empty: items with gold of the study's own dataset.",
     )
-    completion_code = models.CharField(max_length=64, blank=True, help_text="Empty: one is made for each person.")
+    completion_code = models.CharField(
+        max_length=64, blank=True, help_text="Empty: one is made for each person."
+    )
     pay_per_item = models.DecimalField(
         max_digits=8, decimal_places=4, default=0, validators=[MinValueValidator(0)]
     )

@@ -25,19 +25,27 @@ class Assignment(models.Model):
     study_item = models.ForeignKey(StudyItem, on_delete=models.CASCADE, related_name="assignments")
     enrollment = models.ForeignKey(Enrollment, on_delete=models.CASCADE, related_name="assignments")
     state = models.CharField(max_length=10, choices=AssignmentState.choices, default=AssignmentState.OPEN)
-    shown_order = models.JSONField(help_text="Response positions in the order shown: [1, 0] shows the second as A.")
+    shown_order = models.JSONField(
+        help_text="Response positions in the order shown: [1, 0] shows the second as A."
+    )
     draft = models.JSONField(null=True, blank=True, help_text="What was chosen and not yet submitted.")
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     submitted_at = models.DateTimeField(null=True, blank=True)
-    release_reason = models.CharField(max_length=200, blank=True, help_text="Why it was given back unanswered.")
+    release_reason = models.CharField(
+        max_length=200, blank=True, help_text="Why it was given back unanswered."
+    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["study_item", "enrollment"], name="assignment_unique"),
-            models.CheckConstraint(condition=Q(state__in=AssignmentState.values), name="assignment_state_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=AssignmentState.values), name="assignment_state_known"
+            ),
             # A person works on one item at a time: two tabs show the same one.
-            models.UniqueConstraint(fields=["enrollment"], condition=Q(state="open"), name="assignment_one_open"),
+            models.UniqueConstraint(
+                fields=["enrollment"], condition=Q(state="open"), name="assignment_one_open"
+            ),
         ]
         indexes = [
             models.Index(fields=["expires_at"], condition=Q(state="open"), name="assignment_open_expiry"),
@@ -78,7 +86,8 @@ class Label(models.Model):
     choice = models.SmallIntegerField(null=True, blank=True, help_text="Pairwise: 1, 2, or 0 for a tie.")
     shown_order = models.JSONField(null=True, blank=True, help_text="Empty where an import does not say.")
     is_surplus = models.BooleanField(
-        default=False, help_text="Came when its item had all its labels, or its study was closed: kept, not counted."
+        default=False,
+        help_text="Came when its item had all its labels, or its study was closed: kept, not counted.",
     )
     source = models.CharField(max_length=300, blank=True, help_text="Of an imported label: file and row.")
     guidelines_version = models.PositiveIntegerField(null=True, blank=True)

@@ -17,7 +17,9 @@ CAREFUL = SimulatedAnnotator(
 def test_worked_case():
     # accuracy 0.8: logit = ln 4; margin 1 and no length bias: s = ln 4; tie = 0.2 / 4 = 0.05;
     # first = 0.95 * 4/5 = 0.76; second = 0.19.
-    assert choice_probabilities(CAREFUL, margin=1, length_1=100, length_2=100) == pytest.approx((0.05, 0.76, 0.19))
+    assert choice_probabilities(CAREFUL, margin=1, length_1=100, length_2=100) == pytest.approx(
+        (0.05, 0.76, 0.19)
+    )
 
 
 def test_no_difference_is_a_tie_at_the_tie_rate():
@@ -41,7 +43,9 @@ def test_probabilities_are_probabilities_and_mirror(margin, length_1, length_2, 
 
 def test_draws_repeat_and_follow_the_probabilities():
     draws = [draw_choice(CAREFUL, item_key=str(k), margin=1, length_1=9, length_2=9) for k in range(4000)]
-    assert draws == [draw_choice(CAREFUL, item_key=str(k), margin=1, length_1=9, length_2=9) for k in range(4000)]
+    assert draws == [
+        draw_choice(CAREFUL, item_key=str(k), margin=1, length_1=9, length_2=9) for k in range(4000)
+    ]
     share = Counter(choice for choice, _seconds in draws)
     # Standard error of a share near 0.76 with 4,000 draws: 0.0068; four of them.
     assert share[1] / 4000 == pytest.approx(0.76, abs=0.028)
