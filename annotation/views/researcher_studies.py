@@ -151,8 +151,7 @@ def _form_page(request: ResearcherRequest, form: StudyForm) -> HttpResponse:
         "crumbs": [*crumbs, ("Edit" if study else "New study", None)],
         "datasets": form.fields["dataset"].queryset.exists(),  # type: ignore[attr-defined]
     }
-    status = 422 if form.is_bound and form.errors else 200
-    return render(request, "annotation/researcher/study_form.html", context, status=status)
+    return render(request, "annotation/researcher/study_form.html", context)
 
 
 @require_POST
@@ -214,8 +213,7 @@ def _detail_page(request: ResearcherRequest, study: Study, form: InvitationForm)
         "may_identify": may_identify(request.user, study),
         "pay": f"{study.pay_per_item.normalize():f}",  # 0.12, not 0.1200
     }
-    status = 422 if form.is_bound else 200
-    return render(request, "annotation/researcher/study_detail.html", context, status=status)
+    return render(request, "annotation/researcher/study_detail.html", context)
 
 
 @require_safe
