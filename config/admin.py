@@ -10,8 +10,10 @@ from django.shortcuts import redirect, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django_htmx.http import HttpResponseClientRefresh
 
-ORDER = ("Sweep", "Judge", "Endpoint", "Judgment", "User")
+ORDER = ("Sweep", "Judge", "Endpoint", "Judgment", "User", "Dataset", "Study")
 """Models in the order in which an administrator needs them; others come after, by name."""
+IN_TABS = ORDER[:3]
+"""Those that every page of the admin links to."""
 
 
 class TouchstoneAdminConfig(AdminConfig):
@@ -36,7 +38,7 @@ class TouchstoneAdminSite(AdminSite):
         return bool(getattr(request.user, "is_administrator", False))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        return {**super().each_context(request), "section": "admin"}
+        return {**super().each_context(request), "section": "admin", "in_tabs": IN_TABS}
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Lead to the one login of the site, which counts attempts; who is signed in already is refused."""

@@ -93,12 +93,19 @@ class JudgeForm(forms.ModelForm[Judge]):
         given |= {name: decoding.get(name) for name in DECODING if source is not None}
         self.initial = {**given, **self.initial}
         strategy, params = self.source_content.get("strategy"), self.source_content.get("params", {})
+        for name in ("endpoint", "model"):
+            self.fields[name].required = self._asks_model()
         for info in STRATEGIES.values():
             for name, (kind, default) in info.params.items():
                 value = params.get(name, default) if info.name == strategy else default
                 self.fields[_param_key(info, name)] = PARAM_FIELDS[kind](
                     required=False, initial=value, label=name.replace("_", " ").capitalize()
                 )
+
+    def _asks_model(self) -> bool:
+        """Whether the strategy that was chosen, if one was, needs an endpoint and a model."""
+        info = STRATEGIES.get(self.data.get(self.add_prefix("strategy"), ""))
+        return info is None or info.needs_model
 
     def strategies(self) -> Iterator[tuple[str, list[StrategyChoice]]]:
         """Yield the strategies in two groups, each with what it is, what it needs and its settings."""

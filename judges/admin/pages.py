@@ -26,6 +26,7 @@ class ServiceAdmin(admin.ModelAdmin[Row], Generic[Row]):
 
     list_per_page = 50
     actions = None
+    delete_confirmation_template = "admin/judges/delete_confirmation.html"
 
     def build_form(self, request: HttpRequest, obj: Row | None) -> ModelForm[Row]:
         """Return the form, bound if the request is a POST."""
@@ -62,6 +63,12 @@ class ServiceAdmin(admin.ModelAdmin[Row], Generic[Row]):
                 for spec in changelist.filter_specs
             ]
         return response
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        extra = {"back_url": self.url("change", object_id), **(extra_context or {})}
+        return super().delete_view(request, object_id, extra)
 
     def url(self, name: str, *args: object) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
@@ -102,7 +109,7 @@ class ServiceAdmin(admin.ModelAdmin[Row], Generic[Row]):
             return self.has_add_permission(request)
         return self.has_change_permission(request, obj)
 
-    def _saved(self, request: HttpRequest, form: ModelForm[Row], obj: Row | None) -> Row | None:
+    def _saved(self, request: HttpRequest, form: Any, obj: Row | None) -> Row | None:
         assert isinstance(request.user, User)
         fresh = None if obj is None else self.model._default_manager.get(pk=obj.pk)
         try:

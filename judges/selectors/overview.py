@@ -101,13 +101,11 @@ def datasets_offered() -> list[DatasetChoice]:
 
 @dataclass(frozen=True, slots=True)
 class JudgeChoice:
-    """A judge that a sweep may run."""
+    """A judge that a sweep may run; `about` says in a line what it is."""
 
     pk: int
     name: str
-    strategy: str
-    model: str
-    endpoint: str
+    about: str
     is_remote: bool
     needs_model: bool
     reads_reference: bool
@@ -121,14 +119,19 @@ def judges_offered() -> list[JudgeChoice]:
 
 def _judge_choice(judge: Judge) -> JudgeChoice:
     info = judge_strategy(judge)
+    needs_model = judge.backend != BackendKind.HEURISTIC
+    if needs_model:
+        about = (
+            f"{info.title if info else judge.strategy} · {judge.model} at {judge.endpoint or 'no endpoint'}"
+        )
+    else:
+        about = info.summary if info else judge.strategy
     return JudgeChoice(
         pk=judge.pk,
         name=judge.name,
-        strategy=info.title if info else judge.strategy,
-        model=judge.model,
-        endpoint=str(judge.endpoint or ""),
+        about=about,
         is_remote=judge.endpoint is not None and not judge.endpoint.is_local,
-        needs_model=judge.backend != BackendKind.HEURISTIC,
+        needs_model=needs_model,
         reads_reference=bool(judge.spec.get("use_reference")) or (info is not None and info.needs_reference),
     )
 
