@@ -3,8 +3,10 @@
 import json
 import stat
 import time
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from metaeval.models import Report
@@ -173,14 +175,23 @@ def test_llmbar_from_its_files(shared_data, tmp_path):
     call_command("report", "llmbar", "--output", str(tmp_path / "r.json"))
     assert time.perf_counter() - started < 10
     content = json.loads((tmp_path / "r.json").read_text())
-    judge = next(
-        judge
-        for judge in content["judges"]
-        if "GPT-4" in judge["name"] and judge["strategy"] == "Metrics_Reference"
-    )
-    accuracy = judge["measures"]["accuracy"]
-    assert f"{100 * accuracy['macro']['average']['value']:.1f}" == "85.4"
-    assert f"{100 * accuracy['subset']['Adversarial/Neighbor']['value']:.1f}" == "85.4"
+    judges = {(judge["model"], judge["strategy"]): judge["measures"] for judge in content["judges"]}
+    printed = json.loads((Path(settings.BASE_DIR) / "fixtures/statistics/llmbar.json").read_text())["rows"]
+    comparisons = [row for row in printed if not row["strategy"].startswith("Rating")]
+    assert len(comparisons) == 20
+    for row in comparisons:
+        measures = judges[row["judge"], row["strategy"]]
+        for figure, name in (("accuracy", "accuracy"), ("agreement", "positional_agreement")):
+            for group, expected in row[figure].items():
+                value = cell(measures[name], group)["value"]
+                assert float(f"{100 * value:.1f}") == expected, (row["judge"], row["strategy"], figure, group)
+
+
+def cell(breakdown, group):
+    """A cell of the published tables: a subset, the mean of the adversarial ones, or the mean of all."""
+    if group in ("Adversarial", "Average"):
+        return breakdown["macro"]["average" if group == "Average" else group]
+    return breakdown["subset"][group if group == "Natural" else f"Adversarial/{group}"]
 
 
 def test_alpaca_from_its_file(shared_data, tmp_path):
