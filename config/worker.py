@@ -27,7 +27,6 @@ class InProcessWorker:
     def __init__(self) -> None:
         self._thread = threading.Thread(target=self._run, name="in-process-worker", daemon=True)
         self._ready = threading.Event()
-        self._controller: Any = None
 
     def start(self) -> None:
         """Start the thread; returns at once."""
@@ -55,19 +54,24 @@ class InProcessWorker:
 
     def _run(self) -> None:
         from celery.signals import worker_ready
-        from django.db import close_old_connections, connections
+        from celery.worker import WorkController
+        from django.db import connections
 
         from config.celery import app
 
-        def on_ready(**_: Any) -> None:
-            self._ready.set()
+        ready = self._ready
 
-        worker_ready.connect(on_ready, weak=False)
+        class Controller(WorkController):  # type: ignore[misc]
+            # Celery's command-line worker, which is built on this class, also installs signal handlers and
+            # sets up logging; both belong to the web process here.
+            def on_consumer_ready(self, consumer: Any) -> None:
+                worker_ready.send(sender=consumer)
+                ready.set()
+
         try:
             app.finalize()
-            # The controller alone: Celery's command-line worker installs signal handlers and sets up logging,
-            # and both belong to the web process here.
-            self._controller = app.WorkController(
+            controller = Controller(
+                app=app,
                 pool_cls="solo",
                 concurrency=1,
                 hostname=f"in-process@{threading.get_native_id()}",
@@ -75,12 +79,10 @@ class InProcessWorker:
                 without_mingle=True,
                 without_gossip=True,
             )
-            self._controller.start()
+            controller.start()
         except Exception:
             logger.exception("The in-process worker ended by an error; restart the site to start it again.")
         finally:
-            worker_ready.disconnect(on_ready)
-            close_old_connections()
             connections.close_all()
 
 

@@ -1,0 +1,163 @@
+"""The wake-up task: doubled, lost and late messages, and a real Celery worker on Redis."""
+
+import os
+import signal
+import threading
+from io import StringIO
+
+import pytest
+from celery import Celery
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from judges import tasks
+from judges.backends.mock_server import running_mock_server
+from judges.models import Judgment, Sweep
+from judges.selectors.sweeps import sweep_progress
+from tests.annotation.factories import dataset_make
+from tests.judges.props import endpoint_make, judge_make, process_start, sweep_make, wait_for
+from tests.services import start_redis
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_wake_up_does_what_is_to_be_done_and_a_second_one_nothing():
+    sweep = sweep_make([judge_make()], dataset_make(pairs=3))
+    assert tasks.wake()
+    assert sweep_progress(sweep.pk).state == "finished"
+    assert tasks.wake()
+    assert Judgment.objects.count() == 6
+
+
+def test_doubled_wake_ups_at_the_same_time_do_the_work_once():
+    with running_mock_server() as server:
+        sweep = sweep_make([judge_make(endpoint_make(server.url), "mock-slow-20")], dataset_make(pairs=20))
+        results = []
+
+        def wake():
+            results.append(tasks.wake())
+            connection.close()
+
+        threads = [threading.Thread(target=wake) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(results) == [False, False, False, True]
+        assert server.stats()["requests"] == server.stats()["distinct"] == 40
+    assert sweep_progress(sweep.pk).n_done == 40
+
+
+def test_housekeeping_is_done_and_its_mistakes_stop_nothing(monkeypatch, caplog):
+    done = []
+
+    def broken():
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr(tasks, "HOUSEKEEPING", [broken, lambda: done.append(1)])
+    sweep = sweep_make([judge_make()], dataset_make(pairs=1))
+    tasks.wake()
+    assert done == [1]
+    assert "Housekeeping failed" in caplog.text
+    assert sweep_progress(sweep.pk).state == "finished"
+
+
+def test_a_process_that_shuts_down_starts_nothing():
+    sweep = sweep_make([judge_make()], dataset_make(pairs=1))
+    tasks.stop_request()
+    try:
+        tasks.wake()
+    finally:
+        tasks.stop_request(stop=False)
+    assert sweep_progress(sweep.pk).n_done == 0
+
+
+@pytest.mark.redis
+@pytest.mark.both_databases
+def test_a_celery_worker_on_redis_runs_a_sweep_and_shuts_down_cleanly():
+    broker = start_redis()
+    worker = process_start(
+        *("-m", "celery", "-A", "config", "worker", "--pool=prefork", "-c", "2", "--without-mingle"),
+        *("--without-gossip", "-l", "ERROR"),
+        CELERY_BROKER_URL=broker,
+        # Only messages wake it up, so that they are what is tested.
+        WAKE_UP_SECONDS="3600",
+        C_FORCE_ROOT="1",
+    )
+    client = Celery(broker=broker)
+    try:
+        with running_mock_server() as server:
+            wait_for(lambda: bool(client.control.ping(timeout=0.3)))
+            endpoint = endpoint_make(server.url, max_concurrency=4)
+            first = sweep_make([judge_make(endpoint, "mock-slow-10")], dataset_make(pairs=10))
+            client.send_task("judges.wake")
+            client.send_task("judges.wake")
+            wait_for(lambda: sweep_progress(first.pk).state == "finished")
+            assert server.stats()["requests"] == server.stats()["distinct"] == 20
+            # The signal reaches the pool's child in the middle of a sweep: it gives back what it has.
+            second = sweep_make([judge_make(endpoint, "mock-slow-50")], dataset_make(pairs=300))
+            client.send_task("judges.wake")
+            wait_for(lambda: sweep_progress(second.pk).n_done >= 8)
+            worker.send_signal(signal.SIGTERM)
+            output, _ = worker.communicate(timeout=30)
+            assert worker.returncode == 0, output
+            assert 0 < sweep_progress(second.pk).n_done < 600
+            assert {run.state for run in sweep_progress(second.pk).runs} == {"waiting"}
+            assert server.stats()["repeated"] == 0
+    finally:
+        client.close()
+        if worker.poll() is None:
+            os.killpg(worker.pid, signal.SIGKILL)
+            worker.communicate()
+
+
+def test_run_sweep_shows_progress_and_finishes():
+    sweep = sweep_make([judge_make(), judge_make(strategy="shortest")], dataset_make(pairs=3), start=False)
+    out = StringIO()
+    call_command("run_sweep", str(sweep.pk), stdout=out)
+    assert "12 of 12 judgments (100%)" in out.getvalue()
+    with pytest.raises(CommandError, match="There is no sweep 999"):
+        call_command("run_sweep", "999")
+
+
+def test_run_sweep_says_what_stopped_it():
+    with running_mock_server() as server:
+        sweep = sweep_make([judge_make(endpoint_make(server.url), "mock-401")], dataset_make(pairs=1))
+        with pytest.raises(CommandError, match="access was refused"):
+            call_command("run_sweep", str(sweep.pk), stdout=StringIO())
+
+
+def test_run_sweep_stops_cleanly_on_an_interrupt():
+    with running_mock_server() as server:
+        judge = judge_make(endpoint_make(server.url, max_concurrency=2), "mock-slow-20")
+        sweep = sweep_make([judge], dataset_make(pairs=300), start=False)
+        process = process_start("manage.py", "run_sweep", str(sweep.pk), "--every", "0.2")
+        try:
+            wait_for(lambda: Judgment.objects.count() >= 8)
+            process.send_signal(signal.SIGINT)
+            output, _ = process.communicate(timeout=20)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+        assert process.returncode == 0, output
+        assert "Nothing is lost" in output
+        assert server.stats()["requests"] == Judgment.objects.count()
+    assert Sweep.objects.get().state == "running"
+    assert sweep_progress(sweep.pk).runs[0].state == "waiting"
+
+
+def test_mock_openai_serves():
+    process = process_start("manage.py", "mock_openai", "--port", "0")
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        from judges.services.endpoints import endpoint_try
+
+        assert endpoint_try(endpoint=endpoint_make(url), model="mock-longer").text
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
