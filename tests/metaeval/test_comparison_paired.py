@@ -1,0 +1,76 @@
+"""Choosing between judges on arrays."""
+
+import doctest
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.conf import settings
+
+from metaeval.reports.figures import MEASURES, PEOPLE
+from metaeval.reports.inputs import SCHEMA
+from metaeval.selection import compare
+from metaeval.stats import Resamples, paired_difference
+
+RNG = np.random.default_rng(11)
+N = 200
+
+
+def scores(share):
+    return (RNG.random(N) < share).astype(float)
+
+
+def test_differences_are_paired_on_the_same_resamples():
+    resamples = Resamples(N, 2000, 3)
+    good, middle, poor = scores(0.9), scores(0.6), scores(0.2)
+    found = compare({"poor": poor, "good": good, "middle": middle}, resamples=resamples)
+    assert found.ranking == ("good", "middle", "poor")
+    assert found.clear
+    assert found.differences["middle"] == paired_difference(good, middle, resamples=Resamples(N, 2000, 3))
+
+
+def test_one_that_is_level_makes_it_unclear():
+    good = scores(0.8)
+    level = good.copy()
+    level[:3] = 1 - level[:3]
+    found = compare({"a": good, "b": level, "c": scores(0.1)}, resamples=Resamples(N, 2000))
+    assert not found.clear
+    assert found.tied == tuple(name for name in ("a", "b") if name != found.leader)
+
+
+def test_only_items_that_both_were_scored_on_count():
+    first, second = np.ones(N), np.zeros(N)
+    second[: N // 2] = np.nan
+    found = compare({"a": first, "b": second}, resamples=Resamples(N, 500))
+    assert found.differences["b"].n == N // 2
+
+
+@pytest.mark.parametrize("columns", [{}, {"a": np.full(N, np.nan)}])
+def test_nothing_to_compare(columns):
+    found = compare(columns, resamples=Resamples(N, 100))
+    assert (found.leader, found.clear, found.ranking) == (None, False, ())
+
+
+def test_a_judge_alone_is_no_winner():
+    found = compare({"a": np.ones(N)}, resamples=Resamples(N, 100))
+    assert (found.leader, found.clear) == ("a", False)
+
+
+def test_one_instruction_cannot_tell_judges_apart():
+    found = compare({"a": np.ones(4), "b": np.zeros(4)}, resamples=Resamples(["x"] * 4, 100))
+    assert (found.tied, found.clear) == (("b",), False)
+
+
+@pytest.mark.parametrize(
+    "name", ["selection.paired", "reports.groups", "reports.tables", "reports.names", "reports.comparison"]
+)
+def test_examples(name):
+    assert doctest.testmod(importlib.import_module(f"metaeval.{name}"), extraglobs={"np": np}).failed == 0
+
+
+def test_the_documentation_names_every_measure():
+    text = (Path(settings.BASE_DIR) / "docs/report-schema.md").read_text()
+    assert SCHEMA in text
+    for name in {*MEASURES, *PEOPLE, "positional_agreement_strict"}:
+        assert f"`{name}`" in text, name
