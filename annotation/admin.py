@@ -249,7 +249,7 @@ class EnrollmentAdmin(ReadOnlyMixin, admin.ModelAdmin[Enrollment]):
 class LabelAdmin(ReadOnlyMixin, admin.ModelAdmin[Label]):
     """Append-only: the database refuses a change, and so does this page."""
 
-    list_display = ("id", "item", "annotator", "study", "kind", "value", "is_surplus", "created_at")
+    list_display = ("id", "item", "annotator", "study", "value", "counts", "created_at")
     list_filter = ("kind", "is_surplus", ("study", admin.RelatedOnlyFieldListFilter))
     list_select_related = ("item", "annotator", "study")
     search_fields = ("item__external_id", "annotator__external_id", "source")
@@ -274,3 +274,7 @@ class LabelAdmin(ReadOnlyMixin, admin.ModelAdmin[Label]):
         "wall_ms",
         "created_at",
     )
+
+    @admin.display(description="Not surplus", boolean=True, ordering="is_surplus")
+    def counts(self, label: Label) -> bool:
+        return not label.is_surplus
