@@ -216,7 +216,7 @@ def key_figures(content: Content, primary: str, place: int) -> list[KeyFigure]:
     )
     gap = measures[primary].get("gap")
     if gap is not None:
-        found.append(KeyFigure("Adversarial gap", gap, "points", "lower on adversarial subsets"))
+        found.append(KeyFigure("Adversarial gap", gap, "points", "other subsets minus adversarial ones"))
     else:
         found.append(KeyFigure("Length bias", measures["length_bias"]["overall"], "points", "0 is no lean"))
     cost, seconds = measures["cost_per_1000"]["overall"], measures["seconds_each"]["overall"]
