@@ -21,8 +21,8 @@ from judges.services.judges import heuristic_judges_ensure, judge_create, judge_
 
 @admin.register(Judge)
 class JudgeAdmin(ServiceAdmin[Judge]):
-    list_filter = ("backend", "endpoint")
-    search_fields = ("name", "model", "strategy", "fingerprint")
+    list_filter = ("backend",)
+    search_fields = ("name", "model", "strategy", "endpoint__name", "fingerprint")
     change_list_template = "admin/judges/judge/change_list.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Judge]:
