@@ -118,6 +118,7 @@ def test_undefined_figures_come_last_in_both_directions(client, researcher):
 def test_a_part_of_the_items(client, researcher, sweep):
     text = page(client, sweep, group="category:Rewrite")
     assert "All judges: Rewrite" in text
+    assert "leads on all items" in text
     assert "All judges: Rewrite" not in page(client, sweep, group="category:<b>")
 
 
