@@ -162,8 +162,6 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
-# Whatever a lost message, a killed worker or a forgetful broker left undone is found again by this wake-up.
-CELERY_BEAT_SCHEDULE = {"wake": {"task": "judges.wake", "schedule": float(WAKE_UP_SECONDS)}}
 
 # --- Web ---------------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"

@@ -16,7 +16,7 @@ from annotation.rendering import MAX_MARKDOWN
 from annotation.selectors.datasets import datasets_visible_to
 
 MARKDOWN_FIELDS = ("guidelines", "consent")
-FIXED_ONCE_OPEN = ("tie_policy", "qualification_size")
+FIXED_ONCE_OPEN = ("tie_policy", "qualification_size", "qualification_dataset")
 
 
 class DatasetChoiceField(forms.ModelChoiceField[Dataset]):
@@ -32,6 +32,13 @@ class StudyForm(forms.ModelForm[Study]):
     # Makes the address of a new study, so that the same form sent twice makes one study.
     nonce = forms.CharField(widget=forms.HiddenInput, required=False, max_length=12)
     dataset = DatasetChoiceField(queryset=Dataset.objects.none(), empty_label="Choose a dataset")
+    qualification_dataset = DatasetChoiceField(
+        queryset=Dataset.objects.none(),
+        required=False,
+        empty_label="The study's own dataset",
+        label="Questions come from",
+        help_text="Pairs with a known right answer. Of the study's own dataset, they are not labelled again.",
+    )
 
     class Meta:
         model = Study
@@ -47,6 +54,7 @@ class StudyForm(forms.ModelForm[Study]):
             "lease_minutes",
             "qualification_size",
             "qualification_pass",
+            "qualification_dataset",
             "pay_per_item",
             "pay_currency",
             "completion_code",
@@ -71,7 +79,7 @@ class StudyForm(forms.ModelForm[Study]):
             "tie_policy": "Whether people may say that both answers are equally good.",
             "items_per_annotator": "Empty: as many as they like.",
             "lease_minutes": "An item that was opened and not answered goes to somebody else after this time.",
-            "qualification_size": "Drawn from the items with a known right answer; 0: no test.",
+            "qualification_size": "Pairs with a known right answer, asked before the work; 0: no test.",
             "qualification_pass": "Who has fewer is told so politely and does not go on. 9 of 10 is usual.",
             "pay_per_item": "Shown to annotators; 0: nothing is said about pay.",
             "completion_code": "Shown at the end, for a crowdsourcing platform. Empty: everybody gets their own.",
@@ -93,7 +101,7 @@ class StudyForm(forms.ModelForm[Study]):
         currency = RegexValidator(r"^[A-Z]{3}\Z", "Expected three capital letters: USD.")
         self.fields["pay_currency"].validators.append(currency)
         pairs = Q(items__kind=Kind.PAIRWISE)
-        self.fields["dataset"].queryset = (  # type: ignore[attr-defined]
+        datasets = (
             datasets_visible_to(user)
             .annotate(
                 n_pairs=Count("items", filter=pairs),
@@ -102,11 +110,12 @@ class StudyForm(forms.ModelForm[Study]):
             .filter(n_pairs__gt=0)
             .order_by("name")
         )
+        self.fields["dataset"].queryset = datasets  # type: ignore[attr-defined]
+        self.fields["qualification_dataset"].queryset = datasets.filter(n_gold__gt=0)  # type: ignore[attr-defined]
         if self.instance._state.adding:
             self.fields["nonce"].initial = secrets.token_hex(3)
         else:
             self._lock()
-
             # 0.12, not 0.1200
             self.initial["pay_per_item"] = f"{self.instance.pay_per_item.normalize():f}"
 
@@ -138,18 +147,18 @@ class StudyForm(forms.ModelForm[Study]):
                 "qualification_pass", "With 0 everybody passes; make the test 0 questions instead."
             )
         if dataset is not None and size and "qualification_size" not in self.locked:
-            self._check_gold(dataset, size)
+            self._check_gold(dataset, data.get("qualification_dataset") or dataset, size)
         return data
 
-    def _check_gold(self, dataset: Dataset, size: int) -> None:
-        pairs = Item.objects.filter(dataset=dataset, kind=Kind.PAIRWISE)
+    def _check_gold(self, dataset: Dataset, source: Dataset, size: int) -> None:
+        pairs = Item.objects.filter(dataset=source, kind=Kind.PAIRWISE)
         total, gold = pairs.count(), pairs.filter(gold__isnull=False).count()
         if gold < size:
             self.add_error(
                 "qualification_size",
-                f"{dataset.name} has {gold} pairs with a known right answer; the test cannot have {size} questions.",
+                f"{source.name} has {gold} pairs with a known right answer; the test cannot have {size} questions.",
             )
-        elif total <= size:
+        elif source == dataset and total <= size:
             self.add_error(
                 "qualification_size", f"The test would use all {total} pairs and leave none to label."
             )
