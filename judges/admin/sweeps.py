@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -76,7 +77,10 @@ class SweepAdmin(ServiceAdmin[Sweep]):
     def save(self, form: SweepForm, *, obj: Sweep | None, user: User) -> Sweep:
         if obj is None:
             return draft_create(created_by=user, **form.cleaned_data)
-        return draft_update(sweep=obj, **form.cleaned_data)
+        try:
+            return draft_update(sweep=obj, **form.cleaned_data)
+        except SweepError as error:
+            raise ValidationError(list(error.messages)) from None
 
     def after_save(self, request: HttpRequest, obj: Sweep) -> HttpResponse:
         if "_launch" in request.POST:
@@ -126,9 +130,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "state_changed": partial and request.GET.get("seen") != progress.state,
         }
         name = "_poll" if partial else "progress"
-        response = TemplateResponse(request, f"admin/judges/sweep/{name}.html", context)
-        response["Cache-Control"] = "no-store"
-        return response
+        return TemplateResponse(request, f"admin/judges/sweep/{name}.html", context)
 
     def start_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         self._start(request, self._sweep(pk))
