@@ -17,11 +17,12 @@ from celery import current_app, shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 
+from annotation.services.assignments import leases_reap
 from judges.engine.runner import run_pending
 
 logger = logging.getLogger(__name__)
 
-HOUSEKEEPING: list[Callable[[], object]] = []
+HOUSEKEEPING: list[Callable[[], object]] = [leases_reap]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""
 
 # Shared with the children of a prefork pool, whose parent alone hears the signal to shut down.

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 
 from annotation.models import Study, StudyItem
+from annotation.services.studies import study_open
 from tests.annotation.cast import Cast, client_of, labels_make, study_fields, text_of, url
 from tests.annotation.factories import (
     dataset_make,
@@ -118,6 +119,16 @@ class TestCreate:
         assert client.post(url("study-create"), study_fields(plain)).status_code == 200
         rules = study_fields(plain, qualification_size=0, qualification_pass=0)
         assert client.post(url("study-create"), rules).status_code == 302
+
+    def test_the_test_may_come_from_another_dataset(self, cast):
+        plain = dataset_make(pairs=3, gold=False)
+        questions = dataset_make(pairs=2)
+        rules = study_fields(plain) | {"qualification_dataset": questions.pk}
+        assert client_of(cast.alice).post(url("study-create"), rules).status_code == 302
+        study = study_open(study=Study.objects.get())
+        asked = study.qualification_questions.values_list("item__dataset", flat=True)
+        assert list(asked) == [questions.pk] * 2
+        assert study.study_items.count() == 3
 
     def test_a_dataset_of_the_address_is_chosen(self, cast, dataset):
         page = client_of(cast.alice).get(url("study-create") + "?dataset=pairs").content.decode()

@@ -3,18 +3,22 @@
 import os
 import signal
 import threading
+from datetime import timedelta
 from io import StringIO
 
 import pytest
 from celery import Celery
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
+from annotation.models import Assignment
+from annotation.services.assignments import assignment_claim
 from judges import tasks
 from judges.backends.mock_server import running_mock_server
 from judges.models import Judgment, Sweep
 from judges.selectors.sweeps import sweep_progress
-from tests.annotation.factories import dataset_make
+from tests.annotation.factories import dataset_make, enrollment_make, study_make
 from tests.judges.props import endpoint_make, judge_make, process_start, sweep_make, wait_for
 from tests.services import start_redis
 
@@ -60,6 +64,16 @@ def test_housekeeping_is_done_and_its_mistakes_stop_nothing(monkeypatch, caplog)
     assert done == [1]
     assert "Housekeeping failed" in caplog.text
     assert sweep_progress(sweep.pk).state == "finished"
+
+
+def test_places_of_people_who_went_away_are_given_back():
+    study = study_make(pairs=1, overlap=1)
+    assignment = assignment_claim(enrollment=enrollment_make(study=study))
+    Assignment.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
+    tasks.wake()
+    assignment.refresh_from_db()
+    assert assignment.state == "expired"
+    assert study.study_items.get().n_open == 0
 
 
 def test_a_process_that_shuts_down_starts_nothing():
