@@ -1,10 +1,13 @@
 """Sweeps in the admin: the form, the progress page and its buttons."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import connections
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -398,3 +401,26 @@ def test_judgments_are_read_and_never_changed(
     assert admin.post(url, {"choice": "1"}).status_code == 403
     assert admin.get(reverse("admin:judges_judgment_add")).status_code == 403
     assert admin.post(reverse("admin:judges_judgment_delete", args=[judgment.pk])).status_code == 403
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_the_same_form_sent_at_the_same_moment_launches_one_sweep() -> None:
+    user, judge, dataset = user_make(role=Role.ADMINISTRATOR), judge_make(), dataset_make(pairs=2)
+    clients = [Client() for _ in range(4)]
+    for each in clients:
+        each.force_login(user)
+    start = threading.Barrier(len(clients))
+
+    def send(each: Client) -> str:
+        try:
+            start.wait(timeout=10)
+            return each.post(reverse(ADD), sweep_form([judge], dataset, _launch="1")).url
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        places = set(pool.map(send, clients))
+    sweep = Sweep.objects.get()
+    assert places == {url_of("progress", sweep)}
+    assert (sweep.state, SweepRun.objects.count()) == ("queued", 1)
