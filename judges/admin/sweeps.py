@@ -105,14 +105,15 @@ class SweepAdmin(ServiceAdmin[Sweep]):
     def progress_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """How far a sweep is: a whole page and, polled, its moving part.
 
-        The poll tells the state that the page shows (`seen`); when it is another one by now, the answer brings
-        the chip and the buttons too. Otherwise they stay, so that no click lands on a button just replaced.
+        The poll tells what the page's head was drawn for (`seen`); when that is something else by now, the answer
+        brings the chip and the buttons too. Otherwise they stay, so that no click lands on a button just replaced.
         """
         sweep = self._sweep(pk)
         progress = sweep_progress(pk)
         draft = progress.state == SweepState.DRAFT
         partial = bool(getattr(request, "htmx", False))
         budget = sweep.budget
+        seen = f"{progress.state}-{'some' if progress.n_done else 'none'}"
         context = {
             **self.admin_site.each_context(request),
             "title": sweep.name,
@@ -127,7 +128,8 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "comparison_url": _comparison_url(pk) if progress.n_done else "",
             "run_errors": sorted({run.last_error for run in progress.runs} - {"", progress.message}),
             "took": _took(progress),
-            "state_changed": partial and request.GET.get("seen") != progress.state,
+            "seen": seen,
+            "head_changed": partial and request.GET.get("seen") != seen,
         }
         name = "_poll" if partial else "progress"
         return TemplateResponse(request, f"admin/judges/sweep/{name}.html", context)
