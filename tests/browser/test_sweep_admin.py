@@ -127,7 +127,10 @@ def test_from_an_endpoint_to_a_finished_sweep(page: Page, live_server) -> None:
 def test_the_form_of_a_judge_shows_what_the_strategy_needs(page: Page, live_server) -> None:
     endpoint_make(name="local-server")
     log_in(page, live_server, "admin:judges_judge_add")
-    model, rules = page.get_by_role("textbox", name="Model", exact=True), page.get_by_label("Rules", exact=True)
+    model, rules = (
+        page.get_by_role("textbox", name="Model", exact=True),
+        page.get_by_label("Rules", exact=True),
+    )
     expect(model).to_be_visible()
     expect(rules).to_be_hidden()
     page.get_by_role("radio", name="Chain of thought").check()
@@ -149,7 +152,9 @@ def addresses() -> list[str]:
     """Every kind of page, with something on it."""
     dataset, private = dataset_make(pairs=4), dataset_make(pairs=2, split="private")
     endpoint = endpoint_make(is_local=False, name="a-vendor-with-a-rather-long-name")
-    remote = judge_make(endpoint, model="organisation/a-model-with-a-rather-long-name-70B", name="Remote " * 8)
+    remote = judge_make(
+        endpoint, model="organisation/a-model-with-a-rather-long-name-70B", name="Remote " * 8
+    )
     judges = heuristic_judges_ensure()[:3]
     finished = sweep_make(judges, dataset)
     run()
@@ -162,7 +167,11 @@ def addresses() -> list[str]:
     plain = ("index", "password_change", "annotation_user_changelist", "annotation_user_add")
     names = [
         *plain,
-        *(f"judges_{model}_{page}" for model in ("sweep", "judge", "endpoint") for page in ("changelist", "add")),
+        *(
+            f"judges_{model}_{page}"
+            for model in ("sweep", "judge", "endpoint")
+            for page in ("changelist", "add")
+        ),
         "judges_judgment_changelist",
     ]
     rows = [
