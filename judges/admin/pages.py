@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Generic, TypeVar
 
 from django.contrib import admin, messages
@@ -28,13 +29,13 @@ class ServiceAdmin(admin.ModelAdmin[Row], Generic[Row]):
     actions = None
     delete_confirmation_template = "admin/judges/delete_confirmation.html"
 
+    @abstractmethod
     def build_form(self, request: HttpRequest, obj: Row | None) -> ModelForm[Row]:
         """Return the form, bound if the request is a POST."""
-        raise NotImplementedError
 
+    @abstractmethod
     def save(self, form: Any, *, obj: Row | None, user: User) -> Row:
         """Create the row, or change `obj` as it is in the database; raises ValidationError."""
-        raise NotImplementedError
 
     def after_save(self, request: HttpRequest, obj: Row) -> HttpResponse:
         """Say where to go next."""

@@ -1,0 +1,205 @@
+"""The form of a sweep in the admin: what it offers, refuses and launches, once."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Dataset, Role
+from judges.models import BackendKind, Judge, Sweep, SweepRun, SweepState
+from judges.services.judges import heuristic_judges_ensure
+from judges.services.sweeps import sweep_start
+from tests.annotation.factories import dataset_make, user_make
+from tests.judges.admin_forms import state_of, sweep_form, url_of
+from tests.judges.props import endpoint_make, judge_make, sweep_make
+
+pytestmark = pytest.mark.django_db
+
+ADD = "admin:judges_sweep_add"
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def admin(client: Client) -> Client:
+    client.force_login(user_make(role=Role.ADMINISTRATOR))
+    return client
+
+
+@pytest.fixture
+def dataset() -> Dataset:
+    return dataset_make(pairs=3)
+
+
+def test_the_form_offers_what_can_be_judged_and_who_can_judge(admin: Client) -> None:
+    dataset_make(pairs=7, name="open-set")
+    dataset_make(pairs=2, name="closed-set", split="private")
+    Dataset.objects.create(name="empty-set", title="Empty")
+    judge_make(endpoint_make(is_local=False, name="vendor"), model="gpt", name="A model judge")
+    heuristic_judges_ensure()
+    Judge.objects.create(
+        name="Old verdicts", backend=BackendKind.IMPORTED, strategy="imported", spec={}, fingerprint="f" * 16
+    )
+    page = admin.get(reverse(ADD)).content.decode()
+    for words in ("open-set", "7 pairs", "Private: local judges only", "gpt at vendor", "Longer response"):
+        assert words in page
+    assert "empty-set" not in page
+    assert "Old verdicts" not in page
+
+
+def test_a_form_without_anything_to_choose_from_says_so(admin: Client) -> None:
+    page = admin.get(reverse(ADD)).content.decode()
+    assert "no dataset with pairs yet" in page
+    assert "no judge yet" in page
+
+
+def test_the_form_takes_as_many_queries_for_much_as_for_little(
+    admin: Client, django_assert_max_num_queries: Any
+) -> None:
+    endpoint = endpoint_make()
+    for number in range(10):
+        dataset_make(pairs=2)
+        judge_make(endpoint, model=f"m{number}")
+    with django_assert_max_num_queries(7):
+        admin.get(reverse(ADD))
+
+
+def test_nothing_chosen_is_said_at_its_place(admin: Client) -> None:
+    response = admin.post(reverse(ADD), sweep_form([], name="", budget="-1"))
+    errors = response.context["form"].errors
+    assert set(errors) == {"name", "judges", "datasets", "budget"}
+    assert errors["judges"] == ["Choose at least one judge."]
+    assert not Sweep.objects.exists()
+
+
+def test_what_was_chosen_is_still_chosen_after_an_error(admin: Client, dataset: Dataset) -> None:
+    judge = judge_make()
+    page = admin.post(reverse(ADD), sweep_form([judge], dataset, name="")).content.decode()
+    assert f'name="datasets" value="{dataset.pk}" checked' in page
+    assert f'name="judges" value="{judge.pk}" checked' in page
+
+
+def test_an_imported_judge_cannot_be_smuggled_in(admin: Client, dataset: Dataset) -> None:
+    judge = Judge.objects.create(
+        name="Old", backend=BackendKind.IMPORTED, strategy="imported", spec={}, fingerprint="f" * 16
+    )
+    response = admin.post(reverse(ADD), sweep_form([judge], dataset))
+    assert "judges" in response.context["form"].errors
+
+
+def test_a_draft_shows_what_it_would_do(admin: Client, dataset: Dataset) -> None:
+    response = admin.post(reverse(ADD), sweep_form([judge_make()], dataset), follow=True)
+    sweep = Sweep.objects.get()
+    assert (sweep.state, sweep.created_by) == ("draft", response.context["user"])
+    page = response.content.decode()
+    assert ">6</strong> judgments" in page
+    assert "Launch" in page
+    assert "hx-get" not in page
+
+
+def test_save_and_launch(admin: Client, dataset: Dataset) -> None:
+    data = sweep_form([judge_make()], dataset, _launch="1")
+    response = admin.post(reverse(ADD), data, follow=True)
+    assert state_of(Sweep.objects.get()) == "queued"
+    assert "hx-get" in response.content.decode()
+
+
+def test_sending_the_form_twice_launches_one_sweep(admin: Client, dataset: Dataset) -> None:
+    data = sweep_form([judge_make()], dataset, _launch="1")
+    first, second = admin.post(reverse(ADD), data), admin.post(reverse(ADD), data)
+    assert first.url == second.url
+    assert Sweep.objects.count() == 1
+    assert SweepRun.objects.count() == 1
+
+
+def test_the_same_sweep_on_another_day_is_another(admin: Client, dataset: Dataset) -> None:
+    data = sweep_form([judge_make()], dataset)
+    admin.post(reverse(ADD), data)
+    Sweep.objects.update(created_at=timezone.now() - timedelta(hours=1))
+    admin.post(reverse(ADD), data)
+    admin.post(reverse(ADD), data | {"budget": "5"})
+    assert Sweep.objects.count() == 3
+
+
+def test_a_launch_that_cannot_be_stays_a_draft_and_says_why(admin: Client) -> None:
+    private = dataset_make(pairs=2, name="closed-set", split="private")
+    judge = judge_make(endpoint_make(is_local=False), name="Remote one")
+    response = admin.post(reverse(ADD), sweep_form([judge], private, _launch="1"), follow=True)
+    page = response.content.decode()
+    assert "private items never leave the site" in page
+    assert "It was not launched" in page
+    sweep = Sweep.objects.get()
+    assert sweep.state == "draft"
+    admin.post(url_of("start", sweep))
+    assert state_of(sweep) == "draft"
+
+
+def test_warnings_are_shown_and_do_not_stop_it(admin: Client, dataset: Dataset) -> None:
+    dataset.instructions.filter(external_id="i0").update(reference="By hand")
+    judge = judge_make(strategy="rouge_l")
+    response = admin.post(reverse(ADD), sweep_form([judge], dataset, _launch="1"), follow=True)
+    assert "have no human-written reference" in response.content.decode()
+    assert state_of(Sweep.objects.get()) == "queued"
+
+
+def test_a_draft_is_changed_and_what_is_no_draft_is_not(admin: Client, dataset: Dataset) -> None:
+    sweep = sweep_make([judge_make()], dataset, start=False)
+    url = url_of("change", sweep)
+    assert admin.get(url).status_code == 200
+    other = judge_make(strategy="shortest")
+    admin.post(url, sweep_form([other], dataset, name="Better name", orders="original", budget="2.50"))
+    sweep.refresh_from_db()
+    assert (sweep.name, sweep.orders, sweep.budget) == ("Better name", "original", Decimal("2.50"))
+    assert list(sweep.judges.all()) == [other]
+    sweep_start(sweep=sweep)
+    response = admin.post(url, sweep_form([judge_make(strategy="always_a")], dataset, name="Too late"))
+    assert response.url == url_of("progress", sweep)
+    sweep.refresh_from_db()
+    assert sweep.name == "Better name"
+    assert admin.get(url).url == url_of("progress", sweep)
+
+
+def test_a_draft_launched_between_two_looks(
+    admin: Client, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from judges.services import drafts
+
+    sweep = sweep_make([judge_make()], dataset, start=False)
+    real = drafts.draft_update
+
+    def late(**fields: Any) -> Sweep:
+        Sweep.objects.update(state=SweepState.QUEUED)
+        return real(**fields)
+
+    monkeypatch.setattr("judges.admin.sweeps.draft_update", late)
+    response = admin.post(url_of("change", sweep), sweep_form([judge_make(strategy="random")], dataset))
+    assert "launched in the meantime" in response.content.decode()
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_the_same_form_sent_at_the_same_moment_launches_one_sweep() -> None:
+    user, judge, dataset = user_make(role=Role.ADMINISTRATOR), judge_make(), dataset_make(pairs=2)
+    clients = [Client() for _ in range(4)]
+    for each in clients:
+        each.force_login(user)
+    start = threading.Barrier(len(clients))
+
+    def send(each: Client) -> str:
+        try:
+            start.wait(timeout=10)
+            return each.post(reverse(ADD), sweep_form([judge], dataset, _launch="1")).url
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        places = set(pool.map(send, clients))
+    sweep = Sweep.objects.get()
+    assert places == {url_of("progress", sweep)}
+    assert (sweep.state, SweepRun.objects.count()) == ("queued", 1)
