@@ -7,10 +7,10 @@ soon as the leases of the old one have run out, or at once if it was shut down c
 
 from __future__ import annotations
 
-import atexit
 import logging
 import threading
 import time
+from multiprocessing.util import Finalize
 from typing import Any
 
 from django.conf import settings
@@ -99,7 +99,9 @@ def start_in_process_worker() -> InProcessWorker | None:
         if _worker is None:
             _worker = InProcessWorker()
             _worker.start()
-            atexit.register(stop_in_process_worker)
+            # Not atexit alone: web servers run their workers as processes of multiprocessing, which end without
+            # it, but not without this.
+            Finalize(None, stop_in_process_worker, exitpriority=0)
     return _worker
 
 
