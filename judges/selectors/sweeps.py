@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Max, Min, Q
 from django.utils import timezone
 
+from annotation.selectors.judging import item_counts
 from judges.models import Judgment, Orders, ParseStatus, Sweep, SweepRun, SweepState
-from judges.selectors.items import item_counts
 
 RATE_WINDOW = timedelta(seconds=30)
 RATE_ROWS = 20_000

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from annotation.selectors.judging import item_counts
 from judges.models import BackendKind, Endpoint, Judge, Sweep
-from judges.selectors.items import item_counts
 from judges.strategies.errors import SpecError
 from judges.strategies.registry import strategy_info
 from judges.strategies.spec import JudgeSpec
