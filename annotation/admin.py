@@ -23,7 +23,6 @@ from annotation.models import (
     Invitation,
     Label,
     QualificationAnswer,
-    Role,
     Study,
     User,
 )
@@ -44,17 +43,14 @@ class ReadOnlyMixin:
 
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin[User]):
-    """The role says what a person may do; the staff box lets them into this admin."""
+    """The role says what a person may do; Django's staff and superuser flags are not asked."""
 
-    list_display = ("username", "email", "role", "is_staff", "is_active", "last_login")
-    list_filter = ("role", "is_staff", "is_active")
+    list_display = ("username", "email", "role", "is_active", "last_login")
+    list_filter = ("role", "is_active")
     fieldsets = (
         (None, {"fields": ("username", "password", "role")}),
         ("Person", {"fields": ("first_name", "last_name", "email")}),
-        (
-            "Access to this admin",
-            {"fields": ("is_active", "is_staff", "is_superuser"), "classes": ("collapse",)},
-        ),
+        ("Access", {"fields": ("is_active",), "classes": ("collapse",)}),
         ("Dates", {"fields": ("last_login", "date_joined"), "classes": ("collapse",)}),
     )
     add_fieldsets = (
@@ -67,15 +63,6 @@ class UserAdmin(DjangoUserAdmin[User]):
         ),
     )
     readonly_fields = ("last_login", "date_joined")
-
-    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        # An administrator who could not enter the admin would be none, and who is none any more must not.
-        was = form.initial.get("role")
-        if obj.role == Role.ADMINISTRATOR:
-            obj.is_staff = obj.is_superuser = True
-        elif change and was == Role.ADMINISTRATOR:
-            obj.is_staff = obj.is_superuser = False
-        super().save_model(request, obj, form, change)
 
 
 @admin.register(Dataset)

@@ -1,6 +1,9 @@
 """People who sign in: researchers and administrators. Annotators enter by invitation (see `people`)."""
 
+from typing import Any, ClassVar
+
 from django.contrib.auth.models import AbstractUser, AnonymousUser
+from django.contrib.auth.models import UserManager as DjangoUserManager
 from django.db import models
 
 
@@ -10,8 +13,20 @@ class Role(models.TextChoices):
     ADMINISTRATOR = "administrator", "Administrator"
 
 
+class UserManager(DjangoUserManager["User"]):
+    use_in_migrations = False
+
+    def create_superuser(
+        self, username: str, email: str | None = None, password: str | None = None, **extra: Any
+    ) -> "User":
+        """`createsuperuser` makes an administrator: the role decides, Django's own flags are not asked."""
+        return super().create_superuser(username, email, password, **extra | {"role": Role.ADMINISTRATOR})
+
+
 class User(AbstractUser):
     role = models.CharField(max_length=16, choices=Role.choices, default=Role.RESEARCHER)
+
+    objects: ClassVar[UserManager] = UserManager()
 
     class Meta(AbstractUser.Meta):
         constraints = [
@@ -20,7 +35,7 @@ class User(AbstractUser):
 
     @property
     def is_administrator(self) -> bool:
-        return self.is_active and (self.is_superuser or self.role == Role.ADMINISTRATOR)
+        return self.is_active and self.role == Role.ADMINISTRATOR
 
     @property
     def is_researcher(self) -> bool:

@@ -79,7 +79,8 @@ def study_progress(study: Study) -> StudyProgress:
     """How far the study is. Before it opens, what it would come to: items left beside the test, times overlap."""
     if study.state == StudyState.DRAFT:
         usable = Item.objects.filter(dataset_id=study.dataset_id, kind=study.kind).count()
-        items = max(0, usable - study.qualification_size)
+        own_test = study.qualification_dataset_id in (None, study.dataset_id)
+        items = max(0, usable - study.qualification_size if own_test else usable)
         return StudyProgress(items, items * study.overlap, 0, 0, 0)
     row = StudyItem.objects.filter(study=study).aggregate(
         items=Count("pk"),

@@ -5,9 +5,7 @@ from annotation.models import Role, User
 
 def user_ensure(*, username: str, password: str, role: Role) -> User:
     """Return the account, made with this password if there is none; an existing one is left as it is."""
-    user, created = User.objects.get_or_create(
-        username=username, defaults={"role": role, "is_staff": role == Role.ADMINISTRATOR}
-    )
+    user, created = User.objects.get_or_create(username=username, defaults={"role": role})
     if created:
         user.set_password(password)
         user.save(update_fields=["password"])

@@ -30,13 +30,10 @@ _numbers = count(1)
 
 
 def user_make(*, username: str | None = None, role: str = Role.RESEARCHER, **fields: Any) -> User:
-    staff = role == Role.ADMINISTRATOR
     return User.objects.create_user(
         username=username or f"{role}-{next(_numbers)}",
         password=PASSWORD,
         role=role,
-        is_staff=staff,
-        is_superuser=staff,
         **fields,
     )
 

@@ -451,7 +451,9 @@ def test_no_colour_is_named_outside_the_tokens():
 
 def test_templates_have_no_inline_style_or_script():
     for path in (STATIC.parent / "templates").rglob("*.html"):
-        if path.name == "export.html":  # a file to take away, self-contained; the site never renders it as a page
+        if (
+            path.name == "export.html"
+        ):  # a file to take away, self-contained; the site never renders it as a page
             continue
         html = path.read_text("utf-8")
         assert not re.search(r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|javascript:", html), path

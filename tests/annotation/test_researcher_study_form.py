@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 
 from annotation.models import Study, StudyItem
+from annotation.selectors.overview import study_progress
 from annotation.services.studies import study_open
 from tests.annotation.cast import Cast, client_of, labels_make, study_fields, text_of, url
 from tests.annotation.factories import (
@@ -125,7 +126,9 @@ class TestCreate:
         questions = dataset_make(pairs=2)
         rules = study_fields(plain) | {"qualification_dataset": questions.pk}
         assert client_of(cast.alice).post(url("study-create"), rules).status_code == 302
-        study = study_open(study=Study.objects.get())
+        study = Study.objects.get()
+        assert study_progress(study).items == 3
+        study = study_open(study=study)
         asked = study.qualification_questions.values_list("item__dataset", flat=True)
         assert list(asked) == [questions.pk] * 2
         assert study.study_items.count() == 3

@@ -1,6 +1,7 @@
 """Who reaches the administrators' pages, and how."""
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -62,8 +63,10 @@ def test_administrators_come_in_by_role_alone(name: str) -> None:
     assert client_of(user).get(reverse(name)).status_code == 200
 
 
-def test_a_superuser_without_the_role_comes_in() -> None:
-    user = User.objects.create_superuser("root", password="x", role=Role.RESEARCHER)
+def test_createsuperuser_makes_an_administrator() -> None:
+    call_command("createsuperuser", "--noinput", username="root", email="root@example.org", verbosity=0)
+    user = User.objects.get(username="root")
+    assert user.role == Role.ADMINISTRATOR
     assert client_of(user).get(reverse("admin:index")).status_code == 200
 
 

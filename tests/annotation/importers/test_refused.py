@@ -191,7 +191,12 @@ JSONL = {
         "listed before it",
     ),
     "rank missing": (pair(**IMPORTANCE, gold={"ranks": {"a": 1}}), 1, "gold.ranks.b", "missing"),
-    "rank of zero": (pair(**IMPORTANCE, gold={"ranks": {"a": 0, "b": 1}}), 1, "gold.ranks.a", "a rank of 1 to 2"),
+    "rank of zero": (
+        pair(**IMPORTANCE, gold={"ranks": {"a": 0, "b": 1}}),
+        1,
+        "gold.ranks.a",
+        "a rank of 1 to 2",
+    ),
     "answer as text": (
         pair(kind="checklist", responses=["r"], aspects=[asked("a")], gold={"answers": {"a": "yes"}}),
         1,
