@@ -98,7 +98,7 @@ def test_a_celery_worker_on_redis_runs_a_sweep_and_shuts_down_cleanly():
         WAKE_UP_SECONDS="3600",
         C_FORCE_ROOT="1",
     )
-    client = Celery(broker=broker)
+    client = Celery(broker=broker, set_as_current=False)
     try:
         with running_mock_server() as server:
             wait_for(lambda: bool(client.control.ping(timeout=0.3)))
