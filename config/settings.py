@@ -222,7 +222,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    # A wake-up every few seconds is no news.
-    "loggers": {"celery": {"level": "WARNING"}},
+    # A wake-up every few seconds is no news, and neither is each request to a model.
+    "loggers": {"celery": {"level": "WARNING"}, "httpx": {"level": "WARNING"}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
 }

@@ -40,7 +40,9 @@ class Decision(models.Model):
     reason = models.TextField()
     evidence = models.JSONField(help_text="The judge's row of the comparison at the time of the decision.")
     inputs_hash = models.CharField(max_length=64)
-    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions")
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     replaced_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaces"

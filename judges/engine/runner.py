@@ -289,7 +289,7 @@ class _Session:
     def _stop_endpoint(self, transport: Transport, message: str) -> None:
         logger.warning("%s", message)
         runs = [run for run in self.engine.runs if run.transport is transport and not run.stopping]
-        message = f"{message} What has arrived is kept; resume the sweep when this is mended."
+        message = f"{message.rstrip('.')}. What has arrived is kept; resume the sweep when this is mended."
         for run in runs:
             self.engine.stop_run(run, error=message, grace=self.options.cancel_grace)
         leases.endpoint_runs_stop(

@@ -100,10 +100,7 @@ def table_of(content: Content, *, measure: str = "", group: str = "", sort: str 
     keys = ["value", *(place.key for place in subsets), *(key for key, *_ in EXTRAS)]
     if sort.removeprefix("-") not in {"name", *keys}:
         sort = DEFAULT_SORT
-    # Baselines would stretch the axis until real judges look alike; those that are off it are not drawn.
-    low, high = axis_of(
-        [row.estimate for row in rows if row.status != "baseline"] or [row.estimate for row in rows]
-    )
+    low, high = axis_of(_on_axis(rows))
     return Table(
         primary=primary,
         primaries=primaries,
@@ -116,6 +113,20 @@ def table_of(content: Content, *, measure: str = "", group: str = "", sort: str 
         mark=_mark(content, primary, chosen, low, high),
         sort=sort,
     )
+
+
+def _on_axis(rows: Sequence[Row]) -> list[dict[str, Any] | None]:
+    """Baselines below all judges would stretch the axis until real judges look alike: they are not drawn."""
+    real = [row for row in rows if row.status != "baseline"] or list(rows)
+    values = [row.estimate["value"] for row in real if row.estimate and row.estimate["value"] is not None]
+    worth = [
+        row
+        for row in rows
+        if row.estimate
+        and row.estimate["value"] is not None
+        and row.estimate["value"] >= min(values, default=0)
+    ]
+    return [row.estimate for row in {id(row): row for row in (*real, *worth)}.values()]
 
 
 def primaries_of(content: Content) -> tuple[str, ...]:

@@ -7,6 +7,13 @@ from typing import Any
 from metaeval.reports.figures import points_text, range_text, value_text
 
 _MUCH_UNPARSED = 0.05
+_LABELS = {
+    "clear": "Clear winner",
+    "open": "Undecided",
+    "single": "One judge",
+    "floor": "Not better than a rule",
+    "none": "No judges",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +22,9 @@ class Verdict:
 
     Attributes
     ----------
-    kind : {"clear", "open", "single", "none"}
-        A clear winner; none that can be told apart; only one judge; nothing to compare.
+    kind : {"clear", "open", "single", "floor", "none"}
+        A clear winner; none that can be told apart; only one judge; none that is better than the best judge
+        without a model; nothing to compare.
     headline : str
     sentences : tuple of str
         Why, most important first.
@@ -31,6 +39,11 @@ class Verdict:
     sentences: tuple[str, ...]
     cautions: tuple[str, ...]
     leader: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The kind, as a chip says it."""
+        return _LABELS[self.kind]
 
 
 def verdict_of(content: dict[str, Any], primary: str) -> Verdict:
@@ -60,6 +73,12 @@ def _verdict(content: dict[str, Any], primary: str) -> Verdict:
     lead = _lead(leader["name"], primary, estimate)
     floor = _against_floor(content, primary)
     cautions = _cautions(content, primary)
+    if floor and not _above_floor(selection["best_baseline"]):
+        name = judges[selection["best_baseline"]["judge"]]["name"]
+        below = selection["best_baseline"]["value"] < 0
+        headline = f"No judge {'beats' if below else 'is clearly better than'} {name}, which needs no model"
+        tied = _tied(content, primary) if selection["tied"] else []
+        return Verdict("floor", headline, (f"{lead} and leads.", *floor, *tied), cautions, place)
     if not selection["differences"]:
         headline = f"{leader['name']} is the only judge here"
         return Verdict("single", headline, (f"{lead}.", *floor), cautions, place)
@@ -117,6 +136,11 @@ def _cheapest(judges: Sequence[dict[str, Any]], leader: int, tied: Sequence[int]
     return f"Of these, {name} costs least: {price} per 1,000 judgments, {100 * saving:.0f} % less than the leader."
 
 
+def _above_floor(gap: dict[str, Any]) -> bool:
+    """Whether the leader is better than the best judge without a model; not known counts as not."""
+    return gap["low"] is not None and gap["low"] > 0
+
+
 def _against_floor(content: dict[str, Any], primary: str) -> list[str]:
     gap = content["selection"][primary]["best_baseline"]
     if gap is None:
@@ -124,9 +148,11 @@ def _against_floor(content: dict[str, Any], primary: str) -> list[str]:
     name = content["judges"][gap["judge"]]["name"]
     ends = range_text(gap, "points")
     ends = f" ({ends})" if ends else ""
-    if gap["low"] is not None and gap["low"] > 0:
+    if gap["value"] is None:
+        return []
+    if _above_floor(gap):
         return [f"That is {points_text(gap['value'])}{ends} above the best judge without a model, {name}."]
-    if gap["value"] is not None and gap["value"] < 0:
+    if gap["value"] < 0:
         return [
             f"It does not beat {name}, a judge without a model: it is {points_text(-gap['value'])} below it."
         ]

@@ -20,7 +20,9 @@ def sweep():
     hard = dataset.instructions.filter(external_id__in=[f"i{k}" for k in range(20)])
     hard.update(subset="Adversarial/Neighbor")
     Instruction.objects.filter(dataset=dataset, subset="").update(subset="Natural")
-    dataset.instructions.filter(external_id="i0").update(category="Reasoning Over Numerical Data and More of It")
+    dataset.instructions.filter(external_id="i0").update(
+        category="Reasoning Over Numerical Data and More of It"
+    )
     labels_make(dataset=dataset, choices=[(1, 1, 2)] * 20)
     return swept(dataset=dataset, good="A judge with quite a long name / Metrics_and_reference_v2")[0]
 

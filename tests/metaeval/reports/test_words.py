@@ -45,8 +45,19 @@ def test_no_clear_winner():
 def test_a_floor_that_is_not_beaten_is_said():
     content = content_of(judge_right("one", 0.4), judge_right("floor", 0.9, baseline=True))
     found = verdict_of(content, "accuracy")
-    assert found.kind == "single"
+    assert found.kind == "floor"
+    assert found.headline == "No judge beats floor, which needs no model"
     assert "does not beat floor" in " ".join(found.sentences)
+
+
+def test_a_judge_that_is_not_told_apart_from_the_floor_is_not_recommended():
+    content = content_of(
+        judge_right("one", 0.70), judge_right("poor", 0.2), judge_right("floor", 0.69, baseline=True)
+    )
+    found = verdict_of(content, "accuracy")
+    assert (found.kind, found.leader) == ("floor", 0)
+    assert found.headline == "No judge is clearly better than floor, which needs no model"
+    assert "cannot be told apart from floor" in " ".join(found.sentences)
 
 
 def test_nothing_to_compare():
