@@ -28,7 +28,9 @@ class Endpoint(models.Model):
         max_length=100,
         blank=True,
         verbose_name="API key variable",
-        validators=[RegexValidator(r"^[A-Z][A-Z0-9_]*$", "The name of an environment variable, in capitals.")],
+        validators=[
+            RegexValidator(r"^[A-Z][A-Z0-9_]*$", "The name of an environment variable, in capitals.")
+        ],
         help_text="Name of the environment variable with the key; empty: no key is sent.",
     )
     is_local = models.BooleanField(
@@ -65,7 +67,9 @@ class Judge(models.Model):
     """
 
     name = models.CharField(max_length=200, unique=True)
-    endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, null=True, blank=True, related_name="judges")
+    endpoint = models.ForeignKey(
+        Endpoint, on_delete=models.PROTECT, null=True, blank=True, related_name="judges"
+    )
     backend = models.CharField(max_length=16, choices=BackendKind.choices)
     model = models.CharField(max_length=200, blank=True)
     strategy = models.CharField(max_length=64)

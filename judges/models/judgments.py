@@ -33,7 +33,9 @@ class Judgment(models.Model):
     value = models.JSONField(null=True, help_text="Canonical value, with scores and probability where known.")
     raw_text = models.TextField(blank=True)
     source = models.CharField(max_length=300, blank=True, help_text="Of an imported verdict: file and row.")
-    requests = models.PositiveSmallIntegerField(default=0, help_text="Requests that it took, shared ones included.")
+    requests = models.PositiveSmallIntegerField(
+        default=0, help_text="Requests that it took, shared ones included."
+    )
     cost = models.FloatField(default=0.0, help_text="US dollars, at the prices of the day.")
     latency_ms = models.FloatField(default=0.0, help_text="Model time, summed over its requests.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -45,7 +47,8 @@ class Judgment(models.Model):
                 condition=Q(choice__isnull=True) | Q(choice__in=[0, 1, 2]), name="judgment_choice_known"
             ),
             models.CheckConstraint(
-                condition=Q(status=ParseStatus.PARSED) | Q(choice__isnull=True), name="judgment_choice_only_if_parsed"
+                condition=Q(status=ParseStatus.PARSED) | Q(choice__isnull=True),
+                name="judgment_choice_only_if_parsed",
             ),
         ]
 

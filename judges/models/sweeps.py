@@ -31,7 +31,9 @@ class Sweep(models.Model):
     budget = models.DecimalField(
         max_digits=10, decimal_places=2, null=True, blank=True, help_text="US dollars; the sweep stops there."
     )
-    state = models.CharField(max_length=10, choices=SweepState.choices, default=SweepState.DRAFT, editable=False)
+    state = models.CharField(
+        max_length=10, choices=SweepState.choices, default=SweepState.DRAFT, editable=False
+    )
     message = models.TextField(blank=True, editable=False, help_text="Why it stopped, in plain words.")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="sweeps"
@@ -60,7 +62,9 @@ class SweepRun(models.Model):
     judge = models.ForeignKey(Judge, on_delete=models.PROTECT, related_name="runs")
     dataset = models.ForeignKey("annotation.Dataset", on_delete=models.PROTECT, related_name="runs")
     n_total = models.PositiveIntegerField(default=0)
-    n_done = models.PositiveIntegerField(default=0, help_text="Judgments that there are, reused ones included.")
+    n_done = models.PositiveIntegerField(
+        default=0, help_text="Judgments that there are, reused ones included."
+    )
     n_reused = models.PositiveIntegerField(default=0, help_text="Judgments that were there before the sweep.")
     n_unparsed = models.PositiveIntegerField(default=0)
     n_failed = models.PositiveIntegerField(default=0)
