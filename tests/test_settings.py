@@ -1,0 +1,77 @@
+"""The settings as a deployment meets them: in a process of its own, with nothing but its environment."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import services
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(code: str, var: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: os.environ[name] for name in ("PATH", "HOME", "XDG_RUNTIME_DIR") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-c", f"import django; django.setup()\n{code}"],
+        cwd=ROOT,
+        env=clean | {"DJANGO_SETTINGS_MODULE": "config.settings", "TOUCHSTONE_VAR": str(var)} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+SECRET = "from django.conf import settings; print(settings.SECRET_KEY)"
+
+
+def test_a_local_site_makes_itself_a_secret_once_and_keeps_it_to_itself(tmp_path):
+    first, second = run(SECRET, tmp_path), run(SECRET, tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert len(first.stdout.strip()) > 50
+    assert first.stdout == second.stdout
+    assert stat.S_IMODE((tmp_path / "secret_key").stat().st_mode) == 0o600
+
+
+def test_a_public_site_must_be_given_its_secret(tmp_path):
+    found = run(SECRET, tmp_path, SITE_URL="https://touchstone.example")
+    assert found.returncode != 0
+    assert "DJANGO_SECRET_KEY must be set when SITE_URL is https" in found.stderr
+
+
+def test_another_kind_of_database_is_refused(tmp_path):
+    found = run(SECRET, tmp_path, DATABASE_URL="mysql://user:secret@127.0.0.1/site")
+    assert found.returncode != 0
+    assert "DATABASE_URL must be a sqlite:// or postgres:// URL" in found.stderr
+
+
+def test_sqlite_is_set_up_for_many_writers(tmp_path):
+    code = """
+from django.db import connection
+with connection.cursor() as cursor:
+    print(cursor.execute("PRAGMA journal_mode").fetchone()[0], connection.transaction_mode)
+"""
+    assert run(code, tmp_path).stdout.split() == ["wal", "IMMEDIATE"]
+
+
+@pytest.mark.both_databases
+def test_postgres_connections_come_from_a_pool_that_is_shared_by_threads(tmp_path):
+    code = """
+from concurrent.futures import ThreadPoolExecutor
+from django.db import connection
+def ask(_):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid(), pg_sleep(0.01)")
+        pid = cursor.fetchone()[0]
+    connection.close()
+    return pid
+with ThreadPoolExecutor(16) as threads:
+    print(len(set(threads.map(ask, range(64)))))
+connection.close_pool()
+"""
+    found = run(code, tmp_path, DATABASE_URL=services.start_postgres(), DATABASE_POOL_SIZE="3")
+    assert found.returncode == 0, found.stderr
+    assert 1 <= int(found.stdout) <= 3
