@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, NoReturn
 
-from django.db import transaction
+from django.db import connection, models, transaction
 
 from annotation.importers import DatasetBundle, ImportFileError, VerdictRecord
 from annotation.importers.errors import quoted
-from annotation.models import Dataset
+from annotation.models import Dataset, Instruction, Item, ItemResponse, Label, Response
 from annotation.selectors.datasets import items_by_external_id
 from annotation.services.dataset_rows import batches, same
 from annotation.services.datasets import ImportResult, count, dataset_import, dataset_lock
@@ -123,6 +123,8 @@ def judgments_import(
         done += len(batch)
         if progress is not None:
             progress("judgments", done)
+    if new:
+        _tell_planner(Judgment)
     return JudgmentsResult(
         dataset=dataset,
         judges=len(judges),
@@ -142,12 +144,23 @@ def bundle_import(
     `settings` are those of `dataset_import`: title, split, licence, description, owner.
     """
     imported = dataset_import(bundle=bundle, name=name, progress=progress, **settings)
+    if imported.changed:
+        _tell_planner(Instruction, Response, Item, ItemResponse, Label)
     if not bundle.verdicts:
         return imported, None
     judged = judgments_import(
         dataset=imported.dataset, verdicts=bundle.verdicts, source=source, progress=progress
     )
     return imported, judged
+
+
+def _tell_planner(*tables: type[models.Model]) -> None:
+    """Let PostgreSQL count what came in. By itself it does so within a minute, and takes the tables for empty
+    until then: a sweep that starts meanwhile joins judgments and items row by row, all with all.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in tables)}")
 
 
 def _judges(verdicts: Sequence[VerdictRecord], source: str) -> tuple[dict[str, int], int]:
