@@ -206,11 +206,9 @@ def render_markdown(text: str | None) -> SafeString:
 
 
 def render_plain(text: str | None) -> SafeString:
-    """Render text that is not Markdown: escaped, with its line breaks and spaces kept."""
+    """Show text as it is written, as `render_markdown` does with what is too long for it."""
     tidy = _tidy(text or "")
-    if not tidy.strip():
-        return mark_safe(EMPTY)  # noqa: S308 - a constant
-    return mark_safe(f'<div class="plain-text">{escape(tidy)}</div>')  # noqa: S308 - escaped on this line
+    return _preformatted(tidy) if tidy.strip() else mark_safe(EMPTY)  # noqa: S308 - a constant
 
 
 _STYLES = {

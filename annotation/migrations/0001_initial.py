@@ -244,7 +244,7 @@ class Migration(migrations.Migration):
                 ('guidelines_version', models.PositiveIntegerField(default=1, editable=False)),
                 ('overlap', models.PositiveSmallIntegerField(default=4, help_text='Labels wanted per item, each from another person.', validators=[django.core.validators.MinValueValidator(1)])),
                 ('tie_policy', models.CharField(choices=[('off', 'No ties'), ('tie', 'Ties allowed')], default='tie', max_length=8)),
-                ('items_per_annotator', models.PositiveIntegerField(blank=True, help_text='The most that one person may label; empty: no limit.', null=True)),
+                ('items_per_annotator', models.PositiveIntegerField(blank=True, help_text='The most that one person may label; empty: no limit.', null=True, validators=[django.core.validators.MinValueValidator(1)])),
                 ('lease_minutes', models.PositiveIntegerField(default=30, help_text='How long an item is kept for who opened it.', validators=[django.core.validators.MinValueValidator(1)])),
                 ('qualification_size', models.PositiveSmallIntegerField(default=10, help_text='Questions in the qualification test; 0: none.')),
                 ('qualification_pass', models.PositiveSmallIntegerField(default=9, help_text='Right answers needed to pass.')),

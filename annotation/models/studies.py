@@ -40,7 +40,10 @@ class Study(models.Model):
     )
     tie_policy = models.CharField(max_length=8, choices=TiePolicy.choices, default=TiePolicy.TIE)
     items_per_annotator = models.PositiveIntegerField(
-        null=True, blank=True, help_text="The most that one person may label; empty: no limit."
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="The most that one person may label; empty: no limit.",
     )
     lease_minutes = models.PositiveIntegerField(
         default=30, validators=[MinValueValidator(1)], help_text="How long an item is kept for who opened it."

@@ -12,7 +12,7 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 
 from annotation.domain.values import ValueRules
-from annotation.models import Criterion, Dataset, Item, ItemResponse, Label, Split, User
+from annotation.models import Criterion, Dataset, Item, ItemResponse, Split, User
 from annotation.models.datasets import Aspect
 
 CHUNK = 500
@@ -65,7 +65,6 @@ class DatasetCounts:
     items: int
     instructions: int
     gold: int
-    labels: int
     by_kind: dict[str, int]
     by_category: dict[str, int]
     by_subset: dict[str, int]
@@ -176,7 +175,6 @@ def dataset_counts(dataset_id: int) -> DatasetCounts:
     )
     return DatasetCounts(
         **totals,
-        labels=Label.objects.current().filter(item__dataset_id=dataset_id).count(),
         by_kind=_tally(items, "kind"),
         by_category=_tally(items, "instruction__category"),
         by_subset=_tally(items, "instruction__subset"),

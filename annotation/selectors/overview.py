@@ -25,6 +25,7 @@ from annotation.models import (
     StudyState,
     User,
 )
+from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_visible_to
 
 DAYS_SHOWN = 30
@@ -36,6 +37,13 @@ def studies_visible_to(user: User) -> QuerySet[Study]:
     if not user.is_administrator:
         studies = studies.filter(Q(owner=user) | Q(owner=None))
     return studies
+
+
+def labels_visible_to(user: User) -> LabelQuerySet:
+    """Imported labels, and those of the studies that they may see, of the datasets that they may see."""
+    return Label.objects.filter(
+        Q(study=None) | Q(study__in=studies_visible_to(user)), item__dataset__in=datasets_visible_to(user)
+    )
 
 
 def study_get_for(user: User, slug: str) -> Study:
@@ -253,7 +261,8 @@ def dataset_list_for(user: User) -> list[DatasetRow]:
         .annotate(n=Count("pk"), gold=Count("gold"))
     )
     labels = _count(
-        Label.objects.current()
+        labels_visible_to(user)
+        .current()
         .filter(item__dataset__in=pks)
         .order_by()
         .values_list("item__dataset")
@@ -275,17 +284,28 @@ def _count(rows: Iterable[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
     return {pk: tuple(counts) for pk, *counts in rows}
 
 
-def dataset_annotators(dataset: Dataset) -> tuple[int, int]:
-    """(annotators, simulated ones among them) with a label that counts."""
+@dataclass(frozen=True, slots=True)
+class DatasetLabels:
+    """Labels that count, whose they are, and how many of these annotators are simulated."""
+
+    labels: int
+    annotators: int
+    simulated: int
+
+
+def dataset_labels_for(user: User, dataset: Dataset) -> DatasetLabels:
+    """How much of a dataset is labelled, as far as they may see it."""
     row = (
-        Label.objects.current()
+        labels_visible_to(user)
+        .current()
         .filter(item__dataset=dataset)
         .aggregate(
-            people=Count("annotator", distinct=True),
+            labels=Count("pk"),
+            annotators=Count("annotator", distinct=True),
             simulated=Count("annotator", filter=Q(annotator__is_simulated=True), distinct=True),
         )
     )
-    return row["people"], row["simulated"]
+    return DatasetLabels(**row)
 
 
 def items_for_reading(
@@ -310,11 +330,12 @@ def items_for_reading(
     )
 
 
-def label_tallies(item_ids: Iterable[int]) -> dict[int, dict[int, int]]:
-    """Item id to how often each choice was made, of labels that count. One query."""
+def label_tallies(user: User, item_ids: Iterable[int]) -> dict[int, dict[int, int]]:
+    """Item id to how often each choice was made, of labels that count and that they may see. One query."""
     tallies: dict[int, dict[int, int]] = {}
     rows = (
-        Label.objects.current()
+        labels_visible_to(user)
+        .current()
         .filter(item__in=list(item_ids), choice__isnull=False)
         .order_by()
         .values_list("item", "choice")

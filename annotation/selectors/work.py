@@ -18,6 +18,7 @@ from annotation.models import (
     AssignmentState,
     Criterion,
     Enrollment,
+    Invitation,
     Item,
     ItemResponse,
     Kind,
@@ -27,6 +28,7 @@ from annotation.models import (
     StudyItem,
     TiePolicy,
 )
+from annotation.rendering import MAX_MARKDOWN
 
 
 def enrollment_get_for(session_enrollments: Mapping[str, int], slug: str) -> Enrollment:
@@ -39,7 +41,12 @@ def enrollment_get_for(session_enrollments: Mapping[str, int], slug: str) -> Enr
 
 
 def enrollment_get_by_resume_token(token: str) -> Enrollment:
-    return Enrollment.objects.select_related("study", "annotator").get(resume_token=token)
+    # PostgreSQL refuses a query with a NUL in it; no token has one.
+    return Enrollment.objects.select_related("study", "annotator").get(resume_token=token.replace("\x00", ""))
+
+
+def invitation_get_by_token(token: str) -> Invitation:
+    return Invitation.objects.select_related("study").get(token=token.replace("\x00", ""))
 
 
 def assignment_get_for(enrollment: Enrollment, pk: int) -> Assignment:
@@ -58,6 +65,11 @@ class ShownItem:
     instruction: str
     context: str
     responses: tuple[str, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a response is too long for Markdown: then none of them is rendered, lest layout favour one."""
+        return any(len(text) > MAX_MARKDOWN for text in self.responses)
 
 
 def shown_item(item: Item, order: list[int]) -> ShownItem:

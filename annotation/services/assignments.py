@@ -35,6 +35,7 @@ from annotation.models import (
     StudyState,
 )
 from annotation.selectors.work import own_label, responses_count, value_rules
+from annotation.services.enrollment import completion_code_give
 from annotation.services.labels import label_record
 
 ATTEMPTS = 5
@@ -217,16 +218,16 @@ def _places_give_back(places: Counter[int]) -> None:
         StudyItem.objects.filter(pk__in=items).update(n_open=F("n_open") - count)
 
 
-Outcome = Literal["accepted", "late", "closed", "repeated", "different"]
+Outcome = Literal["accepted", "late", "capped", "closed", "repeated", "different"]
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
     """What became of a submitted answer.
 
-    `accepted`: counted. `late`: kept as surplus, all places of the item having been given away. `closed`:
-    kept as surplus, the study having ended. `repeated`: the same answer was there already. `different`:
-    another answer was there already and stands; it is changed on its own page only.
+    `accepted`: counted. Kept as surplus: `late`, all places of the item having been given away; `capped`, the
+    person having as many items as one may have; `closed`, the study having ended. `repeated`: the same answer was
+    there already. `different`: another answer was there already and stands; it is changed on its own page only.
     """
 
     label: Label
@@ -266,11 +267,14 @@ def assignment_submit(
             assert standing is not None
             return Submission(standing, "repeated" if standing.value == value else "different")
         held = locked.state == AssignmentState.OPEN
-        outcome: Outcome = "accepted"
-        if study.state == StudyState.CLOSED:
-            outcome = "closed"
-        elif not held and place.n_open + place.n_accepted >= place.overlap:
-            outcome = "late"
+        if not held:
+            # Their count and their stage are about to be read; who answers a lease does not wait here.
+            locked.enrollment = (
+                Enrollment.objects.select_for_update(of=("self",), no_key=True)
+                .select_related("study")
+                .get(pk=locked.enrollment_id)
+            )
+        outcome = _outcome(locked, held=held)
         label = label_record(
             assignment=locked,
             value=value,
@@ -282,7 +286,25 @@ def assignment_submit(
             state=AssignmentState.SUBMITTED, submitted_at=now, draft=None
         )
         _count(locked, held=held, accepted=outcome == "accepted")
+        completion_code_give(enrollment=locked.enrollment)
     return Submission(label, outcome)
+
+
+def _outcome(assignment: Assignment, *, held: bool) -> Outcome:
+    """Whether an answer counts. What was leased does; what had been given back, if there is still room for it."""
+    study, place = assignment.enrollment.study, assignment.study_item
+    if study.state == StudyState.CLOSED:
+        return "closed"
+    if held:
+        return "accepted"
+    if place.n_open + place.n_accepted >= place.overlap:
+        return "late"
+    cap = study.items_per_annotator
+    if cap is not None:
+        own = Assignment.objects.filter(enrollment=assignment.enrollment, state=AssignmentState.OPEN).count()
+        if assignment.enrollment.n_accepted + own >= cap:
+            return "capped"
+    return "accepted"
 
 
 def _count(assignment: Assignment, *, held: bool, accepted: bool) -> None:

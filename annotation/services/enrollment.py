@@ -131,6 +131,16 @@ def guidelines_acknowledge(*, enrollment: Enrollment, now: datetime | None = Non
     )
 
 
+def completion_code_give(*, enrollment: Enrollment) -> None:
+    """A code for who had finished without one, now that an answer of theirs has come after all.
+
+    The caller has recorded the answer and read `enrollment` under its lock or that of the assignment.
+    """
+    if enrollment.stage == Stage.DONE and not enrollment.completion_code:
+        code = enrollment.study.completion_code or code_make()
+        Enrollment.objects.filter(pk=enrollment.pk, completion_code="").update(completion_code=code)
+
+
 def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) -> Enrollment:
     """End the work of a person, give back what they had open, and make their completion code.
 

@@ -49,6 +49,8 @@ RULES = frozenset(
     ]
 )
 
+# Addresses beside those of the studies: /studies/new/.
+RESERVED_SLUGS = frozenset(["new", "preview"])
 FIXED_ONCE_OPEN = frozenset(["qualification_size", "qualification_dataset", "tie_policy"])
 
 
@@ -78,6 +80,8 @@ def study_create(
         raise StudyRuleError("kind", f"expected one of {', '.join(OFFERED_KINDS)}, got {kind!r}")
     if rules.get("qualification_size") == 0:
         rules.setdefault("qualification_pass", 0)
+    if slug in RESERVED_SLUGS:
+        raise StudyRuleError("slug", f"{slug!r} is the address of another page")
     study = Study(
         dataset=dataset, owner=owner, kind=kind, title=title, slug=slug or _slug_make(title), **rules
     )
@@ -87,7 +91,7 @@ def study_create(
 
 def _slug_make(title: str) -> str:
     base = slugify(title)[:50] or "study"
-    taken = set(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    taken = RESERVED_SLUGS | set(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
     return base if base not in taken else f"{base}-{secrets.token_hex(4)}"
 
 
@@ -116,10 +120,11 @@ def study_update(*, study: Study, **rules: Any) -> Study:
 
 def _overlap_set(study: Study) -> None:
     items = StudyItem.objects.filter(study=study)
-    if items.filter(n_open__gt=study.overlap - F("n_accepted")).exists():
+    # Counted by the UPDATE itself, which sees what a claim has taken while it waited for the row.
+    changed = items.filter(n_open__lte=study.overlap - F("n_accepted")).update(overlap=study.overlap)
+    if changed < items.count():
         most = items.aggregate(most=Max(F("n_open") + F("n_accepted")))["most"]
         raise StudyRuleError("overlap", f"some items have {most} labels or open leases already")
-    items.update(overlap=study.overlap)
 
 
 def study_open(

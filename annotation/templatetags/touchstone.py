@@ -28,7 +28,7 @@ def markdown(text: str | None) -> SafeString:
 
 @register.filter
 def plain(text: str | None) -> SafeString:
-    """Text that is not Markdown, escaped, with its line breaks kept."""
+    """Text as it is written, escaped, with its line breaks kept (for inside ``<div class="prose">``)."""
     return render_plain(text)
 
 

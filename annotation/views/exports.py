@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.models import Label
 from annotation.selectors.datasets import datasets_visible_to
-from annotation.selectors.overview import may_identify, studies_visible_to
+from annotation.selectors.overview import labels_visible_to, may_identify, studies_visible_to
 from annotation.services.exports import FORMATS, export_lines
 from annotation.views.access import ResearcherRequest, researcher_required
 
@@ -30,8 +30,7 @@ def study_export(request: ResearcherRequest, slug: str, format: str) -> HttpResp
 def dataset_export(request: ResearcherRequest, name: str, format: str) -> HttpResponseBase:
     """Labels of a dataset: imported ones, and those of the studies that this person may see."""
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
-    mine = Q(study=None) | Q(study__in=studies_visible_to(request.user))
-    labels = Label.objects.filter(mine, item__dataset=dataset)
+    labels = labels_visible_to(request.user).filter(item__dataset=dataset)
     # Of several studies, hence of several owners.
     return _download(request, labels, dataset.name, format, identifiable=request.user.is_administrator)
 

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.selectors.datasets import dataset_counts, datasets_visible_to
 from annotation.selectors.overview import (
-    dataset_annotators,
+    dataset_labels_for,
     dataset_list_for,
     items_for_reading,
     label_tallies,
@@ -42,11 +42,10 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
     }
     items = items_for_reading(dataset, **{key: text.replace("\x00", "") for key, text in filters.items()})
     page = Paginator(items, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
-    tallies = label_tallies(item.pk for item in page.object_list)
+    tallies = label_tallies(request.user, [item.pk for item in page.object_list])
     for item in page.object_list:
         item.tally = tallies.get(item.pk)  # type: ignore[attr-defined]  # for the template
     counts = dataset_counts(dataset.pk)
-    annotators, simulated = dataset_annotators(dataset)
     context = {
         "section": "datasets",
         "crumbs": [("Datasets", "/datasets/"), (dataset.title, None)],
@@ -55,8 +54,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         "kinds": _shares(counts.by_kind),
         "categories": _shares(counts.by_category),
         "subsets": _shares(counts.by_subset),
-        "annotators": annotators,
-        "simulated": simulated,
+        "labelled": dataset_labels_for(request.user, dataset),
         "studies": list(studies_visible_to(request.user).filter(dataset=dataset)),
         "page_obj": page,
         "filters": filters,

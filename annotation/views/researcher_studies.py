@@ -84,7 +84,9 @@ def study_list(request: ResearcherRequest) -> HttpResponse:
 def study_create_view(request: ResearcherRequest) -> HttpResponse:
     if request.method != "POST":
         form = StudyForm(user=request.user)
-        chosen = form.fields["dataset"].queryset.filter(name=request.GET.get("dataset", "")).first()  # type: ignore[attr-defined]
+        # PostgreSQL refuses a query with a NUL in it.
+        wanted = request.GET.get("dataset", "").replace("\x00", "")
+        chosen = form.fields["dataset"].queryset.filter(name=wanted).first()  # type: ignore[attr-defined]
         form.initial["dataset"] = chosen and chosen.pk
         return _form_page(request, form)
     form = StudyForm(request.POST, user=request.user)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 from django.contrib.auth.views import LoginView
@@ -34,7 +35,9 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 
 
 def _name_key(_group: str, request: HttpRequest) -> str:
-    return request.POST.get("username", "").strip().casefold()[:150]
+    # As Django's username field reads it, so that one name cannot be written in many ways (ａdmin, admin).
+    name = unicodedata.normalize("NFKC", request.POST.get("username", ""))
+    return name.strip().casefold()[:150]
 
 
 class Login(LoginView):

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Label, QualificationAnswer, Role, User
-from tests.annotation.cast import Cast, client_of, labels_make
+from tests.annotation.cast import client_of, labels_make
 from tests.annotation.factories import enrollment_make, invitation_make, study_make, user_make
 
 pytestmark = pytest.mark.django_db
@@ -16,11 +16,6 @@ MODELS = ["user", "dataset", "study", "invitation", "annotator", "enrollment", "
 
 def url(model, action, *args):
     return reverse(f"admin:annotation_{model}_{action}", args=args)
-
-
-@pytest.fixture
-def cast():
-    return Cast.make()
 
 
 def populate(owner, number):

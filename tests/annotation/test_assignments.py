@@ -17,6 +17,7 @@ from annotation.services.assignments import (
     draft_save,
     leases_reap,
 )
+from annotation.services.enrollment import enrollment_finish
 from tests.annotation.factories import enrollment_make, study_make
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -301,3 +302,34 @@ def test_claim_and_submit_take_eleven_queries_with_begin_and_commit():
     assert said == ["BEGIN", "UPDATE", "INSERT", "COMMIT"]
     said = [query["sql"].split()[0] for query in submitting.captured_queries]
     assert said == ["BEGIN", "SELECT", "INSERT", "UPDATE", "UPDATE", "UPDATE", "COMMIT"]
+
+
+def test_what_a_person_left_does_not_lead_round_the_cap():
+    study = study_make(pairs=6, overlap=1, items_per_annotator=2)
+    person = enrollment_make(study=study)
+    left = []
+    for _ in range(2):
+        left.append(claim(person))
+        assignment_release(assignment=left[-1], reason="unclear")
+    assignment_submit(assignment=claim(person), shown_value=A_IS_BETTER)
+    lease = claim(person)
+    outcomes = [
+        assignment_submit(assignment=one, shown_value=A_IS_BETTER).outcome
+        for one in (left[0], lease, left[1])
+    ]
+    assert outcomes == ["capped", "accepted", "capped"]
+    assert fresh(person).n_accepted == Label.objects.current().count() == 2
+    assert Label.objects.count() == 4
+
+
+@pytest.mark.parametrize("code", ["", "PROLIFIC-1"])
+def test_who_ended_before_their_first_answer_arrived_gets_the_code_with_it(code):
+    person = enrollment_make(study=study_make(completion_code=code))
+    lease = claim(person)
+    enrollment_finish(enrollment=fresh(person))
+    assert fresh(person).completion_code == ""
+    assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
+    given = fresh(person).completion_code
+    assert given == code if code else given.startswith("TS-")
+    assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
+    assert fresh(person).completion_code == given

@@ -10,11 +10,21 @@ import pytest
 from django.db import connection
 from django.db.models import Count
 
-from annotation.models import Assignment, AssignmentState, Enrollment, Label, QualificationAnswer, Stage
+from annotation.domain.errors import StudyRuleError
+from annotation.models import (
+    Assignment,
+    AssignmentState,
+    Enrollment,
+    Label,
+    QualificationAnswer,
+    Stage,
+    Study,
+)
 from annotation.services.assignments import assignment_claim, assignment_release, assignment_submit
 from annotation.services.enrollment import enrollment_finish, enrollment_join
 from annotation.services.labels import label_change
 from annotation.services.qualification import qualification_answer
+from annotation.services.studies import study_update
 from tests.annotation.factories import enrollment_make, invitation_make, study_make
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
@@ -164,3 +174,25 @@ def test_a_question_answered_many_times_at_once_counts_once():
 
     assert set(all_at_once(answer, [1, 2] * 4)) == {Stage.WORK}
     assert QualificationAnswer.objects.count() == 1
+
+
+def test_a_lower_overlap_and_a_crowd_of_claims_never_clash():
+    """Whichever comes first: the claim waits, or the new overlap is refused with its reason."""
+    for _ in range(3):
+        study = study_make(pairs=4, overlap=4)
+        people = [enrollment_make(study=study).pk for _ in range(8)]
+
+        def lower(_: object, study: Study = study) -> str:
+            try:
+                study_update(study=study, overlap=1)
+            except StudyRuleError as refusal:
+                return refusal.field
+            return "lowered"
+
+        def work(pk: int | None) -> object:
+            return lower(None) if pk is None else assignment_claim(enrollment=fresh(pk))
+
+        said = all_at_once(work, [*people[:4], None, *people[4:]])[4]
+        study.refresh_from_db()
+        assert (said, study.overlap) in {("lowered", 1), ("overlap", 4)}
+        assert set(study.study_items.values_list("overlap", flat=True)) == {study.overlap}

@@ -55,9 +55,7 @@ def assert_safe(html: str) -> None:
         if name == "href":
             assert re.match(r"(https?://|mailto:)", value or "", re.IGNORECASE)
         if name == "class":
-            assert re.fullmatch(
-                r"hl-\w+|image-alt|prose-scroll|align-(center|right)|muted|plain|plain-text", value
-            )
+            assert re.fullmatch(r"hl-\w+|image-alt|prose-scroll|align-(center|right)|muted|plain", value)
 
 
 ATTACKS = [
@@ -332,7 +330,7 @@ def test_directional_overrides_are_removed():
 
 
 def test_plain_text_keeps_lines_and_is_escaped():
-    assert render_plain("a\n  <b> & *c*") == '<div class="plain-text">a\n  &lt;b&gt; &amp; *c*</div>'
+    assert render_plain("a\n  <b> & *c*") == '<pre class="plain">a\n  &lt;b&gt; &amp; *c*</pre>'
 
 
 def test_long_text_is_plain():

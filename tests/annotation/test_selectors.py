@@ -94,7 +94,7 @@ def test_item_facts(dataset: Dataset, django_assert_num_queries: Any) -> None:
 
 def test_counts_and_maps(dataset: Dataset) -> None:
     counts = dataset_counts(dataset.pk)
-    assert (counts.items, counts.gold, counts.labels) == (7, 6, 6)
+    assert (counts.items, counts.gold) == (7, 6)
     assert counts.instructions == 7
     assert counts.by_kind == {"pairwise": 7}
     assert counts.by_category == {"Chat": 3, "Open QA": 4}

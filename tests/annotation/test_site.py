@@ -6,15 +6,10 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.views.site import LOGIN_RATE_PER_ADDRESS
-from tests.annotation.cast import Cast, client_of
+from tests.annotation.cast import client_of
 from tests.annotation.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def cast():
-    return Cast.make()
 
 
 @pytest.fixture
@@ -77,6 +72,12 @@ def test_many_attempts_on_one_name_are_refused_politely(cast, limited):
     assert "A little too fast" in response.content.decode()
     assert "_auth_user_id" not in response.wsgi_request.session
     assert log_in(Client(), "bob").status_code == 302, "another name is not held up"
+
+
+def test_another_way_to_write_a_name_is_no_new_name(cast, limited):
+    for name in ["alice", "ａlice", "aｌice"] * 4:
+        last = log_in(Client(), name, "wrong")
+    assert last.status_code == 429
 
 
 def test_names_that_do_not_exist_are_limited_alike(limited):

@@ -1,8 +1,5 @@
 """An annotator's browser, as Django's test client, for the tests of their pages."""
 
-import re
-
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
@@ -18,8 +15,3 @@ def client_of(enrollment: Enrollment) -> Client:
     client = Client()
     client.get(reverse("annotation:resume", args=[enrollment.resume_token]))
     return client
-
-
-def text_of(response: HttpResponse) -> str:
-    """What there is to read on a page."""
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))

@@ -56,18 +56,22 @@ def for_enrollment(view: View) -> View:
 
 
 def _session_of(_group: str, request: HttpRequest) -> str:
-    return request.session.session_key or request.META["REMOTE_ADDR"]
+    return f"session:{request.session.session_key}"
+
+
+def _counted_by(request: HttpRequest, by: str) -> Any:
+    # Only a session that holds an enrollment is a person; a cookie that the sender made up would be a fresh count.
+    return _session_of if by == "session" and session_enrollments(request) else "ip"
 
 
 def limited(*, group: str, rate: str, by: str, method: str | None = None) -> Callable[[View], View]:
     """Answer with a 429 page when an address (`by="ip"`) or a session (`by="session"`) asks too often."""
-    key: Any = "ip" if by == "ip" else _session_of
 
     def decorate(view: View) -> View:
         @wraps(view)
         def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if (method is None or request.method == method) and is_ratelimited(
-                request, group=group, key=key, rate=rate, increment=True
+                request, group=group, key=_counted_by(request, by), rate=rate, increment=True
             ):
                 response = render(request, "annotation/annotator/too_many.html", status=429)
                 response["Retry-After"] = str(RETRY_AFTER_SECONDS)

@@ -10,7 +10,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.domain.errors import InvitationRefusedError, StudyNotOpenError
 from annotation.models import Enrollment, Invitation, Stage, StudyState
-from annotation.selectors.work import enrollment_get_by_resume_token, enrollment_get_for
+from annotation.selectors.work import (
+    enrollment_get_by_resume_token,
+    enrollment_get_for,
+    invitation_get_by_token,
+)
 from annotation.services.enrollment import enrollment_join, invitation_refusal
 from annotation.views.annotator.common import (
     DOOR_RATE,
@@ -30,8 +34,9 @@ GONE = {"revoked", "expired", "full", "closed"}
 @limited(group="join", rate=DOOR_RATE, by="ip")
 def join(request: HttpRequest, token: str) -> HttpResponse:
     """Say what awaits; a POST makes the person. A GET makes nobody: chats and scanners open links too."""
-    invitation = Invitation.objects.select_related("study").filter(token=token).first()
-    if invitation is None:
+    try:
+        invitation = invitation_get_by_token(token)
+    except Invitation.DoesNotExist:
         return _refuse(request, "unknown")
     study = invitation.study
     known = _known(request, study.slug)

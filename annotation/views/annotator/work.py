@@ -35,6 +35,8 @@ from annotation.views.annotator.steps import not_open
 TOLD: dict[Outcome, str] = {
     "late": "Your answer is kept, but it came after the time for that pair was over and others had "
     "answered it, so it does not count towards its result.",
+    "capped": "Your answer is kept, but you had left that pair, and have answered as many as one person may in "
+    "this study, so it does not count towards the results.",
     "closed": "The study closed before your answer arrived. It is kept, but does not count towards "
     "the results.",
     "different": "You had answered that pair already. That answer stands; you can change it on its page.",
@@ -89,8 +91,12 @@ def assignment(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpRes
     if enrollment.study.state != StudyState.OPEN:
         return _next(request, enrollment)
     if found.state == AssignmentState.EXPIRED:
-        messages.info(request, "That pair was given back after a while without an answer.")
-        return _next(request, enrollment)
+        response = _next(request, enrollment)
+        if (
+            response.headers.get("Location") != request.path
+        ):  # it may be theirs again, and then nothing happened
+            messages.info(request, "That pair was given back after a while without an answer.")
+        return response
     return _page(request, found)
 
 

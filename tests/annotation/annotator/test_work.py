@@ -1,36 +1,27 @@
 """The work pages: answer, undo, draft, skip; one submit is one label whatever is clicked."""
 
 import re
+from datetime import timedelta
 
 import pytest
 
-from annotation.models import Assignment, AssignmentState, Enrollment, Label, Stage, Study
-from annotation.services.assignments import assignment_claim
-from tests.annotation.factories import enrollment_make, study_make
-from tests.annotation.visits import client_of, text_of, url
+from annotation.models import (
+    Assignment,
+    AssignmentState,
+    Enrollment,
+    Label,
+    Response,
+    Stage,
+    Study,
+    StudyItem,
+)
+from annotation.rendering import MAX_MARKDOWN
+from annotation.services.assignments import assignment_claim, leases_reap
+from tests.annotation.cast import text_of
+from tests.annotation.factories import enrollment_make
+from tests.annotation.visits import client_of, url
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def study():
-    return study_make(pairs=3, overlap=2)
-
-
-@pytest.fixture
-def person(study):
-    return enrollment_make(study=study)
-
-
-@pytest.fixture
-def browser(person):
-    return client_of(person)
-
-
-@pytest.fixture
-def lease(person):
-    person = Enrollment.objects.select_related("study", "annotator").get(pk=person.pk)
-    return assignment_claim(enrollment=person)
 
 
 class TestWork:
@@ -228,3 +219,26 @@ def test_hostile_text_is_shown_as_text(browser, study):
     html = browser.get(url("work", study), follow=True).content.decode()
     assert "<script>alert(1)" not in html
     assert "<strong>bold</strong>" in html
+
+
+class TestWhatIsShown:
+    def test_a_text_too_long_for_markdown_makes_both_plain(self, browser, lease, study):
+        first, second = Response.objects.filter(item_responses__item=lease.study_item.item).order_by("pk")
+        Response.objects.filter(pk=first.pk).update(text="**x** " * (MAX_MARKDOWN // 6 + 1))
+        Response.objects.filter(pk=second.pk).update(text="**short**")
+        html = browser.get(url("assignment", study, lease.pk)).content.decode()
+        assert '<pre class="plain">**short**</pre>' in html
+        assert "<strong>x" not in html
+
+    def test_a_lease_that_ran_out_and_is_theirs_again_is_not_said_to_be_gone(self, browser, lease, study):
+        leases_reap(now=lease.expires_at + timedelta(minutes=1))
+        page = browser.get(url("assignment", study, lease.pk), follow=True)
+        assert page.redirect_chain[-1][0] == url("assignment", study, lease.pk)
+        assert "given back" not in text_of(page)
+
+    def test_a_lease_that_went_to_others_is_said_to_be_gone(self, browser, lease, study):
+        leases_reap(now=lease.expires_at + timedelta(minutes=1))
+        StudyItem.objects.filter(pk=lease.study_item_id).update(overlap=1, n_accepted=1)
+        page = browser.get(url("assignment", study, lease.pk), follow=True)
+        assert page.redirect_chain[-1][0] != url("assignment", study, lease.pk)
+        assert "given back" in text_of(page)

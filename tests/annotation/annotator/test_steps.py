@@ -17,7 +17,8 @@ from annotation.models import (
     Stage,
 )
 from annotation.selectors.work import question_next
-from annotation.services.assignments import assignment_claim
+from annotation.views.annotator.common import POST_RATE
+from tests.annotation.cast import text_of
 from tests.annotation.factories import (
     PASSWORD,
     enrollment_make,
@@ -25,30 +26,9 @@ from tests.annotation.factories import (
     study_make,
     user_make,
 )
-from tests.annotation.visits import client_of, text_of, url
+from tests.annotation.visits import client_of, url
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def study():
-    return study_make(pairs=3, overlap=2)
-
-
-@pytest.fixture
-def person(study):
-    return enrollment_make(study=study)
-
-
-@pytest.fixture
-def browser(person):
-    return client_of(person)
-
-
-@pytest.fixture
-def lease(person):
-    person = Enrollment.objects.select_related("study", "annotator").get(pk=person.pk)
-    return assignment_claim(enrollment=person)
 
 
 class TestJoin:
@@ -133,6 +113,11 @@ class TestJoin:
     def test_an_unknown_link(self, client):
         assert client.get(reverse("annotation:join", args=["nonsense"])).status_code == 404
         assert client.get(reverse("annotation:resume", args=["nonsense"])).status_code == 404
+
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize("address", ["/join/a%00b/", "/resume/a%00b/"])
+    def test_a_link_that_no_database_takes(self, client, address):
+        assert client.get(address).status_code == 404
 
     def test_the_personal_link_goes_on_elsewhere(self, study, person):
         response = client_of(person).get(url("place", study))
@@ -305,6 +290,15 @@ class TestLimits:
         response = client.get(page)
         assert response["Retry-After"] == "60"
         assert "too fast" in text_of(response)
+
+    def test_a_session_key_that_was_made_up_is_no_new_person(self, client, study):
+        page = url("consent", study)
+        statuses = []
+        for number in range(int(POST_RATE.split("/")[0]) + 1):
+            client.cookies["sessionid"] = f"made-up-{number:024}"
+            statuses.append(client.post(page).status_code)
+        assert set(statuses[:-1]) == {404}
+        assert statuses[-1] == 429
 
     def test_posts_by_session(self, browser, study, person):
         statuses = [browser.post(url("guidelines", study)).status_code for _ in range(130)]

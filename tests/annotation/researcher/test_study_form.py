@@ -9,7 +9,7 @@ from django.db import connection
 
 from annotation.models import Study, StudyItem
 from annotation.selectors.overview import study_progress
-from annotation.services.studies import study_open
+from annotation.services.studies import study_create, study_open
 from tests.annotation.cast import Cast, client_of, labels_make, study_fields, text_of, url
 from tests.annotation.factories import (
     dataset_make,
@@ -19,22 +19,25 @@ from tests.annotation.factories import (
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def cast():
-    return Cast.make()
-
-
-@pytest.fixture
-def dataset():
-    return dataset_make(pairs=12, name="pairs")
-
-
-@pytest.fixture
-def study(cast, dataset):
-    return study_make(dataset=dataset, slug="mine", title="Mine", owner=cast.alice, overlap=4)
-
-
 class TestCreate:
+    @pytest.mark.both_databases
+    def test_a_dataset_that_no_database_takes(self, cast, dataset):
+        assert client_of(cast.alice).get(url("study-create") + "?dataset=%00").status_code == 200
+
+    def test_at_least_one_item_for_each_person(self, cast, dataset):
+        response = client_of(cast.alice).post(
+            url("study-create"), study_fields(dataset, items_per_annotator=0)
+        )
+        assert "greater than or equal to 1" in text_of(response)
+        assert not Study.objects.exists()
+
+    def test_an_address_of_another_page_is_not_taken(self, cast, dataset):
+        form = study_fields(dataset, title="New", nonce="")
+        assert "is the address of another page" in text_of(
+            client_of(cast.alice).post(url("study-create"), form)
+        )
+        assert study_create(dataset=dataset, title="Preview").slug.startswith("preview-")
+
     def test_a_draft(self, cast, dataset):
         response = client_of(cast.alice).post(url("study-create"), study_fields(dataset))
         study = Study.objects.get()

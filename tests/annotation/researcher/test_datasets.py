@@ -1,14 +1,12 @@
 """Datasets as researchers see them: who sees which, what is counted, and finding an item."""
 
-import re
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Instruction
-from tests.annotation.cast import Cast, client_of, labels_make
+from tests.annotation.cast import client_of, labels_make, text_of
 from tests.annotation.factories import dataset_make, study_make
 
 pytestmark = pytest.mark.django_db
@@ -16,17 +14,8 @@ pytestmark = pytest.mark.django_db
 LIST = "annotation:dataset-list"
 
 
-@pytest.fixture
-def cast():
-    return Cast.make()
-
-
 def page(user, name, query=""):
     return client_of(user).get(reverse("annotation:dataset-detail", args=[name]) + query)
-
-
-def text_of(response):
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
 
 
 def test_private_datasets_are_for_their_owner_and_administrators(cast):
@@ -140,3 +129,16 @@ def test_queries_do_not_grow(cast, where):
 
 def test_nothing_yet(cast):
     assert "No datasets yet" in text_of(client_of(cast.alice).get(reverse(LIST)))
+
+
+def test_labels_of_somebody_elses_study_are_not_counted(cast, dataset, study):
+    labels_make(study, [[1, 2]])
+    mine, theirs = (text_of(page(user, "pairs")) for user in (cast.alice, cast.bob))
+    assert "1 first, 0 tie, 1 second" in mine
+    assert "1 first" not in theirs
+    assert "Labels 2" in mine
+    assert "Labels 0" in theirs
+    rows = {
+        user: client_of(user).get(reverse(LIST)).context["rows"][0].labels for user in (cast.alice, cast.bob)
+    }
+    assert rows == {cast.alice: 2, cast.bob: 0}

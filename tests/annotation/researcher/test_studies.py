@@ -23,21 +23,6 @@ from tests.annotation.factories import (
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def cast():
-    return Cast.make()
-
-
-@pytest.fixture
-def dataset():
-    return dataset_make(pairs=12, name="pairs")
-
-
-@pytest.fixture
-def study(cast, dataset):
-    return study_make(dataset=dataset, slug="mine", title="Mine", owner=cast.alice, overlap=4)
-
-
 class TestWhoSeesWhat:
     def test_each_researcher_sees_their_own_and_nobodys(self, cast, study):
         study_make(title="Of nobody", owner=None)

@@ -9,31 +9,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Stage, Study
-from tests.annotation.cast import Cast, client_of, label_make, labels_make, text_of, url
+from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
 from tests.annotation.factories import (
     annotator_make,
-    dataset_make,
     enrollment_make,
     invitation_make,
-    study_make,
 )
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def cast():
-    return Cast.make()
-
-
-@pytest.fixture
-def dataset():
-    return dataset_make(pairs=12, name="pairs")
-
-
-@pytest.fixture
-def study(cast, dataset):
-    return study_make(dataset=dataset, slug="mine", title="Mine", owner=cast.alice, overlap=4)
 
 
 class TestPage:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from annotation.models import Label
 from annotation.services import exports
 from annotation.services.exports import COLUMNS, csv_cell, csv_lines, jsonl_lines, label_rows
-from tests.annotation.cast import Cast, client_of, label_make, labels_make
+from tests.annotation.cast import client_of, label_make, labels_make
 from tests.annotation.factories import annotator_make, dataset_make, study_make
 
 
@@ -59,11 +59,6 @@ def test_jsonl_is_one_object_a_line_whatever_the_text():
     assert len(lines) == 1
     assert lines[0].count("\n") == 1
     assert json.loads(lines[0]) == {"a": "two\nlines \u2028 and é", "b": None}
-
-
-@pytest.fixture
-def cast():
-    return Cast.make()
 
 
 @pytest.fixture
