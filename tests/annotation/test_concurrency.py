@@ -1,13 +1,14 @@
 """Thirty-two people at once, each with a connection of their own, on both databases."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Count
 
 from annotation.domain.errors import StudyRuleError
@@ -176,23 +177,23 @@ def test_a_question_answered_many_times_at_once_counts_once():
     assert QualificationAnswer.objects.count() == 1
 
 
-def test_a_lower_overlap_and_a_crowd_of_claims_never_clash():
-    """Whichever comes first: the claim waits, or the new overlap is refused with its reason."""
-    for _ in range(3):
-        study = study_make(pairs=4, overlap=4)
-        people = [enrollment_make(study=study).pk for _ in range(8)]
+def test_a_lower_overlap_that_waits_for_a_claim_is_refused_with_its_reason():
+    study = study_make(pairs=1, overlap=4)
+    claimed = threading.Event()
 
-        def lower(_: object, study: Study = study) -> str:
-            try:
-                study_update(study=study, overlap=1)
-            except StudyRuleError as refusal:
-                return refusal.field
-            return "lowered"
+    def claim() -> None:
+        try:
+            with transaction.atomic():
+                study.study_items.update(n_open=2)
+                claimed.set()
+                time.sleep(0.3)  # long enough for the other to have looked and to be waiting
+        finally:
+            connection.close()
 
-        def work(pk: int | None) -> object:
-            return lower(None) if pk is None else assignment_claim(enrollment=fresh(pk))
-
-        said = all_at_once(work, [*people[:4], None, *people[4:]])[4]
-        study.refresh_from_db()
-        assert (said, study.overlap) in {("lowered", 1), ("overlap", 4)}
-        assert set(study.study_items.values_list("overlap", flat=True)) == {study.overlap}
+    other = threading.Thread(target=claim)
+    other.start()
+    claimed.wait(10)
+    with pytest.raises(StudyRuleError, match="some items have 2"):
+        study_update(study=study, overlap=1)
+    other.join()
+    assert study.study_items.get().overlap == Study.objects.get().overlap == 4
