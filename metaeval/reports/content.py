@@ -11,7 +11,7 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.estimates import plain
 from metaeval.reports.groups import Layout, layout_of
 from metaeval.reports.humans import humans_section, label_slots
-from metaeval.reports.inputs import SCHEMA, Booleans, Floats, ReportInputs
+from metaeval.reports.inputs import SCHEMA, Booleans, ReportInputs
 from metaeval.reports.judges import PRIMARIES, JudgeScores, Primary, judge_scores, judge_section
 from metaeval.reports.options import ReportOptions
 from metaeval.selection import compare
@@ -105,15 +105,22 @@ def _selection(
 ) -> dict[str, Any]:
     """Which judge leads by one figure; places in the list of judges, so that equal names do no harm."""
     columns = {place: scored.of(primary) for place, scored in enumerate(scores)}
-    counted = {place: int((~np.isnan(column)).sum()) for place, column in columns.items()}
-    candidates = [place for place, judge in enumerate(inputs.judges) if not judge.baseline and counted[place]]
-    most = max((counted[place] for place in candidates), default=0)
+    covered = {place: int(scored.covers(primary).sum()) for place, scored in enumerate(scores)}
+    candidates = [
+        place
+        for place, judge in enumerate(inputs.judges)
+        if not judge.baseline and not np.isnan(columns[place]).all()
+    ]
+    most = max((covered[place] for place in candidates), default=0)
     # A judge that has judged a part only may look better for the part that it was given.
-    complete = [place for place in candidates if counted[place] == most]
+    complete = [place for place in candidates if covered[place] == most]
     found = compare(
-        {str(place): columns[place] for place in complete}, resamples=resamples, confidence=options.confidence
+        {str(place): columns[place] for place in complete},
+        resamples=resamples,
+        confidence=options.confidence,
+        floors={str(place): columns[place] for place, judge in enumerate(inputs.judges) if judge.baseline},
     )
-    result: dict[str, Any] = {
+    return {
         "leader": None if found.leader is None else int(found.leader),
         "ranking": [int(place) for place in found.ranking],
         "tied": [int(place) for place in found.tied],
@@ -122,41 +129,7 @@ def _selection(
         "differences": [
             {"judge": int(place), **plain(difference)} for place, difference in found.differences.items()
         ],
-        "best_baseline": None,
+        "best_baseline": None
+        if found.floor is None or found.above_floor is None
+        else {"judge": int(found.floor), **plain(found.above_floor)},
     }
-    if found.leader is not None:
-        result["best_baseline"] = _against_baseline(inputs, columns, int(found.leader), resamples, options)
-    return result
-
-
-def _against_baseline(
-    inputs: ReportInputs,
-    columns: dict[int, Floats],
-    leader: int,
-    resamples: Resamples,
-    options: ReportOptions,
-) -> dict[str, Any] | None:
-    """The leader against the best judge that needs no model: a floor, never a winner."""
-    floors = [
-        place
-        for place, judge in enumerate(inputs.judges)
-        if judge.baseline and not np.isnan(columns[place]).all()
-    ]
-    if not floors:
-        return None
-    best = max(floors, key=lambda place: float(np.nanmean(columns[place])))
-    found = compare(
-        {"leader": columns[leader], "floor": columns[best]},
-        resamples=resamples,
-        confidence=options.confidence,
-    )
-    # `compare` subtracts from the better of the two; the difference wanted is always leader minus floor.
-    if found.leader == "floor":
-        gap = plain(found.differences["leader"])
-        gap["value"], gap["low"], gap["high"] = (
-            None if end is None else -end + 0.0 for end in (gap["value"], gap["high"], gap["low"])
-        )
-        gap["share_better"] = None if gap["share_better"] is None else 1 - gap["share_better"]
-    else:
-        gap = plain(found.differences["floor"])
-    return {"judge": best, **gap}

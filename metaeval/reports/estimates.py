@@ -14,7 +14,7 @@ import numpy as np
 from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Floats
 from metaeval.stats import Estimate, Resamples
-from metaeval.stats.intervals import interval
+from metaeval.stats.intervals import clusters_counted, interval
 
 Bounds = tuple[float, float] | None
 # Resampled sums held at once, in numbers: 10,000 resamples of 500 sums.
@@ -117,7 +117,7 @@ def _breakdown(
         value = float((values[used] * weights).sum())
         column = np.zeros(0) if draws is None else draws[:, used] @ weights
         inside = counted & np.any([layout.groups[place].members for place in used], axis=0)
-        bounds = None if combination.is_difference else measure.bounds
+        bounds = (-1.0, 1.0) if combination.is_difference else measure.bounds
         found = _estimate(measure, value, column, inside, resamples, confidence, bounds)
         result.setdefault(combination.kind, {})[combination.name] = found
     if "gap" in result:
@@ -137,7 +137,7 @@ def _estimate(
     n = int(np.count_nonzero(counted))
     if math.isnan(value):
         return plain(Estimate(math.nan, math.nan, math.nan, n=n, reason=measure.reason))
-    n_clusters = n if resamples.codes is None else len(np.unique(resamples.codes[counted]))
+    n_clusters = clusters_counted(counted, resamples)
     low, high, method = interval(
         value, draws, n=n, n_clusters=n_clusters, confidence=confidence, bounds=bounds
     )
@@ -149,11 +149,16 @@ def _estimate(
 
 
 def plain(estimate: Estimate) -> dict[str, Any]:
-    """An estimate as JSON values, rounded to twelve digits.
+    """An estimate as JSON values, rounded to twelve digits, with the method of its interval or why there is none.
 
     The last bits of a sum depend on the order in which a machine adds; a report must not.
     """
-    return {name: _rounded(value) for name, value in estimate.as_dict().items()}
+    result = {name: _rounded(value) for name, value in estimate.as_dict().items()}
+    if result["low"] is None:
+        result.setdefault("reason", "no intervals were asked for")
+    elif estimate.method != "percentile":
+        result["method"] = estimate.method
+    return result
 
 
 def _rounded(value: Any) -> Any:

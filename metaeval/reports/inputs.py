@@ -139,6 +139,7 @@ class ReportInputs:
             strict=True,
         ):
             yield ["label", items.external_id[item], annotator, choice, simulated]
+        yield ["repeated", labels.n_repeated]
         for judge in self.judges:
             yield [
                 "judge",

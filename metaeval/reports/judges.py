@@ -25,14 +25,24 @@ _NOT_MEASURED = "not measured: the verdicts were imported"
 
 @dataclass(frozen=True, slots=True)
 class JudgeScores:
-    """What each item contributes to the two figures by which judges are compared; NaN where it does not count."""
+    """What each item contributes to the two figures by which judges are compared; NaN where it does not count.
+
+    ``two_labels``, ``gold`` and ``judged`` say of which items it could have been asked for, and of which it was.
+    """
 
     agreement: Floats
     accuracy: Floats
+    two_labels: Booleans
+    gold: Booleans
+    judged: Booleans
 
     def of(self, primary: Primary) -> Floats:
         """The contributions to one of them."""
         return self.agreement if primary == "agreement" else self.accuracy
+
+    def covers(self, primary: Primary) -> Booleans:
+        """The items that count and were judged, be the verdict readable or not."""
+        return self.judged & (self.two_labels if primary == "agreement" else self.gold)
 
 
 def judge_scores(
@@ -52,7 +62,13 @@ def judge_scores(
         accuracy = _over_orders(
             judge, lambda verdicts: accuracy_contributions(verdicts, items.gold, unparsed=options.unparsed)
         )
-    return JudgeScores(agreement, accuracy)
+    return JudgeScores(
+        agreement,
+        accuracy,
+        two_labels=(~np.isnan(slots)).sum(axis=1) > 1,
+        gold=~np.isnan(items.gold),
+        judged=np.asarray(judge.judged.any(axis=1)),
+    )
 
 
 def _over_orders(judge: JudgeColumns, score: Any) -> Floats:
@@ -140,6 +156,8 @@ def _positional(judge: JudgeColumns, parsed: Booleans, options: ReportOptions) -
         ("positional_agreement_strict", False),
     ):
         same = positional_agreement_contributions(judge.verdicts, unparsed_agree=agree)
+        # An answer that never came agrees with nothing; it says more of the endpoint than of the judge.
+        same[judge.failed.any(axis=1)] = 0.0
         found.append(mean_of(name, np.where(both & readable, same, np.nan), reason=reason))
     return found
 

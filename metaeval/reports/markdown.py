@@ -13,6 +13,7 @@ Row = Sequence[str]
 
 def markdown(content: dict[str, Any]) -> str:
     """Write the report as Markdown, in GitHub's table syntax."""
+    software = content["software"]
     parts = [
         f"# Agreement report: {_text(content['dataset']['title'])}",
         _facts(content),
@@ -22,7 +23,7 @@ def markdown(content: dict[str, Any]) -> str:
         *_judges(content),
         "## How this was computed",
         "\n".join(f"- {_text(line)}" for line in methods(content)),
-        f"Inputs: `{content['inputs_hash']}`  \nSoftware: {' '.join(content['software'].values())}",
+        f"Inputs: `{content['inputs_hash']}`  \nSoftware: {software['name']} {software['version']}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -39,14 +39,17 @@ def methods(content: dict[str, Any]) -> list[str]:
     if options["n_resamples"]:
         found.append(
             f"Intervals are at {100 * options['confidence']:g} %, from {options['n_resamples']:,} bootstrap "
-            f"resamples of instructions (seed {options['seed']}), the same for all judges, so that differences are "
-            "paired; near the ends of the range Wilson's with the cluster-adjusted sample size."
+            f"resamples of instructions (seed {options['seed']}), the same for all judges; near the ends of "
+            "the range and for few instructions Wilson's with the cluster-adjusted sample size."
+        )
+        found.append(
+            "Differences to the leading judge are paired by item, with Student intervals from the variance between "
+            "instructions. They allow for the leader having been chosen as the best (each judge in turn is the control "
+            "of a two-sided Dunnett comparison with all that might have led), so that the judge that is best indeed is "
+            f"ruled out in at most {100 * (1 - options['confidence']):.3g} % of datasets."
         )
     else:
         found.append("No intervals were asked for.")
-    found.append(
-        "The leading judge was chosen on these items, which favours it: expect a little less on new ones."
-    )
     if any(judge["baseline"] for judge in content["judges"]):
         found.append("Baselines are judges without a model, computed from the lengths and the order alone.")
     return found

@@ -62,17 +62,18 @@ def _verdict(content: dict[str, Any], primary: str) -> Verdict:
     judges = content["judges"]
     place = selection["leader"]
     if place is None:
-        return Verdict(
-            "none",
-            "No judge can be compared yet",
-            (_why_none(content, primary),),
-            _cautions(content, primary),
-        )
+        sentences = (_why_none(content, primary), *_to_beat(content, primary))
+        return Verdict("none", "No judge can be compared yet", sentences, _cautions(content, primary))
     leader = judges[place]
     estimate = leader["measures"][primary]["overall"]
     lead = _lead(leader["name"], primary, estimate)
-    floor = _against_floor(content, primary)
     cautions = _cautions(content, primary)
+    if not content["options"]["n_resamples"]:
+        why = "No intervals were asked for, so nothing tells it apart from the others or from chance."
+        return Verdict(
+            "open", f"{leader['name']} leads; by how much is not known", (f"{lead}.", why), cautions, place
+        )
+    floor = _against_floor(content, primary)
     if floor and not _above_floor(selection["best_baseline"]):
         name = judges[selection["best_baseline"]["judge"]]["name"]
         below = selection["best_baseline"]["value"] < 0
@@ -95,12 +96,35 @@ def _verdict(content: dict[str, Any], primary: str) -> Verdict:
 
 
 def _lead(name: str, primary: str, estimate: dict[str, Any]) -> str:
-    ends = range_text(estimate)
-    ends = f" ({ends})" if ends else ""
     if primary == "agreement":
         # Not "of items": agreement is a mean over the labels left out.
-        return f"{name} agrees with people on {value_text(estimate)}{ends}"
-    return f"{name} gives the gold answer on {value_text(estimate)}{ends} of items"
+        return f"{name} agrees with people on {_with_range(estimate)}"
+    return f"{name} gives the gold answer on {_with_range(estimate)} of items"
+
+
+def _to_beat(content: dict[str, Any], primary: str) -> list[str]:
+    """What people reach among themselves, and what a rule reaches: the range in which a judge will lie."""
+    people = content["humans"]["measures"]
+    own, best = people["leave_one_out"]["overall"], people["best_reachable"]["overall"]
+    found = []
+    if primary == "agreement" and own["value"] is not None:
+        found.append(
+            f"People agree with each other on {_with_range(own)}; a judge could reach {value_text(best)} at best."
+        )
+    rules = [judge for judge in content["judges"] if judge["baseline"]]
+    known = [(judge, judge["measures"][primary]["overall"]) for judge in rules]
+    known = [(judge, estimate) for judge, estimate in known if estimate["value"] is not None]
+    if known:
+        judge, estimate = max(known, key=lambda pair: pair[1]["value"])
+        found.append(
+            f"The best rule without a model, {judge['name']}, reaches {_with_range(estimate)}: a judge must beat that."
+        )
+    return found
+
+
+def _with_range(estimate: dict[str, Any]) -> str:
+    ends = range_text(estimate)
+    return value_text(estimate) + (f" ({ends})" if ends else "")
 
 
 def _tied(content: dict[str, Any], primary: str) -> list[str]:
@@ -171,6 +195,10 @@ def _cautions(content: dict[str, Any], primary: str) -> tuple[str, ...]:
         unparsed = content["judges"][selection["leader"]]["measures"]["unparsed_rate"]["overall"]
         if unparsed["value"] is not None and unparsed["value"] > _MUCH_UNPARSED:
             found.append(f"The leader's answer could not be read in {value_text(unparsed)} of its judgments.")
+    if selection["differences"]:
+        found.append(
+            "The leader was chosen on these same items, which flatters its figure: expect a little less on new ones."
+        )
     return tuple(found)
 
 

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats import PairedDifference, Resamples, StatisticsWarning, paired_difference
+from metaeval.stats import (
+    PairedDifference,
+    Resamples,
+    StatisticsWarning,
+    critical_values,
+    paired_difference,
+)
+
+Scores = Mapping[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +29,23 @@ class Comparison:
     ranking : tuple of str
         All judges that have a mean, best first; equal means in the order given.
     differences : mapping of str to PairedDifference
-        The leader's mean minus each other judge's.
+        The leader's mean minus each other judge's. The intervals allow for the leader having been chosen.
     tied : tuple of str
         Judges that cannot be told apart from the leader: the interval of the difference holds 0, or there is none.
+        With the leader they are a confidence set: it leaves out the judge that is best indeed in at most 5 % of
+        datasets (at 95 %).
+    floor : str or None
+        The best of the floors; None when there is no leader or no floor.
+    above_floor : PairedDifference or None
+        The leader's mean minus that floor's, allowing for the choice of the leader likewise.
     """
 
     leader: str | None = None
     ranking: tuple[str, ...] = ()
     differences: Mapping[str, PairedDifference] = field(default_factory=dict)
     tied: tuple[str, ...] = ()
+    floor: str | None = None
+    above_floor: PairedDifference | None = None
 
     @property
     def clear(self) -> bool:
@@ -38,7 +54,7 @@ class Comparison:
 
 
 def compare(
-    scores: Mapping[str, NDArray[np.float64]], *, resamples: Resamples, confidence: float = 0.95
+    scores: Scores, *, resamples: Resamples, confidence: float = 0.95, floors: Scores | None = None
 ) -> Comparison:
     """Find the judge with the highest mean and compare every other one with it, paired.
 
@@ -49,8 +65,10 @@ def compare(
     resamples : Resamples
         The same for all, so that differences are paired.
     confidence : float
-        Level of the intervals. They are not corrected for choosing the best of many, which favours the leader:
-        a clear winner here is clear on these items, and its figure on new ones will be a little lower.
+        Level of the intervals, which allow for the leader having been chosen as the best (`critical_values`). Its
+        own figure is not corrected for that: on new items it will be a little lower.
+    floors : mapping, optional
+        Scores of judges that are no candidates; the best of them is compared with the leader.
 
     Examples
     --------
@@ -61,17 +79,34 @@ def compare(
     >>> compare({"a": right, "b": right.copy()}, resamples=Resamples(40, 1000)).tied
     ('b',)
     """
-    means = {name: float(np.nanmean(column)) for name, column in scores.items() if not np.isnan(column).all()}
-    ranking = tuple(sorted(means, key=lambda name: -means[name]))
+    ranking = _ranked(scores)
     if not ranking:
         return Comparison()
-    leader = ranking[0]
-    differences = {}
+    leader, below = ranking[0], floors or {}
+    floor = next(iter(_ranked(below)), None)
+    columns = {name: scores[name] for name in ranking} | ({} if floor is None else {_FLOOR: below[floor]})
+    critical = critical_values(
+        list(columns.values()), len(ranking), resamples=resamples, confidence=confidence
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with the estimate
-        for name in ranking[1:]:
-            differences[name] = paired_difference(
-                scores[leader], scores[name], resamples=resamples, confidence=confidence
+        differences = {
+            name: paired_difference(
+                scores[leader], column, resamples=resamples, confidence=confidence, critical=allowed
             )
+            for (name, column), allowed in zip(columns.items(), critical, strict=True)
+            if name != leader
+        }
+    above_floor = differences.pop(_FLOOR, None)
     tied = tuple(name for name, difference in differences.items() if not difference.low > 0)
-    return Comparison(leader, ranking, differences, tied)
+    return Comparison(leader, ranking, differences, tied, floor, above_floor)
+
+
+# No name of a judge: keys of a comparison are given by the caller.
+_FLOOR = "\0floor"
+
+
+def _ranked(scores: Scores) -> tuple[str, ...]:
+    """Names by mean, best first; equal means in the order given, those without a mean left out."""
+    means = {name: float(np.nanmean(column)) for name, column in scores.items() if not np.isnan(column).all()}
+    return tuple(sorted(means, key=lambda name: -means[name]))

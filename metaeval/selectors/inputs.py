@@ -126,6 +126,8 @@ def _chosen(
     dataset: Dataset, judge_ids: Collection[int] | None, judge_names: Collection[str] | None
 ) -> list[Judge]:
     judges = [judge for judge in judges_of(dataset.pk) if judge_ids is None or judge.pk in judge_ids]
+    # By code point: databases order letters each in their own way. Names need not be unique, fingerprints are.
+    judges.sort(key=lambda judge: (judge.name, judge.fingerprint))
     if judge_names is None:
         return judges
     known = [judge.name for judge in judges]

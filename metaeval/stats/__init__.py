@@ -16,12 +16,12 @@ from metaeval.stats.accuracy import (
     unparsed_rate,
 )
 from metaeval.stats.alpha import krippendorff_alpha
+from metaeval.stats.differences import critical_values, paired_difference
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, PairedDifference
 from metaeval.stats.intervals import (
     macro_mean,
     mean_estimate,
-    paired_difference,
     ratio_estimate,
     wilson_interval,
 )
@@ -48,6 +48,7 @@ __all__ = [
     "accuracy",
     "accuracy_contributions",
     "best_reachable_agreement",
+    "critical_values",
     "expected_win_rate",
     "hedging_contributions",
     "hedging_rate",

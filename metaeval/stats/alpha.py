@@ -66,7 +66,7 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
     resampled = np.zeros(0)
     if resamples.n_resamples:
         resampled = _resampled(per_item, values, level, resamples.totals)
-    return finish(value, resampled, pairable, resamples, confidence, None)
+    return finish(value, resampled, pairable, resamples, confidence, _range(per_item, values, level))
 
 
 def _resampled(counts: Integers, values: Floats, level: Level, totals: Any) -> Floats:
@@ -96,6 +96,24 @@ def _resampled(counts: Integers, values: Floats, level: Level, totals: Any) -> F
         distance = (middle[:, second] - middle[:, first]) ** 2
         parts.append(_alpha((coincidences * distance).sum(axis=1), margins, first, second, distance))
     return np.concatenate(parts)
+
+
+def _range(counts: Integers, values: Floats, level: Level) -> tuple[float, float]:
+    """What alpha could be had the labels disagreed wholly, and 1: given how often each value was used.
+
+    It makes alpha a share of the worst disagreement, so that its interval is Wilson's where that is near 0 or
+    there are few clusters. The percentiles alone say "1 to 1" of ten items without a disagreement.
+    """
+    margins = counts.sum(axis=0).astype(np.float64)
+    first, second = np.triu_indices(len(values), k=1)
+    if level == "ordinal":
+        middle = np.cumsum(margins) - margins / 2
+        distance = (middle[second] - middle[first]) ** 2
+    else:
+        distance = _distance(values[first], values[second], level)
+    total = margins.sum()
+    expected = 2 * float((margins[first] * margins[second] * distance).sum()) / (total * (total - 1))
+    return 1 - float(distance.max()) / expected, 1.0
 
 
 def _alpha(observed: Floats, margins: Floats, first: Integers, second: Integers, distance: Floats) -> Floats:

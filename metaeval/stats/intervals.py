@@ -1,4 +1,4 @@
-"""Intervals, and the estimators that all others are made of: mean, ratio, macro mean, difference."""
+"""Intervals, and the estimators that all others are made of: mean, ratio, macro mean."""
 
 import math
 import warnings
@@ -11,12 +11,13 @@ from scipy import special
 
 from metaeval.stats.arrays import Booleans, Floats, Seed, as_items, as_mask
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
-from metaeval.stats.estimate import Estimate, PairedDifference, undefined
+from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
 
 # Below these the percentile interval covers too little (the usual "five successes and five failures").
 _FEW_CLUSTERS = 30
 _FEW_EVENTS = 5.0
+ONE_CLUSTER = "no interval: the items are one cluster"
 
 
 class Sampling(TypedDict, total=False):
@@ -143,19 +144,24 @@ def finish(
 ) -> Estimate:
     """The estimate of a figure that is defined; ``counted`` says which items it is computed from."""
     n = int(np.count_nonzero(counted))
-    n_clusters = n if resamples.codes is None else len(np.unique(resamples.codes[counted]))
+    n_clusters = clusters_counted(counted, resamples)
     low, high, method = interval(
         value, resampled, n=n, n_clusters=n_clusters, confidence=confidence, bounds=bounds
     )
     reason = None
     if math.isnan(low) and len(resampled):
-        reason = (
-            "no interval: the items are one cluster"
-            if n_clusters <= 1
-            else "no interval: undefined in every resample"
-        )
+        reason = ONE_CLUSTER if n_clusters <= 1 else "no interval: undefined in every resample"
         warnings.warn(reason, StatisticsWarning, stacklevel=4)
     return Estimate(value, low, high, n, n_clusters, method, reason)
+
+
+def clusters_counted(counted: Booleans, resamples: Resamples) -> int:
+    """How many clusters the items belong to."""
+    return (
+        int(np.count_nonzero(counted))
+        if resamples.codes is None
+        else len(np.unique(resamples.codes[counted]))
+    )
 
 
 def ratio_estimate(
@@ -196,7 +202,7 @@ def ratio_estimate(
     if whole == 0:
         return undefined(reason, stacklevel=4)
     value = float(top.sum()) / whole
-    return finish(value, _resampled_ratio(top, bottom, resamples), counted, resamples, confidence, bounds)
+    return finish(value, resampled_ratio(top, bottom, resamples), counted, resamples, confidence, bounds)
 
 
 def mean_estimate(
@@ -267,60 +273,11 @@ def macro_mean(
     return finish(value, resampled, np.any(members, axis=0), resamples, confidence, bounds)
 
 
-def paired_difference(first: ArrayLike, second: ArrayLike, **options: Unpack[Sampling]) -> PairedDifference:
-    """Difference of two judges' means on the items that both are scored on, resampled together.
-
-    Parameters
-    ----------
-    first, second : array_like of shape (n_items,)
-        Contributions of the two judges to a mean; an item with NaN in either takes no part.
-
-    Returns
-    -------
-    PairedDifference
-        ``value`` is first minus second; ``share_better`` the share of resamples in which the first is ahead.
-        With fewer than 30 clusters the interval is Student's, from the cluster-bootstrap variance.
-
-    Examples
-    --------
-    >>> difference = paired_difference([1, 1, 0, 1] * 10, [1, 0, 0, 1] * 10)
-    >>> difference.value, difference.low > 0, difference.share_better > 0.99
-    (0.25, True, True)
-    """
-    one, two = as_items(first, "first"), as_items(second, "second")
-    if one.shape != two.shape:
-        raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
-    resamples, mask, confidence = resolve(len(one), options)
-    counted = ~np.isnan(one) & ~np.isnan(two)
-    if mask is not None:
-        counted &= mask
-    if not counted.any():
-        nothing = undefined("no item is scored for both")
-        return PairedDifference(math.nan, math.nan, math.nan, n=0, reason=nothing.reason)
-    gap = np.where(counted, one - two, 0.0)
-    value = float(gap.sum()) / int(counted.sum())
-    resampled = _resampled_ratio(gap, counted.astype(np.float64), resamples)
-    plain = finish(value, resampled, counted, resamples, confidence, None)
-    low, high, method = plain.low, plain.high, plain.method
-    if method == "percentile" and plain.n_clusters < _FEW_CLUSTERS:
-        low, high = _student(value, resampled, plain.n_clusters, confidence)
-        method = "t"
-    finite = resampled[np.isfinite(resampled)]
-    better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2) if len(finite) else math.nan
-    return PairedDifference(value, low, high, plain.n, plain.n_clusters, method, plain.reason, better)
-
-
-def _student(value: float, resampled: Floats, n_clusters: int, confidence: float) -> tuple[float, float]:
-    deviation = float(np.nanstd(resampled)) * math.sqrt(n_clusters / (n_clusters - 1))
-    spread = float(special.stdtrit(n_clusters - 1, (1 + confidence) / 2)) * deviation
-    return max(-1.0, value - spread), min(1.0, value + spread)
-
-
 def _totals(columns: Floats, resamples: Resamples) -> Floats:
     return resamples.totals(columns) if resamples.n_resamples else np.zeros((0, columns.shape[1]))
 
 
-def _resampled_ratio(top: Floats, bottom: Floats, resamples: Resamples) -> Floats:
+def resampled_ratio(top: Floats, bottom: Floats, resamples: Resamples) -> Floats:
     if not resamples.n_resamples:
         return np.zeros(0)
     totals = resamples.totals(np.stack([top, bottom], axis=1))

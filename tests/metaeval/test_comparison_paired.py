@@ -11,7 +11,7 @@ from django.conf import settings
 from metaeval.reports.figures import MEASURES, PEOPLE
 from metaeval.reports.inputs import SCHEMA
 from metaeval.selection import compare
-from metaeval.stats import Resamples, paired_difference
+from metaeval.stats import Resamples, critical_values, paired_difference
 
 RNG = np.random.default_rng(11)
 N = 200
@@ -27,7 +27,36 @@ def test_differences_are_paired_on_the_same_resamples():
     found = compare({"poor": poor, "good": good, "middle": middle}, resamples=resamples)
     assert found.ranking == ("good", "middle", "poor")
     assert found.clear
-    assert found.differences["middle"] == paired_difference(good, middle, resamples=Resamples(N, 2000, 3))
+    allowed = critical_values([good, middle, poor], 3, resamples=resamples)
+    assert found.differences["middle"] == paired_difference(
+        good, middle, resamples=Resamples(N, 2000, 3), critical=allowed[1]
+    )
+
+
+def test_the_best_judge_is_rarely_ruled_out_however_many_there_are():
+    # 27 judges, all equally good: by plain intervals one in four of them is ruled out.
+    rng = np.random.default_rng(3)
+    resamples = Resamples(N, 1)
+    out = clear = 0
+    for _ in range(100):
+        found = compare({str(k): (rng.random(N) < 0.8).astype(float) for k in range(27)}, resamples=resamples)
+        out += found.leader != "0" and "0" not in found.tied
+        clear += found.clear
+    assert out <= 9
+    assert clear == 0
+
+
+def test_a_floor_is_compared_with_the_choice_of_the_leader_allowed_for():
+    rng = np.random.default_rng(4)
+    judges = {str(k): (rng.random(N) < 0.7).astype(float) for k in range(20)}
+    floors = {"low": (rng.random(N) < 0.2).astype(float), "level": (rng.random(N) < 0.7).astype(float)}
+    found = compare(judges, resamples=Resamples(N, 500), floors=floors)
+    assert found.floor == "level"
+    assert found.above_floor.value == pytest.approx(judges[found.leader].mean() - floors["level"].mean())
+    assert found.above_floor.low < 0 < found.above_floor.value
+    plain = paired_difference(judges[found.leader], floors["level"], resamples=Resamples(N, 500))
+    assert plain.low > found.above_floor.low
+    assert set(found.differences) == set(judges) - {found.leader}
 
 
 def test_one_that_is_level_makes_it_unclear():

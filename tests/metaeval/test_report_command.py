@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from metaeval.models import Report
+from metaeval.reports.render import render
 from tests.annotation.factories import dataset_make, study_make
 from tests.metaeval.rows import judge_make, judgments_make, label_make, labels_make, swept
 
@@ -92,6 +93,23 @@ def test_chosen_judges_and_a_real_judge_in_place_of_its_baseline(pairs, tmp_path
     assert names == ["By length", "shortest", "always first"]
     with pytest.raises(CommandError, match=r"No judge .By lenth'.*did you mean By length"):
         report("pairs", tmp_path / "r.json", "--judges", "By lenth")
+
+
+@pytest.mark.both_databases
+def test_judges_are_in_the_order_of_their_names_on_every_database(pairs, tmp_path):
+    for name in ("b judge", "B judge", "_judge", "Árbitro", "a-judge", "a judge"):
+        judgments_make(judge=judge_make(name), dataset=pairs, choices=[(1, 1)] * 6)
+    names = [judge["name"] for judge in report("pairs", tmp_path / "r.json")["judges"]][:-3]
+    assert names == sorted(names)
+
+
+@pytest.mark.both_databases
+def test_a_report_that_was_kept_is_the_report(pairs, tmp_path):
+    report("pairs", tmp_path / "r.json", "--save")
+    kept = Report.objects.get().content
+    for suffix in (".json", ".md", ".html"):
+        report("pairs", tmp_path / f"again{suffix}")
+        assert render(kept, suffix) == (tmp_path / f"again{suffix}").read_text()
 
 
 def test_imported_judges_have_no_cost(pairs, tmp_path):

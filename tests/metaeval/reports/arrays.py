@@ -63,7 +63,7 @@ def judge_make(
         judged=np.ones(verdicts.shape, bool) if judged is None else np.asarray(judged, bool),
         failed=np.zeros(verdicts.shape, bool),
         cost=nothing,
-        seconds=nothing,
+        seconds=nothing.copy(),
         baseline=baseline,
         **about,
     )

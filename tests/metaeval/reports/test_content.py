@@ -6,6 +6,8 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import metaeval.reports
 from metaeval.reports.baselines import baselines
@@ -137,6 +139,51 @@ def test_a_judge_that_says_nothing_is_not_consistent():
     assert content["judges"][0]["measures"]["positional_agreement"]["overall"]["value"] is None
 
 
+def test_an_answer_that_never_came_is_no_agreement():
+    verdicts = [[1, 1], [NAN, NAN], [NAN, NAN], [1, 2]]
+    judge = judge_make("j", verdicts)
+    judge.failed[1] = True
+    measures = content_build(small(judges=(judge,)), QUICK)["judges"][0]["measures"]
+    # Of four items one has the same verdict twice, one was unreadable twice, and one was never answered.
+    assert measures["positional_agreement"]["overall"]["value"] == pytest.approx(2 / 4)
+    assert measures["positional_agreement_strict"]["overall"]["value"] == pytest.approx(1 / 4)
+
+
+def test_a_judge_with_unreadable_answers_has_judged_them_all_the_same():
+    plain = judge_make("plain", [[2, 2], [2, 2], [2, 2], [2, 2]])
+    mumbler = judge_make("mumbler", [[1, 1], [NAN, NAN], [1, 1], [1, 1]])
+    for unparsed in ("wrong", "omit"):
+        options = ReportOptions(n_resamples=100, unparsed=unparsed)
+        selection = content_build(small(judges=(plain, mumbler)), options)["selection"]["accuracy"]
+        assert (selection["leader"], selection["incomplete"]) == (1, [])
+
+
+def test_an_interval_is_there_or_a_reason_is():
+    judges = (judge_make("j", [[1, 1], [2, 1], [NAN, NAN], [0, 2]]), judge_make("k", [[1, 1]] * 4))
+    for options in (QUICK, ReportOptions(n_resamples=0)):
+        content = content_build(small(judges=judges), options)
+        validate(content)
+        for estimate in estimates_in(content):
+            assert (estimate["low"] is None) == (estimate["high"] is None) == ("reason" in estimate)
+            if estimate["low"] is not None:
+                assert estimate["low"] <= estimate["value"] <= estimate["high"]
+                # Nothing is known for certain from four items.
+                assert estimate["low"] < estimate["high"]
+            assert options.n_resamples or estimate["low"] is None
+
+
+def estimates_in(node):
+    if isinstance(node, dict):
+        if "low" in node:
+            yield node
+        else:
+            for part in node.values():
+                yield from estimates_in(part)
+    elif isinstance(node, list):
+        for part in node:
+            yield from estimates_in(part)
+
+
 def test_one_order_has_no_positional_agreement():
     judged = np.array([[True, False]] * 4)
     verdicts = [[1, NAN], [2, NAN], [1, NAN], [1, NAN]]
@@ -158,6 +205,38 @@ def test_same_inputs_same_bytes_and_every_input_counts():
         small(name="other").hash(QUICK),
     }
     assert len(hashes) == 5
+
+
+CHANGES = {
+    "a label": lambda inputs: inputs.labels.choice.__setitem__(0, 2.0),
+    "whose label": lambda inputs: inputs.labels.annotator.__setitem__(0, 2),
+    "simulated": lambda inputs: inputs.labels.simulated.__setitem__(0, True),
+    "gold": lambda inputs: inputs.items.gold.__setitem__(3, 0.0),
+    "a length": lambda inputs: inputs.items.lengths.__setitem__((0, 0), 6),
+    "a verdict": lambda inputs: inputs.judges[0].verdicts.__setitem__((1, 1), 2.0),
+    "never judged": lambda inputs: inputs.judges[0].judged.__setitem__((2, 1), False),
+    "never answered": lambda inputs: inputs.judges[0].failed.__setitem__((2, 1), True),
+    "cost": lambda inputs: inputs.judges[0].cost.__setitem__((0, 0), 0.5),
+    "time": lambda inputs: inputs.judges[0].seconds.__setitem__((0, 0), 0.5),
+    "labels left out": lambda inputs: object.__setattr__(inputs.labels, "n_repeated", 1),
+    "a name": lambda inputs: object.__setattr__(inputs.judges[0], "name", "k"),
+    "an instruction": lambda inputs: object.__setattr__(inputs.items, "cluster", ("0", "0", "2", "3")),
+    "a category": lambda inputs: object.__setattr__(inputs.items, "category", ("QA", "QA", "QA", "Rewrite")),
+    "a fact": lambda inputs: inputs.facts["dataset"].__setitem__("licence", "MIT"),
+}
+
+
+@given(st.sets(st.sampled_from(sorted(CHANGES))), st.sets(st.sampled_from(sorted(CHANGES))))
+@settings(deadline=None, max_examples=60)
+def test_the_hash_changes_if_and_only_if_something_else_does(one, two):
+    def changed(names):
+        # Fresh arrays each time: lists of the caller are copied.
+        inputs = small(judges=(judge_make("j", [[1, 1], [2, 1], [NAN, NAN], [0, 2]]),))
+        for name in sorted(names):
+            CHANGES[name](inputs)
+        return inputs.hash(QUICK)
+
+    assert (changed(one) == changed(two)) == (one == two)
 
 
 def test_no_items_no_report():

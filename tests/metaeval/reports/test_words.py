@@ -66,6 +66,39 @@ def test_nothing_to_compare():
     assert "nobody to agree with" in found.sentences[0]
 
 
+def test_without_judges_it_says_what_is_to_be_beaten():
+    labels = [(k, a, GOLD[k]) for k in range(N) for a in range(3)]
+    content = content_of(judge_right("floor", 0.6, baseline=True), labels=labels)
+    for primary, words in (("agreement", "People agree with each other on 100.0"), ("accuracy", "60.0")):
+        found = verdict_of(content, primary)
+        assert found.kind == "none"
+        assert words in " ".join(found.sentences)
+        assert "The best rule without a model, floor, reaches 60.0" in " ".join(found.sentences)
+    for suffix in (".md", ".html"):
+        assert "a judge must beat that" in render(content, suffix)
+
+
+def test_without_intervals_nothing_is_said_to_be_tied():
+    inputs = inputs_make(
+        lengths=[(3, 5)] * N,
+        gold=GOLD,
+        judges=(judge_right("a", 0.9), judge_right("b", 0.2), judge_right("f", 0.5, baseline=True)),
+    )
+    found = verdict_of(content_build(inputs, ReportOptions(n_resamples=0)), "accuracy")
+    assert (found.kind, found.leader) == ("open", 0)
+    assert "No intervals were asked for" in " ".join(found.sentences)
+    assert "told apart from" not in found.headline
+    assert "cannot be told apart" not in " ".join(found.sentences)
+
+
+def test_the_choice_on_the_same_items_is_said():
+    content = content_of(judge_right("best", 0.95), judge_right("worse", 0.5))
+    for suffix in (".md", ".html"):
+        assert "chosen on these same items" in render(content, suffix)
+    alone = verdict_of(content_of(judge_right("alone", 0.95)), "accuracy")
+    assert not any("chosen" in caution for caution in alone.cautions)
+
+
 @pytest.mark.parametrize("suffix", [".json", ".md", ".html"])
 def test_names_of_others_are_harmless_in_every_form(suffix):
     hostile = "<script>alert(1)</script> | `x` {{ 7 }}\nnext"

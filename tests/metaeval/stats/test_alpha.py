@@ -26,6 +26,28 @@ def test_wholly_agreed():
     assert krippendorff_alpha([[1, 1], [2, 2]] * 20).value == 1
 
 
+def test_ten_items_without_a_disagreement_do_not_prove_that_there_is_none():
+    found = krippendorff_alpha([[1, 1, 1], [2, 2, 2]] * 5)
+    assert (found.value, found.high, found.method) == (1, 1, "wilson")
+    # Of 10 items Wilson allows 27.75 % to disagree wholly, where chance would do so in 2 * 15 * 15 / (30 * 29).
+    assert found.low == pytest.approx(1 - 0.27753 / (450 / 870), abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:all labels are one value")
+@pytest.mark.parametrize("n", [10, 30, 100])
+def test_coverage_where_people_nearly_always_agree(n):
+    rng = np.random.default_rng(8)
+    # Two values, three people, each errs in 2 %: observed 2 * 0.02 * 0.98, expected 1/2.
+    truth, covered, defined = 1 - 2 * 0.02 * 0.98 / 0.5, 0, 0
+    for _ in range(150):
+        right = rng.integers(1, 3, (n, 1))
+        said = np.where(rng.random((n, 3)) < 0.02, 3 - right, right).astype(float)
+        found = krippendorff_alpha(said, n_resamples=400)
+        covered += found.low <= truth <= found.high
+        defined += found.defined
+    assert covered / defined > 0.9
+
+
 labels = st.lists(
     st.lists(st.sampled_from([1.0, 2.0, 3.0, 5.0, NAN]), min_size=3, max_size=3), min_size=2, max_size=8
 )
@@ -97,8 +119,6 @@ def test_undefined():
             assert not krippendorff_alpha(items).defined
     with pytest.warns(StatisticsWarning, match="all labels are one value"):
         assert krippendorff_alpha([[1, 1], [1, 1]]).as_dict()["value"] is None
-    with pytest.warns(StatisticsWarning, match="one cluster"):
-        krippendorff_alpha([[1, 2], [2, 2]], clusters=[0, 0])
     with pytest.raises(InvalidInputError, match="level"):
         krippendorff_alpha([[1, 2]], level="metric")
 

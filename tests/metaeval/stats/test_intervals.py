@@ -230,12 +230,26 @@ class TestPairedDifference:
         gap = (left[:, 0] - right[:, 0]) / 50
         found = paired_difference(one, two, resamples=resamples)
         assert found.share_better == np.mean(gap > 0)
-        assert (found.low, found.high) == pytest.approx(tuple(np.quantile(gap, [0.025, 0.975])))
+        # Student's interval from the clusters' variance is what the percentiles estimate.
+        assert (found.low, found.high) == pytest.approx(tuple(np.quantile(gap, [0.025, 0.975])), abs=0.01)
 
     def test_a_judge_against_itself(self):
         found = paired_difference([1, 0, 1] * 20, [1, 0, 1] * 20)
-        assert (found.value, found.low, found.high, found.share_better) == (0, 0, 0, 0.5)
+        assert (found.value, found.share_better) == (0, 0.5)
+        # No difference on 60 items is no proof of none: two more, one either way, would make 2 sqrt(2) / 62.
+        assert found.high == pytest.approx(stats.t.ppf(0.975, 59) * math.sqrt(2 * 62 / 61) / 62)
+        assert found.low == -found.high
         assert found.as_dict()["share_better"] == 0.5
+
+    @pytest.mark.parametrize(("n", "ahead", "sure"), [(2, 2, False), (5, 5, False), (7, 7, True)])
+    @pytest.mark.parametrize("others", [0, 400])
+    def test_few_that_differ_all_one_way(self, n, ahead, sure, others):
+        # By the sign test 5 to 0 has p = 0.0625 and 7 to 0 has 0.016, whatever the number of items.
+        one = np.r_[np.ones(n), np.ones(others)]
+        two = np.r_[np.zeros(ahead), np.ones(n - ahead + others)]
+        found = paired_difference(one, two)
+        assert (found.low > 0) == sure
+        assert found.low < found.value <= found.high
 
     def test_turned_round(self):
         rng = np.random.default_rng(2)
@@ -243,6 +257,7 @@ class TestPairedDifference:
         there, back = paired_difference(one, two), paired_difference(two, one)
         assert there.value == -back.value
         assert there.share_better == pytest.approx(1 - back.share_better, abs=0.02)
+        assert (there.low, there.high) == pytest.approx((-back.high, -back.low))
 
     def test_only_items_scored_for_both(self):
         found = paired_difference([1, NAN, 1, 0], [0, 1, NAN, 0])

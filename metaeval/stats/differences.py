@@ -1,0 +1,168 @@
+"""Differences of judges: of two given ones, and of the best of many to each of the others."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from metaeval.stats.arrays import Floats, as_items
+from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.estimate import PairedDifference, undefined
+from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, resampled_ratio, resolve
+from metaeval.stats.resampling import Resamples
+
+# Simulated quantiles are good to about one in a hundred; the seed is fixed because they are constants.
+_CRITICAL_DRAWS = 20_000
+_CRITICAL_SEED = 20_240_601
+_GRAIN = 1e-9
+
+
+def paired_difference(
+    first: ArrayLike, second: ArrayLike, *, critical: float | None = None, **options: Unpack[Sampling]
+) -> PairedDifference:
+    """Difference of two judges' means on the items that both are scored on, paired.
+
+    Parameters
+    ----------
+    first, second : array_like of shape (n_items,)
+        Contributions of the two judges to a mean, within [0, 1]; an item with NaN in either takes no part.
+    critical : float, optional
+        Standard errors to either side, in place of Student's quantile: what `critical_values` gives, if one of
+        the two was chosen for its mean.
+
+    Returns
+    -------
+    PairedDifference
+        ``value`` is first minus second; ``share_better`` the share of resamples in which the first is ahead.
+
+    References
+    ----------
+    D. G. Bonett and R. M. Price, "Adjusted Wald confidence interval for a difference of binomial proportions
+    based on paired data", J. Educ. Behav. Stat. 37 (2012), here for clusters.
+
+    Examples
+    --------
+    >>> difference = paired_difference([1, 1, 0, 1] * 10, [1, 0, 0, 1] * 10)
+    >>> difference.value, difference.low > 0, difference.share_better > 0.99
+    (0.25, True, True)
+    """
+    one, two = as_items(first, "first"), as_items(second, "second")
+    if one.shape != two.shape:
+        raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
+    resamples, mask, confidence = resolve(len(one), options)
+    counted = ~np.isnan(one) & ~np.isnan(two)
+    if mask is not None:
+        counted &= mask
+    if not counted.any():
+        nothing = undefined("no item is scored for both")
+        return PairedDifference(math.nan, math.nan, math.nan, n=0, reason=nothing.reason)
+    gap = np.where(counted, one - two, 0.0)
+    n = int(counted.sum())
+    value = float(gap.sum()) / n
+    resampled = resampled_ratio(gap, counted.astype(np.float64), resamples)
+    if not len(resampled):
+        return PairedDifference(value, math.nan, math.nan, n, clusters_counted(counted, resamples))
+    finite = resampled[np.isfinite(resampled)]
+    better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2)
+    totals = resamples.cluster_totals(np.stack([gap, counted.astype(np.float64)], axis=1))
+    totals = totals[totals[:, 1] > 0]
+    if len(totals) < 2:
+        warnings.warn(ONE_CLUSTER, StatisticsWarning, stacklevel=2)
+        return PairedDifference(
+            value, math.nan, math.nan, n, len(totals), reason=ONE_CLUSTER, share_better=better
+        )
+    if critical is None:
+        critical = float(special.stdtrit(len(totals) - 1, (1 + confidence) / 2))
+    centre, error = _adjusted_gap(*totals.T)
+    low, high = max(-1.0, centre - critical * error), min(1.0, centre + critical * error)
+    # The adjustment draws the centre towards 0, for a handful of clusters past the figure itself.
+    return PairedDifference(value, min(low, value), max(high, value), n, len(totals), "t", None, better)
+
+
+def _adjusted_gap(gaps: Floats, sizes: Floats) -> tuple[float, float]:
+    """Centre and standard error of a mean difference, from the clusters' sums of gaps and numbers of items.
+
+    Two clusters are added that differ as much as those that differ do, one in favour of each side. With many
+    that differ they do nothing; with few they keep the interval from shrinking to a point, as the plain one does
+    where nothing differs, or all that differ do so in favour of one side.
+    """
+    different = gaps[gaps != 0]
+    size = float(sizes.mean())
+    typical = float(np.sqrt(np.mean(different**2))) if len(different) else size
+    gaps, sizes = np.r_[gaps, typical, -typical], np.r_[sizes, size, size]
+    whole = float(sizes.sum())
+    centre = float(gaps.sum()) / whole
+    variance = float(np.sum((gaps - centre * sizes) ** 2)) * len(gaps) / (len(gaps) - 1) / whole**2
+    return centre, math.sqrt(variance)
+
+
+def critical_values(
+    columns: Sequence[Floats], n_candidates: int, *, resamples: Resamples, confidence: float = 0.95
+) -> list[float]:
+    """Standard errors to allow for in the difference of the best of several judges and each one of them.
+
+    The leader was chosen because it came out best, so its lead is the largest of many and a plain interval makes
+    too much of it. Here each judge in turn is the control of a two-sided Dunnett comparison with all candidates:
+    whichever of them leads, the interval of the leader minus that judge covers the truth with the confidence.
+    So the judge that is best indeed is ruled out with a chance of at most 1 - confidence (Hsu's comparison with
+    the best). Quantiles are those of a multivariate t with the clusters' covariance, simulated with a fixed seed.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n_items,)
+        What each item contributes to each judge's mean; NaN where it does not count. First the candidates to lead,
+        then judges that they are compared with only.
+    n_candidates : int
+        How many are candidates.
+
+    Returns
+    -------
+    list of float
+        For each column; Student's quantile where there is one rival only.
+
+    References
+    ----------
+    J. C. Hsu, "Multiple Comparisons: Theory and Methods", 1996, ch. 4; C. W. Dunnett, JASA 50 (1955).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> judges = [(rng.random(200) < 0.8).astype(float) for _ in range(10)]
+    >>> [round(value, 1) for value in critical_values(judges[:2], 2, resamples=Resamples(200, 0))]
+    [2.0, 2.0]
+    >>> 2.5 < critical_values(judges, 10, resamples=Resamples(200, 0))[0] < 3
+    True
+    """
+    scores = np.stack(columns, axis=1)
+    counted = ~np.isnan(scores)
+    sizes = np.maximum(counted.sum(axis=0), 1)
+    deviations = np.where(counted, scores - np.where(counted, scores, 0.0).sum(axis=0) / sizes, 0.0) / sizes
+    rows = resamples.cluster_totals(deviations)
+    freedom = max(1, clusters_counted(np.asarray(counted.any(axis=1)), resamples) - 1)
+    plain = float(special.stdtrit(freedom, (1 + confidence) / 2))
+    if n_candidates < 2:
+        return [plain] * len(columns)
+    covariance = rows.T @ rows
+    scale = float(np.trace(covariance)) / len(columns)
+    if scale == 0:
+        return [plain] * len(columns)
+    rng = np.random.default_rng(_CRITICAL_SEED)
+    # Judges that say the same make the matrix singular; the grain is far below any standard error.
+    root = np.linalg.cholesky(covariance + np.eye(len(columns)) * scale * _GRAIN)
+    draws = rng.standard_normal((_CRITICAL_DRAWS, len(columns))) @ root.T
+    draws /= np.sqrt(rng.chisquare(freedom, _CRITICAL_DRAWS) / freedom)[:, np.newaxis]
+    variances = np.diag(covariance)
+    result = []
+    for place in range(len(columns)):
+        error = np.sqrt(np.maximum(variances + variances[place] - 2 * covariance[place], 0.0))[:n_candidates]
+        rivals = np.flatnonzero((error > math.sqrt(scale * _GRAIN) * 10) & (np.arange(n_candidates) != place))
+        if len(rivals) < 2:
+            result.append(plain)
+            continue
+        distance = np.abs(draws[:, rivals] - draws[:, [place]]) / error[rivals]
+        result.append(max(plain, float(np.quantile(distance.max(axis=1), confidence))))
+    return result
