@@ -12,7 +12,7 @@ from judges.backends.errors import BackendError
 from judges.backends.wire import WireRequest, build_wire, request_hash
 from judges.strategies.types import Answer
 
-__all__ = ["Backend", "Outcome", "WireRequest", "build_wire", "request_hash"]
+__all__ = ["Backend", "Outcome", "WireRequest", "build_wire", "request_hash", "storable"]
 
 Outcome: TypeAlias = tuple[int, Answer | BackendError]
 
@@ -59,3 +59,8 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Cancel what is in flight and free all resources. May be called twice."""
+
+
+def storable(text: str) -> str:
+    """Return text that every database takes: without NUL and lone surrogates."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")

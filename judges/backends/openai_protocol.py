@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from judges.backends.base import storable
 from judges.backends.errors import (
     BackendError,
     EndpointError,
@@ -146,8 +147,8 @@ def read_reply(
     prompt_tokens = _count(usage.get("prompt_tokens"))
     completion_tokens = _count(usage.get("completion_tokens"))
     return Answer(
-        text=_storable(text),
-        finish_reason=_storable(finish_reason)[:40],
+        text=storable(text),
+        finish_reason=storable(finish_reason)[:40],
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
         latency_ms=latency_ms,
@@ -253,10 +254,10 @@ def _logprobs(reply: ServerReply, choice: dict[str, Any]) -> tuple[TokenLogprob,
     try:
         return tuple(
             TokenLogprob(
-                token=_storable(each["token"]),
+                token=storable(each["token"]),
                 logprob=_finite(each["logprob"]),
                 top=tuple(
-                    (_storable(rival["token"]), _finite(rival["logprob"]))
+                    (storable(rival["token"]), _finite(rival["logprob"]))
                     for rival in each.get("top_logprobs") or ()
                 ),
             )
@@ -269,22 +270,3 @@ def _logprobs(reply: ServerReply, choice: dict[str, Any]) -> tuple[TokenLogprob,
 def _finite(value: float) -> float:
     number = float(value)
     return number if math.isfinite(number) and number > LOWEST_LOGPROB else LOWEST_LOGPROB
-
-
-def _storable(text: str) -> str:
-    """Replace what no database stores: NUL and lone surrogates."""
-    return (
-        text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
-        if not _plain(text)
-        else text
-    )
-
-
-def _plain(text: str) -> bool:
-    if "\x00" in text:
-        return False
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

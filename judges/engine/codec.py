@@ -6,6 +6,7 @@ import json
 from dataclasses import fields, replace
 from typing import Any
 
+from judges.backends.base import storable
 from judges.models import ParseStatus
 from judges.strategies.types import Answer, TokenLogprob, Verdict
 
@@ -72,8 +73,3 @@ def verdict_fields(verdict: Verdict, order: int) -> tuple[str, int | None, str |
     if verdict.probability is not None:
         value["probability"] = 1.0 - verdict.probability if order == 1 else verdict.probability
     return ParseStatus.PARSED.value, choice, encode(value)
-
-
-def storable(text: str) -> str:
-    """Return text that both databases take: without NUL and lone surrogates."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")

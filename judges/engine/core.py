@@ -14,9 +14,10 @@ import time
 
 from django.db import transaction
 
+from judges.backends.base import storable
 from judges.backends.errors import BackendError, EndpointError, TransientBackendError
 from judges.engine import store
-from judges.engine.codec import answer_to_json, storable, storable_answer
+from judges.engine.codec import answer_to_json, storable_answer
 from judges.engine.desk import Desk
 from judges.engine.leases import counts_write
 from judges.engine.options import EngineOptions

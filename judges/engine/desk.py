@@ -9,8 +9,9 @@ import logging
 import time
 from collections.abc import Iterable
 
+from judges.backends.base import storable
 from judges.backends.wire import build_wire, canonical_hash
-from judges.engine.codec import storable, verdict_fields
+from judges.engine.codec import verdict_fields
 from judges.engine.options import EngineOptions
 from judges.engine.store import Row
 from judges.engine.works import ActiveRun, Flight, Work

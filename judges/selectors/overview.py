@@ -150,10 +150,6 @@ class SweepPlan:
     n_total: int
     n_done: int
 
-    @property
-    def n_left(self) -> int:
-        return self.n_total - self.n_done
-
 
 def sweep_plan(sweep: Sweep) -> SweepPlan:
     """Count what a sweep would judge and what of it has been judged already; four queries."""

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judges.backends.base import storable
 from judges.backends.wire import WireRequest, canonical_hash, request_hash
 from judges.engine.codec import (
     answer_from_json,
     answer_to_json,
-    storable,
     storable_answer,
     verdict_fields,
 )
