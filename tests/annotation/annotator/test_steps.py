@@ -300,6 +300,15 @@ class TestLimits:
         assert set(statuses[:-1]) == {404}
         assert statuses[-1] == 429
 
+    def test_no_log_tells_a_personal_link(self, client, person, caplog):
+        page = reverse("annotation:resume", args=[person.resume_token])
+        assert [client.get(page).status_code for _ in range(61)][-1] == 429
+        Client(enforce_csrf_checks=True).post(reverse("annotation:join", args=["a-token"]))
+        assert "Too Many Requests: /resume/…/" in caplog.text
+        assert "/join/…/" in caplog.text
+        assert person.resume_token not in caplog.text
+        assert "a-token" not in caplog.text
+
     def test_posts_by_session(self, browser, study, person):
         statuses = [browser.post(url("guidelines", study)).status_code for _ in range(130)]
         assert statuses[-1] == 429

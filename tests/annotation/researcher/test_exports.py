@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -13,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Label
+from annotation.selectors.agreement import agreement_so_far
 from annotation.services import exports
 from annotation.services.exports import COLUMNS, csv_cell, csv_lines, jsonl_lines, label_rows
+from annotation.services.labels import label_change
+from metaeval.stats import leave_one_out_agreement
 from tests.annotation.cast import client_of, label_make, labels_make
 from tests.annotation.factories import annotator_make, dataset_make, study_make
 
@@ -248,3 +252,27 @@ def test_the_command_refuses_what_it_cannot_do(study, tmp_path):
     assert (tmp_path / "there.csv").read_text() == "mine"
     call_command("export_labels", "mine", output=tmp_path / "there.csv", overwrite=True)
     assert (tmp_path / "there.csv").read_text().startswith("label_id,")
+
+
+@pytest.mark.both_databases
+def test_the_figures_of_the_study_page_can_be_computed_from_the_csv_alone(cast, dataset):
+    """With what the export says and nothing else: agreement, its interval, and a person's own figure."""
+    dataset = dataset_make(pairs=8, per_instruction=2, name="twos")
+    study = study_make(dataset=dataset, slug="twos", owner=cast.alice, overlap=4)
+    table = [[1, 1, 2, None], [2, 2, 2, 2], [0, 1, None, 1], [1, None, None, None]]
+    labels_make(study, [*table, [1, 2, 1, 2], [2, 1, 2, 2], [0, 0, 1, 0], [None, None, 2, 1]])
+    first = Label.objects.order_by("pk").first()
+    label_change(assignment=first.assignment, shown_value={"choice": 2})
+    rows = csv_rows(client_of(cast.alice).get(address(study)))
+    columns = [[row[name] for row in rows] for name in ("item", "annotator", "choice", "instruction")]
+    item, annotator, choice, instruction = map(np.array, columns)
+    order = np.unique(item, return_index=True)[1]
+
+    figures = agreement_so_far(study)
+    found = leave_one_out_agreement((item, annotator, choice.astype(float)), clusters=instruction[order])
+    for name in ("value", "low", "high", "n"):
+        assert getattr(found, name) == pytest.approx(getattr(figures.people, name))
+    assert figures.people.n == 7
+    for row in figures.by_annotator:
+        mine = np.char.startswith(annotator, row.short_id)
+        assert row.labels == mine.sum()
