@@ -97,6 +97,7 @@
     const opened = Math.min(kept?.opened ?? Date.now(), Date.now());
     const activeMs = stopwatch(Math.max(Number(timeField("active_ms")?.value) || 0, kept?.active ?? 0));
     let unsent = false;
+    let sending = false;
     let timer = 0;
     let turn = 0;
 
@@ -117,21 +118,27 @@
     const send = async (options = {}) => {
       clearTimeout(timer);
       if (!unsent || form.hasAttribute("data-sent")) return;
+      // One at a time, lest an earlier one arrive last; a page that goes away cannot wait.
+      if (sending && !options.keepalive) return;
       unsent = false;
       const mine = ++turn;
       const here = keep(!url);
       if (!url) return tell(here ? "local" : "", here ? "Draft kept in this browser" : "");
       fillTimes();
+      sending = true;
       try {
         const response = await fetch(url, { method: "POST", body: new URLSearchParams(new FormData(form)), credentials: "same-origin", ...options });
         if (!response.ok || response.redirected) throw new Error(String(response.status));
         if (mine !== turn) return;
-        keep(true);
-        tell("saved", "Draft saved");
+        keep(!unsent);
+        if (!unsent) tell("saved", "Draft saved");
+        else timer = setTimeout(send, 0); // what was changed meanwhile
       } catch {
         if (mine !== turn) return;
         unsent = true; // tried again with the next change, and when the connection is back
         tell("local", here ? "Draft kept in this browser" : "Draft not saved");
+      } finally {
+        if (mine === turn) sending = false;
       }
     };
     const changed = () => {

@@ -156,6 +156,47 @@ def test_a_reload_keeps_the_draft(page: Page, live_server, study, new_context):
     assert not Label.objects.exists()
 
 
+def test_a_submit_without_a_network_loses_nothing(chromium, live_server, study):
+    context = chromium.new_context()  # not watched for errors: being offline is one
+    page = context.new_page()
+    open_work(page, live_server, study)
+    work = page.url
+    context.set_offline(True)
+    press(page, "b")
+    expect(page.locator("[data-draft-state]")).to_have_text("Draft kept in this browser")
+    press(page, "Enter")
+    page.wait_for_timeout(300)
+    context.set_offline(False)
+    page.goto(work)
+    expect(radio(page, "b")).to_be_checked()
+    expect(page.locator("[data-draft-state]")).to_have_text("Draft saved")
+    press(page, "Enter")
+    expect(page.locator(".progress-label")).to_have_text("1 of 3")
+    context.close()
+    label = Label.objects.get()
+    assert label.choice == label.shown_order[1] + 1
+
+
+def test_a_slow_draft_does_not_overtake_a_later_one(page: Page, live_server, study):
+    open_work(page, live_server, study)
+    held = []
+
+    def slow(route):
+        held.append(route)
+        if len(held) > 1:
+            route.continue_()
+
+    page.route("**/draft/", slow)
+    press(page, "a")
+    page.wait_for_timeout(900)  # the draft is sent after 600 ms, and waits on its way
+    press(page, "b")
+    page.wait_for_timeout(900)
+    held[0].continue_()
+    expect(page.locator("[data-draft-state]")).to_have_text("Draft saved")
+    lease = Assignment.objects.get()
+    assert lease.draft["value"]["choice"] == lease.shown_order[1] + 1
+
+
 def test_a_double_click_submits_once(page: Page, live_server, study):
     person = open_work(page, live_server, study)
     radio(page, "a").check()
