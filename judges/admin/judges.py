@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
 from annotation.models import User
@@ -83,6 +83,4 @@ class JudgeAdmin(ServiceAdmin[Judge]):
         """Make the judges that need no model, where they are missing."""
         judges = heuristic_judges_ensure()
         messages.success(request, f"The {len(judges)} judges that need no model are there.")
-        if "to_sweep" in request.POST:
-            return HttpResponseRedirect(reverse("admin:judges_sweep_add"))
         return HttpResponseRedirect(self.url("changelist"))

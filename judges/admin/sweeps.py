@@ -21,6 +21,7 @@ from judges.selectors.overview import sweep_plan, sweeps_overview
 from judges.selectors.sweeps import SweepProgress, sweep_progress
 from judges.services.checks import sweep_check
 from judges.services.drafts import draft_create, draft_update
+from judges.services.judges import heuristic_judges_ensure
 from judges.services.sweeps import Launch, SweepError, sweep_cancel, sweep_delete, sweep_resume, sweep_start
 
 ACTIVE = (SweepState.QUEUED, SweepState.RUNNING)
@@ -72,6 +73,12 @@ class SweepAdmin(ServiceAdmin[Sweep]):
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     def build_form(self, request: HttpRequest, obj: Sweep | None) -> SweepForm:
+        if "_heuristics" in request.POST:
+            # Nothing is saved: the form comes back as it was typed, with those judges there and chosen.
+            added = [judge.pk for judge in heuristic_judges_ensure()]
+            typed = {name: request.POST.get(name, "") for name in ("name", "orders", "budget")}
+            chosen = {name: request.POST.getlist(name) for name in ("datasets", "judges")}
+            return SweepForm(instance=obj, initial=typed | chosen | {"judges": [*chosen["judges"], *added]})
         return SweepForm(request.POST if request.method == "POST" else None, instance=obj)
 
     def save(self, form: SweepForm, *, obj: Sweep | None, user: User) -> Sweep:

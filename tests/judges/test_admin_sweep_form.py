@@ -53,6 +53,27 @@ def test_the_form_offers_what_can_be_judged_and_who_can_judge(admin: Client) -> 
     assert "Old verdicts" not in page
 
 
+def test_adding_the_judges_without_a_model_loses_nothing_typed(admin: Client, dataset: Dataset) -> None:
+    mine = judge_make(endpoint_make(), name="Mine")
+    typed = sweep_form([mine], dataset, name="Half a form", orders="original", budget="not yet")
+    sweep = sweep_make([mine], dataset_make(), start=False)
+    for url in (reverse(ADD), url_of("change", sweep)):
+        response = admin.post(url, typed | {"_heuristics": "1"})
+        form = response.context["form"]
+        assert response.status_code == 200
+        assert (form["name"].value(), form["orders"].value(), form["budget"].value()) == (
+            "Half a form",
+            "original",
+            "not yet",
+        )
+        assert [choice.name for choice, chosen in form.dataset_choices() if chosen] == [dataset.name]
+        rows = [row for _, group in form.judge_choices() for row in group]
+        assert len(rows) == 7
+        assert all(chosen for _, chosen in rows)
+        assert "not yet" in response.content.decode()
+    assert Sweep.objects.get().name == sweep.name
+
+
 def test_a_form_without_anything_to_choose_from_says_so(admin: Client) -> None:
     page = admin.get(reverse(ADD)).content.decode()
     assert "no dataset with pairs yet" in page
