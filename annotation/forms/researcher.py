@@ -134,7 +134,7 @@ class StudyForm(forms.ModelForm[Study]):
             version = self.instance.guidelines_version
             self.fields["guidelines"].help_text = (
                 f"Markdown. This is version {version}; a change makes it version {version + 1}. "
-                "Every label carries the version that its author saw."
+                "Every label carries the version that was in force when it was given."
             )
 
     def clean(self) -> dict[str, Any]:

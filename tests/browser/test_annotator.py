@@ -8,7 +8,16 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from annotation.models import Assignment, Enrollment, Label, QualificationAnswer, Stage, Study
+from annotation.models import (
+    Assignment,
+    Enrollment,
+    Item,
+    Label,
+    QualificationAnswer,
+    Response,
+    Stage,
+    Study,
+)
 from tests.annotation.factories import dataset_make, enrollment_make, invitation_make, study_make
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
 
@@ -298,3 +307,23 @@ def test_it_works_without_scripts(new_context, live_server, study):
     expect(page.locator(".progress-label")).to_have_text("1 of 2")
     page.get_by_role("link", name="Guidelines").click()
     expect(page.get_by_role("heading", name="Guidelines")).to_be_visible()
+
+
+def test_text_begins_where_its_script_begins(page: Page, live_server, study):
+    texts = ["مرحبا، هذا جواب قصير.", "A short answer.\n\n- שלום, עולם.\n\n短い答えです。"]
+    for response, text in zip(Item.objects.get(position=2).responses.order_by("pk"), texts, strict=True):
+        Response.objects.filter(pk=response.pk).update(text=text)
+    open_work(page, live_server, study)
+    starts = page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll(".response-body :is(p, li)")].map((box) => {
+            const range = document.createRange(); range.selectNodeContents(box);
+            const text = range.getBoundingClientRect(), whole = box.getBoundingClientRect();
+            return [box.textContent.trim(), whole.right - text.right < text.left - whole.left ? "right" : "left"];
+        }))"""
+    )
+    assert starts == {
+        texts[0]: "right",
+        "A short answer.": "left",
+        "שלום, עולם.": "right",
+        "短い答えです。": "left",
+    }
