@@ -64,8 +64,9 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         if options["save"]:
             report_save(content=content, dataset=dataset, study=study)
-        self.stdout.write(verdict_of(content, content["primary"]).headline + ".")
-        self.stdout.write(self.style.SUCCESS(f"Wrote {output} (inputs {content['inputs_hash'][:12]})."))
+        if options["verbosity"]:
+            self.stdout.write(verdict_of(content, content["primary"]).headline + ".")
+            self.stdout.write(self.style.SUCCESS(f"Wrote {output} (inputs {content['inputs_hash'][:12]})."))
 
 
 def _names(given: list[str] | None) -> list[str] | None:
