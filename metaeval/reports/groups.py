@@ -37,10 +37,6 @@ class Layout:
     groups: tuple[Group, ...]
     combinations: tuple[Combination, ...]
 
-    def names(self, kind: str) -> list[str]:
-        """Names of the groups of one kind, in order of first appearance in the dataset."""
-        return [group.name for group in self.groups if group.kind == kind]
-
 
 def prefixes(path: str) -> list[str]:
     """Every prefix of a subset path, the path included.
