@@ -17,7 +17,7 @@ from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms import BudgetForm, SweepForm
 from judges.models import Sweep, SweepState
-from judges.selectors.overview import sweep_plan, sweeps_overview
+from judges.selectors.overview import judge_strategy, sweep_plan, sweeps_overview
 from judges.selectors.sweeps import SweepProgress, sweep_progress
 from judges.services.checks import sweep_check
 from judges.services.drafts import draft_create, draft_update
@@ -74,8 +74,10 @@ class SweepAdmin(ServiceAdmin[Sweep]):
 
     def build_form(self, request: HttpRequest, obj: Sweep | None) -> SweepForm:
         if "_heuristics" in request.POST:
-            # Nothing is saved: the form comes back as it was typed, with those judges there and chosen.
-            added = [judge.pk for judge in heuristic_judges_ensure()]
+            # Nothing is saved: the form comes back as it was typed, with those judges there. Chosen are those
+            # that can judge any dataset; the others read a reference, which few have.
+            judges = heuristic_judges_ensure()
+            added = [j.pk for j in judges if (info := judge_strategy(j)) and not info.needs_reference]
             typed = {name: request.POST.get(name, "") for name in ("name", "orders", "budget")}
             chosen = {name: request.POST.getlist(name) for name in ("datasets", "judges")}
             return SweepForm(instance=obj, initial=typed | chosen | {"judges": [*chosen["judges"], *added]})

@@ -27,7 +27,7 @@ from judges.models import (
     SweepRun,
     SweepState,
 )
-from judges.selectors.sweeps import judgment_tallies
+from judges.selectors.sweeps import judgment_tallies, orders_wanted
 from judges.services.checks import sweep_check
 
 if TYPE_CHECKING:
@@ -208,7 +208,13 @@ def _failures_forget(sweep: Sweep) -> None:
     """Delete the failed judgments of a sweep and the failed requests of its judges' models."""
     judges = list(sweep.judges.all())
     datasets = list(sweep.datasets.values_list("pk", flat=True))
-    Judgment.objects.filter(judge__in=judges, item__dataset__in=datasets, status=ParseStatus.FAILED).delete()
+    Judgment.objects.filter(
+        judge__in=judges,
+        item__dataset__in=datasets,
+        order__in=orders_wanted(sweep.orders),
+        sample=0,
+        status=ParseStatus.FAILED,
+    ).delete()
     ModelRequest.objects.filter(
         state=RequestState.FAILED, model__in={judge.model for judge in judges if judge.model}
     ).delete()

@@ -147,6 +147,20 @@ def test_failed_judgments_are_asked_again_on_request():
     assert (progress.state, progress.n_done, progress.n_failed, progress.errors) == ("finished", 8, 0, ())
 
 
+def test_failures_that_a_sweep_would_not_ask_again_are_left_alone():
+    judge, dataset = judge_make(endpoint_make()), dataset_make(pairs=2)
+    sweep_make([judge], dataset)
+    run_instant(lambda wire: PermanentBackendError("refused", status=400))
+    one_order = sweep_make([judge], dataset, orders="original")
+    run_instant()
+    assert sweep_resume(sweep=one_order, retry_failed=True).changed
+    run_instant("B")
+    assert list(Judgment.objects.order_by("order").values_list("status", flat=True)) == [
+        *["parsed"] * 2,
+        *["failed"] * 2,
+    ]
+
+
 def test_one_request_that_breaks_the_server_fails_alone():
     def respond(wire):
         return TransientBackendError("boom", status=500) if "number 2" in str(wire) else "A"
