@@ -142,6 +142,13 @@ def _demote_headings(tokens: list[Token]) -> None:
         token.tag = f"h{min(int(token.tag[1]) + shift, 6)}"
 
 
+def _name_no_empty_header(tokens: list[Token]) -> None:
+    """An empty corner of a table is no header: a screen reader would announce one without words."""
+    for place, token in enumerate(tokens):
+        if token.type == "th_open" and not tokens[place + 1].content.strip():
+            token.tag = tokens[place + 2].tag = "td"
+
+
 def _parser() -> MarkdownIt:
     # Line breaks are kept: the texts are written for chat windows and forms, and a poem or a plain list that
     # collapses into one line would be judged for our rendering.
@@ -170,6 +177,7 @@ def _render(text: str) -> SafeString:
     try:
         tokens = _PARSER.parse(text, env)
         _demote_headings(tokens)
+        _name_no_empty_header(tokens)
         html = _PARSER.renderer.render(tokens, _PARSER.options, env)
     except RecursionError:  # pathological nesting
         return _preformatted(text)

@@ -209,6 +209,12 @@ def test_table_scrolls_and_aligns_by_class():
     assert "style" not in html
 
 
+def test_an_empty_corner_of_a_table_is_no_header():
+    html = render_markdown("| | tea |\n|---|---|\n| price | 2 |")
+    assert "<td></td>" in html
+    assert html.count("<th>") == 1
+
+
 def test_image_is_not_loaded():
     html = render_markdown("![a *small* cat](https://x.example/cat.png)")
     assert "img" not in Audit(html).tags
