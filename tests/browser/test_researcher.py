@@ -51,12 +51,12 @@ def test_from_login_to_labels(page: Page, live_server, alice, shot, tmp_path):
     expect(page.get_by_role("heading", name="New study")).to_be_visible()
     page.get_by_label("Title").fill("Which is better?")
     page.get_by_label("Dataset").select_option(index=1)
-    page.get_by_label("Guidelines").fill("Prefer what is **right**.")
+    page.get_by_role("textbox", name="Guidelines").fill("Prefer what is **right**.")
     expect(page.locator("#preview-guidelines strong")).to_have_text("right")
     page.get_by_label("Questions in the test").fill("9")
     page.get_by_role("button", name="Create draft").click()
     expect(page.get_by_text("the test cannot have 9 questions")).to_be_visible()
-    assert page.get_by_label("Guidelines").input_value() == "Prefer what is **right**."
+    assert page.get_by_role("textbox", name="Guidelines").input_value() == "Prefer what is **right**."
     shot(page, "form-refused")
     page.get_by_label("Questions in the test").fill("2")
     page.get_by_label("Right answers to pass").fill("2")
