@@ -27,7 +27,8 @@ class EngineOptions:
         Wait after the first failure, doubled after each further one, and its limit. A random part of up to a
         half is taken off, so that requests that failed together do not return together.
     max_pauses : int
-        How often one request may be told to slow down (HTTP 429) before that counts as a failure.
+        How often one request, or an endpoint without an answer in between, may say to slow down (HTTP 429)
+        before that counts as a failure.
     longest_pause : float
         A server that asks for a longer pause is taken to be out of service.
     down_after : int

@@ -296,7 +296,7 @@ class _Session:
             sweep_ids={run.sweep_id for run in runs}, endpoint_id=self.endpoints[transport], error=message
         )
         # A later run for this endpoint, of a resumed sweep, starts with a fresh view of its health.
-        transport.n_refused = 0
+        transport.n_refused = transport.n_pauses = 0
 
     def _stop_sweep(self, gate: Gate) -> None:
         spent = gate.spent + gate.unwritten

@@ -42,6 +42,7 @@ class Transport:
         self.n_flights = 0
         self.n_answers = 0
         self.n_refused = 0
+        self.n_pauses = 0
         self.limit = float(backend.capacity)
         self.paused_until = 0.0
         self.target = backend.capacity + max(options.lookahead, backend.capacity // 2)
@@ -111,6 +112,7 @@ class Transport:
     def answered(self) -> list[Flight]:
         """Count an answer; returns the suspended flights, which are to blame themselves as it turns out."""
         self.n_answers += 1
+        self.n_pauses = 0
         if self.limit < self.backend.capacity:
             self.limit = min(self.limit + 1.0 / self.limit, float(self.backend.capacity))
         to_blame, self.suspended = self.suspended, []
@@ -120,7 +122,8 @@ class Transport:
         """Send it again later, or suspend it if its attempts are used up."""
         flight.error = error
         pause = error.retry_after
-        if (error.status == 429 or pause is not None) and flight.pauses < self.options.max_pauses:
+        patient = max(flight.pauses, self.n_pauses) < self.options.max_pauses
+        if patient and (error.status == 429 or pause is not None):
             flight.pauses += 1
             self._slow_down(now, self._backoff(min(flight.pauses, 6)) if pause is None else pause)
             self.ready.appendleft(flight)
@@ -135,6 +138,7 @@ class Transport:
     def _slow_down(self, now: float, seconds: float) -> None:
         # Those that were sent together are refused together: one halving for all of them.
         if now >= self.paused_until:
+            self.n_pauses += 1
             self.limit = max(self.limit / 2.0, 1.0)
         self.paused_until = max(self.paused_until, now + seconds)
 

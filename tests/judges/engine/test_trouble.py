@@ -1,6 +1,7 @@
 """Servers that are down, slow, rude or broken; private data; budgets."""
 
 import time
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -9,12 +10,13 @@ from annotation.models import Dataset
 from judges.backends.errors import EndpointError, PermanentBackendError, TransientBackendError
 from judges.backends.instant import InstantBackend
 from judges.backends.mock_server import running_mock_server
+from judges.engine.transport import Transport
 from judges.models import Endpoint, Judgment, ModelRequest, Sweep, SweepRun
 from judges.selectors.sweeps import sweep_progress
 from judges.services.sweeps import SweepError, sweep_resume
 from judges.strategies.types import Answer
 from tests.annotation.factories import dataset_make
-from tests.judges.props import endpoint_make, judge_make, run, run_instant, sweep_make
+from tests.judges.props import QUICK, endpoint_make, judge_make, run, run_instant, sweep_make
 from tests.services import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -102,6 +104,29 @@ def test_too_many_requests_slow_down_and_finish():
         run()
         assert server.stats()["by_status"] == {"200": 20, "429": 20}
     assert sweep_progress(sweep.pk).state == "finished"
+
+
+def test_a_server_that_only_ever_says_to_slow_down_ends_the_sweep(monkeypatch):
+    pauses = 0
+    slow_down = Transport._slow_down
+
+    def counted(self, now, seconds):
+        nonlocal pauses
+        pauses += now >= self.paused_until
+        slow_down(self, now, seconds)
+
+    monkeypatch.setattr(Transport, "_slow_down", counted)
+
+    def respond(wire):
+        return TransientBackendError("slow down", status=429)
+
+    sweep = sweep_make([judge_make(endpoint_make())], dataset_make(pairs=50))
+    run_instant(respond, options=replace(QUICK, max_pauses=6))
+    sweep.refresh_from_db()
+    assert sweep.state == "failed"
+    assert "slow down" in sweep.message
+    # Fewer pauses than there are requests: they are the endpoint's, not each request's own.
+    assert pauses <= 6 + 2
 
 
 def test_a_pause_of_an_hour_is_an_endpoint_out_of_service():
