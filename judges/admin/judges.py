@@ -39,6 +39,15 @@ class JudgeAdmin(ServiceAdmin[Judge]):
             return False
         return super().has_delete_permission(request, obj)
 
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        judge = self.get_object(request, object_id)
+        if judge is not None and judge_has_judged(judge):
+            messages.error(request, f"'{judge}' has judged, so it stays: reports are made of its judgments.")
+            return HttpResponseRedirect(self.url("change", judge.pk))
+        return super().delete_view(request, object_id, extra_context)
+
     def build_form(self, request: HttpRequest, obj: Judge | None) -> JudgeForm:
         source = obj or self._copied(request)
         initial: dict[str, Any] = {}

@@ -131,7 +131,8 @@ def test_a_judge_that_has_judged_is_shown_and_not_changed(admin: Client) -> None
     assert "2 judgments" in page
     assert 'name="strategy"' not in page
     assert admin.post(url, judge_form(name="Changed", strategy="shortest")).status_code == 403
-    assert admin.post(reverse("admin:judges_judge_delete", args=[judge.pk])).status_code == 403
+    refused = admin.post(reverse("admin:judges_judge_delete", args=[judge.pk]), {"post": "yes"}, follow=True)
+    assert "has judged, so it stays" in refused.content.decode()
     judge.refresh_from_db()
     assert (judge.name, judge.strategy) == ("Used", "longest")
 
