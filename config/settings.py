@@ -126,14 +126,15 @@ CACHE_URL = env.str("CACHE_URL", default="")
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE_URL}
     if CACHE_URL
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    # Room for the counters of the rate limits: nobody must push another's out.
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 # With one web process, as without CACHE_URL, local memory is shared by all of its threads.
 SILENCED_SYSTEM_CHECKS = [] if CACHE_URL else ["django_ratelimit.E003", "django_ratelimit.W001"]
 RATELIMIT_ENABLE = env.bool("RATELIMIT_ENABLE", default=True)
 # Behind a proxy, the header that carries the client's address; empty: the socket's own.
 CLIENT_IP_HEADER = env.str("CLIENT_IP_HEADER", default="")
-RATELIMIT_IP_META_KEY = f"HTTP_{CLIENT_IP_HEADER.upper().replace('-', '_')}" if CLIENT_IP_HEADER else None
+RATELIMIT_IP_META_KEY = "config.client.client_address"
 
 # --- Celery ----------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="")

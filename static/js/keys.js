@@ -30,7 +30,9 @@
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.repeat || event.isComposing) return;
     if (event.ctrlKey || event.altKey || event.metaKey || typing(event.target)) return;
-    const key = event.key.toLowerCase();
+    // On a Cyrillic or Greek keyboard the key in the place of A is A.
+    const latin = /^[\x20-\x7e]+$/.test(event.key);
+    const key = (latin ? event.key : event.code.replace(/^(Key|Digit)/, "")).toLowerCase();
     if (key === "?" && !document.querySelector("dialog[open]")) {
       event.preventDefault();
       openHelp();
