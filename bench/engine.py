@@ -125,8 +125,9 @@ def _dataset_make() -> None:
     ItemResponse.objects.bulk_create(
         ItemResponse(item=items[k // 2], response=each, position=k % 2) for k, each in enumerate(responses)
     )
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")  # as an import does
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")  # as an import does
 
 
 if __name__ == "__main__":
