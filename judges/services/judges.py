@@ -125,24 +125,11 @@ def judge_update(
     return _save(judge, name=name, endpoint=endpoint, spec=spec)
 
 
-def judge_copy(*, judge: Judge, name: str, created_by: User | None = None, **changes: Any) -> Judge:
-    """Define a judge like another, with some of its content changed (at least something must be).
-
-    Raises
-    ------
-    DuplicateJudgeError
-        Nothing was changed, or the result exists.
-    ValidationError
-        A field is not valid, or the judge has only imported verdicts.
-    """
-    if judge.backend == BackendKind.IMPORTED:
-        raise ValidationError(f"'{judge}' has imported verdicts only; there is nothing to copy.")
-    content = judge_content(judge) | changes
-    return judge_create(name=name, created_by=created_by, **content)
-
-
 def judge_content(judge: Judge) -> dict[str, Any]:
-    """Return a judge's content as the keyword arguments of `judge_create`, but for name, notes and author."""
+    """Return a judge's content as the keyword arguments of `judge_create`, but for name, notes and author.
+
+    What a copy starts from.
+    """
     names = ("strategy", "model", "revision", "prompt", "use_reference", "allow_tie", "decoding", "params")
     content = {name: judge.spec[name] for name in names if name in judge.spec}
     options = dict(judge.spec.get("backend_options") or {})

@@ -12,7 +12,7 @@ from judges.services.endpoints import endpoint_create, endpoint_try, endpoint_up
 from judges.services.judges import (
     DuplicateJudgeError,
     heuristic_judges_ensure,
-    judge_copy,
+    judge_content,
     judge_create,
     judge_update,
 )
@@ -99,11 +99,11 @@ def test_a_copy_differs_in_something():
     judge = judge_make(
         endpoint, "m", decoding={"seed": 3}, allow_tie=True, backend_options={"extra_body": {"a": 1}}
     )
-    copy = judge_copy(judge=judge, name="copy", model="n")
+    copy = judge_create(name="copy", **judge_content(judge) | {"model": "n"})
     assert (copy.model, copy.spec["decoding"]["seed"], copy.spec["allow_tie"]) == ("n", 3, True)
     assert copy.spec["backend_options"] == judge.spec["backend_options"]
     with pytest.raises(DuplicateJudgeError):
-        judge_copy(judge=judge, name="same")
+        judge_create(name="same", **judge_content(judge))
 
 
 def test_the_judges_without_a_model_are_made_once():
