@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from django.db.models import Count
 from numpy.typing import NDArray
 
 from annotation.models import Kind, Label
@@ -60,11 +59,3 @@ def pairwise_labels(dataset_id: int | None = None, study_id: int | None = None) 
         ],
     )
     return PairwiseLabels(*(np.ascontiguousarray(table[name]) for name in table.dtype.names or ()))
-
-
-def label_counts(dataset_id: int, study_id: int | None = None) -> dict[int, int]:
-    """Item id to its number of current labels; items without one are left out."""
-    labels = Label.objects.current().filter(item__dataset_id=dataset_id)
-    if study_id is not None:
-        labels = labels.filter(study_id=study_id)
-    return dict(labels.order_by("item_id").values_list("item_id").annotate(n=Count("pk")))

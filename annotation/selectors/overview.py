@@ -1,6 +1,6 @@
 """What a researcher sees of studies: which ones, how far they are, and where their people are.
 
-Permission lives in the fetch: `study_get_for` and `dataset_get_for` are the only ways from a page to these rows.
+Permission lives in the fetch: `study_get_for` and `datasets_visible_to` are the only ways from a page to these rows.
 """
 
 from __future__ import annotations
@@ -49,11 +49,6 @@ def labels_visible_to(user: User) -> LabelQuerySet:
 def study_get_for(user: User, slug: str) -> Study:
     """The study with its dataset, or `Study.DoesNotExist`, also when it is somebody else's."""
     return studies_visible_to(user).select_related("dataset", "owner").get(slug=slug)
-
-
-def dataset_get_for(user: User, name: str) -> Dataset:
-    """The dataset, or `Dataset.DoesNotExist`, also when it is somebody else's private one."""
-    return datasets_visible_to(user).select_related("owner").get(name=name)
 
 
 def invitation_get_for(user: User, slug: str, pk: int) -> Invitation:

@@ -69,34 +69,6 @@ def pairwise_verdicts(
     return PairwiseVerdicts(*(np.ascontiguousarray(table[name]) for name in table.dtype.names or ()))
 
 
-def verdict_columns(
-    verdicts: PairwiseVerdicts, judge_id: int, item_ids: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """One judge's verdicts as the statistics want them.
-
-    Parameters
-    ----------
-    item_ids : ndarray of int64, shape (n_items,)
-        The rows of the result.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_items, 2)
-        Column 0 = original order, column 1 = swapped; NaN where the judge said nothing readable or nothing.
-    """
-    columns = np.full((len(item_ids), 2), np.nan)
-    sorter = np.argsort(item_ids, kind="stable")
-    mine = verdicts.judge_id == judge_id
-    wanted = verdicts.item_id[mine]
-    if not len(item_ids) or not len(wanted):
-        return columns
-    places = np.minimum(np.searchsorted(item_ids, wanted, sorter=sorter), len(item_ids) - 1)
-    rows = sorter[places]
-    known = item_ids[rows] == wanted
-    columns[rows[known], verdicts.order[mine][known]] = verdicts.choice[mine][known]
-    return columns
-
-
 def judges_of(dataset_id: int) -> list[Judge]:
     """The judges with a judgment of an item of the dataset, by name."""
     return list(Judge.objects.filter(judgments__item__dataset_id=dataset_id).distinct().order_by("name"))

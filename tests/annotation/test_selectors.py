@@ -20,7 +20,7 @@ from annotation.selectors.datasets import (
     items_by_external_id,
     items_for_judging,
 )
-from annotation.selectors.labels import label_counts, pairwise_labels
+from annotation.selectors.labels import pairwise_labels
 from annotation.services.datasets import dataset_import
 from tests.annotation.factories import user_make
 
@@ -115,7 +115,6 @@ def test_pairwise_labels(dataset: Dataset, django_assert_num_queries: Any) -> No
     assert labels.label_id.tolist() == sorted(labels.label_id.tolist())
     assert np.all(labels.probability == 1.0)
     assert len(labels) == 6
-    assert label_counts(dataset.pk) == {ids["i1"]: 1, ids["i2"]: 2, ids["i4"]: 1, ids["i5"]: 2}
 
 
 def test_only_labels_that_count(dataset: Dataset) -> None:
@@ -132,7 +131,6 @@ def test_only_labels_that_count(dataset: Dataset) -> None:
     )
     labels = pairwise_labels(dataset.pk)
     assert labels.choice[labels.item_id == old.item_id].tolist() == [0]
-    assert label_counts(dataset.pk)[old.item_id] == 1
 
 
 def _other_annotator(label: Label) -> int:
