@@ -1,5 +1,7 @@
 """The rules that the database itself keeps, whatever the code above it does. On both databases."""
 
+from importlib import import_module
+
 import pytest
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -22,7 +24,7 @@ def label():
 
 
 @pytest.mark.parametrize(
-    "change", [{"choice": 0}, {"value": {"choice": 0}}, {"is_surplus": True}, {"shown_order": [0, 1]}]
+    "change", [{"choice": 0}, {"value": {"choice": 0}}, {"comment": "else"}, {"shown_order": [0, 1]}]
 )
 def test_a_label_cannot_be_changed(label, change):
     with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
@@ -30,6 +32,18 @@ def test_a_label_cannot_be_changed(label, change):
     before = label.value
     label.refresh_from_db()
     assert label.value == before
+
+
+def test_every_column_of_a_label_is_guarded_but_those_that_say_whether_it_counts():
+    migration = import_module("annotation.migrations.0002_label_append_only")
+    columns = {field.column for field in Label._meta.concrete_fields}
+    assert set(migration.COLUMNS.split(", ")) == columns - {"is_surplus", "is_set_aside"}
+
+
+def test_whether_a_label_counts_may_change(label):
+    for change in ({"is_set_aside": True}, {"is_surplus": True, "is_set_aside": False}):
+        Label.objects.filter(pk=label.pk).update(**change)
+        assert not Label.objects.current().exists()
 
 
 def test_an_item_cannot_be_given_away_more_often_than_its_overlap(label):

@@ -1,5 +1,6 @@
 """The tables of the annotation half: datasets and items, studies, people, assignments and labels."""
 
+from annotation.models.accounts import Account
 from annotation.models.datasets import (
     Aspect,
     Criterion,
@@ -11,36 +12,60 @@ from annotation.models.datasets import (
     Response,
     Split,
 )
-from annotation.models.people import Annotator, Enrollment, QualificationAnswer, Stage
-from annotation.models.studies import (
-    Invitation,
+from annotation.models.entry import PlatformEvent, PlatformLink
+from annotation.models.people import Annotator, Enrollment, Stage
+from annotation.models.qualification import (
+    QualificationAnswer,
+    QualificationAttempt,
     QualificationQuestion,
+    QuestionPart,
+)
+from annotation.models.quality import Action, Adjudication, Bonus, Intervention, ItemReport
+from annotation.models.rules import PayBasis, QualificationRule, Sampling, TiePolicy
+from annotation.models.studies import (
+    GuidelinesRevision,
+    Invitation,
+    ItemRole,
     Study,
     StudyItem,
     StudyState,
-    TiePolicy,
 )
 from annotation.models.users import Role, User
-from annotation.models.work import Assignment, AssignmentState, Label
+from annotation.models.work import Assignment, AssignmentState, Label, WorkRole
 
 __all__ = [
+    "Account",
+    "Action",
+    "Adjudication",
     "Annotator",
     "Aspect",
     "Assignment",
     "AssignmentState",
+    "Bonus",
     "Criterion",
     "Dataset",
     "Enrollment",
+    "GuidelinesRevision",
     "Instruction",
+    "Intervention",
     "Invitation",
     "Item",
+    "ItemReport",
     "ItemResponse",
+    "ItemRole",
     "Kind",
     "Label",
+    "PayBasis",
+    "PlatformEvent",
+    "PlatformLink",
     "QualificationAnswer",
+    "QualificationAttempt",
     "QualificationQuestion",
+    "QualificationRule",
+    "QuestionPart",
     "Response",
     "Role",
+    "Sampling",
     "Split",
     "Stage",
     "Study",
@@ -48,4 +73,5 @@ __all__ = [
     "StudyState",
     "TiePolicy",
     "User",
+    "WorkRole",
 ]

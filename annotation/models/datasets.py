@@ -59,6 +59,9 @@ class Instruction(models.Model):
     external_id = models.CharField(max_length=200)
     text = models.TextField()
     context = models.TextField(blank=True)
+    conversation = models.JSONField(
+        default=list, blank=True, help_text='Turns before `text`: [{"role": "user" | "assistant", "text": ...}].'
+    )
     reference = models.TextField(
         null=True, blank=True, help_text="A human-written answer, where there is one."
     )
@@ -124,6 +127,11 @@ class Response(models.Model):
     external_id = models.CharField(max_length=200)
     system = models.CharField(max_length=200, blank=True, help_text="Never shown to an annotator.")
     text = models.TextField(blank=True)
+    messages = models.JSONField(
+        default=list,
+        blank=True,
+        help_text='Of more than one turn: [{"role": "assistant" | "user", "text": ...}]; `text` has them all.',
+    )
 
     class Meta:
         constraints = [
@@ -145,6 +153,7 @@ class Item(models.Model):
     kind = models.CharField(max_length=16, choices=Kind.choices)
     position = models.PositiveIntegerField(help_text="Order in the source.")
     gold = models.JSONField(null=True, blank=True, help_text="The known right answer, in canonical order.")
+    explanation = models.TextField(blank=True, help_text="Why it is right; shown in training. Markdown.")
     metadata = models.JSONField(default=dict, blank=True)
     responses: models.ManyToManyField[Response, "ItemResponse"] = models.ManyToManyField(
         Response, through="ItemResponse", related_name="items"

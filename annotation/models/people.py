@@ -5,7 +5,8 @@ import uuid
 from django.db import models
 from django.db.models import Q
 
-from annotation.models.studies import Invitation, QualificationQuestion, Study
+from annotation.models.entry import PlatformLink
+from annotation.models.studies import Invitation, Study
 
 
 class Annotator(models.Model):
@@ -31,31 +32,58 @@ class Annotator(models.Model):
 
 class Stage(models.TextChoices):
     CONSENT = "consent", "Consent"
+    ELIGIBILITY = "eligibility", "Questions about you"
     GUIDELINES = "guidelines", "Guidelines"
+    TRAINING = "training", "Training"
     QUALIFICATION = "qualification", "Qualification"
     WORK = "work", "Work"
     DONE = "done", "Done"
     DECLINED = "declined", "Declined"
     SCREENED_OUT = "screened_out", "Screened out"
+    LEFT = "left", "Returned or timed out"
 
 
 class Enrollment(models.Model):
-    """One annotator in one study. `resume_token` is their own link, to go on from another device."""
+    """One annotator in one study. `resume_token` is their own link, to go on from another device.
+
+    `stage` is how far they are; `suspended_at` holds them where they are, whatever the stage.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="enrollments")
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="enrollments")
     invitation = models.ForeignKey(
         Invitation, on_delete=models.SET_NULL, null=True, blank=True, related_name="enrollments"
     )
+    platform_link = models.ForeignKey(
+        PlatformLink, on_delete=models.SET_NULL, null=True, blank=True, related_name="enrollments"
+    )
+    platform_session = models.CharField(max_length=200, blank=True, help_text="The submission's id there.")
+    platform_status = models.CharField(max_length=40, blank=True, help_text="As last reconciled, in its words.")
+    platform_data = models.JSONField(default=dict, blank=True, help_text="Screeners and parameters kept.")
+    device = models.CharField(max_length=64, blank=True, db_index=True, help_text="Hash of the browser's mark.")
     stage = models.CharField(max_length=16, choices=Stage.choices, default=Stage.CONSENT)
     resume_token = models.CharField(max_length=64, unique=True)
     consented_at = models.DateTimeField(null=True, blank=True)
     consent_sha256 = models.CharField(max_length=64, blank=True, help_text="Of the text that was agreed to.")
+    eligibility = models.JSONField(default=dict, blank=True, help_text="Key of a question to the chosen text.")
     guidelines_read_at = models.DateTimeField(null=True, blank=True)
+    guidelines_read_version = models.PositiveIntegerField(null=True, blank=True)
+    screened_out_by = models.CharField(
+        max_length=16, blank=True, help_text="eligibility or qualification."
+    )
+    retry_at = models.DateTimeField(null=True, blank=True, help_text="No attempt at the test before.")
     qualification_score = models.PositiveSmallIntegerField(null=True, blank=True)
     completion_code = models.CharField(max_length=64, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    left_at = models.DateTimeField(null=True, blank=True)
     n_accepted = models.PositiveIntegerField(default=0, help_text="Labels of theirs that were accepted.")
+    n_claimed = models.PositiveIntegerField(default=0, help_text="Items of any role given to them.")
+    cursor = models.BigIntegerField(
+        null=True, blank=True, help_text="Position of the item taken last: the search for the next starts there."
+    )
+    warned_at = models.DateTimeField(null=True, blank=True)
+    suspended_at = models.DateTimeField(null=True, blank=True)
+    suspended_because = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -66,22 +94,3 @@ class Enrollment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.annotator} in {self.study_id}"
-
-
-class QualificationAnswer(models.Model):
-    """An answer to a qualification question; given once."""
-
-    enrollment = models.ForeignKey(Enrollment, on_delete=models.CASCADE, related_name="qualification_answers")
-    question = models.ForeignKey(QualificationQuestion, on_delete=models.PROTECT, related_name="answers")
-    value = models.JSONField()
-    shown_order = models.JSONField()
-    is_correct = models.BooleanField()
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["enrollment", "question"], name="qualification_answer_unique"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.enrollment_id}/{self.question_id}"

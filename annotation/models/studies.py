@@ -6,6 +6,18 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotation.models.datasets import Dataset, Item, Kind
+from annotation.models.rules import (
+    CheckRules,
+    EntryRules,
+    PayBasis,
+    PayRules,
+    QualificationRule,
+    QualificationRules,
+    Sampling,
+    SliceRules,
+    TiePolicy,
+    WorkRules,
+)
 
 
 class StudyState(models.TextChoices):
@@ -15,12 +27,7 @@ class StudyState(models.TextChoices):
     CLOSED = "closed", "Closed"
 
 
-class TiePolicy(models.TextChoices):
-    OFF = "off", "No ties"
-    TIE = "tie", "Ties allowed"
-
-
-class Study(models.Model):
+class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, PayRules):
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="studies")
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="studies"
@@ -29,46 +36,9 @@ class Study(models.Model):
     title = models.CharField(max_length=200)
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.PAIRWISE)
     state = models.CharField(max_length=8, choices=StudyState.choices, default=StudyState.DRAFT)
-    question = models.CharField(max_length=200, default="Which answer follows the instruction better?")
     consent = models.TextField(blank=True, help_text="Markdown. Empty: no consent page.")
     guidelines = models.TextField(blank=True, help_text="Markdown.")
     guidelines_version = models.PositiveIntegerField(default=1, editable=False)
-    overlap = models.PositiveSmallIntegerField(
-        default=4,
-        validators=[MinValueValidator(1)],
-        help_text="Labels wanted per item, each from another person.",
-    )
-    tie_policy = models.CharField(max_length=8, choices=TiePolicy.choices, default=TiePolicy.TIE)
-    items_per_annotator = models.PositiveIntegerField(
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(1)],
-        help_text="The most that one person may label; empty: no limit.",
-    )
-    lease_minutes = models.PositiveIntegerField(
-        default=30, validators=[MinValueValidator(1)], help_text="How long an item is kept for who opened it."
-    )
-    qualification_size = models.PositiveSmallIntegerField(
-        default=10, help_text="Questions in the qualification test; 0: none."
-    )
-    qualification_pass = models.PositiveSmallIntegerField(
-        default=9, help_text="Right answers needed to pass."
-    )
-    qualification_dataset = models.ForeignKey(
-        Dataset,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text="Where its questions come from; empty: items with gold of the study's own dataset.",
-    )
-    completion_code = models.CharField(
-        max_length=64, blank=True, help_text="Empty: one is made for each person."
-    )
-    pay_per_item = models.DecimalField(
-        max_digits=8, decimal_places=4, default=0, validators=[MinValueValidator(0)]
-    )
-    pay_currency = models.CharField(max_length=3, default="USD")
     is_simulated = models.BooleanField(default=False, help_text="Its labels come from simulated annotators.")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -76,32 +46,76 @@ class Study(models.Model):
         ordering = ["-created_at"]
         verbose_name_plural = "studies"
         constraints = [
-            models.CheckConstraint(condition=Q(state__in=StudyState.values), name="study_state_known"),
+            *(
+                models.CheckConstraint(condition=Q(**{f"{field}__in": choices.values}), name=name)
+                for field, choices, name in [
+                    ("state", StudyState, "study_state_known"),
+                    ("kind", Kind, "study_kind_known"),
+                    ("tie_policy", TiePolicy, "study_tie_policy_known"),
+                    ("sampling", Sampling, "study_sampling_known"),
+                    ("qualification_rule", QualificationRule, "study_qualification_rule_known"),
+                    ("pay_basis", PayBasis, "study_pay_basis_known"),
+                ]
+            ),
             models.CheckConstraint(condition=Q(overlap__gte=1), name="study_overlap_positive"),
             models.CheckConstraint(
                 condition=Q(qualification_pass__lte=F("qualification_size")),
                 name="study_qualification_can_be_passed",
                 violation_error_message="More right answers are needed than there are questions.",
             ),
+            models.CheckConstraint(
+                condition=Q(check_rate__gte=0, repeat_rate__gte=0, check_rate__lte=1 - F("repeat_rate")),
+                name="study_hidden_rates_leave_work",
+                violation_error_message="Checks and repeats together cannot be more than all of the work.",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def test_study(self) -> "Study":
+        """The study whose qualification test is taken here: its own, or the one that it shares."""
+        return self.qualification_from or self
+
+
+class GuidelinesRevision(models.Model):
+    """The guidelines as they were in one version; a label remembers the number."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="guidelines_revisions")
+    version = models.PositiveIntegerField()
+    text = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["version"]
+        constraints = [models.UniqueConstraint(fields=["study", "version"], name="guidelines_revision_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}/{self.version}"
+
+
+class ItemRole(models.TextChoices):
+    WORK = "work", "Work"
+    CHECK = "check", "Hidden check"
 
 
 class StudyItem(models.Model):
     """An item in a study, with its places. A place is taken by an open lease or by an accepted label.
 
     `n_open + n_accepted <= overlap` is kept by a database constraint: whatever the concurrency, an item cannot be
-    given away more often than it may be labelled.
+    given away more often than it may be labelled. A hidden check has no places (`overlap` 0): everybody may be given
+    it, and what they say of it does not count as a label of the study.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_items")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="study_items")
-    position = models.PositiveIntegerField()
+    role = models.CharField(max_length=5, choices=ItemRole.choices, default=ItemRole.WORK)
+    position = models.IntegerField(help_text="Order of giving out; prioritised items come before all others.")
     overlap = models.PositiveSmallIntegerField()
     n_open = models.PositiveSmallIntegerField(default=0)
     n_accepted = models.PositiveSmallIntegerField(default=0)
+    withdrawn_at = models.DateTimeField(null=True, blank=True, help_text="Taken out: broken, or no longer wanted.")
     probability = models.FloatField(
         default=1.0,
         validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],
@@ -116,6 +130,10 @@ class StudyItem(models.Model):
                 condition=Q(overlap__gte=F("n_open") + F("n_accepted")), name="study_item_overlap_kept"
             ),
             models.CheckConstraint(
+                condition=Q(role=ItemRole.WORK) | Q(role=ItemRole.CHECK, overlap=0),
+                name="study_item_check_has_no_places",
+            ),
+            models.CheckConstraint(
                 condition=Q(probability__gt=0.0, probability__lte=1.0), name="study_item_probability_valid"
             ),
         ]
@@ -126,23 +144,7 @@ class StudyItem(models.Model):
                 condition=Q(overlap__gt=F("n_open") + F("n_accepted")),
                 name="study_item_free",
             ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.study_id}/{self.item_id}"
-
-
-class QualificationQuestion(models.Model):
-    """An item with gold that a study asks before work begins."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="qualification_questions")
-    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="qualification_questions")
-    position = models.PositiveIntegerField()
-
-    class Meta:
-        ordering = ["position"]
-        constraints = [
-            models.UniqueConstraint(fields=["study", "item"], name="qualification_question_unique"),
+            models.Index(fields=["study"], condition=Q(role=ItemRole.CHECK), name="study_item_check"),
         ]
 
     def __str__(self) -> str:

@@ -15,20 +15,27 @@ class AssignmentState(models.TextChoices):
     RELEASED = "released", "Released"
 
 
+class WorkRole(models.TextChoices):
+    WORK = "work", "Work"
+    CHECK = "check", "Hidden check"
+    REPEAT = "repeat", "Repeat of an own item"
+
+
 class Assignment(models.Model):
     """A lease of one item to one annotator, with the order in which its responses are shown.
 
-    There is one row per (item, annotator) and study, for ever: an expired lease is renewed in place when the person
+    Of each role there is one row per (item, annotator) and study, for ever: an expired lease is renewed in place when the person
     comes back, so nobody is given an item twice and the shown order never changes for them.
     """
 
     study_item = models.ForeignKey(StudyItem, on_delete=models.CASCADE, related_name="assignments")
     enrollment = models.ForeignKey(Enrollment, on_delete=models.CASCADE, related_name="assignments")
+    role = models.CharField(max_length=6, choices=WorkRole.choices, default=WorkRole.WORK)
     state = models.CharField(max_length=10, choices=AssignmentState.choices, default=AssignmentState.OPEN)
     shown_order = models.JSONField(
         help_text="Response positions in the order shown: [1, 0] shows the second as A."
     )
-    draft = models.JSONField(null=True, blank=True, help_text="What was chosen and not yet submitted.")
+    draft = models.JSONField(null=True, blank=True, help_text="The form's fields as typed, and active_ms.")
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     submitted_at = models.DateTimeField(null=True, blank=True)
@@ -38,7 +45,7 @@ class Assignment(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["study_item", "enrollment"], name="assignment_unique"),
+            models.UniqueConstraint(fields=["study_item", "enrollment", "role"], name="assignment_unique"),
             models.CheckConstraint(
                 condition=Q(state__in=AssignmentState.values), name="assignment_state_known"
             ),
@@ -61,12 +68,15 @@ class LabelQuerySet(models.QuerySet["Label"]):
         return self.filter(superseded_by__isnull=True)
 
     def current(self) -> "LabelQuerySet":
-        """Labels that count: the latest of each person, without those that came when all places were taken."""
-        return self.standing().filter(is_surplus=False)
+        """Labels that count: the latest of each person, without those that came when all places were taken, those
+        set aside, hidden checks and repeats.
+        """
+        return self.standing().filter(is_surplus=False, is_set_aside=False, role=WorkRole.WORK)
 
 
 class Label(models.Model):
-    """What an annotator said of an item, in canonical order. Append-only: the database refuses an UPDATE.
+    """What an annotator said of an item, in canonical order. Append-only: the database refuses an UPDATE of anything
+    but `is_surplus` and `is_set_aside`, which say whether it counts.
 
     A correction is a new label that supersedes the old one. `choice` repeats a pairwise value as a number, so that
     a million labels can be read without parsing JSON.
@@ -81,6 +91,7 @@ class Label(models.Model):
     supersedes = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="superseded_by"
     )
+    role = models.CharField(max_length=6, choices=WorkRole.choices, default=WorkRole.WORK)
     kind = models.CharField(max_length=16, choices=Kind.choices)
     value = models.JSONField()
     choice = models.SmallIntegerField(null=True, blank=True, help_text="Pairwise: 1, 2, or 0 for a tie.")
@@ -88,6 +99,14 @@ class Label(models.Model):
     is_surplus = models.BooleanField(
         default=False,
         help_text="Came when its item had all its labels, or its study was closed: kept, not counted.",
+    )
+    is_set_aside = models.BooleanField(
+        default=False, help_text="Given by somebody whose work is in doubt: kept, not counted."
+    )
+    comment = models.TextField(blank=True)
+    pasted_chars = models.PositiveIntegerField(default=0, help_text="Characters of the comment that were pasted.")
+    check_score = models.FloatField(
+        null=True, blank=True, help_text="Of a hidden check: how right it was, 0 to 1."
     )
     source = models.CharField(max_length=300, blank=True, help_text="Of an imported label: file and row.")
     guidelines_version = models.PositiveIntegerField(null=True, blank=True)
@@ -109,6 +128,7 @@ class Label(models.Model):
                 condition=Q(study__isnull=True, supersedes__isnull=True),
                 name="label_imported_unique",
             ),
+            models.CheckConstraint(condition=Q(role__in=WorkRole.values), name="label_role_known"),
             models.CheckConstraint(
                 condition=Q(choice__isnull=True) | Q(choice__in=[0, 1, 2]), name="label_choice_known"
             ),
@@ -116,6 +136,8 @@ class Label(models.Model):
                 condition=~Q(kind=Kind.PAIRWISE) | Q(choice__isnull=False), name="label_pairwise_has_choice"
             ),
         ]
+
+        indexes = [models.Index(fields=["study", "annotator"], name="label_by_annotator")]
 
     def __str__(self) -> str:
         return f"label {self.pk}"
