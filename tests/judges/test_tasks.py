@@ -170,7 +170,7 @@ def test_mock_openai_serves():
 
         assert endpoint_try(endpoint=endpoint_make(url), model="mock-longer").text
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=10)
+        process.communicate(timeout=30)
     finally:
         if process.poll() is None:
             process.kill()
