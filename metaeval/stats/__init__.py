@@ -30,6 +30,7 @@ from metaeval.stats.leave_one_out import (
     leave_one_out_agreement,
     leave_one_out_contributions,
 )
+from metaeval.stats.pairs import pairwise_agreement, pairwise_agreement_contributions
 from metaeval.stats.preference import (
     expected_win_rate,
     length_bias_rate,
@@ -37,12 +38,14 @@ from metaeval.stats.preference import (
     preference_share,
     tie_rate,
 )
+from metaeval.stats.rankings import RankPairs, rank_agreement, rank_agreement_contributions, rank_pairs
 from metaeval.stats.resampling import Resamples
 
 __all__ = [
     "Estimate",
     "InvalidInputError",
     "PairedDifference",
+    "RankPairs",
     "Resamples",
     "StatisticsWarning",
     "accuracy",
@@ -60,9 +63,14 @@ __all__ = [
     "macro_mean",
     "mean_estimate",
     "paired_difference",
+    "pairwise_agreement",
+    "pairwise_agreement_contributions",
     "positional_agreement",
     "positional_agreement_contributions",
     "preference_share",
+    "rank_agreement",
+    "rank_agreement_contributions",
+    "rank_pairs",
     "rating_verdicts",
     "ratio_estimate",
     "tie_rate",
