@@ -11,24 +11,17 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from annotation.domain.presentation import shown_order
-from annotation.domain.values import ValueRules, from_canonical
+from annotation.domain.values import from_canonical
 from annotation.models import (
-    Aspect,
     Assignment,
     AssignmentState,
-    Criterion,
     Enrollment,
     Invitation,
-    Item,
-    ItemResponse,
-    Kind,
     Label,
     QualificationQuestion,
-    Study,
     StudyItem,
-    TiePolicy,
 )
-from annotation.rendering import MAX_MARKDOWN
+from annotation.selectors.shown import ShownItem, item_shown, parts_count
 
 
 def enrollment_get_for(session_enrollments: Mapping[str, int], slug: str) -> Enrollment:
@@ -51,59 +44,11 @@ def invitation_get_by_token(token: str) -> Invitation:
 
 def assignment_get_for(enrollment: Enrollment, pk: int) -> Assignment:
     """An assignment of this person; `Assignment.DoesNotExist` for anybody else's."""
-    assignment = Assignment.objects.select_related("study_item__item__instruction").get(
+    assignment = Assignment.objects.select_related("study_item__item__dataset").get(
         pk=pk, enrollment=enrollment
     )
     assignment.enrollment = enrollment
     return assignment
-
-
-@dataclass(frozen=True, slots=True)
-class ShownItem:
-    """An item as it may be shown: the texts in the order shown, and nothing about who wrote them."""
-
-    instruction: str
-    context: str
-    responses: tuple[str, ...]
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether a response is too long for Markdown: then none of them is rendered, lest layout favour one."""
-        return any(len(text) > MAX_MARKDOWN for text in self.responses)
-
-
-def shown_item(item: Item, order: list[int]) -> ShownItem:
-    texts = dict(
-        ItemResponse.objects.filter(item=item).values_list("position", "response__text").order_by("position")
-    )
-    return ShownItem(
-        instruction=item.instruction.text,
-        context=item.instruction.context,
-        responses=tuple(texts[position] for position in order),
-    )
-
-
-def responses_count(study: Study, item_id: int) -> int:
-    """How many responses have an order; a pair has two, without asking the database."""
-    if study.kind == Kind.PAIRWISE:
-        return 2
-    return ItemResponse.objects.filter(item_id=item_id).count()
-
-
-def value_rules(study: Study, item: Item) -> ValueRules:
-    """What a label of this item in this study has to fit."""
-    ties = study.tie_policy == TiePolicy.TIE
-    if study.kind == Kind.PAIRWISE:
-        return ValueRules(kind=study.kind, ties=ties)
-    criteria = Criterion.objects.filter(dataset_id=item.dataset_id).values_list("key", flat=True)
-    aspects = Aspect.objects.filter(instruction_id=item.instruction_id).values_list("key", flat=True)
-    return ValueRules(
-        kind=study.kind,
-        ties=ties,
-        n_responses=responses_count(study, item.pk),
-        criteria=tuple(criteria) if study.kind == Kind.RUBRIC else (),
-        aspects=tuple(aspects) if study.kind in (Kind.IMPORTANCE, Kind.CHECKLIST) else (),
-    )
 
 
 def _not_met_by(enrollment: Enrollment) -> QuerySet[StudyItem]:
@@ -171,7 +116,7 @@ class Question:
 
 
 def question_order(enrollment: Enrollment, question: QualificationQuestion) -> list[int]:
-    count = responses_count(enrollment.study, question.item_id)
+    count = parts_count(enrollment.study, question.item_id)
     return shown_order(enrollment.annotator.public_id, question.item_id, count)
 
 
@@ -179,19 +124,23 @@ def question_next(enrollment: Enrollment) -> Question | None:
     """The first question without an answer of this person."""
     questions = list(
         QualificationQuestion.objects.filter(study_id=enrollment.study_id)
-        .select_related("item__instruction")
+        .select_related("item__dataset")
         .order_by("position", "pk")
     )
     answered = set(enrollment.qualification_answers.values_list("question_id", flat=True))
     for number, question in enumerate(questions, start=1):
         if question.pk not in answered:
             order = question_order(enrollment, question)
-            return Question(question, number, len(questions), order, shown_item(question.item, order))
+            return Question(
+                question, number, len(questions), order, item_shown(enrollment.study, question.item, order)
+            )
     return None
 
 
 def question_get_for(enrollment: Enrollment, pk: int) -> QualificationQuestion:
-    return QualificationQuestion.objects.select_related("item").get(pk=pk, study_id=enrollment.study_id)
+    return QualificationQuestion.objects.select_related("item__dataset").get(
+        pk=pk, study_id=enrollment.study_id
+    )
 
 
 def shown_value(kind: str, value: Mapping[str, Any], order: list[int]) -> dict[str, Any]:

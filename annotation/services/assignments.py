@@ -34,7 +34,8 @@ from annotation.models import (
     StudyItem,
     StudyState,
 )
-from annotation.selectors.work import own_label, responses_count, value_rules
+from annotation.selectors.shown import parts_count, value_rules
+from annotation.selectors.work import own_label
 from annotation.services.enrollment import completion_code_give
 from annotation.services.labels import label_record
 
@@ -142,7 +143,7 @@ def _lease_again(
 
 def _lease(enrollment: Enrollment, place: tuple[int, int], now: datetime) -> Assignment:
     study_item_id, item_id = place
-    order = shown_order(enrollment.annotator.public_id, item_id, responses_count(enrollment.study, item_id))
+    order = shown_order(enrollment.annotator.public_id, item_id, parts_count(enrollment.study, item_id))
     return Assignment.objects.create(
         study_item_id=study_item_id,
         enrollment=enrollment,

@@ -8,7 +8,8 @@ from django.db import transaction
 from annotation.domain.errors import StageError, StudyNotOpenError
 from annotation.domain.values import to_canonical, validate_value
 from annotation.models import Assignment, AssignmentState, Kind, Label, StudyState
-from annotation.selectors.work import own_label, value_rules
+from annotation.selectors.shown import value_rules
+from annotation.selectors.work import own_label
 
 
 def label_record(

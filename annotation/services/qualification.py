@@ -10,7 +10,8 @@ from django.utils import timezone
 from annotation.domain.grading import grade
 from annotation.domain.values import to_canonical, validate_value, values_agree
 from annotation.models import Enrollment, QualificationAnswer, QualificationQuestion, Stage
-from annotation.selectors.work import question_order, value_rules
+from annotation.selectors.shown import value_rules
+from annotation.selectors.work import question_order
 from annotation.services.enrollment import code_make
 
 

@@ -11,13 +11,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenError
 from annotation.forms.annotator import PairwiseForm, SkipForm
 from annotation.models import Assignment, AssignmentState, Enrollment, Stage, StudyState, TiePolicy
+from annotation.selectors.shown import item_shown
 from annotation.selectors.work import (
     assignment_get_for,
     items_left_ever,
     last_submitted,
     own_label,
     progress_get,
-    shown_item,
     shown_value,
 )
 from annotation.services.assignments import (
@@ -109,7 +109,7 @@ def _page(request: HttpRequest, found: Assignment, *, error: str = "", status: i
     last = last_submitted(enrollment)
     context = study_context(request, enrollment) | {
         "assignment": found,
-        "item": shown_item(found.study_item.item, found.shown_order),
+        "item": item_shown(study, found.study_item.item, found.shown_order),
         "answered": label,
         "can_change": study.state == StudyState.OPEN,
         "chosen": shown_value(study.kind, stored, found.shown_order)["choice"] if stored else None,

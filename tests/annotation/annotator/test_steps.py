@@ -251,7 +251,7 @@ class TestQualification:
     def test_the_order_is_that_of_the_person(self, browser, person, study):
         question = question_next(person)
         page = browser.get(url("place", study)).content.decode()
-        first, second = question.item.responses
+        first, second = (response.text for response in question.item.responses)
         assert page.index(first) < page.index(second)
 
     def test_twice_and_nonsense(self, browser, person, study):

@@ -1,0 +1,223 @@
+"""An item as it may be shown: its texts in the order shown, and nothing about who wrote them or what is right.
+
+Everything a page of an annotator says of an item comes from here, so that blindness has one place: no system, no
+gold, no explanation and no reference is ever read. The texts of an item do not change once they are imported, so
+each process keeps them; the version of the dataset is a part of the key, and of what a page needs only the order
+is a person's own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotation.domain.caching import BoundedCache
+from annotation.domain.values import ValueRules
+from annotation.models import Aspect, Criterion, Dataset, Item, ItemResponse, Kind, Study, TiePolicy
+from annotation.rendering import MAX_MARKDOWN
+
+KINDS_WITH_ASPECTS = (Kind.IMPORTANCE, Kind.CHECKLIST)
+CACHE_CHARS = 16_000_000
+BOTH_BAD = "bad"
+ANSWER_WORDS = {True: "yes", False: "no", None: "unknown"}
+# Whom an imported role is shown as; the answers judged are the assistant's.
+SPEAKERS = {"user": "Person", "assistant": "Assistant", "system": "Setting"}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """One turn of a conversation."""
+
+    role: str
+    text: str
+
+    @property
+    def speaker(self) -> str:
+        return SPEAKERS.get(self.role, self.role.capitalize())
+
+
+@dataclass(frozen=True, slots=True)
+class ShownResponse:
+    """A response; of more than one turn, its `turns`."""
+
+    text: str
+    turns: tuple[ShownTurn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCriterion:
+    key: str
+    question: str
+    options: tuple[tuple[str, str], ...]
+    """Points and their words, from "1" to "5"."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAspect:
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownItem:
+    """Everything that a page may show of an item, in the order in which one person sees it."""
+
+    kind: str
+    instruction: str
+    context: str = ""
+    conversation: tuple[ShownTurn, ...] = ()
+    responses: tuple[ShownResponse, ...] = ()
+    criteria: tuple[ShownCriterion, ...] = ()
+    aspects: tuple[ShownAspect, ...] = field(default=())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a response is too long for Markdown: then none of them is rendered, lest layout favour one."""
+        return any(len(response.text) > MAX_MARKDOWN for response in self.responses)
+
+    @property
+    def n_chars(self) -> int:
+        turns = [*self.conversation, *(turn for response in self.responses for turn in response.turns)]
+        parts = [*self.responses, *turns, *self.aspects]
+        return len(self.instruction) + len(self.context) + sum(len(part.text) for part in parts) + 500
+
+
+_items: BoundedCache[tuple[object, ...], ShownItem] = BoundedCache(
+    limit=CACHE_CHARS, weight=lambda item: item.n_chars
+)
+_criteria: BoundedCache[tuple[object, ...], tuple[ShownCriterion, ...]] = BoundedCache(
+    limit=1000, weight=lambda _: 1
+)
+
+
+def cache_clear() -> None:
+    """Forget what this process keeps."""
+    _items.clear()
+    _criteria.clear()
+
+
+def item_shown(study: Study, item: Item, order: Sequence[int]) -> ShownItem:
+    """The item as the person with this `order` sees it.
+
+    Two queries at most, and none where the process has seen the item and its dataset was fetched with it
+    (``select_related("dataset")``).
+    """
+    known = _item_texts(study, item)
+    responses, aspects = known.responses, known.aspects
+    if known.kind in (Kind.PAIRWISE, Kind.ANSWER_RANKING):
+        responses = tuple(responses[position] for position in order)
+    if known.kind == Kind.IMPORTANCE:
+        aspects = tuple(aspects[position] for position in order)
+    return ShownItem(
+        kind=known.kind,
+        instruction=known.instruction,
+        context=known.context,
+        conversation=known.conversation,
+        responses=responses,
+        criteria=_criteria_of(study, known),
+        aspects=aspects,
+    )
+
+
+def parts_count(study: Study, item_id: int) -> int:
+    """How many parts of the item have an order: responses of a pair or a ranking, aspects to rank."""
+    if study.kind == Kind.PAIRWISE:
+        return 2
+    if study.kind == Kind.IMPORTANCE:
+        return Aspect.objects.filter(instruction__items=item_id).count()
+    if study.kind == Kind.ANSWER_RANKING:
+        return ItemResponse.objects.filter(item_id=item_id).count()
+    return 1
+
+
+def value_rules(study: Study, item: Item) -> ValueRules:
+    """What a label of this item in this study has to fit."""
+    ties = study.tie_policy != TiePolicy.OFF
+    if study.kind == Kind.PAIRWISE:
+        return ValueRules(kind=study.kind, ties=ties)
+    known = _item_texts(study, item)
+    return ValueRules(
+        kind=study.kind,
+        ties=ties,
+        n_responses=len(known.responses),
+        criteria=tuple(criterion.key for criterion in _criteria_of(study, known)),
+        aspects=tuple(aspect.key for aspect in known.aspects),
+    )
+
+
+def fields_of_value(kind: str, shown_value: Mapping[str, Any]) -> dict[str, str]:
+    """A value in the order shown as the fields of the work form, to fill it in."""
+    if kind == Kind.PAIRWISE:
+        choice = BOTH_BAD if shown_value.get("both_bad") else str(shown_value["choice"])
+        strength = shown_value.get("strength")
+        return {"choice": choice} | ({"strength": str(strength)} if strength else {})
+    if kind == Kind.RUBRIC:
+        return {f"rating-{key}": str(points) for key, points in shown_value["ratings"].items()}
+    if kind == Kind.CHECKLIST:
+        return {f"answer-{key}": ANSWER_WORDS[answer] for key, answer in shown_value["answers"].items()}
+    return {f"rank-{key}": str(rank) for key, rank in shown_value["ranks"].items()}
+
+
+def _dataset(study: Study, item: Item) -> Dataset:
+    """The item's dataset, without a query where somebody has fetched it already."""
+    if item.dataset_id == study.dataset_id and not Item.dataset.is_cached(item):  # type: ignore[attr-defined]
+        return study.dataset
+    return item.dataset
+
+
+def _item_texts(study: Study, item: Item) -> ShownItem:
+    dataset = _dataset(study, item)
+    # Numbers of rows come back after a restored backup, the moment of creation does not.
+    key = (item.pk, dataset.created_at, dataset.version)
+    return _items.get(key, lambda: _read_item(item, dataset))
+
+
+def _read_item(item: Item, dataset: Dataset) -> ShownItem:
+    rows = (
+        ItemResponse.objects.filter(item_id=item.pk)
+        .order_by("position")
+        .values_list(
+            "response__text",
+            "response__messages",
+            "item__instruction__text",
+            "item__instruction__context",
+            "item__instruction__conversation",
+        )
+    )
+    found = list(rows) if item.kind != Kind.IMPORTANCE else []
+    if found:
+        text, context, conversation = found[0][2:]
+    else:
+        instruction = item.instruction
+        text, context, conversation = instruction.text, instruction.context, instruction.conversation
+    aspects: tuple[ShownAspect, ...] = ()
+    if item.kind in KINDS_WITH_ASPECTS:
+        listed = Aspect.objects.filter(instruction_id=item.instruction_id).order_by("position", "pk")
+        aspects = tuple(ShownAspect(key, words) for key, words in listed.values_list("key", "text"))
+    return ShownItem(
+        kind=item.kind,
+        instruction=text,
+        context=context,
+        conversation=_turns(conversation),
+        responses=tuple(ShownResponse(row[0], _turns(row[1])) for row in found),
+        aspects=aspects,
+        criteria=_dataset_criteria(dataset) if item.kind == Kind.RUBRIC else (),
+    )
+
+
+def _dataset_criteria(dataset: Dataset) -> tuple[ShownCriterion, ...]:
+    def read() -> tuple[ShownCriterion, ...]:
+        rows = Criterion.objects.filter(dataset=dataset).order_by("position", "pk")
+        return tuple(
+            ShownCriterion(row.key, row.question, tuple(sorted(row.options.items()))) for row in rows
+        )
+
+    return _criteria.get((dataset.pk, dataset.created_at, dataset.version), read)
+
+
+def _criteria_of(study: Study, item: ShownItem) -> tuple[ShownCriterion, ...]:
+    """The criteria that the study asks for: those it names, in the dataset's order, or all."""
+    return tuple(row for row in item.criteria if not study.criteria or row.key in study.criteria)
+
+
+def _turns(messages: Sequence[Mapping[str, str]]) -> tuple[ShownTurn, ...]:
+    return tuple(ShownTurn(message["role"], message["text"]) for message in messages)
