@@ -2,7 +2,7 @@
 
 AnnotationError
 ├── LabelValueError         a label value does not fit its kind
-├── InvitationRefusedError  a link lets nobody in (any more)
+├── EntryRefusedError       a study lets nobody in, or not this person
 ├── StudyNotOpenError       the study is a draft, paused or closed
 ├── StageError              not at this step of the study
 └── StudyRuleError          a study cannot be made, opened or changed like this
@@ -22,11 +22,11 @@ class LabelValueError(AnnotationError, ValueError):
         self.message = message
 
 
-class InvitationRefusedError(AnnotationError):
-    """`reason` is one of `revoked`, `expired`, `full`."""
+class EntryRefusedError(AnnotationError):
+    """`reason` is a word: `draft`, `paused`, `closed`, `full`, `device`; of a link also `revoked`, `expired`."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"invitation is {reason}")
+        super().__init__(f"no entry: {reason}")
         self.reason = reason
 
 

@@ -3,14 +3,16 @@ twice.
 """
 
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotation.domain.errors import InvitationRefusedError, StageError, StudyNotOpenError
+from annotation.domain.errors import EntryRefusedError, StageError
 from annotation.domain.stages import stage_after
 from annotation.models import (
     Annotator,
@@ -18,11 +20,13 @@ from annotation.models import (
     AssignmentState,
     Enrollment,
     Invitation,
+    PlatformLink,
     Stage,
     Study,
     StudyItem,
     StudyState,
 )
+from annotation.selectors.steps import standing_get, steps_of
 
 SOURCE = "invitation"
 # Without letters and digits that are mistaken for each other when a code is read aloud or typed.
@@ -40,17 +44,86 @@ def consent_fingerprint(study: Study) -> str:
     return sha256(study.consent.encode()).hexdigest()
 
 
-def _stage_after(study: Study, stage: str | None) -> str:
-    return stage_after(
-        stage,
-        has_consent=bool(study.consent.strip()),
-        has_guidelines=bool(study.guidelines.strip()),
-        has_qualification=study.qualification_size > 0,
-    )
+def stage_next(enrollment: Enrollment, *, now: datetime) -> str:
+    """The step after the one at which the person is. A test that they have passed elsewhere is not taken again."""
+    return _stage_after(enrollment.study, enrollment.annotator, enrollment.stage, now)
+
+
+def _stage_after(study: Study, annotator: Annotator, stage: str | None, now: datetime) -> str:
+    steps = steps_of(study)
+    after = stage_after(stage, steps)
+    if after == Stage.QUALIFICATION and standing_get(annotator, study, now=now).passed:
+        return stage_after(after, steps)
+    return after
+
+
+def entry_refusal(
+    *, study: Study, device: str = "", annotator: Annotator | None = None, now: datetime | None = None
+) -> str | None:
+    """Why the study takes nobody new, or not from this browser: `draft`, `paused`, `closed`, `full`, `device`.
+
+    Who declined, returned the work or timed out has left their place; but a browser from which somebody has
+    answered stays theirs.
+    """
+    now = now or timezone.now()
+    if study.state != StudyState.OPEN:
+        return study.state
+    if study.closes_at is not None and study.closes_at <= now:
+        return StudyState.CLOSED
+    others = study.enrollments.exclude(stage=Stage.DECLINED).exclude(annotator=annotator)
+    if study.one_per_device and device and others.filter(device=device).exists():
+        return "device"
+    limit = study.max_annotators
+    if limit is not None and others.exclude(stage=Stage.LEFT).count() >= limit:
+        return "full"
+    return None
+
+
+def enrollment_start(
+    *,
+    study: Study,
+    annotator: Annotator,
+    invitation: Invitation | None = None,
+    platform_link: PlatformLink | None = None,
+    platform_session: str = "",
+    platform_data: Mapping[str, Any] | None = None,
+    device: str = "",
+    now: datetime | None = None,
+) -> Enrollment:
+    """Put a person into a study: the one way in, whatever the door.
+
+    Who is in it already stays where they are, in the same enrollment; who declined begins again in theirs.
+    `device` is the mark of the browser as this study knows it (`views.annotator.device`), empty if there is none.
+    Raises `EntryRefusedError` with the reason of `entry_refusal`.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        # One at a time for each study: its places and browsers are counted.
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        known = (
+            Enrollment.objects.select_related("study", "annotator")
+            .filter(study=locked, annotator=annotator)
+            .first()
+        )
+        if known is not None and known.stage != Stage.DECLINED:
+            return known
+        if reason := entry_refusal(study=locked, device=device, annotator=annotator, now=now):
+            raise EntryRefusedError(reason)
+        enrollment = known or Enrollment(
+            study=locked, annotator=annotator, resume_token=secrets.token_urlsafe(RESUME_TOKEN_BYTES)
+        )
+        enrollment.stage = _stage_after(locked, annotator, None, now)
+        enrollment.invitation = invitation
+        enrollment.platform_link = platform_link
+        enrollment.platform_session = platform_session
+        enrollment.platform_data = dict(platform_data or {})
+        enrollment.device = device
+        enrollment.save()
+    return enrollment
 
 
 def invitation_refusal(invitation: Invitation, *, now: datetime | None = None) -> str | None:
-    """Why the link lets nobody in, if so: `revoked`, `expired` or `full`. Who declined has left their
+    """Why the link lets nobody in, if so: `revoked`, `expired` or `full`. Who declined or left has left their
     place.
     """
     now = now or timezone.now()
@@ -58,19 +131,24 @@ def invitation_refusal(invitation: Invitation, *, now: datetime | None = None) -
         return "revoked"
     if invitation.expires_at is not None and invitation.expires_at <= now:
         return "expired"
-    limit = invitation.max_annotators
-    if limit is not None and invitation.enrollments.exclude(stage=Stage.DECLINED).count() >= limit:
+    limit, gone = invitation.max_annotators, [Stage.DECLINED, Stage.LEFT]
+    if limit is not None and invitation.enrollments.exclude(stage__in=gone).count() >= limit:
         return "full"
     return None
 
 
 def enrollment_join(
-    *, invitation: Invitation, visit: str | None = None, now: datetime | None = None
+    *,
+    invitation: Invitation,
+    visit: str | None = None,
+    annotator: Annotator | None = None,
+    device: str = "",
+    now: datetime | None = None,
 ) -> Enrollment:
-    """Let a new person in. `visit` names the page from which they came: joining twice from it makes one
-    person.
+    """Let a person in by a link. `visit` names the page from which they came: joining twice from it makes one
+    person. `annotator` is who they are, where that is known; otherwise they are new.
 
-    Raises `InvitationRefusedError`, or `StudyNotOpenError` when the study does not take people now.
+    Raises `EntryRefusedError`.
     """
     visit = visit or secrets.token_urlsafe(16)
     with transaction.atomic():
@@ -80,23 +158,16 @@ def enrollment_join(
             .select_related("study")
             .get(pk=invitation.pk)
         )
-        known = (
-            Enrollment.objects.select_related("study", "annotator")
-            .filter(study=locked.study, annotator__source=SOURCE, annotator__external_id=visit)
-            .first()
-        )
-        if known is not None:
-            return known
-        if reason := invitation_refusal(locked, now=now):
-            raise InvitationRefusedError(reason)
-        if locked.study.state != StudyState.OPEN:
-            raise StudyNotOpenError(locked.study.state)
-        return Enrollment.objects.create(
+        known = annotator or Annotator.objects.filter(source=SOURCE, external_id=visit).first()
+        inside = Enrollment.objects.filter(study=locked.study, annotator=known).exclude(stage=Stage.DECLINED)
+        if (known is None or not inside.exists()) and (reason := invitation_refusal(locked, now=now)):
+            raise EntryRefusedError(reason)
+        return enrollment_start(
             study=locked.study,
-            annotator=Annotator.objects.create(source=SOURCE, external_id=visit),
+            annotator=known or Annotator.objects.create(source=SOURCE, external_id=visit),
             invitation=locked,
-            stage=_stage_after(locked.study, None),
-            resume_token=secrets.token_urlsafe(RESUME_TOKEN_BYTES),
+            device=device,
+            now=now,
         )
 
 
@@ -107,28 +178,37 @@ def consent_give(
     since
     it was read (`fingerprint` is what the page showed).
     """
-    study = enrollment.study
+    study, now = enrollment.study, now or timezone.now()
     if fingerprint is not None and fingerprint != consent_fingerprint(study):
         return False
-    Enrollment.objects.filter(pk=enrollment.pk, stage=Stage.CONSENT).update(
-        stage=_stage_after(study, Stage.CONSENT),
-        consented_at=now or timezone.now(),
-        consent_sha256=consent_fingerprint(study),
-    )
+    if enrollment.stage == Stage.CONSENT:
+        Enrollment.objects.filter(pk=enrollment.pk, stage=Stage.CONSENT).update(
+            stage=stage_next(enrollment, now=now),
+            consented_at=now,
+            consent_sha256=consent_fingerprint(study),
+        )
     return True
 
 
 def enrollment_decline(*, enrollment: Enrollment) -> None:
-    """Leave before the work has begun."""
-    early = [Stage.CONSENT, Stage.GUIDELINES, Stage.QUALIFICATION]
+    """Leave before the test or the work has begun. A test that was begun cannot be undone by leaving and coming
+    in again.
+    """
+    early = [Stage.CONSENT, Stage.ELIGIBILITY, Stage.GUIDELINES, Stage.TRAINING]
     Enrollment.objects.filter(pk=enrollment.pk, stage__in=early).update(stage=Stage.DECLINED)
 
 
 def guidelines_acknowledge(*, enrollment: Enrollment, now: datetime | None = None) -> None:
-    Enrollment.objects.filter(pk=enrollment.pk, stage=Stage.GUIDELINES).update(
-        stage=_stage_after(enrollment.study, Stage.GUIDELINES),
-        guidelines_read_at=now or timezone.now(),
-    )
+    """Record that the guidelines were read as they are now: at their step, and during the work when they have
+    changed.
+    """
+    study, now = enrollment.study, now or timezone.now()
+    read = {"guidelines_read_at": now, "guidelines_read_version": study.guidelines_version}
+    rows = Enrollment.objects.filter(pk=enrollment.pk, stage=enrollment.stage)
+    if enrollment.stage == Stage.GUIDELINES:
+        rows.update(stage=stage_next(enrollment, now=now), **read)
+    elif enrollment.stage == Stage.WORK:
+        rows.exclude(guidelines_read_version=study.guidelines_version).update(**read)
 
 
 def completion_code_give(*, enrollment: Enrollment) -> None:

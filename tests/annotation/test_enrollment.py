@@ -7,10 +7,9 @@ import pytest
 from django.utils import timezone
 
 from annotation.domain.errors import (
-    InvitationRefusedError,
+    EntryRefusedError,
     LabelValueError,
     StageError,
-    StudyNotOpenError,
     StudyRuleError,
 )
 from annotation.models import Annotator, Enrollment, QualificationAnswer, Stage, StudyState
@@ -77,7 +76,7 @@ class TestJoin:
             "full": invitation_make(study=study, max_annotators=0),
         }
         for reason, invitation in cases.items():
-            with pytest.raises(InvitationRefusedError) as caught:
+            with pytest.raises(EntryRefusedError) as caught:
                 enrollment_join(invitation=invitation)
             assert caught.value.reason == reason
         assert not Enrollment.objects.exists()
@@ -91,7 +90,7 @@ class TestJoin:
 
     @pytest.mark.parametrize("state", [StudyState.DRAFT, StudyState.PAUSED, StudyState.CLOSED])
     def test_only_into_an_open_study(self, state):
-        with pytest.raises(StudyNotOpenError):
+        with pytest.raises(EntryRefusedError):
             enrollment_join(invitation=invitation_make(study=study_make(state=state)))
 
 

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.domain.errors import InvitationRefusedError, StudyNotOpenError
+from annotation.domain.errors import EntryRefusedError
 from annotation.models import Enrollment, Invitation, Stage, StudyState
 from annotation.selectors.work import (
     enrollment_get_by_resume_token,
@@ -45,10 +45,8 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     if request.method == "POST":
         try:
             enrollment = enrollment_join(invitation=invitation, visit=_visit(request, token))
-        except InvitationRefusedError as refused:
+        except EntryRefusedError as refused:
             return _refuse(request, refused.reason)
-        except StudyNotOpenError as not_open:
-            return _refuse(request, not_open.state)
         session_hold(request, enrollment)
         return redirect("annotation:place", study.slug)
     reason = invitation_refusal(invitation)
