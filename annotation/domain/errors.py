@@ -5,6 +5,8 @@ AnnotationError
 ├── EntryRefusedError       a study lets nobody in, or not this person
 ├── StudyNotOpenError       the study is a draft, paused or closed
 ├── StageError              not at this step of the study
+├── SuspendedError          suspended by a researcher or by the hidden checks
+├── EntryRefusedError       the study takes this person in no way
 └── StudyRuleError          a study cannot be made, opened or changed like this
 """
 
@@ -44,6 +46,22 @@ class StageError(AnnotationError):
     def __init__(self, stage: str) -> None:
         super().__init__(f"enrollment is at stage {stage}")
         self.stage = stage
+
+
+class SuspendedError(AnnotationError):
+    """The person is suspended; `reason` says why, and may be empty."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__("suspended")
+        self.reason = reason
+
+
+class EntryRefusedError(AnnotationError):
+    """`reason` names why in one word, such as `full`, `closed`, `device`, `known`, `token`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"entry is refused: {reason}")
+        self.reason = reason
 
 
 class StudyRuleError(AnnotationError):
