@@ -1,0 +1,286 @@
+"""What is done about people and items: suspend and restore, set labels aside and take them back, messages, reports.
+
+Nothing that was said is deleted. A label set aside does not count and its place is free again; taken back, it
+counts if the place is still free, and is surplus if somebody else has filled it meanwhile.
+
+Rows are locked in the order assignments, study items, enrollments, each by primary key, so that two of these
+services, or one of them and a submit, never wait for each other in a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+
+from django.db import transaction
+from django.db.models import Case, F, Q, When
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from annotation.models import (
+    Action,
+    Assignment,
+    AssignmentState,
+    Enrollment,
+    Intervention,
+    ItemReport,
+    Label,
+    StudyItem,
+    User,
+    WorkRole,
+)
+
+AT_ONCE = 500  # primary keys in one statement
+KEPT, WITHDRAWN = "kept", "withdrawn"
+
+
+def enrollment_suspend(
+    *,
+    enrollment: Enrollment,
+    by: User | None,
+    reason: str,
+    text: str = "",
+    set_aside: bool = False,
+    since: datetime | None = None,
+    nonce: str = "",
+    now: datetime | None = None,
+) -> bool:
+    """Stop a person: what they have open goes back at once, and they are given nothing more.
+
+    `set_aside` their labels too, all of them or those `since` a moment. `by` is None for a rule of the study.
+    Returns whether anything was done: not for who is suspended already, nor for a form sent twice.
+    """
+    # A submit ends here by way of a check, so the modules know each other.
+    from annotation.services.assignments import leases_release
+
+    now = now or timezone.now()
+    with transaction.atomic():
+        rows = _labels_locked(enrollment, since=since) if set_aside else {}
+        leases_release(enrollment=enrollment)
+        person = _enrollments_locked(enrollment, cursors=bool(rows))
+        if _done(person, nonce) or (person.suspended_at is not None and not rows):
+            return False
+        n_labels = _set_aside(person, rows) if rows else 0
+        Enrollment.objects.filter(pk=person.pk).update(
+            suspended_at=Coalesce("suspended_at", now), suspended_because=reason[:200]
+        )
+        _note(person, Action.SUSPEND, by, reason, text=text, n_labels=n_labels, nonce=nonce)
+    return True
+
+
+def enrollment_restore(
+    *,
+    enrollment: Enrollment,
+    by: User | None,
+    reason: str = "",
+    text: str = "",
+    take_back: bool = False,
+    nonce: str = "",
+) -> bool:
+    """Let a suspended person go on; checks before this moment are not held against them again.
+
+    `take_back` what was set aside too. Returns whether anything was done.
+    """
+    with transaction.atomic():
+        rows = _labels_locked(enrollment, set_aside=True) if take_back else {}
+        person = _enrollments_locked(enrollment)
+        if _done(person, nonce) or person.suspended_at is None:
+            return False
+        n_labels = _take_back(person, rows) if rows else 0
+        Enrollment.objects.filter(pk=person.pk).update(
+            suspended_at=None, suspended_because="", warned_at=None
+        )
+        _note(person, Action.RESTORE, by, reason, text=text, n_labels=n_labels, nonce=nonce)
+    return True
+
+
+def labels_set_aside(
+    *,
+    enrollment: Enrollment,
+    by: User | None,
+    reason: str,
+    since: datetime | None = None,
+    nonce: str = "",
+) -> int:
+    """Let a person's labels (given `since` a moment) not count, and open their places to others. How many."""
+    with transaction.atomic():
+        rows = _labels_locked(enrollment, since=since)
+        person = _enrollments_locked(enrollment, cursors=bool(rows))
+        if not rows or _done(person, nonce):
+            return 0
+        n_labels = _set_aside(person, rows)
+        _note(person, Action.SET_ASIDE, by, reason, n_labels=n_labels, nonce=nonce)
+    return n_labels
+
+
+def labels_take_back(*, enrollment: Enrollment, by: User | None, reason: str = "", nonce: str = "") -> int:
+    """Take back what was set aside: it counts where its place is still free, and is surplus elsewhere.
+
+    Returns how many count again.
+    """
+    with transaction.atomic():
+        rows = _labels_locked(enrollment, set_aside=True)
+        person = _enrollments_locked(enrollment)
+        if not rows or _done(person, nonce):
+            return 0
+        n_labels = _take_back(person, rows)
+        _note(person, Action.TAKE_BACK, by, reason, n_labels=n_labels, nonce=nonce)
+    return n_labels
+
+
+def _labels_locked(
+    enrollment: Enrollment, *, set_aside: bool = False, since: datetime | None = None
+) -> dict[int, int]:
+    """Assignment id to study item id of the person's labels that count (or are set aside), all of them locked.
+
+    With the assignments locked, nobody changes an answer; with the study items, nobody takes a place.
+    """
+    touched = Q(state=AssignmentState.SUBMITTED, role=WorkRole.WORK) | Q(state=AssignmentState.OPEN)
+    mine = Assignment.objects.filter(touched, enrollment=enrollment)
+    list(mine.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+    labels = Label.objects.standing().filter(assignment__enrollment=enrollment, role=WorkRole.WORK)
+    labels = labels.filter(is_set_aside=True) if set_aside else labels.current()
+    if since is not None:
+        labels = labels.filter(created_at__gte=since)
+    rows = dict(labels.values_list("assignment_id", "assignment__study_item_id"))
+    opened = mine.filter(state=AssignmentState.OPEN).values_list("study_item_id", flat=True)
+    _study_items_locked(sorted({*rows.values(), *opened}))
+    return rows
+
+
+def _study_items_locked(pks: Sequence[int]) -> None:
+    for some in _chunks(pks):
+        places = StudyItem.objects.filter(pk__in=some)
+        list(places.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+
+
+def _enrollments_locked(enrollment: Enrollment, *, cursors: bool = False) -> Enrollment:
+    """The person, locked; with `cursors`, all of the study who would not look back at places that reopen."""
+    wanted = Q(pk=enrollment.pk)
+    if cursors:
+        wanted |= Q(study_id=enrollment.study_id, cursor__isnull=False)
+    rows = Enrollment.objects.filter(wanted).select_for_update(no_key=True).order_by("pk")
+    list(rows.values_list("pk", flat=True))
+    return Enrollment.objects.get(pk=enrollment.pk)
+
+
+def _set_aside(person: Enrollment, rows: dict[int, int]) -> int:
+    for some in _chunks(list(rows)):
+        # With what they superseded: an answer is set aside as a whole.
+        Label.objects.filter(assignment__in=some).update(is_set_aside=True)
+    _places_change(list(rows.values()), -1)
+    Enrollment.objects.filter(pk=person.pk).update(n_accepted=F("n_accepted") - len(rows))
+    Enrollment.objects.filter(study_id=person.study_id, cursor__isnull=False).update(cursor=None)
+    return len(rows)
+
+
+def _take_back(person: Enrollment, rows: dict[int, int]) -> int:
+    places: set[int] = set()
+    free = Q(withdrawn_at__isnull=False) | Q(overlap__gt=F("n_open") + F("n_accepted"))
+    for some in _chunks(list(rows.values())):
+        places.update(StudyItem.objects.filter(free, pk__in=some).values_list("pk", flat=True))
+    returning = [assignment for assignment, place in rows.items() if place in places]
+    refilled = [assignment for assignment, place in rows.items() if place not in places]
+    for some in _chunks(returning):
+        Label.objects.filter(assignment__in=some).update(is_set_aside=False)
+    for some in _chunks(refilled):
+        Label.objects.filter(assignment__in=some).update(is_set_aside=False, is_surplus=True)
+    _places_change([rows[assignment] for assignment in returning], +1)
+    Enrollment.objects.filter(pk=person.pk).update(n_accepted=F("n_accepted") + len(returning))
+    return len(returning)
+
+
+def _places_change(pks: list[int], by: int) -> None:
+    """One label more or less in each place. What was withdrawn is not offered again: its overlap goes with it."""
+    overlap = Case(When(withdrawn_at__isnull=False, then=F("overlap") + by), default=F("overlap"))
+    for some in _chunks(sorted(pks)):
+        StudyItem.objects.filter(pk__in=some).update(n_accepted=F("n_accepted") + by, overlap=overlap)
+
+
+def _chunks(pks: Sequence[int]) -> Iterator[list[int]]:
+    rest = iter(pks)
+    while some := list(islice(rest, AT_ONCE)):
+        yield some
+
+
+def _done(person: Enrollment, nonce: str) -> bool:
+    """Whether this form has acted before. The person is locked."""
+    return bool(nonce) and Intervention.objects.filter(enrollment=person, nonce=nonce).exists()
+
+
+def _note(
+    person: Enrollment,
+    action: Action,
+    by: User | None,
+    reason: str,
+    *,
+    text: str = "",
+    n_labels: int = 0,
+    nonce: str = "",
+) -> Intervention:
+    return Intervention.objects.create(
+        enrollment=person,
+        action=action,
+        by=by,
+        reason=reason[:300],
+        text=text,
+        n_labels=n_labels,
+        nonce=nonce,
+    )
+
+
+def enrollment_warn(
+    *, enrollment: Enrollment, reason: str, text: str, by: User | None = None, now: datetime | None = None
+) -> Intervention:
+    """Tell a person that their work is in doubt, and remember when."""
+    with transaction.atomic():
+        Enrollment.objects.filter(pk=enrollment.pk).update(warned_at=now or timezone.now())
+        return _note(enrollment, Action.WARN, by, reason, text=text)
+
+
+def message_send(
+    *, enrollment: Enrollment, by: User | None, text: str, reason: str = "", nonce: str = ""
+) -> bool:
+    """Show a text to a person until they have read it. False for a form sent twice."""
+    with transaction.atomic():
+        person = _enrollments_locked(enrollment)
+        if _done(person, nonce):
+            return False
+        _note(person, Action.MESSAGE, by, reason, text=text, nonce=nonce)
+    return True
+
+
+def message_read(*, enrollment: Enrollment, message_id: int, now: datetime | None = None) -> bool:
+    """The person has read a text that was for them. False when it is not theirs or was read before."""
+    unread = Intervention.objects.filter(pk=message_id, enrollment=enrollment, read_at=None).exclude(text="")
+    return bool(unread.update(read_at=now or timezone.now()))
+
+
+def item_report(*, assignment: Assignment, reason: str, note: str = "") -> ItemReport:
+    """A person says that an item is broken: once an item, and the first word stands."""
+    report, _ = ItemReport.objects.get_or_create(
+        study_item_id=assignment.study_item_id,
+        enrollment_id=assignment.enrollment_id,
+        defaults={"reason": reason[:20], "note": note[:500]},
+    )
+    return report
+
+
+def report_resolve(*, report: ItemReport, withdraw: bool, now: datetime | None = None) -> int:
+    """Decide about a reported item, for all who reported it: take it out of the study, or keep it.
+
+    What was said of a withdrawn item stays, who has it open may still answer, and nobody else is given it.
+    Returns how many reports that settled: none when somebody has decided before.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        StudyItem.objects.select_for_update(no_key=True).get(pk=report.study_item_id)
+        settled = ItemReport.objects.filter(study_item_id=report.study_item_id, resolved_at=None).update(
+            resolved_at=now, resolution=WITHDRAWN if withdraw else KEPT
+        )
+        if settled and withdraw:
+            StudyItem.objects.filter(pk=report.study_item_id).update(
+                withdrawn_at=Coalesce("withdrawn_at", now), overlap=F("n_open") + F("n_accepted")
+            )
+    return settled
