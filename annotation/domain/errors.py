@@ -6,7 +6,6 @@ AnnotationError
 ├── StudyNotOpenError       the study is a draft, paused or closed
 ├── StageError              not at this step of the study
 ├── SuspendedError          suspended by a researcher or by the hidden checks
-├── EntryRefusedError       the study takes this person in no way
 └── StudyRuleError          a study cannot be made, opened or changed like this
 """
 
@@ -53,14 +52,6 @@ class SuspendedError(AnnotationError):
 
     def __init__(self, reason: str = "") -> None:
         super().__init__("suspended")
-        self.reason = reason
-
-
-class EntryRefusedError(AnnotationError):
-    """`reason` names why in one word, such as `full`, `closed`, `device`, `known`, `token`."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"entry is refused: {reason}")
         self.reason = reason
 
 
