@@ -76,6 +76,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "annotation.views.annotator.browser.HeldEnrollmentsMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"

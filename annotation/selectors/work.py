@@ -24,13 +24,14 @@ from annotation.models import (
 from annotation.selectors.shown import ShownItem, item_shown, parts_count
 
 
-def enrollment_get_for(session_enrollments: Mapping[str, int], slug: str) -> Enrollment:
-    """The enrollment that this browser session holds in the study; `Enrollment.DoesNotExist` for everybody
-    else.
+def enrollment_get_for(held: Mapping[str, str], slug: str) -> Enrollment:
+    """The enrollment that this browser holds in the study (slug to the person's token); `Enrollment.DoesNotExist`
+    for everybody else.
     """
-    return Enrollment.objects.select_related("study", "annotator").get(
-        pk=session_enrollments.get(slug, 0), study__slug=slug
-    )
+    token = held.get(slug)
+    if not token:
+        raise Enrollment.DoesNotExist
+    return Enrollment.objects.select_related("study", "annotator").get(resume_token=token, study__slug=slug)
 
 
 def enrollment_get_by_resume_token(token: str) -> Enrollment:

@@ -13,8 +13,8 @@ from django_ratelimit.core import is_ratelimited
 
 from annotation.models import Enrollment, Stage, Study
 from annotation.selectors.work import enrollment_get_for
+from annotation.views.annotator.browser import session_enrollments, session_hold
 
-SESSION_KEY = "enrollments"
 # A laboratory or a crowd's company shares one address, so the doors are wide; a session is one person.
 DOOR_RATE = "60/m"
 POST_RATE = "120/m"
@@ -22,19 +22,6 @@ DRAFT_RATE = "300/m"
 RETRY_AFTER_SECONDS = 60
 
 View = Callable[..., HttpResponse]
-
-
-def session_enrollments(request: HttpRequest) -> dict[str, int]:
-    """Slug of a study to the enrollment that this browser holds in it. Apart from any login."""
-    held = request.session.get(SESSION_KEY)
-    return held if isinstance(held, dict) else {}
-
-
-def session_hold(request: HttpRequest, enrollment: Enrollment) -> None:
-    """Let this browser act for the enrollment, under a new session key (nobody planted it)."""
-    request.session.cycle_key()
-    held = session_enrollments(request)
-    request.session[SESSION_KEY] = held | {enrollment.study.slug: enrollment.pk}
 
 
 def for_enrollment(view: View) -> View:
@@ -55,13 +42,13 @@ def for_enrollment(view: View) -> View:
     return never_cache(wrapped)
 
 
-def _session_of(_group: str, request: HttpRequest) -> str:
-    return f"session:{request.session.session_key}"
+def _browser_of(_group: str, request: HttpRequest) -> str:
+    return "browser:" + next(iter(session_enrollments(request).values()))
 
 
 def _counted_by(request: HttpRequest, by: str) -> Any:
-    # Only a session that holds an enrollment is a person; a cookie that the sender made up would be a fresh count.
-    return _session_of if by == "session" and session_enrollments(request) else "ip"
+    # Only a browser that holds an enrollment is a person: its cookie is signed, so nobody makes up a fresh count.
+    return _browser_of if by == "session" and session_enrollments(request) else "ip"
 
 
 def limited(*, group: str, rate: str, by: str, method: str | None = None) -> Callable[[View], View]:

@@ -1,0 +1,73 @@
+"""Which enrollments this browser holds: one signed cookie, so that no page of an annotator asks for a session.
+
+The cookie names each study with the person's own token, the one of their personal link: a browser may do what the
+link may, no more. A new token in the row ends every browser that holds the old one. It is signed, so that nobody
+makes up a person to be counted as, and HttpOnly. The login of staff is apart from it, in the session.
+"""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+
+from annotation.models import Enrollment
+
+COOKIE = "studies"
+SALT = "annotation.browser"
+MAX_AGE = 60 * 60 * 24 * 30
+# What a cookie has room for; whoever takes part in more studies comes back by a link.
+MAX_HELD = 20
+_HELD = "_enrollments_held"
+_CHANGED = "_enrollments_changed"
+
+
+def session_enrollments(request: HttpRequest) -> dict[str, str]:
+    """Slug of a study to the token of the enrollment that this browser holds in it. Apart from any login."""
+    held: dict[str, str] | None = getattr(request, _HELD, None)
+    if held is None:
+        held = _read(request.COOKIES.get(COOKIE, ""))
+        setattr(request, _HELD, held)
+    return held
+
+
+def _read(cookie: str) -> dict[str, str]:
+    if not cookie:
+        return {}
+    try:
+        held = signing.loads(cookie, salt=SALT, max_age=MAX_AGE)
+    except signing.BadSignature:
+        return {}
+    return held if isinstance(held, dict) else {}
+
+
+def session_hold(request: HttpRequest, enrollment: Enrollment) -> None:
+    """Let this browser act for the enrollment; the answer to this request carries the cookie."""
+    # Whoever planted a session before the person came in shares nothing with them afterwards.
+    if not request.session.is_empty():
+        request.session.cycle_key()
+    slug = enrollment.study.slug
+    others = {name: token for name, token in session_enrollments(request).items() if name != slug}
+    latest = dict(list(others.items())[-(MAX_HELD - 1) :])
+    setattr(request, _HELD, latest | {slug: enrollment.resume_token})
+    setattr(request, _CHANGED, True)
+
+
+class HeldEnrollmentsMiddleware:
+    """Put what `session_hold` added into the cookie."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if getattr(request, _CHANGED, False):
+            response.set_cookie(
+                COOKIE,
+                signing.dumps(session_enrollments(request), salt=SALT, compress=True),
+                max_age=MAX_AGE,
+                secure=settings.SESSION_COOKIE_SECURE,
+                httponly=True,
+                samesite="Lax",
+            )
+        return response
