@@ -2,11 +2,14 @@
 
 Canonical values, as stored:
 
-- pairwise: ``{"choice": 1 | 2 | 0}``: the first response is better, the second, a tie
+- pairwise: ``{"choice": 1 | 2 | 0}``: the first response is better, the second, a tie; beside 1 and 2 optionally
+  ``"strength": "slightly" | "much"``, beside 0 optionally ``"both_bad": true``
 - rubric: ``{"ratings": {criterion: 1..5}}``
-- importance: ``{"ranks": {aspect: rank >= 1}}``, equal ranks being ties
+- importance: ``{"ranks": {aspect: rank}}``
 - checklist: ``{"answers": {aspect: true | false | null}}``
 - answer_ranking: ``{"ranks": {"0": rank, "1": rank, ...}}`` by the position of the response
+
+Ranks are levels without gaps from 1, the best; equal ranks are ties: 1, 3, 3 is stored as 1, 2, 2.
 
 Only pairwise and answer ranking name responses, so only these depend on the order in which they were shown.
 """
@@ -19,6 +22,7 @@ from annotation.domain.errors import LabelValueError
 
 KINDS = ("pairwise", "rubric", "importance", "checklist", "answer_ranking")
 TIE = 0
+STRENGTHS = ("slightly", "much")
 MAX_RATING = 5
 MAX_QUOTED = 60
 
@@ -31,6 +35,9 @@ class ValueRules:
 
     kind: str = "pairwise"
     ties: bool = True
+    both_bad: bool = False  # a tie may say that both are bad
+    strength: bool = False  # a preference may say how strong it is
+    cannot_tell: bool = True  # an aspect may be answered with null
     n_responses: int = 2
     complete: bool = True  # every criterion rated and every aspect answered
     criteria: tuple[str, ...] = ()
@@ -50,7 +57,7 @@ def validate_value(value: object, rules: ValueRules) -> Value:
     annotation.domain.errors.LabelValueError: choice: expected 0, 1 or 2, found 3.
     """
     if rules.kind == "pairwise":
-        return {"choice": _choice(_only(value, "choice"), ties=rules.ties)}
+        return _pair(value, rules)
     if rules.kind == "rubric":
         return {"ratings": _ratings(_only(value, "ratings"), rules)}
     if rules.kind == "importance":
@@ -73,7 +80,7 @@ def to_canonical(kind: str, value: Mapping[str, Any], shown_order: Sequence[int]
     """
     if kind == "pairwise":
         choice = value["choice"]
-        return {"choice": choice if choice == TIE else shown_order[choice - 1] + 1}
+        return dict(value) | {"choice": choice if choice == TIE else shown_order[choice - 1] + 1}
     if kind == "answer_ranking":
         ranks = {str(shown_order[int(shown)]): rank for shown, rank in value["ranks"].items()}
         return {"ranks": dict(sorted(ranks.items(), key=lambda pair: int(pair[0])))}
@@ -89,27 +96,38 @@ def from_canonical(kind: str, value: Mapping[str, Any], shown_order: Sequence[in
 
 
 def values_agree(kind: str, value: Mapping[str, Any], gold: Mapping[str, Any]) -> bool:
-    """Whether two canonical values say the same; of rankings, whether they order alike."""
+    """Whether two canonical values say the same: of pairs the choice, however strong; of rankings the order."""
     if kind in ("importance", "answer_ranking"):
-        return _dense(value["ranks"]) == _dense(gold["ranks"])
+        return dense(value["ranks"]) == dense(gold["ranks"])
     field = {"pairwise": "choice", "rubric": "ratings", "checklist": "answers"}[kind]
     return bool(value[field] == gold[field])
 
 
-def _dense(ranks: Mapping[str, int]) -> dict[str, int]:
-    """Ranks without gaps: 1, 3, 3 becomes 1, 2, 2."""
+def dense(ranks: Mapping[str, int]) -> dict[str, int]:
+    """Ranks without gaps.
+
+    Examples
+    --------
+    >>> dense({"x": 1, "y": 3, "z": 3})
+    {'x': 1, 'y': 2, 'z': 2}
+    """
     levels = {rank: level for level, rank in enumerate(sorted(set(ranks.values())), start=1)}
     return {key: levels[rank] for key, rank in ranks.items()}
 
 
 def _only(value: object, field: str) -> object:
+    return _with(value, field, ())[field]
+
+
+def _with(value: object, field: str, extras: Sequence[str]) -> Mapping[str, Any]:
+    """The value, which has the field, and nothing beside it but these extras."""
     if not isinstance(value, Mapping):
         raise LabelValueError("value", f"expected an object {{{field!r}: ...}}, found {_short(value)}.")
     if field not in value:
         raise LabelValueError(field, f"is missing; found {_short(value)}.")
-    if unknown := sorted(str(key) for key in value if key != field):
+    if unknown := sorted(str(key) for key in value if key != field and key not in extras):
         raise LabelValueError(unknown[0], f"is not expected beside {field!r}.")
-    return value[field]
+    return value
 
 
 def _short(value: object) -> str:
@@ -119,6 +137,25 @@ def _short(value: object) -> str:
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _pair(value: object, rules: ValueRules) -> Value:
+    extras = [name for name in ("strength", "both_bad") if getattr(rules, name)]
+    given = _with(value, "choice", extras)
+    pair: Value = {"choice": _choice(given["choice"], ties=rules.ties)}
+    if (strength := given.get("strength")) is not None:
+        if pair["choice"] == TIE:
+            raise LabelValueError("strength", "is of a preference, and a tie is none.")
+        if strength not in STRENGTHS:
+            raise LabelValueError("strength", f"expected slightly or much, found {_short(strength)}.")
+        pair["strength"] = strength
+    if (both_bad := given.get("both_bad")) not in (None, False):
+        if both_bad is not True:
+            raise LabelValueError("both_bad", f"expected true or false, found {_short(both_bad)}.")
+        if pair["choice"] != TIE:
+            raise LabelValueError("both_bad", "goes with a tie alone.")
+        pair["both_bad"] = True
+    return pair
 
 
 def _choice(value: object, *, ties: bool) -> int:
@@ -172,7 +209,7 @@ def _ranks(value: object, names: Sequence[str], *, ties: bool) -> dict[str, int]
                 raise LabelValueError(
                     f"ranks.{name}", f"rank {ranks[name]} is given twice, and ties are off."
                 )
-    return {name: ranks[name] for name in names}
+    return dense({name: ranks[name] for name in names})
 
 
 def _answers(value: object, rules: ValueRules) -> dict[str, bool | None]:
@@ -182,5 +219,7 @@ def _answers(value: object, rules: ValueRules) -> dict[str, bool | None]:
         answer = answers.get(name)
         if answer is not None and not isinstance(answer, bool):
             raise LabelValueError(f"answers.{name}", f"expected true, false or null, found {_short(answer)}.")
+        if answer is None and name in answers and not rules.cannot_tell:
+            raise LabelValueError(f"answers.{name}", "expected true or false, found none.")
         found[name] = answer
     return found

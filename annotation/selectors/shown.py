@@ -133,11 +133,13 @@ def value_rules(study: Study, item: Item) -> ValueRules:
     """What a label of this item in this study has to fit."""
     ties = study.tie_policy != TiePolicy.OFF
     if study.kind == Kind.PAIRWISE:
-        return ValueRules(kind=study.kind, ties=ties)
+        both_bad = study.tie_policy == TiePolicy.BOTH_BAD
+        return ValueRules(kind=study.kind, ties=ties, both_bad=both_bad, strength=study.ask_strength)
     known = _item_texts(study, item)
     return ValueRules(
         kind=study.kind,
         ties=ties,
+        cannot_tell=study.allow_cannot_tell,
         n_responses=len(known.responses),
         criteria=tuple(criterion.key for criterion in _criteria_of(study, known)),
         aspects=tuple(aspect.key for aspect in known.aspects),

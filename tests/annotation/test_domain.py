@@ -10,13 +10,21 @@ from annotation.domain.errors import LabelValueError
 from annotation.domain.grading import grade
 from annotation.domain.presentation import shown_order
 from annotation.domain.stages import STEPS, stage_after
-from annotation.domain.values import ValueRules, from_canonical, to_canonical, validate_value, values_agree
+from annotation.domain.values import (
+    ValueRules,
+    dense,
+    from_canonical,
+    to_canonical,
+    validate_value,
+    values_agree,
+)
 
 PAIR = ValueRules()
 RUBRIC = ValueRules(kind="rubric", criteria=("clear", "true"))
 RANKING = ValueRules(kind="importance", aspects=("x", "y"))
 CHECKLIST = ValueRules(kind="checklist", aspects=("x", "y"))
 ANSWERS = ValueRules(kind="answer_ranking", n_responses=3)
+FULL_PAIR = ValueRules(strength=True, both_bad=True)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +32,9 @@ ANSWERS = ValueRules(kind="answer_ranking", n_responses=3)
     [
         (PAIR, {"choice": 0}),
         (PAIR, {"choice": 2}),
+        (FULL_PAIR, {"choice": 1}),
+        (FULL_PAIR, {"choice": 2, "strength": "much"}),
+        (FULL_PAIR, {"choice": 0, "both_bad": True}),
         (RUBRIC, {"ratings": {"clear": 1, "true": 5}}),
         (RANKING, {"ranks": {"x": 1, "y": 1}}),
         (CHECKLIST, {"answers": {"x": True, "y": None}}),
@@ -46,6 +57,19 @@ def test_what_fits_is_returned_as_it_is(rules, value):
         (PAIR, {"choice": 1.0}, "choice"),
         (PAIR, {"choice": 1, "note": "x"}, "note"),
         (ValueRules(ties=False), {"choice": 0}, "choice"),
+        (PAIR, {"choice": 1, "strength": "much"}, "strength"),
+        (PAIR, {"choice": 0, "both_bad": True}, "both_bad"),
+        (FULL_PAIR, {"choice": 0, "strength": "much"}, "strength"),
+        (FULL_PAIR, {"choice": 1, "strength": "very"}, "strength"),
+        (FULL_PAIR, {"choice": 1, "strength": ["much"]}, "strength"),
+        (FULL_PAIR, {"choice": 1, "both_bad": True}, "both_bad"),
+        (FULL_PAIR, {"choice": 0, "both_bad": "yes"}, "both_bad"),
+        (FULL_PAIR, {"choice": 0, "both_bad": 1}, "both_bad"),
+        (
+            ValueRules(kind="checklist", aspects=("x", "y"), cannot_tell=False),
+            {"answers": {"x": True, "y": None}},
+            "answers.y",
+        ),
         (RUBRIC, {"ratings": []}, "ratings"),
         (RUBRIC, {"ratings": {"clear": 1}}, "ratings.true"),
         (RUBRIC, {"ratings": {"clear": 1, "true": 6}}, "ratings.true"),
@@ -66,6 +90,44 @@ def test_what_does_not_fit_names_its_field(rules, value, field):
     with pytest.raises(LabelValueError) as caught:
         validate_value(value, rules)
     assert caught.value.field == field
+
+
+PAIRS = st.one_of(
+    st.fixed_dictionaries(
+        {"choice": st.sampled_from([1, 2])}, optional={"strength": st.sampled_from(["slightly", "much"])}
+    ),
+    st.fixed_dictionaries({"choice": st.just(0)}, optional={"both_bad": st.just(True)}),
+)
+
+
+@given(annotator=st.uuids(), item=st.integers(1, 10**9), value=PAIRS)
+def test_the_shown_order_of_a_pair_is_undone_with_all_that_was_said(annotator, item, value):
+    order = shown_order(annotator, item)
+    assert validate_value(value, FULL_PAIR) == value
+    canonical = to_canonical("pairwise", value, order)
+    assert validate_value(canonical, FULL_PAIR) == canonical
+    assert from_canonical("pairwise", canonical, order) == value
+    assert {key: canonical[key] for key in canonical if key != "choice"} == {
+        key: value[key] for key in value if key != "choice"
+    }
+
+
+def test_what_is_not_said_is_not_stored():
+    assert validate_value({"choice": 1, "strength": None, "both_bad": False}, FULL_PAIR) == {"choice": 1}
+
+
+@given(ranks=st.lists(st.integers(1, 6), min_size=1, max_size=6))
+def test_ranks_are_levels_without_gaps_that_keep_the_order(ranks):
+    names = [str(place) for place in range(len(ranks))]
+    given_ranks = dict(zip(names, (min(rank, len(ranks)) for rank in ranks), strict=True))
+    rules = ValueRules(kind="answer_ranking", n_responses=len(ranks))
+    stored = validate_value({"ranks": given_ranks}, rules)["ranks"]
+    assert sorted(set(stored.values())) == list(range(1, len(set(stored.values())) + 1))
+    assert dense(stored) == stored
+    for one in names:
+        for other in names:
+            assert (stored[one] < stored[other]) == (given_ranks[one] < given_ranks[other])
+    assert validate_value({"ranks": stored}, rules) == {"ranks": stored}
 
 
 @given(annotator=st.uuids(), item=st.integers(1, 10**9), choice=st.sampled_from([0, 1, 2]))
@@ -122,6 +184,8 @@ def test_the_order_never_changes_between_versions():
     [
         ("pairwise", {"choice": 1}, {"choice": 1}, True),
         ("pairwise", {"choice": 0}, {"choice": 1}, False),
+        ("pairwise", {"choice": 1, "strength": "much"}, {"choice": 1, "strength": "slightly"}, True),
+        ("pairwise", {"choice": 0, "both_bad": True}, {"choice": 0}, True),
         ("importance", {"ranks": {"x": 1, "y": 3}}, {"ranks": {"x": 1, "y": 2}}, True),
         ("importance", {"ranks": {"x": 1, "y": 1}}, {"ranks": {"x": 1, "y": 2}}, False),
         ("checklist", {"answers": {"x": None}}, {"answers": {"x": False}}, False),
