@@ -1,10 +1,13 @@
 """Where a person stands before the work: the steps of their study, and the test that they take or have passed."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
 from annotation.domain import stages
-from annotation.models import Annotator, QualificationAttempt, Study
+from annotation.models import Annotator, Enrollment, QualificationAttempt, Study
 
 
 def steps_of(study: Study) -> list[str]:
@@ -60,3 +63,12 @@ def standing_get(annotator: Annotator, study: Study, *, now: datetime) -> Standi
 
 def _is_expired(finished_at: datetime, valid_days: int | None, now: datetime) -> bool:
     return valid_days is not None and finished_at + timedelta(days=valid_days) <= now
+
+
+def annotator_sharing_test(tokens: Iterable[str], study: Study) -> Annotator | None:
+    """Who is behind the enrollments with these tokens, if one of them is in a study that shares its test with `study`."""
+    test = study.test_study.pk
+    sharing = Q(study=test) | Q(study__qualification_from=test)
+    held = Enrollment.objects.filter(sharing, resume_token__in=list(tokens)).exclude(study=study)
+    known = held.select_related("annotator").order_by("-pk").first()
+    return known and known.annotator

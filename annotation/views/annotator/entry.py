@@ -9,13 +9,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.domain.errors import EntryRefusedError
-from annotation.models import Enrollment, Invitation, Stage, StudyState
+from annotation.models import Annotator, Enrollment, Invitation, Stage, Study
+from annotation.selectors.steps import annotator_sharing_test
 from annotation.selectors.work import (
     enrollment_get_by_resume_token,
     enrollment_get_for,
     invitation_get_by_token,
 )
-from annotation.services.enrollment import enrollment_join, invitation_refusal
+from annotation.services.enrollment import enrollment_join, entry_refusal, invitation_refusal
 from annotation.views.annotator.common import (
     DOOR_RATE,
     limited,
@@ -24,6 +25,7 @@ from annotation.views.annotator.common import (
     session_hold,
     steps_shown,
 )
+from annotation.views.annotator.device import device_keep, device_of, device_read
 
 VISIT_SALT = "annotation.join"
 GONE = {"revoked", "expired", "full", "closed"}
@@ -37,23 +39,30 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     try:
         invitation = invitation_get_by_token(token)
     except Invitation.DoesNotExist:
-        return _refuse(request, "unknown")
+        return refuse(request, "unknown")
     study = invitation.study
-    known = _known(request, study.slug)
+    known = enrollment_held(request, study)
     if known is not None and known.stage != Stage.DECLINED:
         return redirect("annotation:place", study.slug)
+    mark = device_read(request)
+    annotator = _person(request, study)
     if request.method == "POST":
         try:
-            enrollment = enrollment_join(invitation=invitation, visit=_visit(request, token))
+            enrollment = enrollment_join(
+                invitation=invitation,
+                visit=_visit(request, token),
+                annotator=annotator,
+                device=device_of(study, mark),
+            )
         except EntryRefusedError as refused:
-            return _refuse(request, refused.reason)
+            return refuse(request, refused.reason)
         session_hold(request, enrollment)
-        return redirect("annotation:place", study.slug)
-    reason = invitation_refusal(invitation)
-    if reason is None and study.state != StudyState.OPEN:
-        reason = study.state
+        return device_keep(request, redirect("annotation:place", study.slug), mark)
+    reason = invitation_refusal(invitation) or entry_refusal(
+        study=study, device=device_of(study, mark), annotator=annotator
+    )
     if reason is not None:
-        return _refuse(request, reason)
+        return refuse(request, reason)
     visit = signing.dumps(f"{token}:{secrets.token_urlsafe(12)}", salt=VISIT_SALT)
     context = {
         "study": study,
@@ -61,12 +70,19 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         "steps": steps_shown(study),
         "pay": money(study.pay_per_item, study),
     }
-    return render(request, "annotation/annotator/join.html", context)
+    # The mark is given before it is needed: a double click must not make two.
+    return device_keep(request, render(request, "annotation/annotator/join.html", context), mark)
 
 
-def _known(request: HttpRequest, slug: str) -> Enrollment | None:
+def _person(request: HttpRequest, study: Study) -> Annotator | None:
+    """Who this browser holds in a study that shares its test with this one: what they passed there counts here."""
+    return annotator_sharing_test(session_enrollments(request).values(), study)
+
+
+def enrollment_held(request: HttpRequest, study: Study) -> Enrollment | None:
+    """The enrollment of this browser in the study, if it holds one."""
     try:
-        return enrollment_get_for(session_enrollments(request), slug)
+        return enrollment_get_for(session_enrollments(request), study.slug)
     except Enrollment.DoesNotExist:
         return None
 
@@ -80,7 +96,8 @@ def _visit(request: HttpRequest, token: str) -> str | None:
     return visit if isinstance(visit, str) and visit.startswith(f"{token}:") else None
 
 
-def _refuse(request: HttpRequest, reason: str) -> HttpResponse:
+def refuse(request: HttpRequest, reason: str) -> HttpResponse:
+    """Say politely why nobody is let in; `reason` is one of `EntryRefusedError`, or `unknown`."""
     status = 404 if reason == "unknown" else 410 if reason in GONE else 403
     return render(request, "annotation/annotator/refused.html", {"reason": reason}, status=status)
 
@@ -93,6 +110,6 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
     try:
         enrollment = enrollment_get_by_resume_token(token)
     except Enrollment.DoesNotExist:
-        return _refuse(request, "unknown")
+        return refuse(request, "unknown")
     session_hold(request, enrollment)
     return redirect("annotation:place", enrollment.study.slug)
