@@ -1,0 +1,149 @@
+"""What the forms of all kinds of work share: the fields as typed, the comment, the times, the one error.
+
+A form of a kind is a subclass of `WorkForm` that implements `read`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from annotation.domain.values import Value, ValueRules
+from annotation.models import Study
+
+DAY_MS = 24 * 60 * 60 * 1000
+MAX_COMMENT = 2_000
+MAX_DRAFT = 20_000
+FIELDS = ("choice", "strength", "comment", "pasted_chars")
+PREFIXES = ("rating-", "rank-", "answer-")
+# What no database stores: NUL, and halves of surrogate pairs.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class ErrorText(str):
+    """What to say about an answer, with the field that it is about and the id of the input to go to."""
+
+    __slots__ = ("anchor", "field")
+
+    field: str
+    anchor: str
+
+    def __new__(cls, words: str, *, field: str = "", anchor: str = "") -> "ErrorText":
+        text = super().__new__(cls, words)
+        text.field = field
+        text.anchor = anchor
+        return text
+
+
+class AnswerError(Exception):
+    """A part of the answer is missing, or is none of those offered."""
+
+    def __init__(self, words: str, *, field: str, anchor: str) -> None:
+        super().__init__(words)
+        self.text = ErrorText(words, field=field, anchor=anchor)
+
+
+def draft_fields(data: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of the work form as typed, complete or not, and together at most `MAX_DRAFT` characters.
+
+    Examples
+    --------
+    >>> draft_fields({"choice": "1", "csrfmiddlewaretoken": "x", "comment": ""})
+    {'choice': '1'}
+    """
+    found: dict[str, str] = {}
+    left = MAX_DRAFT
+    for name in data:
+        if name not in FIELDS and not name.startswith(PREFIXES):
+            continue
+        text = _tidy(data[name])[: MAX_COMMENT if name == "comment" else 100]
+        left -= len(name) + len(text)
+        if left < 0:
+            break
+        if text:
+            found[name] = text
+    return found
+
+
+def milliseconds(value: object) -> int | None:
+    """A time measured in the browser: a help, never a reason to refuse an answer."""
+    number = _whole(value)
+    # Zero is what the form holds when no script has measured anything.
+    return min(number, DAY_MS) if number > 0 else None
+
+
+class WorkForm:
+    """The answer to one item as sent: its value in the order shown, a comment, and the times.
+
+    Parameters
+    ----------
+    study, rules
+        What is asked for.
+    data
+        The fields as sent, names as in `draft_fields`, or None for a form that was not sent.
+    """
+
+    def __init__(self, study: Study, rules: ValueRules, data: Mapping[str, Any] | None) -> None:
+        self.study = study
+        self.rules = rules
+        self.data: Mapping[str, Any] = {} if data is None else data
+        self.is_bound = data is not None
+        self.error: ErrorText = ErrorText("")
+        self.shown_value: Value = {}
+
+    def read(self) -> Value:
+        """The value in the order shown, or an `AnswerError` about the first part that is missing."""
+        raise NotImplementedError
+
+    def is_valid(self) -> bool:
+        self.error = ErrorText("")
+        if not self.is_bound:
+            return False
+        try:
+            self.shown_value = self.read()
+            self._check_comment()
+        except AnswerError as error:
+            self.error = error.text
+        return not self.error
+
+    def text(self, field: str) -> str:
+        return _tidy(self.data.get(field, ""))
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What was typed, to show it again."""
+        return draft_fields(self.data)
+
+    @property
+    def comment(self) -> str:
+        return self.text("comment").strip() if self.study.ask_comment else ""
+
+    @property
+    def pasted_chars(self) -> int:
+        """Characters of the comment that were pasted, as far as the browser could tell."""
+        return max(0, min(_whole(self.data.get("pasted_chars")), len(self.comment)))
+
+    @property
+    def active_time(self) -> int | None:
+        return milliseconds(self.data.get("active_ms"))
+
+    @property
+    def wall_time(self) -> int | None:
+        return milliseconds(self.data.get("wall_ms"))
+
+    def _check_comment(self) -> None:
+        if len(self.comment) > MAX_COMMENT:
+            words = (
+                f"Shorten your comment: it has {len(self.comment):,} of at most {MAX_COMMENT:,} characters."
+            )
+            raise AnswerError(words, field="comment", anchor="comment")
+
+
+def _tidy(value: object) -> str:
+    """Text that a database can store; a browser sends line ends as two characters, and counts them as one."""
+    return _UNSTORABLE.sub("", str(value)).replace("\r\n", "\n")
+
+
+def _whole(value: object) -> int:
+    """A whole number, or 0 for whatever is none."""
+    text = str(value).strip()
+    return int(text) if re.fullmatch(r"[0-9]{1,15}", text) else 0
