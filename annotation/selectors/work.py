@@ -6,8 +6,10 @@ Permission lives in the fetch: `enrollment_get_for` and `assignment_get_for` are
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
+from django.core.cache import cache
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from annotation.domain.presentation import shown_order
@@ -17,11 +19,18 @@ from annotation.models import (
     AssignmentState,
     Enrollment,
     Invitation,
+    ItemRole,
     Label,
     QualificationQuestion,
+    Study,
     StudyItem,
 )
 from annotation.selectors.shown import ShownItem, item_shown, parts_count
+
+PLACES_TAKEN = F("n_open") + F("n_accepted")
+# Above this many free items a person's own total is not counted: it would cost more than the answer itself.
+MANY = 500
+MANY_FOR_SECONDS = 20
 
 
 def enrollment_get_for(held: Mapping[str, str], slug: str) -> Enrollment:
@@ -56,35 +65,72 @@ def _not_met_by(enrollment: Enrollment) -> QuerySet[StudyItem]:
     met = Assignment.objects.filter(study_item=OuterRef("pk"), enrollment=enrollment).exclude(
         state=AssignmentState.EXPIRED
     )
-    return StudyItem.objects.filter(~Exists(met), study_id=enrollment.study_id)
+    return StudyItem.objects.filter(~Exists(met), study_id=enrollment.study_id, role=ItemRole.WORK)
 
 
-def _capped(enrollment: Enrollment, items: int) -> int:
+def _is_capped(enrollment: Enrollment) -> bool:
     cap = enrollment.study.items_per_annotator
-    return items if cap is None else max(0, min(items, cap - enrollment.n_accepted))
+    return cap is not None and enrollment.n_accepted >= cap
 
 
-def items_left_ever(enrollment: Enrollment) -> int:
-    """Items that this person could still be given, now or when a lease of somebody else ends."""
-    return _capped(enrollment, _not_met_by(enrollment).filter(overlap__gt=F("n_accepted")).count())
+def items_left_ever(enrollment: Enrollment) -> bool:
+    """Whether this person could still be given an item, now or when a lease of somebody else ends.
+
+    What is free has an index; what is only taken for a while is found from the open leases, which are few. So the
+    question costs the same however many items are complete.
+    """
+    if _is_capped(enrollment):
+        return False
+    not_met = _not_met_by(enrollment)
+    leased = Assignment.objects.filter(study_item=OuterRef("pk"), state=AssignmentState.OPEN)
+    return (
+        not_met.filter(overlap__gt=PLACES_TAKEN).exists()
+        or not_met.filter(Exists(leased), overlap__gt=F("n_accepted")).exists()
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`done` labels of a person, of `total` that they can get as it looks now; the cap of the study is in
-    it.
-    """
+    """`done` answers of a person, of `total` that they can give as it looks now; None where nobody counts that."""
 
     done: int
-    total: int
+    total: int | None
 
 
 def progress_get(enrollment: Enrollment) -> Progress:
-    free = _not_met_by(enrollment).filter(overlap__gt=F("n_open") + F("n_accepted")).count()
+    """How far a person is. Answers of every role count alike, so that the bar does not tell a check from work."""
+    study = enrollment.study
+    done = answers_given(enrollment)
+    if study.check_rate or study.repeat_rate:
+        return Progress(done, _total_with_hidden(study, done))
+    if _has_many(study):
+        cap = study.items_per_annotator
+        return Progress(done, cap and max(cap, done))
+    free = _not_met_by(enrollment).filter(overlap__gt=PLACES_TAKEN).count()
     mine = Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.OPEN).count()
-    return Progress(
-        done=enrollment.n_accepted, total=enrollment.n_accepted + _capped(enrollment, free + mine)
-    )
+    cap = study.items_per_annotator
+    left = free + mine if cap is None else max(0, min(free + mine, cap - enrollment.n_accepted))
+    return Progress(done, done + left)
+
+
+def _total_with_hidden(study: Study, done: int) -> int | None:
+    """From the rules and the number of answers alone: a total that stood still at a check would give it away."""
+    cap = study.items_per_annotator
+    share_of_work = 1 - study.check_rate - study.repeat_rate
+    if cap is None or share_of_work <= 0:
+        return None
+    return max(ceil(cap / share_of_work), done + 1)
+
+
+def _has_many(study: Study) -> bool:
+    """Whether so much is free that nobody needs the number. Asked once a while, and never counted further."""
+    key = f"study-has-many:{study.pk}:{study.created_at.timestamp()}"
+    known: bool | None = cache.get(key)
+    if known is None:
+        free = StudyItem.objects.filter(study=study, overlap__gt=PLACES_TAKEN)
+        known = free.order_by()[:MANY].count() >= MANY
+        cache.set(key, known, MANY_FOR_SECONDS)
+    return known
 
 
 def last_submitted(enrollment: Enrollment) -> Assignment | None:
