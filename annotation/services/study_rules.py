@@ -1,0 +1,235 @@
+"""What the rules of a study have to fit, field by field and together. Refusals name the field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from annotation.domain.errors import StudyRuleError
+from annotation.models import (
+    Criterion,
+    Item,
+    Kind,
+    QualificationRule,
+    Response,
+    Sampling,
+    Study,
+    StudyState,
+    TiePolicy,
+)
+from annotation.selectors.slices import study_slice
+
+# What a study is, rather than a rule of it.
+NOT_RULES = frozenset(["id", "dataset", "owner", "slug", "kind", "state", "guidelines_version", "created_at"])
+RULES = frozenset(field.name for field in Study._meta.concrete_fields) - NOT_RULES
+# Changed later, labels before and after would not mean the same, or items are made from it already.
+FIXED_ONCE_OPEN = frozenset(
+    [
+        "kind",
+        "categories",
+        "subset",
+        "sampling",
+        "sample_size",
+        "sample_seed",
+        "sampling_baseline",
+        "balance_categories",
+        "criteria",
+        "tie_policy",
+        "ask_strength",
+        "allow_cannot_tell",
+        "training_size",
+        "training_dataset",
+        "qualification_size",
+        "qualification_rule",
+        "qualification_tolerance",
+        "qualification_dataset",
+        "qualification_from",
+        "check_size",
+        "check_dataset",
+    ]
+)
+# Kinds whose answers have a distance from gold.
+GRADED_KINDS = frozenset([Kind.RUBRIC, Kind.IMPORTANCE, Kind.ANSWER_RANKING])
+RANKED_KINDS = frozenset([Kind.IMPORTANCE, Kind.ANSWER_RANKING])
+PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}\Z")
+CURRENCY = re.compile(r"[A-Z]{3}\Z")
+MAX_PARAMETERS = 20
+MAX_ELIGIBILITY = 20
+MAX_TEXT = 500
+QUESTION_KEY = re.compile(r"[a-z0-9_-]{1,64}\Z")
+
+
+def study_check(study: Study) -> Study:
+    """Full validation of the row and of what its rules say together; `StudyRuleError` names the field."""
+    try:
+        study.full_clean()
+    except ValidationError as error:
+        field, messages = next(iter(error.message_dict.items()))
+        raise StudyRuleError(field, " ".join(messages)) from error
+    for check in CHECKS:
+        check(study)
+    return study
+
+
+def study_check_opening(study: Study, *, now: datetime) -> None:
+    """What has to be so when people come in."""
+    if study.closes_at is not None and study.closes_at <= now:
+        raise StudyRuleError("closes_at", "the deadline has passed")
+    if study.state == StudyState.DRAFT:
+        if study.kind == Kind.RUBRIC and not Criterion.objects.filter(dataset=study.dataset_id).exists():
+            raise StudyRuleError("criteria", "the dataset has no criteria yet")
+        shared = study.qualification_from
+        if shared is not None and not shared.qualification_questions.exists():
+            raise StudyRuleError(
+                "qualification_from", f"“{shared}” has no test yet: it is drawn when that study opens"
+            )
+
+
+def _texts(study: Study, field: str) -> list[str]:
+    value: Any = getattr(study, field)
+    if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+        raise StudyRuleError(field, "expected a list of texts")
+    if len(set(value)) < len(value):
+        raise StudyRuleError(field, "names something twice")
+    return value
+
+
+def _check_slice(study: Study) -> None:
+    categories = _texts(study, "categories")
+    items = Item.objects.filter(dataset=study.dataset_id)
+    if not items.filter(kind=study.kind).exists() and items.exists():
+        raise StudyRuleError("kind", f"the dataset has no items of the kind {study.get_kind_display()}")
+    if (categories or study.subset) and not study_slice(study).exists():
+        field = "categories" if categories else "subset"
+        raise StudyRuleError(field, "nothing of the dataset is in this slice")
+
+
+def _check_sampling(study: Study) -> None:
+    if study.sampling == Sampling.RANDOM and study.sample_size is None:
+        raise StudyRuleError("sample_size", "say how many items the sample has")
+    if study.sampling != Sampling.LENGTH_BALANCED:
+        return
+    if study.kind != Kind.PAIRWISE:
+        raise StudyRuleError("sampling", "only pairs can be balanced by length")
+    if not study.sampling_baseline:
+        raise StudyRuleError("sampling_baseline", "name the system whose responses are the baseline")
+    written = Response.objects.filter(instruction__dataset=study.dataset_id, system=study.sampling_baseline)
+    if not written.exists():
+        raise StudyRuleError("sampling_baseline", f"no response is by {study.sampling_baseline!r}")
+    if study.sample_size == 1:
+        raise StudyRuleError("sample_size", "a longer and a shorter one are two")
+
+
+def _check_answers(study: Study) -> None:
+    if study.tie_policy == TiePolicy.BOTH_BAD and study.kind != Kind.PAIRWISE:
+        raise StudyRuleError("tie_policy", "“both bad” can only be said of pairs")
+    if study.ask_strength and study.kind != Kind.PAIRWISE:
+        raise StudyRuleError("ask_strength", "only a preference has a strength")
+    criteria = _texts(study, "criteria")
+    if criteria and study.kind != Kind.RUBRIC:
+        raise StudyRuleError("criteria", "only rubrics have criteria")
+    known = set(Criterion.objects.filter(dataset=study.dataset_id).values_list("key", flat=True))
+    if unknown := [key for key in criteria if key not in known]:
+        raise StudyRuleError("criteria", f"the dataset has no criterion {unknown[0]!r}")
+
+
+def _check_test(study: Study) -> None:
+    if study.qualification_rule == QualificationRule.TOLERANT and study.qualification_size:
+        if study.kind not in GRADED_KINDS:
+            raise StudyRuleError("qualification_rule", "answers of this kind are right or wrong, not near")
+        if study.qualification_threshold >= 1:
+            raise StudyRuleError("qualification_threshold", "1 cannot be exceeded")
+    shared = study.qualification_from
+    if shared is None:
+        return
+    if shared.pk == study.pk:
+        raise StudyRuleError("qualification_from", "is the study itself")
+    if shared.kind != study.kind:
+        raise StudyRuleError("qualification_from", "is a study of another kind")
+    if shared.qualification_from_id is not None:
+        raise StudyRuleError("qualification_from", "has no test of its own")
+    if not shared.qualification_size:
+        raise StudyRuleError("qualification_from", "has no test")
+
+
+def _check_checks(study: Study) -> None:
+    if study.check_rate and not study.check_size:
+        raise StudyRuleError("check_size", "say how many gold items are kept for checks")
+    if study.check_size and not study.check_rate:
+        raise StudyRuleError("check_rate", "at a rate of 0 no check would be given")
+    if study.check_rate + study.repeat_rate >= 1:
+        raise StudyRuleError("check_rate", "with the repeats, no work would be left")
+    if study.check_minimum > study.check_window:
+        raise StudyRuleError("check_minimum", "is more than the checks that are looked at")
+    warn, suspend = study.check_warn_below, study.check_suspend_below
+    if warn is not None and suspend is not None and suspend > warn:
+        raise StudyRuleError("check_suspend_below", "is above the accuracy that warns")
+
+
+def _check_entry(study: Study) -> None:
+    names = _texts(study, "passthrough")
+    if len(names) > MAX_PARAMETERS:
+        raise StudyRuleError("passthrough", f"expected at most {MAX_PARAMETERS} names")
+    for name in names:
+        if not PARAMETER.match(name):
+            raise StudyRuleError("passthrough", f"{name[:64]!r} is no name of a parameter")
+    if not CURRENCY.match(study.pay_currency):
+        raise StudyRuleError("pay_currency", "expected three capital letters: USD")
+
+
+def _check_eligibility(study: Study) -> None:
+    """`[{"key", "question", "options": [{"text", "eligible"}]}]`; every question lets somebody in."""
+
+    def refuse(number: int, message: str) -> None:
+        raise StudyRuleError("eligibility", f"question {number}: {message}")
+
+    questions: Any = study.eligibility
+    if not isinstance(questions, list):
+        raise StudyRuleError("eligibility", "expected a list of questions")
+    if len(questions) > MAX_ELIGIBILITY:
+        raise StudyRuleError("eligibility", f"expected at most {MAX_ELIGIBILITY} questions")
+    keys: set[str] = set()
+    for number, question in enumerate(questions, start=1):
+        if not isinstance(question, dict) or set(question) != {"key", "question", "options"}:
+            refuse(number, "expected a key, a question and options")
+        if not isinstance(question["key"], str) or not QUESTION_KEY.match(question["key"]):
+            refuse(number, "its key is made of small letters, digits, hyphens and underscores")
+        if question["key"] in keys:
+            refuse(number, f"the key {question['key']!r} is used twice")
+        keys.add(question["key"])
+        if not _is_text(question["question"]):
+            refuse(number, "has no words")
+        _check_options(number, question["options"], refuse)
+
+
+def _check_options(number: int, options: Any, refuse: Callable[[int, str], None]) -> None:
+    if not isinstance(options, list) or len(options) < 2:
+        refuse(number, "needs at least two options")
+    for option in options:
+        if not isinstance(option, dict) or set(option) != {"text", "eligible"}:
+            refuse(number, "an option has a text, and whether who chooses it may take part")
+        if not _is_text(option["text"]) or not isinstance(option["eligible"], bool):
+            refuse(number, "an option has a text, and whether who chooses it may take part")
+    if len({option["text"] for option in options}) < len(options):
+        refuse(number, "two options have the same words")
+    if not any(option["eligible"] for option in options):
+        refuse(number, "with these options nobody may take part")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value.strip()) <= MAX_TEXT
+
+
+CHECKS = (
+    _check_slice,
+    _check_sampling,
+    _check_answers,
+    _check_test,
+    _check_checks,
+    _check_entry,
+    _check_eligibility,
+)
