@@ -11,16 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.models import Label
-from annotation.selectors.agreement import (
-    LabelColumns,
-    agreement_compute,
-    agreement_so_far,
-    label_stamp,
-    matches_with_others,
-)
+from annotation.selectors.agreement import agreement_so_far, label_stamp, matches_with_others
+from annotation.selectors.agreement.pairwise import LabelColumns, agreement_compute
 from metaeval.stats import krippendorff_alpha, leave_one_out_agreement
 from tests.annotation.cast import label_make, labels_make
-from tests.annotation.factories import annotator_make, dataset_make, study_make
+from tests.annotation.factories import annotator_make, study_make
 
 NAN = float("nan")
 
@@ -204,9 +199,5 @@ class TestFromRows:
         assert (found.annotators, found.simulated) == (2, 1)
         assert sorted(row.is_simulated for row in found.by_annotator) == [False, True]
 
-    def test_other_kinds_have_none(self):
-        study = study_make(dataset=dataset_make(pairs=1), kind="rubric")
-        assert agreement_so_far(study) is None
-
     def test_stamp_of_a_study_without_labels(self):
-        assert str(label_stamp(study_make(pairs=1))) == "0-0"
+        assert str(label_stamp(study_make(pairs=1))) == "0-0-0"

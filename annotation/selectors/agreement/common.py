@@ -1,0 +1,144 @@
+"""What agreement of every kind is made of: labels as arrays, rows of people, and when figures are new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from django.db.models import Count, Max, Q
+from numpy.typing import NDArray
+
+from annotation.models import Label, Study, WorkRole
+from metaeval.stats import Estimate, Resamples, krippendorff_alpha, wilson_interval
+from metaeval.stats.alpha import Level
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+# Primary key of an annotator to (short id, simulated?).
+People: TypeAlias = dict[int, tuple[str, bool]]
+
+# Below this many items with two labels, the page says that it is early.
+FEW_ITEMS = 20
+NO_PAIR = "no item has two labels"
+ONE_VALUE = "all labels are the same"
+NO_LABELS = "no labels"
+NOT_SHARED = "no item shared with others"
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorRow:
+    """One annotator: their agreement with the others, on items that others labelled too."""
+
+    annotator: int
+    short_id: str
+    is_simulated: bool
+    labels: int
+    seconds: float | None
+    agreement: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class LabelStamp:
+    """Identifies the labels of a study at a moment: new ones raise `latest`, set aside ones lower `counted`."""
+
+    count: int
+    counted: int
+    latest: int
+
+    def __str__(self) -> str:
+        return f"{self.count}-{self.counted}-{self.latest}"
+
+
+def label_stamp(study: Study) -> LabelStamp:
+    counted = Count("pk", filter=Q(is_surplus=False, is_set_aside=False, role=WorkRole.WORK))
+    row = Label.objects.filter(study=study).aggregate(count=Count("pk"), counted=counted, latest=Max("pk"))
+    return LabelStamp(row["count"], row["counted"], row["latest"] or 0)
+
+
+def slots_of(row: Integers, values: Floats, n_items: int) -> Floats:
+    """Values as (n_items, most values of an item), NaN where an item has fewer; ``row`` is the item of each."""
+    counts = np.bincount(row, minlength=n_items)
+    order = np.argsort(row, kind="stable")
+    starts = np.cumsum(counts) - counts
+    slots = np.full((n_items, int(counts.max(initial=0))), np.nan)
+    ordered = row[order]
+    slots[ordered, np.arange(len(row)) - starts[ordered]] = values[order]
+    return slots
+
+
+def undefined(reason: str) -> Estimate:
+    return Estimate(np.nan, np.nan, np.nan, n=0, reason=reason)
+
+
+def paired(slots: Floats) -> NDArray[np.bool_]:
+    """Which items have two labels or more."""
+    found: NDArray[np.bool_] = (~np.isnan(slots)).sum(axis=1) >= 2
+    return found
+
+
+def alpha_of(slots: Floats, resamples: Resamples, level: Level = "nominal") -> Estimate:
+    where = paired(slots)
+    values = slots[where]
+    if not len(values):
+        return undefined(NO_PAIR)
+    if np.nanmin(values) == np.nanmax(values):
+        return undefined(ONE_VALUE)
+    if one_cluster(resamples, where):
+        return krippendorff_alpha(slots, level=level, n_resamples=0)
+    return krippendorff_alpha(slots, level=level, resamples=resamples)
+
+
+def one_cluster(resamples: Resamples, where: NDArray[np.bool_]) -> bool:
+    """Whether all of these items are of one instruction, which says nothing of others: no interval."""
+    return resamples.codes is not None and len(np.unique(resamples.codes[where])) <= 1
+
+
+def median_known(seconds: Floats) -> float | None:
+    known = seconds[~np.isnan(seconds)]
+    return float(np.median(known)) if len(known) else None
+
+
+def matches_with_others(row: Integers, choice: Floats, slots: Floats) -> Floats:
+    """For each label, the chance that it is the mode of the *other* labels of its item (modes drawn at random).
+
+    Values are 0, 1 or 2. NaN where the item has no other label. The mean over an item's labels is the item's part
+    in the leave-one-out agreement.
+
+    Examples
+    --------
+    >>> matches_with_others(np.array([0, 0, 0]), np.array([1.0, 1.0, 2.0]), np.array([[1.0, 1.0, 2.0]])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    counts = np.stack([(slots == value).sum(axis=1) for value in (0, 1, 2)], axis=1)[row]
+    own = choice.astype(np.intp)
+    index = np.arange(len(row))
+    counts[index, own] -= 1
+    top = counts.max(axis=1, initial=0)
+    modes = (counts == top[:, np.newaxis]).sum(axis=1)
+    return np.where(top > 0, (counts[index, own] == top) / np.maximum(modes, 1), np.nan)
+
+
+def share_of(matches: Floats) -> Estimate:
+    """Mean with Wilson's interval: one person's labels are on different items, hence taken as independent."""
+    known = matches[~np.isnan(matches)]
+    if not len(known):
+        return undefined(NOT_SHARED)
+    value = float(known.mean())
+    low, high = wilson_interval(value, len(known))
+    return Estimate(value, low, high, n=len(known), n_clusters=len(known), method="wilson")
+
+
+def annotator_rows(
+    annotator: Integers, seconds: Floats, people: People, agreement: Callable[[Integers], Estimate]
+) -> tuple[AnnotatorRow, ...]:
+    """A row a person, most labels first; ``agreement`` gets the indices of a person's labels."""
+    keys, code = np.unique(annotator, return_inverse=True)
+    order = np.argsort(code, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(code, minlength=len(keys)))[:-1]) if len(keys) else []
+    rows = [
+        AnnotatorRow(key, *people[key], len(mine), median_known(seconds[mine]), agreement(mine))
+        for key, mine in zip(keys.tolist(), groups, strict=True)
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row.labels, row.short_id)))
