@@ -1,15 +1,29 @@
 """Labels: written once, corrected by a further one."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
-from annotation.domain.errors import StageError, StudyNotOpenError
+from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
+from annotation.domain.scoring import score
 from annotation.domain.values import to_canonical, validate_value
-from annotation.models import Assignment, AssignmentState, Kind, Label, StudyState
+from annotation.models import (
+    Assignment,
+    AssignmentState,
+    Enrollment,
+    Kind,
+    Label,
+    Stage,
+    Study,
+    StudyState,
+    WorkRole,
+)
 from annotation.selectors.shown import value_rules
 from annotation.selectors.work import own_label
+from annotation.services.claims import is_over
 
 
 def label_record(
@@ -17,26 +31,36 @@ def label_record(
     assignment: Assignment,
     value: Mapping[str, Any],
     is_surplus: bool = False,
+    is_set_aside: bool = False,
     supersedes: Label | None = None,
+    comment: str = "",
+    pasted_chars: int = 0,
     active_ms: int | None = None,
     wall_ms: int | None = None,
 ) -> Label:
-    """Insert a label with all that is needed to read it later. `value` is canonical and validated.
+    """Insert a label with all that is needed to read it later, of a hidden check also how right it is. `value` is
+    canonical and validated.
 
     The caller holds the lock of the assignment, with its study item, item, enrollment and study fetched.
     """
     study, place = assignment.enrollment.study, assignment.study_item
+    gold = place.item.gold if assignment.role == WorkRole.CHECK else None
     return Label.objects.create(
         item_id=place.item_id,
         annotator_id=assignment.enrollment.annotator_id,
         study=study,
         assignment=assignment,
         supersedes=supersedes,
+        role=assignment.role,
         kind=study.kind,
         value=value,
         choice=value["choice"] if study.kind == Kind.PAIRWISE else None,
         shown_order=assignment.shown_order,
         is_surplus=is_surplus,
+        is_set_aside=is_set_aside,
+        comment=comment,
+        pasted_chars=pasted_chars,
+        check_score=None if gold is None else score(study.kind, value, gold),
         guidelines_version=study.guidelines_version,
         probability=place.probability,
         active_ms=active_ms,
@@ -48,35 +72,53 @@ def label_change(
     *,
     assignment: Assignment,
     shown_value: Mapping[str, Any],
+    comment: str = "",
+    pasted_chars: int = 0,
     active_ms: int | None = None,
     wall_ms: int | None = None,
+    now: datetime | None = None,
 ) -> Label:
-    """Supersede the answer to an assignment. Saying the same again changes nothing.
+    """Supersede the answer to an assignment. Saying the same again changes nothing; whether the answer counts stays.
 
-    Raises `StudyNotOpenError` when the study is not open, `StageError` when there is no answer to change, and
+    Raises `StudyNotOpenError` when the study is not open (any more), `SuspendedError` for who is suspended,
+    `StageError` when there is no answer to change or the study does not let people change theirs, and
     `LabelValueError` when the value does not fit.
     """
+    now = now or timezone.now()
     with transaction.atomic():
         locked = (
             Assignment.objects.select_for_update(of=("self",), no_key=True)
-            .select_related("enrollment__study", "study_item__item")
+            .select_related("enrollment__study", "study_item__item__dataset")
             .get(pk=assignment.pk, enrollment_id=assignment.enrollment_id)
         )
-        study = locked.enrollment.study
-        if study.state != StudyState.OPEN:
-            raise StudyNotOpenError(study.state)
+        study, person = locked.enrollment.study, locked.enrollment
+        _change_check(study, person, now)
         standing = own_label(locked)
         if locked.state != AssignmentState.SUBMITTED or standing is None:
-            raise StageError(locked.enrollment.stage)
+            raise StageError(person.stage)
         checked = validate_value(shown_value, value_rules(study, locked.study_item.item))
         value = to_canonical(study.kind, checked, locked.shown_order)
-        if value == standing.value:
+        if (value, comment) == (standing.value, standing.comment):
             return standing
         return label_record(
             assignment=locked,
             value=value,
             is_surplus=standing.is_surplus,
+            is_set_aside=standing.is_set_aside,
             supersedes=standing,
+            comment=comment,
+            pasted_chars=pasted_chars,
             active_ms=active_ms,
             wall_ms=wall_ms,
         )
+
+
+def _change_check(study: Study, person: Enrollment, now: datetime) -> None:
+    if is_over(study, now):
+        raise StudyNotOpenError(StudyState.CLOSED)
+    if study.state != StudyState.OPEN:
+        raise StudyNotOpenError(study.state)
+    if person.suspended_at is not None:
+        raise SuspendedError(person.suspended_because)
+    if not study.allow_changes or person.stage == Stage.LEFT:
+        raise StageError(person.stage)

@@ -149,7 +149,7 @@ def test_coming_back_renews_an_expired_lease_with_its_order_and_draft():
     person = enrollment_make(study=study)
     now = timezone.now()
     lease = claim(person, now=now)
-    assert draft_save(assignment=lease, shown_value={"choice": 2}, active_ms=5, now=now)
+    assert draft_save(assignment=lease, fields={"choice": "2"}, active_ms=5, now=now)
     leases_reap(now=now + timedelta(hours=1))
     again = claim(person, now=now + timedelta(hours=2))
     assert again.pk == lease.pk
@@ -230,7 +230,9 @@ def test_a_study_that_closes_between_the_look_and_the_claim_gives_nothing():
     study = study_make()
     person = fresh(enrollment_make(study=study))
     type(study).objects.update(state=StudyState.CLOSED)
-    assert assignment_claim(enrollment=person) is None
+    with pytest.raises(StudyNotOpenError):
+        assignment_claim(enrollment=person)
+    assert not Assignment.objects.exists()
 
 
 def test_answers_in_hand_are_taken_when_paused_and_kept_aside_when_closed():
@@ -250,19 +252,31 @@ def test_no_claims_outside_the_work(stage):
         claim(enrollment_make(study=study_make(), stage=stage))
 
 
-def test_drafts_are_kept_in_canonical_order_until_submitted():
+def test_drafts_are_kept_as_typed_until_submitted():
     person = enrollment_make(study=study_make(lease_minutes=30))
     lease = claim(person)
     later = timezone.now() + timedelta(minutes=25)
-    assert draft_save(assignment=lease, shown_value={"choice": 1}, active_ms=10)
-    assert draft_save(assignment=lease, shown_value={"choice": 2}, active_ms=20, now=later)
+    assert draft_save(assignment=lease, fields={"choice": "1"}, active_ms=10)
+    typed = {"choice": "", "comment": "Half a thou"}
+    assert draft_save(assignment=lease, fields=typed, active_ms=20, now=later)
     lease.refresh_from_db()
-    assert lease.draft == {"value": {"choice": lease.shown_order[1] + 1}, "active_ms": 20}
+    assert lease.draft == {"fields": typed, "active_ms": 20}
     assert lease.expires_at == later + timedelta(minutes=30)
     assignment_submit(assignment=lease, shown_value={"choice": 2})
-    assert not draft_save(assignment=lease, shown_value={"choice": 1})
+    assert not draft_save(assignment=lease, fields={"choice": "1"})
     lease.refresh_from_db()
     assert lease.draft is None
+
+
+def test_a_heartbeat_renews_the_lease_and_leaves_the_draft():
+    person = enrollment_make(study=study_make(lease_minutes=30))
+    lease = claim(person)
+    draft_save(assignment=lease, fields={"choice": "1"}, active_ms=10)
+    later = timezone.now() + timedelta(minutes=25)
+    assert draft_save(assignment=lease, fields=None, now=later)
+    lease.refresh_from_db()
+    assert lease.draft == {"fields": {"choice": "1"}, "active_ms": 10}
+    assert lease.expires_at == later + timedelta(minutes=30)
 
 
 def test_last_submitted_is_the_latest():
@@ -290,7 +304,7 @@ def test_the_tables_refuse_what_must_never_happen():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_claim_and_submit_take_eleven_queries_with_begin_and_commit():
+def test_claim_and_submit_take_twelve_queries_with_begin_and_commit():
     person = fresh(enrollment_make(study=study_make()))
     with CaptureQueriesContext(
         connection,
@@ -299,7 +313,7 @@ def test_claim_and_submit_take_eleven_queries_with_begin_and_commit():
     with CaptureQueriesContext(connection) as submitting:
         assignment_submit(assignment=lease, shown_value=A_IS_BETTER)
     said = [query["sql"].split()[0] for query in claiming.captured_queries]
-    assert said == ["BEGIN", "UPDATE", "INSERT", "COMMIT"]
+    assert said == ["BEGIN", "UPDATE", "UPDATE", "INSERT", "COMMIT"]
     said = [query["sql"].split()[0] for query in submitting.captured_queries]
     assert said == ["BEGIN", "SELECT", "INSERT", "UPDATE", "UPDATE", "UPDATE", "COMMIT"]
 

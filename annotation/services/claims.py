@@ -1,0 +1,252 @@
+"""What a person is given next: a place of an item, a hidden check, or a repeat of an item of their own.
+
+Order of giving out: by position, each item until all of its places are taken, so that items are complete early and
+agreement can be read while the study runs. Positions are drawn when a study opens (`services.studies`). The search
+begins behind the item that the person took last, so that it passes over nothing that they have had, and begins again
+at the front when nothing is found there.
+
+Hidden items come at the turns that `domain.mixing` draws from a key of this site. They take no place. They come only
+while there is work for the person, so that nobody is kept for checks alone.
+"""
+
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils.crypto import salted_hmac
+
+from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
+from annotation.domain.mixing import pick, role_of_turn
+from annotation.domain.presentation import shown_order
+from annotation.models import (
+    Assignment,
+    AssignmentState,
+    Enrollment,
+    ItemRole,
+    Stage,
+    Study,
+    StudyItem,
+    StudyState,
+    WorkRole,
+)
+from annotation.selectors.shown import parts_count
+
+PENDING = (AssignmentState.OPEN, AssignmentState.EXPIRED)
+REPEAT_AFTER = 5  # answers between the first time and the repeat
+REPEAT_AMONG = 200
+STILL_FREE = Q(
+    study_item__withdrawn_at=None,
+    study_item__overlap__gt=F("study_item__n_open") + F("study_item__n_accepted"),
+)
+# What has run out and may be had again: hidden items need no place.
+RENEWABLE = Q(state=AssignmentState.EXPIRED) & (STILL_FREE | ~Q(role=WorkRole.WORK))
+
+
+class Overtaken(Exception):  # noqa: N818  (not an error: what was begun is tried again)
+    """Another request changed what was just read."""
+
+
+def is_over(study: Study, now: datetime) -> bool:
+    """Whether the study is closed, or past its deadline and about to be."""
+    return study.state == StudyState.CLOSED or (study.closes_at is not None and study.closes_at <= now)
+
+
+def claim_check(enrollment: Enrollment, now: datetime) -> None:
+    """Raise what keeps this person from being given anything, as it was read."""
+    study = enrollment.study
+    if enrollment.stage != Stage.WORK:
+        raise StageError(enrollment.stage)
+    if enrollment.suspended_at is not None:
+        raise SuspendedError(enrollment.suspended_because)
+    if is_over(study, now):
+        raise StudyNotOpenError(StudyState.CLOSED)
+    if study.state != StudyState.OPEN:
+        raise StudyNotOpenError(study.state)
+
+
+def claim_check_again(enrollment: Enrollment, now: datetime) -> None:
+    """The same, as it is now: what was read before may have changed meanwhile."""
+    enrollment.refresh_from_db(
+        fields=["stage", "suspended_at", "suspended_because", "n_accepted", "n_claimed", "cursor"]
+    )
+    enrollment.study.refresh_from_db(fields=["state", "closes_at", "items_per_annotator"])
+    claim_check(enrollment, now)
+
+
+def cap_reached(enrollment: Enrollment) -> bool:
+    cap = enrollment.study.items_per_annotator
+    return cap is not None and enrollment.n_accepted >= cap
+
+
+def expiry(study: Study, now: datetime) -> datetime:
+    return now + timedelta(minutes=study.lease_minutes)
+
+
+def _free(enrollment: Enrollment, *, nothing_pending: bool) -> QuerySet[StudyItem]:
+    """Items with a free place that the person never had, in the order of giving out; none if they may not work.
+
+    The rules that the caller has read a moment ago (stage, state of the study, cap) are asked again in it; with
+    `nothing_pending`, so is that no lease of theirs, open or to be renewed, comes first.
+    """
+    may_work = Enrollment.objects.filter(
+        Q(study__items_per_annotator=None) | Q(n_accepted__lt=F("study__items_per_annotator")),
+        pk=enrollment.pk,
+        stage=Stage.WORK,
+        suspended_at=None,
+        study__state=StudyState.OPEN,
+    )
+    had = Assignment.objects.filter(study_item=OuterRef("pk"), enrollment=enrollment)
+    free = StudyItem.objects.filter(
+        Exists(may_work),
+        ~Exists(had),
+        study_id=enrollment.study_id,
+        overlap__gt=F("n_open") + F("n_accepted"),
+        withdrawn_at=None,
+    ).order_by("position")
+    if nothing_pending:
+        mine = Assignment.objects.filter(enrollment=enrollment)
+        free = free.filter(~Exists(mine.filter(state=AssignmentState.OPEN)), ~Exists(mine.filter(RENEWABLE)))
+    return free
+
+
+def place_take(
+    enrollment: Enrollment, now: datetime, *, nothing_pending: bool = False, wait: bool = False
+) -> Assignment | None:
+    """Take a place of the next free item and lease it. Inside a transaction of the caller.
+
+    Choosing, locking and counting are one statement. `wait` for rows that others have locked, instead of passing them
+    over.
+    """
+    free = _free(enrollment, nothing_pending=nothing_pending).values("pk")
+    free = free.select_for_update(skip_locked=not wait, no_key=True)
+    searches = [free[:1]]
+    if enrollment.cursor is not None:
+        searches.insert(0, free.filter(position__gt=enrollment.cursor)[:1])
+    statements, parameters = zip(*(search.query.sql_with_params() for search in searches), strict=True)
+    # The second search runs only when the first finds nothing. NULL is what COALESCE wants beside a single one.
+    chosen = ", ".join(f"({statement})" for statement in statements)
+    # The ORM's UPDATE does not say which row it took, so the statement around its SELECT is ours.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotation_studyitem SET n_open = n_open + 1 "  # noqa: S608  (no text of others)
+            f"WHERE id = COALESCE({chosen}, NULL) RETURNING id, item_id, position",
+            [value for some in parameters for value in some],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    study_item_id, item_id, position = row
+    _turn_count(enrollment, cursor=position)
+    return _lease(enrollment, WorkRole.WORK, study_item_id, item_id, now)
+
+
+def _turn_count(enrollment: Enrollment, **changed: int) -> None:
+    """Count the item that the person is given. Who was suspended or has left meanwhile gets nothing."""
+    may_have = Enrollment.objects.filter(pk=enrollment.pk, stage=Stage.WORK, suspended_at=None)
+    if not may_have.update(n_claimed=F("n_claimed") + 1, **changed):
+        raise Overtaken
+    enrollment.n_claimed += 1
+    enrollment.cursor = changed.get("cursor", enrollment.cursor)
+
+
+def _lease(enrollment: Enrollment, role: WorkRole, place: int, item_id: int, now: datetime) -> Assignment:
+    n_parts = parts_count(enrollment.study, item_id)
+    salt = WorkRole.REPEAT.value if role == WorkRole.REPEAT else ""
+    return Assignment.objects.create(
+        study_item_id=place,
+        enrollment=enrollment,
+        role=role,
+        shown_order=shown_order(enrollment.annotator.public_id, item_id, n_parts, salt=salt),
+        leased_at=now,
+        expires_at=expiry(enrollment.study, now),
+    )
+
+
+def hidden_take(enrollment: Enrollment, now: datetime) -> Assignment | None:
+    """Lease a hidden check or a repeat, if this is the turn for one and there is one for this person."""
+    study = enrollment.study
+    if not study.check_rate and not study.repeat_rate:
+        return None
+    # Whoever knows the code still cannot tell the turns: the key is the site's.
+    secret = f"{enrollment.study_id}:{enrollment.annotator.public_id}"
+    key = salted_hmac("annotation.mixing", secret, algorithm="sha256").digest()
+    turn = enrollment.n_claimed
+    role = WorkRole(role_of_turn(key, turn, check_rate=study.check_rate, repeat_rate=study.repeat_rate))
+    if role == WorkRole.WORK:
+        return None
+    items = dict(_checks(enrollment) if role == WorkRole.CHECK else _repeats(enrollment))
+    place = pick(key, items)
+    with transaction.atomic():
+        # One turn is counted once, however many tabs ask: the constraint on open leases holds the others back.
+        if place is None or not _has_work_ahead(enrollment):
+            return None
+        _turn_count(enrollment)
+        return _lease(enrollment, role, place, items[place], now)
+
+
+def _checks(enrollment: Enrollment) -> QuerySet[StudyItem, tuple[int, int]]:
+    """(study item, item) of the checks that the person never had."""
+    had = Assignment.objects.filter(study_item=OuterRef("pk"), enrollment=enrollment)
+    checks = StudyItem.objects.filter(~Exists(had), study_id=enrollment.study_id, role=ItemRole.CHECK)
+    return checks.filter(withdrawn_at=None).order_by().values_list("pk", "item_id")
+
+
+def _repeats(enrollment: Enrollment) -> QuerySet[Assignment, tuple[int, int]]:
+    """(study item, item) of what the person answered a while ago and was not asked again."""
+    repeated = Assignment.objects.filter(
+        study_item=OuterRef("study_item"), enrollment=enrollment, role=WorkRole.REPEAT
+    )
+    answered = Assignment.objects.filter(
+        ~Exists(repeated),
+        enrollment=enrollment,
+        role=WorkRole.WORK,
+        state=AssignmentState.SUBMITTED,
+        study_item__withdrawn_at=None,
+    )
+    latest = answered.order_by("-submitted_at", "-pk").values_list("study_item_id", "study_item__item_id")
+    return latest[REPEAT_AFTER : REPEAT_AFTER + REPEAT_AMONG]
+
+
+def _has_work_ahead(enrollment: Enrollment) -> bool:
+    """Whether there is work for the person now, with nothing pending that comes first."""
+    free = _free(enrollment, nothing_pending=True)
+    ahead = enrollment.cursor is not None and free.filter(position__gt=enrollment.cursor).exists()
+    return ahead or free.exists()
+
+
+def own_lease(enrollment: Enrollment, now: datetime) -> Assignment | None:
+    """The open lease, renewed; else one that ran out, if its place is still free. Inside a transaction."""
+    mine = Assignment.objects.filter(enrollment=enrollment)
+    until = expiry(enrollment.study, now)
+    opened = mine.filter(state=AssignmentState.OPEN).first()
+    if opened is not None:
+        if not mine.filter(pk=opened.pk, state=AssignmentState.OPEN).update(expires_at=until):
+            raise Overtaken
+        opened.expires_at, opened.enrollment = until, enrollment
+        return opened
+    return None if cap_reached(enrollment) else _renewed(enrollment, now, until)
+
+
+def _renewed(enrollment: Enrollment, now: datetime, until: datetime) -> Assignment | None:
+    """Renew a lease that ran out in its own row: the shown order stays, and so does the draft."""
+    assignment = (
+        Assignment.objects.select_for_update(of=("self", "study_item"), no_key=True)
+        .select_related("study_item")
+        .filter(RENEWABLE, enrollment=enrollment)
+        .filter(
+            enrollment__stage=Stage.WORK,
+            enrollment__suspended_at=None,
+            enrollment__study__state=StudyState.OPEN,
+        )
+        .order_by("leased_at", "pk")
+        .first()
+    )
+    if assignment is None:
+        return None
+    if assignment.role == WorkRole.WORK:
+        StudyItem.objects.filter(pk=assignment.study_item_id).update(n_open=F("n_open") + 1)
+    assignment.state = AssignmentState.OPEN
+    assignment.leased_at, assignment.expires_at = now, until
+    assignment.save(update_fields=["state", "leased_at", "expires_at"])
+    assignment.enrollment = enrollment
+    return assignment
