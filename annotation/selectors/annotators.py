@@ -1,0 +1,277 @@
+"""The people of a study, a row each: how they work and how far they are to be trusted.
+
+The arithmetic is in `selectors.annotator_figures`; here are the rows, and what stands out of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.core.cache import cache
+from django.db.models import Count, Max
+
+from annotation.domain.values import from_canonical
+from annotation.models import (
+    Aspect,
+    Assignment,
+    Enrollment,
+    Intervention,
+    Kind,
+    Label,
+    Stage,
+    Study,
+    WorkRole,
+)
+from annotation.selectors.agreement import agreement_so_far, label_stamp
+from annotation.selectors.annotator_figures import FEW, Answer, Figures, StudyFigures, figures_compute
+from metaeval.stats import Estimate
+
+VERSION = 1  # of the cached figures
+CACHE_SECONDS = 24 * 60 * 60
+
+FAST_FLAG = 0.2
+PASTED_FLAG = 40  # characters
+CHECKS_FLAG = 0.5  # where the study has no line of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    key: str
+    words: str
+    why: str
+
+
+FLAGS = {
+    "fast": "fast",
+    "run": "one answer",
+    "disagrees": "disagrees",
+    "checks": "fails checks",
+    "pasted": "pasted text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRow:
+    """A person of a study, for the table and for their own page."""
+
+    enrollment: Enrollment
+    figures: Figures
+    agreement: Estimate | None
+    last_seen: datetime | None
+    flags: tuple[Flag, ...] = field(default=())
+
+    @property
+    def short_id(self) -> str:
+        return str(self.enrollment.annotator.public_id)[:8]
+
+    @property
+    def public_id(self) -> str:
+        return str(self.enrollment.annotator.public_id)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    rows: tuple[PersonRow, ...]
+    everybody: Figures
+    agreement: float | None  # mean over everybody's labels
+    agreement_unit: str
+    n_flagged: int
+
+    @property
+    def agreement_low(self) -> float:
+        return -1.0 if self.agreement_unit == "number" else 0.0
+
+
+def people_stamp(study: Study) -> str:
+    """Changes whenever a row of `people_of` might: labels, stages, suspensions, anything done. Three queries."""
+    stages = (
+        Enrollment.objects.filter(study=study)
+        .order_by("stage")
+        .values_list("stage")
+        .annotate(n=Count("pk"), held=Count("suspended_at"))
+    )
+    latest = _latest_intervention(study)
+    people = "-".join(f"{stage}{n}.{held}" for stage, n, held in stages)
+    return f"{label_stamp(study)}.{latest}.{people}"
+
+
+def _latest_intervention(study: Study) -> int:
+    found = Intervention.objects.filter(enrollment__study=study).aggregate(latest=Max("pk"))
+    return found["latest"] or 0
+
+
+def people_of(study: Study) -> People:
+    """Everybody of a study, most labels first.
+
+    Five queries where the figures are known, whatever the number of people; reading the labels for them comes on
+    top when there is anything new.
+    """
+    stamp = label_stamp(study)
+    latest = _latest_intervention(study)
+    key = f"annotators:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{stamp}:{latest}"
+    known: tuple[StudyFigures, dict[int, Estimate]] | None = cache.get(key)
+    if known is None:
+        agreement = {row.annotator: row.agreement for row in agreement_so_far(study, stamp).by_annotator}
+        known = figures_compute(study.kind, answers_of(study)), agreement
+        cache.set(key, known, CACHE_SECONDS)
+    figures, agreements = known
+    unit = "number" if study.kind in (Kind.IMPORTANCE, Kind.ANSWER_RANKING) else "percent"
+    mean = _mean_of(agreements.values())
+    seen = _last_seen(study)
+    rows = []
+    for enrollment in Enrollment.objects.filter(study=study).select_related("annotator"):
+        enrollment.study = study
+        own = figures.people.get(enrollment.annotator_id, Figures())
+        agreement_row = agreements.get(enrollment.annotator_id)
+        flags = flags_of(study, own, agreement_row, mean)
+        rows.append(PersonRow(enrollment, own, agreement_row, seen.get(enrollment.pk), flags))
+    rows.sort(key=lambda row: (-row.figures.labels, row.short_id))
+    return People(tuple(rows), figures.everybody, mean, unit, sum(bool(row.flags) for row in rows))
+
+
+def _last_seen(study: Study) -> dict[int, datetime]:
+    """When each person was last given something or answered something."""
+    rows = (
+        Assignment.objects.filter(enrollment__study=study)
+        .order_by()
+        .values_list("enrollment")
+        .annotate(given=Max("leased_at"), answered=Max("submitted_at"))
+    )
+    return {pk: max(given, answered) if answered else given for pk, given, answered in rows}
+
+
+def _mean_of(estimates: Iterable[Estimate]) -> float | None:
+    """The mean over all labels of all people."""
+    known = [estimate for estimate in estimates if estimate.defined]
+    total = sum(estimate.n for estimate in known)
+    return sum(estimate.value * estimate.n for estimate in known) / total if total else None
+
+
+def answers_of(study: Study) -> list[Answer]:
+    """The answers that no later one of the same person supersedes, in the order of time. One query, or two."""
+    shown = _as_shown(study)
+    rows = (
+        Label.objects.standing()
+        .filter(study=study)
+        .order_by("pk")
+        .values_list(
+            "annotator_id",
+            "item_id",
+            "role",
+            "choice" if study.kind == Kind.PAIRWISE else "value",
+            "shown_order",
+            "item__instruction_id" if study.kind == Kind.IMPORTANCE else "pk",
+            "active_ms",
+            "supersedes_id",
+            "pasted_chars",
+            "is_surplus",
+            "is_set_aside",
+            "check_score",
+        )
+    )
+    answers = []
+    row: tuple[Any, ...]
+    for row in rows.iterator(chunk_size=5_000):
+        annotator, item, role, value, order, instruction, ms, earlier, pasted, surplus, aside, score = row
+        if study.kind == Kind.PAIRWISE:
+            value = {"choice": value}
+        # The time of a change says nothing of how long the item took.
+        seconds = float("nan") if ms is None or earlier is not None else ms / 1000
+        counts = role == WorkRole.WORK and not surplus and not aside
+        seen = shown(value, order, instruction) if order else None
+        answers.append(
+            Answer(annotator, item, role, value, seen, seconds, pasted, counts, surplus, aside, score)
+        )
+    return answers
+
+
+def _as_shown(study: Study) -> Callable[[Mapping[str, Any], list[int], int], str]:
+    """How to say what an answer looked like to the person: equal texts are equal presses."""
+    kind = study.kind
+    if kind == Kind.PAIRWISE:
+        return lambda value, order, _: str(
+            0 if value["choice"] == 0 else order.index(value["choice"] - 1) + 1
+        )
+    if kind == Kind.ANSWER_RANKING:
+        return lambda value, order, _: json.dumps(from_canonical(kind, value, order), sort_keys=True)
+    if kind != Kind.IMPORTANCE:
+        return lambda value, *_: json.dumps(value, sort_keys=True)
+    aspects: dict[int, list[str]] = {}
+    rows = Aspect.objects.filter(instruction__dataset_id=study.dataset_id).order_by("position", "pk")
+    for instruction, key in rows.values_list("instruction_id", "key"):
+        aspects.setdefault(instruction, []).append(key)
+
+    def ranks(value: Mapping[str, Any], order: list[int], instruction: int) -> str:
+        keys = aspects.get(instruction, [])
+        return json.dumps([value["ranks"].get(keys[position]) for position in order if position < len(keys)])
+
+    return ranks
+
+
+def flags_of(
+    study: Study, figures: Figures, agreement: Estimate | None, mean: float | None
+) -> tuple[Flag, ...]:
+    """What stands out of a person's figures: reasons to look, not verdicts."""
+    found = {
+        "fast": (
+            figures.timed >= FEW and figures.fast is not None and figures.fast >= FAST_FLAG,
+            "many answers much faster than the usual for the item",
+        ),
+        "run": (figures.run_is_long, f"{figures.run} times the same answer in a row"),
+        "disagrees": (
+            agreement is not None
+            and agreement.defined
+            and mean is not None
+            and agreement.n >= FEW
+            and agreement.high < mean,
+            "agrees with the others less than people of the study do",
+        ),
+        "checks": (_fails_checks(study, figures), "too many hidden checks wrong"),
+        "pasted": (figures.pasted >= PASTED_FLAG, f"{figures.pasted} characters pasted into comments"),
+    }
+    return tuple(Flag(key, FLAGS[key], why) for key, (holds, why) in found.items() if holds)
+
+
+def _fails_checks(study: Study, figures: Figures) -> bool:
+    lines = [line for line in (study.check_warn_below, study.check_suspend_below) if line is not None]
+    line = max(lines, default=CHECKS_FLAG)
+    checks = figures.checks
+    return checks is not None and checks.n >= min(study.check_minimum, FEW) and checks.value < line
+
+
+def enrollment_of(study: Study, public_id: str) -> Enrollment:
+    """A person of this study (fetched for the user), or `Enrollment.DoesNotExist`."""
+    found = Enrollment.objects.select_related("annotator").get(study=study, annotator__public_id=public_id)
+    found.study = study
+    return found
+
+
+def interventions_of(enrollment: Enrollment) -> list[Intervention]:
+    """What was done about a person, latest first."""
+    return list(enrollment.interventions.select_related("by").order_by("-created_at", "-pk"))
+
+
+LATEST = 30
+
+
+def labels_latest(enrollment: Enrollment) -> list[Label]:
+    """The person's latest answers with their items."""
+    labels = Label.objects.standing().filter(
+        study_id=enrollment.study_id, annotator_id=enrollment.annotator_id
+    )
+    return list(labels.select_related("item").order_by("-pk")[:LATEST])
+
+
+def people_filtered(rows: Sequence[PersonRow], show: str) -> list[PersonRow]:
+    """The rows of a filter: flagged, working, suspended, done; everybody for any other word."""
+    tests: dict[str, Callable[[PersonRow], bool]] = {
+        "flagged": lambda row: bool(row.flags),
+        "working": lambda row: row.enrollment.stage == Stage.WORK and row.enrollment.suspended_at is None,
+        "suspended": lambda row: row.enrollment.suspended_at is not None,
+        "done": lambda row: row.enrollment.stage == Stage.DONE,
+    }
+    return [row for row in rows if tests.get(show, lambda _: True)(row)]
