@@ -18,11 +18,12 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 
 from annotation.services.assignments import leases_reap
+from annotation.services.deadlines import studies_close_due
 from judges.engine.runner import run_pending
 
 logger = logging.getLogger(__name__)
 
-HOUSEKEEPING: list[Callable[[], object]] = [leases_reap]
+HOUSEKEEPING: list[Callable[[], object]] = [leases_reap, studies_close_due]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""
 
 # Shared with the children of a prefork pool, whose parent alone hears the signal to shut down.
