@@ -1,0 +1,263 @@
+"""Items on which people disagree, and what experts decided about them.
+
+An expert sees an item as an annotator would. What people said of it are counts without names and times, and is read
+by `tally_of` alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.core.cache import cache
+
+from annotation.domain.presentation import shown_order
+from annotation.domain.values import from_canonical
+from annotation.models import Adjudication, Kind, Label, Study, StudyItem, User
+from annotation.selectors.agreement import label_stamp
+from annotation.selectors.shown import ShownItem, parts_count
+from metaeval.stats import rank_agreement_contributions
+
+VERSION = 1
+CACHE_SECONDS = 24 * 60 * 60
+WIDE_RANGE = 2  # points of a criterion between the highest and the lowest
+LOW_RHO = 0.5
+
+Value = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Disputed:
+    """An item on which people disagree, from hardly (near 0) to completely (1)."""
+
+    item: int
+    dispute: float
+    labels: int
+
+
+def disputed_items(study: Study) -> list[Disputed]:
+    """Items with two labels or more that differ, most disputed first. Withdrawn items are left out.
+
+    Pairs: not all choices the same. Rubrics: two points or more apart on a criterion. Checklists: an aspect
+    answered differently. Rankings: mean pairwise rho below 0.5.
+    """
+    key = f"disputed:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{label_stamp(study)}"
+    known: list[Disputed] | None = cache.get(key)
+    if known is None:
+        known = _disputed(study)
+        cache.set(key, known, CACHE_SECONDS)
+    withdrawn = set(
+        StudyItem.objects.filter(study=study, withdrawn_at__isnull=False).values_list("item_id", flat=True)
+    )
+    return [row for row in known if row.item not in withdrawn]
+
+
+def _disputed(study: Study) -> list[Disputed]:
+    labels = Label.objects.current().filter(study=study, kind=study.kind)
+    column = "choice" if study.kind == Kind.PAIRWISE else "value"
+    values: dict[int, list[Any]] = {}
+    rows = labels.order_by("item__position", "item_id", "pk").values_list("item_id", column)
+    for item, value in rows.iterator(chunk_size=5_000):
+        values.setdefault(item, []).append(value)
+    several = {item: found for item, found in values.items() if len(found) >= 2}
+    disputes = _DISPUTES[Kind(study.kind)](list(several.values()))
+    result = [
+        Disputed(item, dispute, len(found))
+        for (item, found), dispute in zip(several.items(), disputes, strict=True)
+        if dispute > 0
+    ]
+    return sorted(result, key=lambda row: (-row.dispute, -row.labels))
+
+
+def _split(answers: Sequence[Any]) -> float:
+    """Share of those who did not give the commonest answer, of the most that it can be: 1 is no two alike."""
+    commonest = max(Counter(answers).values())
+    return (len(answers) - commonest) / (len(answers) - 1)
+
+
+def _pairs(items: list[list[int]]) -> list[float]:
+    return [_split(choices) for choices in items]
+
+
+def _rubrics(items: list[list[Value]]) -> list[float]:
+    return [max(map(_points_apart, _columns(values, "ratings").values()), default=0.0) for values in items]
+
+
+def _points_apart(points: list[int]) -> float:
+    apart = max(points) - min(points)
+    return apart / 4 if apart >= WIDE_RANGE else 0.0
+
+
+def _checklists(items: list[list[Value]]) -> list[float]:
+    return [
+        max(
+            (_split(answers) for answers in _columns(values, "answers").values() if len(answers) > 1),
+            default=0.0,
+        )
+        for values in items
+    ]
+
+
+def _rankings(items: list[list[Value]]) -> list[float]:
+    matrices = [np.array(list(_columns(values, "ranks").values()), dtype=np.float64).T for values in items]
+    if not matrices:
+        return []
+    disputes = []
+    for values, rho in zip(items, rank_agreement_contributions(matrices).tolist(), strict=True):
+        if np.isnan(rho):  # somebody holds all parts for equal
+            disputes.append(0.5 if any(value["ranks"] != values[0]["ranks"] for value in values) else 0.0)
+        else:
+            disputes.append((1 - rho) / 2 if rho < LOW_RHO else 0.0)
+    return disputes
+
+
+def _columns(values: Iterable[Value], field: str) -> dict[str, list[Any]]:
+    """Part to what each person said of it."""
+    columns: dict[str, list[Any]] = {}
+    for value in values:
+        for part, said in value[field].items():
+            columns.setdefault(part, []).append(said)
+    return columns
+
+
+_DISPUTES: dict[Kind, Callable[[list[Any]], list[float]]] = {
+    Kind.PAIRWISE: _pairs,
+    Kind.RUBRIC: _rubrics,
+    Kind.CHECKLIST: _checklists,
+    Kind.IMPORTANCE: _rankings,
+    Kind.ANSWER_RANKING: _rankings,
+}
+
+
+def adjudications_of(study: Study) -> dict[int, dict[str, Any]]:
+    """Item id to the value that stands, in canonical order."""
+    standing = Adjudication.objects.filter(study=study, superseded_by__isnull=True)
+    return dict(standing.values_list("item_id", "value"))
+
+
+def adjudications_listed(study: Study) -> list[Adjudication]:
+    """What stands, latest first, with item and expert."""
+    standing = Adjudication.objects.filter(study=study, superseded_by__isnull=True)
+    return list(standing.select_related("item__instruction", "expert").order_by("-pk"))
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What there is to decide: items in order, and which of them are decided."""
+
+    items: tuple[int, ...]
+    decided: frozenset[int]
+
+    @property
+    def left(self) -> int:
+        return sum(item not in self.decided for item in self.items)
+
+    @property
+    def done(self) -> int:
+        return len(self.items) - self.left
+
+    def next(self, after: int | None = None) -> int | None:
+        """The most disputed item without a decision; with `after`, the next one behind that, round the end."""
+        start = self.items.index(after) + 1 if after in self.items else 0
+        rotated = self.items[start:] + self.items[:start]
+        return next((item for item in rotated if item not in self.decided), None)
+
+
+def queue_of(study: Study) -> Queue:
+    items = tuple(row.item for row in disputed_items(study))
+    return Queue(items, frozenset(adjudications_of(study)))
+
+
+def place_of(study: Study, item_id: int) -> StudyItem:
+    """An item of a study that was fetched for the user, or `StudyItem.DoesNotExist`."""
+    place = StudyItem.objects.select_related("item__instruction", "item__dataset").get(
+        study=study, item_id=item_id
+    )
+    place.study = study
+    return place
+
+
+def expert_order(study: Study, item_id: int, expert: User) -> list[int]:
+    """The order in which this expert sees the parts of the item: random, and the same whenever they come back."""
+    return shown_order(UUID(int=expert.pk), item_id, parts_count(study, item_id))
+
+
+def standing_for(place: StudyItem) -> Adjudication | None:
+    return Adjudication.objects.filter(
+        study=place.study, item_id=place.item_id, superseded_by__isnull=True
+    ).first()
+
+
+@dataclass(frozen=True, slots=True)
+class TallyRow:
+    """What people said of one part: words and how many of them, in the order shown."""
+
+    part: str
+    counts: tuple[tuple[str, int], ...]
+
+
+def tally_of(place: StudyItem, shown: ShownItem, order: Sequence[int]) -> list[TallyRow]:
+    """Counts of what people said, as it looks in this expert's order: no names, no times."""
+    study = place.study
+    said = (
+        Label.objects.current()
+        .filter(study=study, item_id=place.item_id)
+        .order_by("pk")
+        .values_list("value", flat=True)
+    )
+    values = [from_canonical(study.kind, value, order) for value in said]
+    return _TALLIES[Kind(study.kind)](values, shown) if values else []
+
+
+def _tally_pair(values: list[dict[str, Any]], _: ShownItem) -> list[TallyRow]:
+    counts = Counter(value["choice"] for value in values)
+    words = [("Answer A", counts[1]), ("Tie", counts[0]), ("Answer B", counts[2])]
+    return [TallyRow("", tuple((word, n) for word, n in words if n or word != "Tie"))]
+
+
+def _tally_rubric(values: list[dict[str, Any]], shown: ShownItem) -> list[TallyRow]:
+    columns = _columns(values, "ratings")
+    rows = []
+    for criterion in shown.criteria:
+        counts = Counter(columns.get(criterion.key, []))
+        rows.append(
+            TallyRow(criterion.question, tuple((str(points), counts[points]) for points in range(1, 6)))
+        )
+    return rows
+
+
+def _tally_checklist(values: list[dict[str, Any]], shown: ShownItem) -> list[TallyRow]:
+    columns = _columns(values, "answers")
+    words = {True: "Yes", False: "No", None: "Cannot tell"}
+    rows = []
+    for aspect in shown.aspects:
+        counts = Counter(columns.get(aspect.key, []))
+        rows.append(TallyRow(aspect.text, tuple((word, counts[key]) for key, word in words.items())))
+    return rows
+
+
+def _tally_ranks(values: list[dict[str, Any]], shown: ShownItem) -> list[TallyRow]:
+    """How often each part was put at each rank."""
+    columns = _columns(values, "ranks")
+    named = [(aspect.key, aspect.text) for aspect in shown.aspects] or [
+        (str(place), f"Answer {chr(ord('A') + place)}") for place in range(len(shown.responses))
+    ]
+    ranks = sorted({rank for column in columns.values() for rank in column})
+    rows = []
+    for key, words in named:
+        counts = Counter(columns.get(key, []))
+        rows.append(TallyRow(words, tuple((f"Rank {rank}", counts[rank]) for rank in ranks)))
+    return rows
+
+
+_TALLIES: dict[Kind, Callable[[list[dict[str, Any]], ShownItem], list[TallyRow]]] = {
+    Kind.PAIRWISE: _tally_pair,
+    Kind.RUBRIC: _tally_rubric,
+    Kind.CHECKLIST: _tally_checklist,
+    Kind.IMPORTANCE: _tally_ranks,
+    Kind.ANSWER_RANKING: _tally_ranks,
+}

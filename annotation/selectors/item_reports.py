@@ -1,0 +1,61 @@
+"""Reports of broken items, gathered an item, for who decides about them; and messages that people have not read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from annotation.models import Enrollment, Intervention, ItemReport, Study, StudyItem
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedItem:
+    """An item with what people reported of it, first report first; `resolution` is empty while it is open."""
+
+    report: ItemReport  # the first, by which the item is decided
+    place: StudyItem
+    reports: tuple[ItemReport, ...]
+    labels: int
+    resolution: str
+    resolved_at: datetime | None
+
+
+def reported_items(study: Study) -> list[ReportedItem]:
+    """Items that people reported: the open ones, most reported first, then the decided ones. One query."""
+    reports = (
+        ItemReport.objects.filter(study_item__study=study)
+        .select_related("study_item__item__instruction", "enrollment__annotator")
+        .order_by("pk")
+    )
+    # An item that was kept may be reported again: its new reports are a matter of their own.
+    gathered: dict[tuple[int, datetime | None], list[ItemReport]] = {}
+    for report in reports:
+        gathered.setdefault((report.study_item_id, report.resolved_at), []).append(report)
+    rows = [
+        ReportedItem(
+            report=found[0],
+            place=found[0].study_item,
+            reports=tuple(found),
+            labels=found[0].study_item.n_accepted,
+            resolution=found[0].resolution,
+            resolved_at=found[0].resolved_at,
+        )
+        for found in gathered.values()
+    ]
+    return sorted(rows, key=lambda row: (row.resolved_at is not None, -len(row.reports), row.report.pk))
+
+
+def reported_open(study: Study) -> int:
+    """How many items wait for a decision."""
+    waiting = ItemReport.objects.filter(study_item__study=study, resolved_at=None)
+    return waiting.values("study_item").distinct().count()
+
+
+def report_get(study: Study, pk: int) -> ItemReport:
+    """A report of a study that was fetched for the user, or `ItemReport.DoesNotExist`."""
+    return ItemReport.objects.select_related("study_item").get(pk=pk, study_item__study=study)
+
+
+def messages_unread(enrollment: Enrollment) -> list[Intervention]:
+    """Texts for a person that they have not read, first first. Uses the partial index; one query."""
+    return list(enrollment.interventions.filter(read_at=None).exclude(text="").order_by("pk"))
