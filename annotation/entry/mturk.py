@@ -1,0 +1,36 @@
+"""Amazon Mechanical Turk, thinly: it takes no new customers. People come in by an external link with their ids
+filled in and go back by hand with their completion code, which its file of results lists.
+"""
+
+from annotation.entry.base import Columns, Link, Outcome, Parameters, Platform, Standing
+
+
+class MTurk(Platform):
+    name = "mturk"
+    label = "Mechanical Turk"
+    parameters = Parameters(
+        external_id="workerId",
+        session="assignmentId",
+        study="hitId",
+        placeholders={},  # an ExternalQuestion adds its parameters to the address by itself
+    )
+    columns = Columns(
+        session=("assignmentid",),
+        external_id=("workerid",),
+        status=("assignmentstatus",),
+        code=("answer.surveycode", "answer.code"),
+    )
+    standings = {
+        "SUBMITTED": Standing.AWAITING,
+        "APPROVED": Standing.APPROVED,
+        "REJECTED": Standing.REJECTED,
+    }
+    note = (
+        "Amazon has closed Mechanical Turk to new customers. People take their completion code back by hand."
+    )
+
+    def return_url(self, link: Link, outcome: Outcome, code: str) -> str | None:
+        return None
+
+
+MTURK = MTurk()
