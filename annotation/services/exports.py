@@ -1,4 +1,4 @@
-"""Labels as CSV and JSONL, one row a label, streamed so that memory does not grow with the study.
+"""Labels as CSV and JSONL, one row a label or one a part of it, streamed so that memory does not grow with the study.
 
 `docs/exports.md` says what each column means. Annotators are pseudonyms unless the caller asks otherwise, and the
 caller is who checks that it may.
@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC
 from itertools import islice
 from typing import Any
 
-from django.db.models import QuerySet
-
-from annotation.models import ItemResponse, Label
+from annotation.models import Adjudication, Aspect, Criterion, ItemResponse, Kind
+from annotation.models.work import LabelQuerySet
 
 CHUNK = 1_000
 COLUMNS = (
@@ -31,23 +31,38 @@ COLUMNS = (
     "is_simulated",
     "value",
     "choice",
+    "strength",
+    "both_bad",
     "chosen_system",
     "systems",
+    "comment",
+    "pasted_chars",
+    "adjudicated",
     "shown_order",
     "guidelines_version",
     "active_ms",
     "wall_ms",
     "probability",
     "created_at",
+    "role",
+    "check_score",
     "superseded",
     "is_surplus",
+    "is_set_aside",
 )
+# Of the shape with a row a part: after what identifies the label.
+PART_COLUMNS = ("part", "part_text", "part_system", "part_value")
+SHAPES = ("labels", "parts")
+RATING = "rating."
 IDENTITY_COLUMNS = ("annotator_source", "annotator_external_id", "source")
 FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 
 _READ = (
     "pk",
     "item_id",
+    "item__instruction_id",
+    "item__dataset_id",
+    "study_id",
     "study__slug",
     "item__dataset__name",
     "item__external_id",
@@ -67,8 +82,13 @@ _READ = (
     "wall_ms",
     "probability",
     "created_at",
+    "comment",
+    "pasted_chars",
+    "role",
+    "check_score",
     "superseded_by",
     "is_surplus",
+    "is_set_aside",
     "source",
 )
 
@@ -76,8 +96,11 @@ _READ = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def columns_of(*, identify: bool) -> tuple[str, ...]:
-    return COLUMNS + IDENTITY_COLUMNS if identify else COLUMNS
+def columns_of(*, identify: bool, shape: str = "labels", criteria: Iterable[str] = ()) -> tuple[str, ...]:
+    """The columns of an export. A rubric has one a criterion, `rating.KEY`; the shape `parts` a row a part instead."""
+    own = PART_COLUMNS if shape == "parts" else tuple(f"{RATING}{key}" for key in criteria)
+    at = COLUMNS.index("value") + 1
+    return COLUMNS[:at] + own + COLUMNS[at:] + (IDENTITY_COLUMNS if identify else ())
 
 
 def csv_cell(value: object) -> str | int | float:
@@ -122,55 +145,117 @@ def jsonl_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def export_lines(labels: QuerySet[Label], *, format: str, history: bool, identify: bool) -> Iterator[str]:
-    """The lines of an export in "csv" or "jsonl"; `ValueError` for another format."""
+def export_lines(
+    labels: LabelQuerySet, *, format: str, history: bool, identify: bool, shape: str = "labels"
+) -> Iterator[str]:
+    """The lines of an export in "csv" or "jsonl"; `ValueError` for another format or shape."""
     if format not in FORMATS:
         raise ValueError(f"format: expected {' or '.join(FORMATS)}, got {format!r}")
-    rows = label_rows(labels, history=history, identify=identify)
-    return csv_lines(rows, columns_of(identify=identify)) if format == "csv" else jsonl_lines(rows)
+    if shape not in SHAPES:
+        raise ValueError(f"shape: expected {' or '.join(SHAPES)}, got {shape!r}")
+    rows = label_rows(labels, history=history, identify=identify, shape=shape)
+    if format == "jsonl":
+        return jsonl_lines(rows)
+    criteria = criteria_of(labels) if shape == "labels" else ()
+    return csv_lines(rows, columns_of(identify=identify, shape=shape, criteria=criteria))
+
+
+def criteria_of(labels: LabelQuerySet) -> list[str]:
+    """Keys of the criteria that rubric labels among these may have, in the order of their rubrics."""
+    datasets = labels.filter(kind=Kind.RUBRIC).order_by().values("item__dataset")
+    keys = (
+        Criterion.objects.filter(dataset__in=datasets)
+        .order_by("position", "key")
+        .values_list("key", flat=True)
+    )
+    return list(dict.fromkeys(keys))
 
 
 def label_rows(
-    labels: QuerySet[Label], *, history: bool = False, identify: bool = False
+    labels: LabelQuerySet, *, history: bool = False, identify: bool = False, shape: str = "labels"
 ) -> Iterator[dict[str, Any]]:
-    """One dictionary a label with the columns of `columns_of`, in the order of the items' source.
+    """One dictionary a label (or a part of it) with the columns of `columns_of`, in the order of the items' source.
 
     Parameters
     ----------
     labels : queryset
         Which labels; the caller has filtered it by what may be seen.
     history : bool
-        Also labels that were superseded, and surplus ones; else only those that count.
+        Also what does not count: superseded, surplus and set aside labels, hidden checks and repeats.
     identify : bool
         Also where an annotator comes from and their identifier there.
+    shape : {"labels", "parts"}
+        A row a label, or a row a rating, rank or answer in it.
 
     Notes
     -----
-    One server-side cursor, and one further query for every 1,000 labels, for the names of the systems.
+    One server-side cursor, and a few further queries for every 1,000 labels, for what belongs to their items.
     """
-    chosen = labels if history else labels.filter(superseded_by__isnull=True, is_surplus=False)
+    criteria = criteria_of(labels) if shape == "labels" else []
+    chosen = labels if history else labels.current()
     rows = (
         chosen.order_by("item__dataset_id", "item__position", "item_id", "pk")
         .values(*_READ)
         .iterator(chunk_size=CHUNK)
     )
     while chunk := list(islice(rows, CHUNK)):
-        systems = _systems({row["item_id"] for row in chunk})
-        for row in chunk:
-            yield _row(row, systems.get(row["item_id"], []), identify=identify)
+        about = _About.of(chunk, parts=shape == "parts")
+        for read in chunk:
+            row = _row(read, about, criteria, identify=identify)
+            yield from _parts(row, read, about) if shape == "parts" else [row]
 
 
-def _systems(item_ids: set[int]) -> dict[int, list[str]]:
-    """Item id to the systems of its responses in canonical order."""
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What a chunk's labels need beside themselves."""
+
+    systems: dict[int, list[str]]  # of an item's responses, in canonical order
+    adjudicated: dict[tuple[int, int], Any]  # by study and item
+    texts: dict[tuple[int, str], str]  # of criteria and aspects, by dataset or instruction, and key
+
+    @classmethod
+    def of(cls, chunk: list[dict[str, Any]], *, parts: bool) -> _About:
+        return cls(_systems(chunk), _adjudicated(chunk), _part_texts(chunk) if parts else {})
+
+
+def _systems(chunk: list[dict[str, Any]]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
-    links = ItemResponse.objects.filter(item__in=item_ids).order_by("item_id", "position")
-    for item_id, system in links.values_list("item_id", "response__system"):
+    links = ItemResponse.objects.filter(item__in={read["item_id"] for read in chunk})
+    for item_id, system in links.order_by("item_id", "position").values_list("item_id", "response__system"):
         found.setdefault(item_id, []).append(system)
     return found
 
 
-def _row(read: Mapping[str, Any], systems: list[str], *, identify: bool) -> dict[str, Any]:
-    choice = read["choice"]
+def _adjudicated(chunk: list[dict[str, Any]]) -> dict[tuple[int, int], Any]:
+    studies = {read["study_id"] for read in chunk if read["study_id"]}
+    if not studies:
+        return {}
+    standing = Adjudication.objects.filter(
+        study__in=studies, item__in={read["item_id"] for read in chunk}, superseded_by=None
+    )
+    return {
+        (study, item): value for study, item, value in standing.values_list("study_id", "item_id", "value")
+    }
+
+
+def _part_texts(chunk: list[dict[str, Any]]) -> dict[tuple[int, str], str]:
+    texts: dict[tuple[int, str], str] = {}
+    if datasets := {read["item__dataset_id"] for read in chunk if read["kind"] == Kind.RUBRIC}:
+        criteria = Criterion.objects.filter(dataset__in=datasets).values_list("dataset_id", "key", "question")
+        texts |= {(dataset, key): question for dataset, key, question in criteria}
+    kinds = (Kind.IMPORTANCE, Kind.CHECKLIST)
+    if instructions := {read["item__instruction_id"] for read in chunk if read["kind"] in kinds}:
+        aspects = Aspect.objects.filter(instruction__in=instructions).values_list(
+            "instruction_id", "key", "text"
+        )
+        texts |= {(instruction, key): text for instruction, key, text in aspects}
+    return texts
+
+
+def _row(read: Mapping[str, Any], about: _About, criteria: list[str], *, identify: bool) -> dict[str, Any]:
+    choice, value = read["choice"], read["value"]
+    systems = about.systems.get(read["item_id"], [])
+    ratings = value.get("ratings", {})
     row: dict[str, Any] = {
         "label_id": read["pk"],
         "study": read["study__slug"],
@@ -182,18 +267,27 @@ def _row(read: Mapping[str, Any], systems: list[str], *, identify: bool) -> dict
         "kind": read["kind"],
         "annotator": str(read["annotator__public_id"]),
         "is_simulated": read["annotator__is_simulated"],
-        "value": read["value"],
+        "value": value,
+        **{f"{RATING}{key}": ratings.get(key) for key in criteria},
         "choice": choice,
+        "strength": value.get("strength"),
+        "both_bad": value.get("both_bad", False) if choice is not None else None,
         "chosen_system": systems[choice - 1] if choice and len(systems) >= choice else None,
         "systems": systems,
+        "comment": read["comment"],
+        "pasted_chars": read["pasted_chars"],
+        "adjudicated": about.adjudicated.get((read["study_id"], read["item_id"])),
         "shown_order": read["shown_order"],
         "guidelines_version": read["guidelines_version"],
         "active_ms": read["active_ms"],
         "wall_ms": read["wall_ms"],
         "probability": read["probability"],
         "created_at": read["created_at"].astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "role": read["role"],
+        "check_score": read["check_score"],
         "superseded": read["superseded_by"] is not None,
         "is_surplus": read["is_surplus"],
+        "is_set_aside": read["is_set_aside"],
     }
     if identify:
         row |= {
@@ -202,3 +296,27 @@ def _row(read: Mapping[str, Any], systems: list[str], *, identify: bool) -> dict
             "source": read["source"],
         }
     return row
+
+
+def _parts(row: dict[str, Any], read: Mapping[str, Any], about: _About) -> Iterator[dict[str, Any]]:
+    """A row each rating, rank or answer; of a pair one, with the choice."""
+    kind, value = read["kind"], read["value"]
+    if kind == Kind.PAIRWISE:
+        yield row | _part("", "", row["chosen_system"], read["choice"])
+    elif kind == Kind.ANSWER_RANKING:
+        systems = row["systems"]
+        for position, rank in value["ranks"].items():
+            system = systems[int(position)] if int(position) < len(systems) else None
+            yield row | _part(position, "", system, rank)
+    else:
+        field, owner = {
+            Kind.RUBRIC: ("ratings", read["item__dataset_id"]),
+            Kind.CHECKLIST: ("answers", read["item__instruction_id"]),
+            Kind.IMPORTANCE: ("ranks", read["item__instruction_id"]),
+        }[kind]
+        for key, answer in value[field].items():
+            yield row | _part(key, about.texts.get((owner, key), ""), None, answer)
+
+
+def _part(part: str, text: str, system: str | None, value: Any) -> dict[str, Any]:
+    return dict(zip(PART_COLUMNS, (part, text, system, value), strict=True))

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.models import Label
+from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import labels_visible_to, may_identify, studies_visible_to
-from annotation.services.exports import FORMATS, export_lines
+from annotation.services.exports import FORMATS, SHAPES, export_lines
 from annotation.views.access import ResearcherRequest, researcher_required
 
 
 @require_safe
 @researcher_required
 def study_export(request: ResearcherRequest, slug: str, format: str) -> HttpResponseBase:
-    """Labels of a study; `?history=1` with what was superseded, `?identify=1` with who the annotators are."""
+    """Labels of a study; `?history=1` with what does not count, `?identify=1` with who the annotators are,
+    `?shape=parts` with a row a rating, rank or answer.
+    """
     study = get_object_or_404(studies_visible_to(request.user), slug=slug)
     labels = Label.objects.filter(study=study)
     return _download(request, labels, study.slug, format, identifiable=may_identify(request.user, study))
@@ -36,16 +38,20 @@ def dataset_export(request: ResearcherRequest, name: str, format: str) -> HttpRe
 
 
 def _download(
-    request: ResearcherRequest, labels: QuerySet[Label], name: str, format: str, *, identifiable: bool
+    request: ResearcherRequest, labels: LabelQuerySet, name: str, format: str, *, identifiable: bool
 ) -> HttpResponseBase:
     if format not in FORMATS:
         raise Http404(f"There is no format {format}.")
     identify = request.GET.get("identify") == "1"
     if identify and not identifiable:
         raise PermissionDenied("Only the owner of a study may export who its annotators are.")
-    lines = export_lines(labels, format=format, history=request.GET.get("history") == "1", identify=identify)
+    shape = request.GET.get("shape", "labels")
+    if shape not in SHAPES:
+        raise Http404(f"There is no shape {shape}.")
+    history = request.GET.get("history") == "1"
+    lines = export_lines(labels, format=format, history=history, identify=identify, shape=shape)
     response = StreamingHttpResponse(lines, content_type=FORMATS[format])
-    filename = f"{name}-labels-{timezone.now():%Y%m%d}.{format}"
+    filename = f"{name}-{shape}-{timezone.now():%Y%m%d}.{format}"
     response.headers["Content-Disposition"] = f'attachment; filename="{filename}"'
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Label
 from annotation.selectors.reporting import study_find, study_slugs
-from annotation.services.exports import FORMATS, export_lines
+from annotation.services.exports import FORMATS, SHAPES, export_lines
 
 
 class Command(BaseCommand):
@@ -21,7 +21,10 @@ class Command(BaseCommand):
         parser.add_argument("study", help="the slug: the last part of the address of its page")
         parser.add_argument("--output", required=True, type=Path, help="the file; it must not exist yet")
         parser.add_argument("--format", choices=sorted(FORMATS), help="default: from the name of the file")
-        parser.add_argument("--history", action="store_true", help="also superseded and surplus labels")
+        parser.add_argument("--history", action="store_true", help="also labels that do not count")
+        parser.add_argument(
+            "--shape", choices=SHAPES, default="labels", help="a row a label, or a row a part of it"
+        )
         parser.add_argument("--identify", action="store_true", help="with the annotators' own identifiers")
         parser.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
 
@@ -41,9 +44,10 @@ class Command(BaseCommand):
             format=chosen,
             history=options["history"],
             identify=options["identify"],
+            shape=options["shape"],
         )
         count = self._write(path, lines) - (1 if chosen == "csv" else 0)
-        self.stdout.write(f"{path}: {count:,} label{'' if count == 1 else 's'}")
+        self.stdout.write(f"{path}: {count:,} row{'' if count == 1 else 's'}")
 
     def _write(self, path: Path, lines: Any) -> int:
         """Write beside the file and put it in its place when it is whole; returns the number of lines."""
