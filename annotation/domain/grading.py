@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from annotation.domain.values import dense
+
 WITHIN = 1.0
 Ranks = Mapping[str, int]
 
@@ -150,12 +152,7 @@ def distances(kind: str, value: Mapping[str, Any], gold: Mapping[str, Any]) -> l
 def _both_ranked(value: Ranks, gold: Ranks) -> tuple[Ranks, Ranks]:
     """Both rankings on the elements that they share, without gaps: 1, 3, 3 is 1, 2, 2."""
     shared = [key for key in gold if key in value]
-    return _dense({key: value[key] for key in shared}), _dense({key: gold[key] for key in shared})
-
-
-def _dense(ranks: Ranks) -> dict[str, int]:
-    levels = {rank: level for level, rank in enumerate(sorted(set(ranks.values())), start=1)}
-    return {key: levels[rank] for key, rank in ranks.items()}
+    return dense({key: value[key] for key in shared}), dense({key: gold[key] for key in shared})
 
 
 def _pairs_alike(ranks: Ranks, gold: Ranks) -> float:

@@ -1,13 +1,26 @@
 """Where a person stands before the work: the steps of their study, and the test that they take or have passed."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from hashlib import sha256
 
 from django.db.models import Q
 
 from annotation.domain import stages
-from annotation.models import Annotator, Enrollment, QualificationAttempt, Study
+from annotation.domain.presentation import shown_order
+from annotation.domain.values import from_canonical
+from annotation.models import (
+    Annotator,
+    Enrollment,
+    QualificationAttempt,
+    QualificationQuestion,
+    QuestionPart,
+    Stage,
+    Study,
+    StudyState,
+)
+from annotation.selectors.shown import ShownItem, fields_of_value, item_shown, parts_count
 
 
 def steps_of(study: Study) -> list[str]:
@@ -34,10 +47,15 @@ class Standing:
     failed: int
     begun: QualificationAttempt | None
     retry_at: datetime | None
-    total: int
 
     def attempts_left(self, study: Study) -> int:
         return max(0, study.test_study.qualification_attempts - self.failed)
+
+    def waits_for(self, enrollment: Enrollment, now: datetime) -> bool:
+        """Whether the person cannot take the test here now: too early, or begun in another study."""
+        if self.begun is not None:
+            return self.begun.enrollment_id != enrollment.pk
+        return self.retry_at is not None and self.retry_at > now
 
 
 def standing_get(annotator: Annotator, study: Study, *, now: datetime) -> Standing:
@@ -50,25 +68,155 @@ def standing_get(annotator: Annotator, study: Study, *, now: datetime) -> Standi
     )
     passed, failed, begun, retry_at = False, 0, None, None
     for attempt in attempts:
-        if attempt.finished_at is None:
-            begun = attempt
-        elif attempt.passed:
+        if attempt.passed:
             passed = not _is_expired(attempt.finished_at, test.qualification_valid_days, now)
             failed, retry_at = 0, None
+        elif attempt.finished_at is None and _can_be_finished(attempt):
+            begun = attempt
         else:
             failed += 1
-            retry_at = attempt.finished_at + timedelta(minutes=test.qualification_cooldown_minutes)
-    return Standing(passed=passed, failed=failed, begun=begun, retry_at=retry_at, total=len(attempts))
+            ended_at = attempt.finished_at or attempt.started_at
+            retry_at = ended_at + timedelta(minutes=test.qualification_cooldown_minutes)
+    return Standing(passed=passed, failed=failed, begun=begun, retry_at=retry_at)
 
 
-def _is_expired(finished_at: datetime, valid_days: int | None, now: datetime) -> bool:
-    return valid_days is not None and finished_at + timedelta(days=valid_days) <= now
+def _can_be_finished(attempt: QualificationAttempt) -> bool:
+    """Whether the person can go on where they began; an attempt that nobody can end has been used up."""
+    enrollment = attempt.enrollment
+    return enrollment.stage == Stage.QUALIFICATION and enrollment.study.state != StudyState.CLOSED
+
+
+def _is_expired(finished_at: datetime | None, valid_days: int | None, now: datetime) -> bool:
+    if valid_days is None or finished_at is None:
+        return False
+    return finished_at + timedelta(days=valid_days) <= now
 
 
 def annotator_sharing_test(tokens: Iterable[str], study: Study) -> Annotator | None:
-    """Who is behind the enrollments with these tokens, if one of them is in a study that shares its test with `study`."""
+    """Who is behind the enrollments with these tokens, if one is in a study that shares its test with `study`."""
     test = study.test_study.pk
     sharing = Q(study=test) | Q(study__qualification_from=test)
     held = Enrollment.objects.filter(sharing, resume_token__in=list(tokens)).exclude(study=study)
     known = held.select_related("annotator").order_by("-pk").first()
     return known and known.annotator
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of the training or of the test, as it is shown to this person."""
+
+    question: QualificationQuestion
+    number: int
+    total: int
+    order: list[int]
+    item: ShownItem
+    attempt: int | None = None
+
+
+def question_order(enrollment: Enrollment, question: QualificationQuestion) -> list[int]:
+    """The order in which this person sees the responses of the question."""
+    study = asked_by(enrollment, question.part)
+    count = parts_count(study, question.item_id)
+    return shown_order(enrollment.annotator.public_id, question.item_id, count)
+
+
+def asked_by(enrollment: Enrollment, part: str) -> Study:
+    """The study whose questions these are: the test may be shared, the training is the study's own."""
+    return enrollment.study.test_study if part == QuestionPart.TEST else enrollment.study
+
+
+def _questions(study: Study, part: str) -> list[QualificationQuestion]:
+    return list(
+        QualificationQuestion.objects.filter(study=study, part=part)
+        .select_related("item__dataset")
+        .order_by("position", "pk")
+    )
+
+
+def _first_without(
+    enrollment: Enrollment, questions: Sequence[QualificationQuestion], answered: set[int]
+) -> Question | None:
+    for number, question in enumerate(questions, start=1):
+        if question.pk not in answered:
+            return _shown(enrollment, question, number, len(questions))
+    return None
+
+
+def _shown(enrollment: Enrollment, question: QualificationQuestion, number: int, total: int) -> Question:
+    order = question_order(enrollment, question)
+    item = item_shown(asked_by(enrollment, question.part), question.item, order)
+    return Question(question, number, total, order, item)
+
+
+def question_next(enrollment: Enrollment) -> Question | None:
+    """The first question of the test without an answer in the attempt that is going on, or that would be the first.
+
+    None between two attempts, and where the test has no question. Each attempt has an order of its own, the same
+    whenever it is asked for.
+    """
+    attempts = list(enrollment.attempts.all())
+    attempt = next((attempt for attempt in attempts if attempt.finished_at is None), None)
+    if attempts and attempt is None:
+        return None
+    number = attempt.number if attempt else 1
+    seed = f"{enrollment.annotator.public_id.hex}:{enrollment.study_id}:{number}"
+    questions = _questions(enrollment.study.test_study, QuestionPart.TEST)
+    questions.sort(key=lambda question: sha256(f"{seed}:{question.pk}".encode()).digest())
+    answers = attempt.answers.values_list("question_id", flat=True) if attempt else []
+    found = _first_without(enrollment, questions, set(answers))
+    return found and replace(found, attempt=number)
+
+
+def training_next(enrollment: Enrollment) -> Question | None:
+    """The first item of the training that this person has not answered."""
+    answers = enrollment.qualification_answers.filter(attempt=None)
+    answered = set(answers.values_list("question_id", flat=True))
+    return _first_without(enrollment, _questions(enrollment.study, QuestionPart.TRAINING), answered)
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What is said of an answer in training; `given` and `right` are fields of the work form."""
+
+    shown: Question
+    is_right: bool
+    given: dict[str, str]
+    right: dict[str, str]
+    explanation: str
+    is_last: bool
+
+
+def feedback_get(enrollment: Enrollment, pk: int | None = None) -> Feedback | None:
+    """What to say of the answer to a question of the training; of the last one given without `pk`.
+
+    None before it is answered: nobody reads what is right of a question that is still to come.
+    """
+    given = (
+        enrollment.qualification_answers.filter(attempt=None)
+        .select_related("question__item__dataset")
+        .order_by("-created_at", "-pk")
+    )
+    answer = (given if pk is None else given.filter(question=pk)).first()
+    if answer is None:
+        return None
+    question, study = answer.question, enrollment.study
+    pks = [row.pk for row in _questions(study, QuestionPart.TRAINING)]
+    shown = _shown(enrollment, question, pks.index(question.pk) + 1, len(pks))
+    fields = [
+        fields_of_value(study.kind, from_canonical(study.kind, value, shown.order))
+        for value in (answer.value, question.item.gold or {})
+    ]
+    return Feedback(
+        shown=shown,
+        is_right=answer.is_correct,
+        given=fields[0],
+        right=fields[1],
+        explanation=question.item.explanation,
+        is_last=given.count() == len(pks),
+    )
+
+
+def question_get_for(enrollment: Enrollment, pk: int, part: str = QuestionPart.TEST) -> QualificationQuestion:
+    """A question that this person may be asked; `QualificationQuestion.DoesNotExist` for any other."""
+    study = asked_by(enrollment, part)
+    return QualificationQuestion.objects.select_related("item__dataset").get(pk=pk, study=study, part=part)

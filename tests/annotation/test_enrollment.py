@@ -13,7 +13,7 @@ from annotation.domain.errors import (
     StudyRuleError,
 )
 from annotation.models import Annotator, Enrollment, QualificationAnswer, Stage, StudyState
-from annotation.selectors.work import question_next
+from annotation.selectors.steps import question_next
 from annotation.services.assignments import assignment_claim, assignment_submit
 from annotation.services.enrollment import (
     code_make,
