@@ -1,0 +1,154 @@
+// Dragging of ranking.js's cards by mouse, pen or finger. A finger drags by the dots, so that the page still scrolls;
+// a mouse by the whole head of a card. Near an edge of the window the page scrolls along. Escape leaves all as it was.
+"use strict";
+(() => {
+  const SLACK = 6;
+  const EDGE = 72;
+  const SPEED = 14;
+  const HALF_BAND = 0.3; // of a card's height, above and below: beside it. Between: onto it, where ties are allowed.
+  const MAX_BAND = 36;
+
+  window.touchstoneDrag = (ranking) => {
+    const { section } = ranking;
+    let drag = null;
+
+    const allowed = (event) => {
+      if (event.button !== 0 || event.target.closest("button, select, a, summary")) return false;
+      return Boolean(event.target.closest(event.pointerType === "mouse" ? "[data-drag]" : "[data-grip]"));
+    };
+    const ghostOf = (card) => {
+      const ghost = card.cloneNode(true);
+      ghost.querySelectorAll("[data-rank-body], [data-expand]").forEach((part) => part.remove());
+      // A copy must not answer for the form.
+      ghost.querySelectorAll("[name]").forEach((part) => part.removeAttribute("name"));
+      ["data-rank-card", "tabindex", "role", "aria-label"].forEach((name) => ghost.removeAttribute(name));
+      ghost.classList.add("rank-ghost");
+      ghost.setAttribute("aria-hidden", "true");
+      ghost.inert = true;
+      ghost.style.width = `${card.offsetWidth}px`;
+      return ghost;
+    };
+    const begin = () => {
+      drag.moving = true;
+      const card = ranking.cards[drag.index];
+      drag.ghost = ghostOf(card);
+      document.body.append(drag.ghost);
+      card.toggleAttribute("data-lifted", true);
+      section.toggleAttribute("data-dragging", true);
+      try {
+        section.setPointerCapture(drag.pointer);
+      } catch {
+        // the pointer is gone already; its end comes as an event all the same
+      }
+      ranking.focus(drag.index);
+      drag.frame = requestAnimationFrame(scroll);
+    };
+
+    // Where it would land: {row, how}, how being before, after, onto (a tie), gap, out (not ranked) or first.
+    const landing = () => {
+      const { x, y, index } = drag;
+      const box = ranking.rest.getBoundingClientRect();
+      if (!ranking.rest.hidden && y > box.top) return { row: ranking.rest, how: "out" };
+      const rows = [...ranking.ranked.children].filter((row) => !row.hidden);
+      if (rows.includes(ranking.empty)) return { row: ranking.empty, how: "first" };
+      const row = rows.find((other) => y <= other.getBoundingClientRect().bottom) ?? rows.at(-1);
+      if (row === ranking.itemOf(index) || x < 0) return null;
+      if (row.dataset.gap) return { row, how: "gap" };
+      const { top, bottom, height } = row.getBoundingClientRect();
+      const band = ranking.ties ? Math.min(height * HALF_BAND, MAX_BAND) : height / 2;
+      if (y < top + band) return { row, how: "before" };
+      return y > bottom - band ? { row, how: "after" } : { row, how: "onto" };
+    };
+    const drop = ({ row, how }) => {
+      const { index } = drag;
+      const end = ranking.size + 1;
+      if (how === "out") return ranking.give(index, 0);
+      if (how === "first") return ranking.give(index, 1);
+      if (how === "gap") return ranking.give(index, Number(row.dataset.gap));
+      const rank = ranking.ranks[ranking.indexOf(row.firstElementChild)];
+      if (how === "onto") return ranking.give(index, rank);
+      const levels = window.touchstoneOrder.levelsOf(ranking.ranks.with(index, 0));
+      const at = levels.indexOf(rank);
+      return how === "before" ? ranking.insert(index, levels[at - 1] ?? 0, rank) : ranking.insert(index, rank, levels[at + 1] ?? end);
+    };
+
+    const show = () => {
+      drag.ghost.style.transform = `translate(${drag.x - drag.dx}px, ${drag.y - drag.dy}px)`;
+      const target = landing();
+      if (drag.target?.row !== target?.row) drag.target?.row.removeAttribute("data-drop");
+      target?.row.setAttribute("data-drop", target.how);
+      drag.target = target;
+    };
+    const scroll = () => {
+      if (!drag?.moving) return;
+      const top = document.querySelector(".topbar")?.getBoundingClientRect().bottom ?? 0;
+      const bottom = document.querySelector(".dock")?.getBoundingClientRect().top ?? innerHeight;
+      const over = Math.min(0, drag.y - Math.max(top, 0) - EDGE) + Math.max(0, drag.y - bottom + EDGE);
+      if (over) {
+        scrollBy({ top: Math.max(-1, Math.min(1, over / EDGE)) * SPEED, behavior: "instant" });
+        show();
+      }
+      drag.frame = requestAnimationFrame(scroll);
+    };
+    const end = (dropped) => {
+      if (!drag) return;
+      const { index, moving, target, ghost, frame } = drag;
+      if (moving) {
+        cancelAnimationFrame(frame);
+        ghost.remove();
+        target?.row.removeAttribute("data-drop");
+        ranking.cards[index].removeAttribute("data-lifted");
+        section.removeAttribute("data-dragging");
+        if (dropped && target) {
+          drop(target);
+          ranking.focus(index);
+        }
+      }
+      drag = null;
+    };
+
+    section.addEventListener("pointerdown", (event) => {
+      const card = event.target.closest("[data-rank-card]");
+      if (drag || !card || !allowed(event)) return;
+      const box = card.getBoundingClientRect();
+      drag = {
+        index: ranking.indexOf(card),
+        pointer: event.pointerId,
+        x: event.clientX,
+        y: event.clientY,
+        startX: event.clientX,
+        startY: event.clientY,
+        dx: event.clientX - box.left,
+        dy: event.clientY - box.top,
+      };
+    });
+    // On the document: until the pointer is captured it may leave the section.
+    const mine = (event) => drag && event.pointerId === drag.pointer && section.isConnected;
+    const moved = (event) => {
+      if (!mine(event)) return;
+      drag.x = event.clientX;
+      drag.y = event.clientY;
+      if (!drag.moving && Math.hypot(drag.x - drag.startX, drag.y - drag.startY) > SLACK) begin();
+      if (drag.moving) show();
+    };
+    const keyed = (event) => {
+      if (event.key !== "Escape" || !drag?.moving) return;
+      event.preventDefault();
+      event.stopPropagation();
+      end(false);
+    };
+    const listeners = new AbortController();
+    const on = (kind, listener, options) => document.addEventListener(kind, listener, { signal: listeners.signal, ...options });
+    on("pointermove", moved);
+    on("pointerup", (event) => mine(event) && end(true));
+    on("pointercancel", (event) => mine(event) && end(false));
+    on("keydown", keyed, { capture: true });
+    section.addEventListener("dragstart", (event) => event.preventDefault()); // links and pictures have a drag of their own
+    // A part that htmx has replaced listens no more.
+    on("htmx:afterSwap", () => {
+      if (section.isConnected) return;
+      end(false);
+      listeners.abort();
+    });
+  };
+})();

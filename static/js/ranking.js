@@ -1,0 +1,344 @@
+// Putting cards in order: by digit, by buttons, by Alt and the arrows, by dragging. The truth stands in the selects of
+// the cards (`rank-…`), which also work without this script; here is what moves cards when a rank changes.
+//   <section data-ranking data-ties> with <ol data-ranked>, <ol data-unranked> and [data-rank-card] in their items.
+// A part that came by htmx is started by the event "touchstone:work" (detail.root) or "htmx:load".
+// ranking-order.js has the arithmetic of ranks, ranking-drag.js the dragging.
+"use strict";
+(() => {
+  const { rankGive, rankMove, rankInsert, rankRest } = window.touchstoneOrder;
+  const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+  const SECOND_DIGIT = 700;
+  const QUOTED = 60;
+  const KEYS_OFF = "touchstone:keys-off";
+
+  const short = (text) => (text.length > QUOTED ? `${text.slice(0, QUOTED).trimEnd()}…` : text);
+  const keysOff = () => {
+    try {
+      return localStorage.getItem(KEYS_OFF) === "1";
+    } catch {
+      return false;
+    }
+  };
+
+  class Ranking {
+    constructor(section) {
+      const find = (selector) => section.querySelector(selector);
+      this.section = section;
+      this.form = section.closest("form");
+      this.ties = section.hasAttribute("data-ties");
+      this.ranked = find("[data-ranked]");
+      this.unranked = find("[data-unranked]");
+      this.rest = find("[data-rest]");
+      this.empty = find("[data-rank-empty]");
+      // By field name, so that the order shown is the same wherever the server put the cards.
+      this.cards = [...section.querySelectorAll("[data-rank-card]")].sort((a, b) => a.dataset.shown - b.dataset.shown);
+      this.selects = this.cards.map((card) => card.querySelector("select"));
+      this.names = this.cards.map((card) => card.dataset.label);
+      this.history = [];
+      this.current = 0;
+      this.digits = "";
+      section.addEventListener("change", (event) => this.chosen(event));
+      section.addEventListener("click", (event) => this.clicked(event));
+      section.addEventListener("focusin", (event) => this.focused(event));
+      window.touchstoneDrag(this);
+      this.clamp();
+      this.read();
+    }
+
+    get size() {
+      return this.cards.length;
+    }
+    indexOf(element) {
+      return this.cards.indexOf(element?.closest?.("[data-rank-card]"));
+    }
+    inOrder() {
+      return [...this.section.querySelectorAll("[data-rank-card]")].map((card) => this.cards.indexOf(card));
+    }
+    isRanked(index) {
+      return this.ranks[index] > 0;
+    }
+
+    /** Take the ranks from the selects: at the start, and after somebody else has filled the form in. */
+    read() {
+      const found = this.selects.map((select) => Number(select.value) || 0);
+      if (String(found) === String(this.ranks)) return;
+      this.ranks = found;
+      this.history = [];
+      const first = this.inOrder().find((index) => !this.isRanked(index));
+      this.current = first ?? this.inOrder()[0] ?? 0;
+      this.render({ animate: false });
+    }
+
+    /** Change the ranks, remember what was, show and say it. */
+    apply(ranks, words) {
+      if (String(ranks) === String(this.ranks)) return false;
+      this.history.push(this.ranks);
+      this.change(ranks, words);
+      return true;
+    }
+    change(ranks, words) {
+      this.ranks = ranks;
+      this.section.querySelectorAll("[data-clash]").forEach((words) => words.remove());
+      this.render({ animate: true });
+      this.selects[0].dispatchEvent(new Event("input", { bubbles: true })); // for the draft and the submit
+      this.say(words);
+    }
+    say(words) {
+      this.section.querySelector("[data-rank-say]").textContent = words;
+    }
+    undo() {
+      const before = this.history.pop();
+      if (!before) return;
+      const moved = before.findIndex((rank, index) => rank !== this.ranks[index]);
+      this.change(before, `Undone. ${this.state(moved, before)}`);
+      this.focus(moved);
+    }
+
+    give(index, rank) {
+      const ranks = rank ? rankGive(this.ranks, index, rank, this.ties) : this.ranks.with(index, 0);
+      return this.apply(ranks, this.state(index, ranks));
+    }
+    move(index, step) {
+      const ranks = rankMove(this.ranks, index, step);
+      const moved = this.apply(ranks, this.state(index, ranks));
+      if (!moved) this.say(`${short(this.names[index])} cannot go ${step < 0 ? "up" : "down"}.`);
+      return moved;
+    }
+    insert(index, above, below) {
+      const ranks = rankInsert(this.ranks, index, above, below);
+      return this.apply(ranks, this.state(index, ranks));
+    }
+    placeRest() {
+      const left = this.inOrder().filter((index) => !this.isRanked(index));
+      this.apply(rankRest(this.ranks, left), `All ${this.size} are ranked.`);
+    }
+
+    /** "Correct format: rank 2 of 6, tied with One memory. 3 not ranked yet." */
+    state(index, ranks = this.ranks) {
+      const left = ranks.filter((rank) => !rank).length;
+      const end = left ? `${left} not ranked yet.` : "All are ranked.";
+      return `${short(this.names[index])}: ${this.place(index, ranks)}. ${end}`;
+    }
+    place(index, ranks = this.ranks) {
+      if (!ranks[index]) return "not ranked yet";
+      const tied = this.names.filter((_, other) => other !== index && ranks[other] === ranks[index]);
+      return `rank ${ranks[index]} of ${this.size}${tied.length ? `, tied with ${tied.map(short).join(" and ")}` : ""}`;
+    }
+
+    render({ animate }) {
+      const focused = this.section.contains(document.activeElement) ? document.activeElement : null;
+      const before = animate && !STILL.matches ? this.cards.map((card) => card.getBoundingClientRect()) : null;
+      const byRank = this.cards.map((_, index) => index).sort((a, b) => this.ranks[a] - this.ranks[b] || a - b);
+      const above = byRank.filter((index) => this.isRanked(index));
+      const below = byRank.filter((index) => !this.isRanked(index));
+      this.fill(this.ranked, this.withGaps(above, below.length > 0));
+      this.fill(this.unranked, below.map((index) => this.itemOf(index)));
+      this.cards.forEach((_, index) => this.dress(index));
+      above.forEach((index, place) => {
+        const tied = (other) => other !== undefined && this.ranks[other] === this.ranks[index];
+        this.itemOf(index).classList.toggle("rank-tied-above", tied(above[place - 1]));
+        this.itemOf(index).classList.toggle("rank-tied-below", tied(above[place + 1]));
+      });
+      this.count(above.length);
+      this.mark();
+      if (focused && document.activeElement !== focused) {
+        (focused.disabled ? this.cards[this.indexOf(focused)] : focused)?.focus({ preventScroll: true });
+      }
+      if (before) this.animate(before);
+    }
+    itemOf(index) {
+      return this.cards[index].parentElement;
+    }
+    /** While cards are missing, a rank that nobody has yet shows its place. */
+    withGaps(above, incomplete) {
+      const rows = [];
+      let last = 0;
+      above.forEach((index) => {
+        for (let rank = last + 1; incomplete && rank < this.ranks[index]; rank += 1) rows.push(this.gap(rank));
+        rows.push(this.itemOf(index));
+        last = this.ranks[index];
+      });
+      return rows.length ? rows : [this.empty];
+    }
+    gap(rank) {
+      const row = document.createElement("li");
+      row.className = "rank-gap num";
+      row.dataset.gap = rank;
+      row.textContent = `${rank}: free`;
+      return row;
+    }
+    fill(list, rows) {
+      this.empty.hidden = !rows.includes(this.empty) && list === this.ranked;
+      [...list.children].filter((row) => !rows.includes(row) && row !== this.empty && row.dataset.gap).forEach((row) => row.remove());
+      rows.forEach((row, place) => {
+        if (list.children[place] !== row) list.insertBefore(row, list.children[place] ?? null);
+      });
+    }
+    dress(index) {
+      const [card, select, rank] = [this.cards[index], this.selects[index], this.ranks[index]];
+      const tied = rank && this.ranks.some((other, place) => place !== index && other === rank);
+      if (select.value !== String(rank || "")) select.value = String(rank || "");
+      select.removeAttribute("aria-invalid");
+      card.toggleAttribute("data-set", rank > 0);
+      card.setAttribute("aria-label", `${this.names[index]}: ${this.place(index)}`);
+      card.querySelector("[data-tied]").hidden = !tied;
+      card.querySelector("[data-move=up]").disabled = rankMove(this.ranks, index, -1) === this.ranks;
+      card.querySelector("[data-move=down]").disabled = rankMove(this.ranks, index, 1) === this.ranks;
+    }
+    count(done) {
+      const within = (selector) => (this.form ?? document).querySelector(selector);
+      const words = within("[data-rank-count]");
+      const left = this.size - done;
+      if (words) words.textContent = left ? `${done} of ${this.size} ranked` : `All ${this.size} ranked`;
+      const bar = within("[data-rank-progress]");
+      if (bar) bar.value = done;
+      this.rest.hidden = !left;
+      this.section.querySelector("[data-n-rest]").textContent = `(${left})`;
+      this.section.querySelector("[data-place-rest]").disabled = !done;
+      this.section.querySelector("[data-rank-undo]").disabled = !this.history.length;
+    }
+    /** One card is the current one: it takes the digits, and Tab leads to it. */
+    mark() {
+      this.cards.forEach((card, index) => {
+        card.toggleAttribute("data-current", index === this.current);
+        card.tabIndex = index === this.current ? 0 : -1;
+      });
+    }
+    animate(before) {
+      this.cards.forEach((card, index) => {
+        const now = card.getBoundingClientRect();
+        const [x, y] = [before[index].left - now.left, before[index].top - now.top];
+        if (!x && !y) return;
+        card.animate([{ transform: `translate(${x}px, ${y}px)` }, { transform: "none" }], { duration: 180, easing: "cubic-bezier(.2, 0, 0, 1)" });
+      });
+    }
+
+    focus(index) {
+      this.current = index;
+      this.mark();
+      this.cards[index].focus({ preventScroll: true, focusVisible: true });
+      this.cards[index].scrollIntoView({ block: "nearest" });
+    }
+    focused(event) {
+      const index = this.indexOf(event.target);
+      if (index < 0 || index === this.current) return;
+      this.current = index;
+      this.mark();
+    }
+    /** The card that a key speaks of: the one with the focus, or else the current one. */
+    step(by) {
+      const order = this.inOrder();
+      const here = order.indexOf(this.current);
+      const inside = this.indexOf(document.activeElement) >= 0;
+      this.focus(order[Math.min(Math.max(here + (inside ? by : 0), 0), order.length - 1)]);
+    }
+
+    chosen(event) {
+      const index = this.selects.indexOf(event.target);
+      if (index >= 0) this.give(index, Number(event.target.value));
+    }
+    clicked(event) {
+      const button = event.target.closest("button");
+      if (!button) return;
+      const index = this.indexOf(button);
+      if (button.dataset.move) this.move(index, button.dataset.move === "up" ? -1 : 1);
+      else if (button.hasAttribute("data-place-rest")) this.placeRest();
+      else if (button.hasAttribute("data-rank-undo")) this.undo();
+      else if (button.hasAttribute("data-expand")) this.expand(index);
+    }
+
+    /** A digit ranks the current card; from a card without a rank it goes on to the next without one. */
+    digit(digit) {
+      clearTimeout(this.waiting);
+      this.digits += digit;
+      const rank = Number(this.digits);
+      if (this.digits.length < 2 && rank && rank * 10 <= this.size) {
+        this.waiting = setTimeout(() => this.rankCurrent(rank), SECOND_DIGIT);
+        return;
+      }
+      this.rankCurrent(rank);
+    }
+    rankCurrent(rank) {
+      this.digits = "";
+      if (rank >= 1 && rank <= this.size) this.advance((index) => this.give(index, rank));
+      else this.say(`There are ranks from 1 to ${this.size}.`);
+    }
+    advance(change) {
+      const index = this.current;
+      const next = this.isRanked(index) ? undefined : this.nextUnranked(index);
+      if (change(index) || !this.isRanked(index)) this.focus(next ?? index);
+    }
+    nextUnranked(index) {
+      const left = this.inOrder().filter((other) => !this.isRanked(other));
+      return left.find((_, place) => left[place - 1] === index) ?? left.find((other) => other !== index);
+    }
+
+    clamp() {
+      this.cards.forEach((card) => {
+        const [body, button] = [card.querySelector("[data-rank-body]"), card.querySelector("[data-expand]")];
+        if (!body) return;
+        const long = body.scrollHeight > body.clientHeight + 24;
+        body.toggleAttribute("data-whole", !long);
+        button.hidden = !long;
+      });
+    }
+    expand(index) {
+      const [body, button] = [this.cards[index].querySelector("[data-rank-body]"), this.cards[index].querySelector("[data-expand]")];
+      if (!button || button.hidden) return;
+      const whole = body.toggleAttribute("data-whole");
+      button.setAttribute("aria-expanded", String(whole));
+      button.setAttribute("aria-label", `${whole ? "Show less" : "Show all"} of ${this.names[index]}`);
+      button.querySelector("[data-words]").textContent = whole ? "Show less" : "Show all";
+      if (!whole) this.cards[index].scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  const known = new WeakMap();
+  const start = (root) => {
+    root.querySelectorAll("[data-ranking]").forEach((section) => {
+      if (known.has(section)) known.get(section).read();
+      else known.set(section, new Ranking(section));
+    });
+  };
+  const digitOf = (event) => {
+    if (/^[0-9]$/.test(event.key)) return event.key;
+    // On a French keyboard digits want Shift; their keys are meant all the same.
+    return event.shiftKey ? undefined : /^(?:Digit|Numpad)([0-9])$/.exec(event.code)?.[1];
+  };
+  const typing = (target) =>
+    target.isContentEditable || target.matches("textarea, select") || (target.matches("input") && !/^(radio|checkbox|button|submit)$/.test(target.type));
+
+  document.addEventListener("keydown", (event) => {
+    const target = event.target;
+    if (event.defaultPrevented || event.isComposing || !(target instanceof HTMLElement)) return;
+    const ranking = known.get(target.closest("[data-ranking]") ?? document.querySelector("[data-ranking]"));
+    if (!ranking) return;
+    if (event.ctrlKey || event.metaKey || document.querySelector("dialog[open]") || typing(target)) return;
+    const inside = ranking.indexOf(target) >= 0;
+    if (!inside && keysOff()) return;
+    const [current, onCard] = [ranking.current, target.matches("[data-rank-card]")];
+    const actions = event.altKey
+      ? { ArrowUp: () => ranking.move(current, -1), ArrowDown: () => ranking.move(current, 1) }
+      : {
+          ...(inside && { ArrowUp: () => ranking.step(-1), ArrowDown: () => ranking.step(1), Backspace: () => ranking.give(current, 0), Delete: () => ranking.give(current, 0) }),
+          ...(onCard && {
+            " ": () => ranking.isRanked(current) || ranking.advance((index) => ranking.move(index, -1)),
+            Home: () => ranking.focus(ranking.inOrder().at(0)),
+            End: () => ranking.focus(ranking.inOrder().at(-1)),
+          }),
+          ...(!event.shiftKey && { KeyK: () => ranking.step(-1), KeyJ: () => ranking.step(1), KeyE: () => ranking.expand(current) }),
+        };
+    const digit = event.altKey ? undefined : digitOf(event);
+    const action = digit === undefined ? (actions[event.key] ?? actions[event.code]) : () => event.repeat || ranking.digit(digit);
+    if (!action) return;
+    event.preventDefault();
+    action();
+    if (event.altKey) ranking.focus(current);
+  });
+
+  document.addEventListener("touchstone:work", (event) => start(event.detail?.root ?? document));
+  document.addEventListener("htmx:load", () => start(document));
+  addEventListener("pageshow", () => start(document)); // the browser may have put fields back by now
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", () => start(document));
+  else start(document);
+})();
