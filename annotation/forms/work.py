@@ -14,6 +14,7 @@ from annotation.domain.values import (
     ValueRules,
 )
 from annotation.forms.base import AnswerError, ErrorText, WorkForm, draft_fields
+from annotation.forms.ranking import RankingForm
 from annotation.models import Study
 
 __all__ = [
@@ -33,8 +34,6 @@ POINTS = {str(points): points for points in range(1, MAX_RATING + 1)}
 
 def work_form(study: Study, rules: ValueRules, data: Mapping[str, Any] | None) -> WorkForm:
     """The form of the study's kind of work, with what was sent, or None for nothing yet."""
-    from annotation.forms.ranking import RankingForm  # it is built on what is here
-
     forms: dict[str, type[WorkForm]] = dict.fromkeys(KINDS, RankingForm)
     forms |= {"pairwise": PairwiseForm, "rubric": RubricForm, "checklist": ChecklistForm}
     return forms[rules.kind](study, rules, data)

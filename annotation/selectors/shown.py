@@ -8,6 +8,7 @@ is a person's own.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from string import ascii_uppercase
 from typing import Any
 
 from annotation.domain.caching import BoundedCache
@@ -18,9 +19,12 @@ from annotation.rendering import MAX_MARKDOWN
 KINDS_WITH_ASPECTS = (Kind.IMPORTANCE, Kind.CHECKLIST)
 CACHE_CHARS = 16_000_000
 BOTH_BAD = "bad"
-ANSWER_WORDS = {True: "yes", False: "no", None: "unknown"}
+NO_ANSWER = "no answer"
+PAIR_WORDS = {"1": "A is better", "2": "B is better", "0": "Tie", BOTH_BAD: "Both are bad"}
+CHECK_WORDS = {"yes": "Yes", "no": "No", "unknown": "Cannot tell"}
+ANSWER_FIELDS = {True: "yes", False: "no", None: "unknown"}
 # Whom an imported role is shown as; the answers judged are the assistant's.
-SPEAKERS = {"user": "Person", "assistant": "Assistant", "system": "Setting"}
+SPEAKERS = {"user": "User", "assistant": "Assistant", "system": "Setting"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +159,64 @@ def fields_of_value(kind: str, shown_value: Mapping[str, Any]) -> dict[str, str]
     if kind == Kind.RUBRIC:
         return {f"rating-{key}": str(points) for key, points in shown_value["ratings"].items()}
     if kind == Kind.CHECKLIST:
-        return {f"answer-{key}": ANSWER_WORDS[answer] for key, answer in shown_value["answers"].items()}
+        return {f"answer-{key}": ANSWER_FIELDS[answer] for key, answer in shown_value["answers"].items()}
     return {f"rank-{key}": str(rank) for key, rank in shown_value["ranks"].items()}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """What was said of one part of an item, in words; a pair is one part."""
+
+    name: str
+    words: str
+
+
+def answer_words(item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
+    """An answer, given as form fields, in words, in the order in which a person would say it."""
+    if item.kind == Kind.PAIRWISE:
+        strength = fields.get("strength", "")
+        chosen = PAIR_WORDS.get(fields.get("choice", ""), NO_ANSWER)
+        return (AnswerPart("", f"{chosen}, {strength}" if strength else chosen),)
+    if item.kind == Kind.RUBRIC:
+        return tuple(_rating_words(row, fields.get(f"rating-{row.key}", "")) for row in item.criteria)
+    if item.kind == Kind.CHECKLIST:
+        given = [fields.get(f"answer-{aspect.key}", "") for aspect in item.aspects]
+        words = [CHECK_WORDS.get(answer, NO_ANSWER) for answer in given]
+        return tuple(AnswerPart(a.text, said) for a, said in zip(item.aspects, words, strict=True))
+    return _ranking_words(item, fields)
+
+
+def spoken(key: str) -> str:
+    """The name of a criterion as a heading."""
+    return key.replace("_", " ").replace("-", " ").capitalize()
+
+
+def _rating_words(criterion: ShownCriterion, points: str) -> AnswerPart:
+    words = dict(criterion.options).get(points)
+    return AnswerPart(spoken(criterion.key), f"{points}: {words}" if words else NO_ANSWER)
+
+
+def _ranking_words(item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
+    """The parts from the best down, each with its place."""
+    if item.kind == Kind.IMPORTANCE:
+        names = [(aspect.key, aspect.text) for aspect in item.aspects]
+    else:
+        names = [(str(place), f"Answer {answer_letter(place)}") for place in range(len(item.responses))]
+    ranks = {name: fields.get(f"rank-{key}", "") for key, name in names}
+    given = list(ranks.values())
+    shown = sorted(ranks.items(), key=lambda pair: int(pair[1]) if pair[1].isdecimal() else len(ranks) + 1)
+    return tuple(AnswerPart(name, _place_words(rank, is_tie=given.count(rank) > 1)) for name, rank in shown)
+
+
+def _place_words(rank: str, *, is_tie: bool) -> str:
+    if not rank.isdecimal():
+        return NO_ANSWER
+    return f"{rank} (tie)" if is_tie else rank
+
+
+def answer_letter(place: int) -> str:
+    """The name of an answer in the order shown: A to Z, then 27 and on."""
+    return ascii_uppercase[place] if place < len(ascii_uppercase) else str(place + 1)
 
 
 def _dataset(study: Study, item: Item) -> Dataset:

@@ -5,6 +5,7 @@ undefined parts are None or NaN and are shown as "not defined", never as 0.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from django import template
@@ -13,6 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from annotation.rendering import render_markdown, render_plain
+from annotation.selectors.shown import AnswerPart, ShownItem, answer_words, spoken
 
 register = template.Library()
 
@@ -30,6 +32,24 @@ def markdown(text: str | None) -> SafeString:
 def plain(text: str | None) -> SafeString:
     """Text as it is written, escaped, with its line breaks kept (for inside ``<div class="prose">``)."""
     return render_plain(text)
+
+
+@register.filter
+def lookup(fields: object, name: str) -> str:
+    """The field of that name among fields as typed; empty where there is none."""
+    return str(fields.get(name, "")) if isinstance(fields, Mapping) else ""
+
+
+@register.filter(name="spoken")
+def spoken_filter(key: str) -> str:
+    """The key of a criterion as a heading: "instruction_following" is "Instruction following"."""
+    return spoken(str(key))
+
+
+@register.simple_tag(name="answer_words")
+def answer_words_tag(item: ShownItem, fields: Mapping[str, str] | None) -> tuple[AnswerPart, ...]:
+    """What an answer, given as form fields, says of each part of the item."""
+    return answer_words(item, fields or {})
 
 
 def _number(value: object) -> float | None:

@@ -1,0 +1,107 @@
+// An answer in parts (a rubric's criteria, a checklist's questions): one part is current, keys answer it and lead to the
+// next one without an answer. The parts are plain fieldsets of radios, which do without this script.
+"use strict";
+(() => {
+  const root = () => document.querySelector("[data-parts]");
+  const parts = () => [...document.querySelectorAll("[data-parts] [data-part]")];
+  const given = (part) => part.querySelector("input:checked");
+  const current = () => parts().find((part) => part.hasAttribute("aria-current"));
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+  const mark = (part) => {
+    for (const other of parts()) {
+      if (other === part) other.setAttribute("aria-current", "true");
+      else other.removeAttribute("aria-current");
+      // Only the current part has keys, so that the list of keys is short and true.
+      for (const label of other.querySelectorAll("[data-part-key]")) {
+        if (other === part) label.dataset.key = label.dataset.partKey;
+        else delete label.dataset.key;
+      }
+    }
+  };
+  const go = (part) => {
+    if (!part) return;
+    mark(part);
+    (given(part) ?? part.querySelector("input")).focus({ preventScroll: true, focusVisible: true });
+    part.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
+  };
+  const count = () => {
+    const all = parts();
+    const done = all.filter(given).length;
+    const words = document.querySelector("[data-parts-count]");
+    const bar = document.querySelector("[data-parts-progress]");
+    if (words) words.textContent = `${done} of ${all.length} ${root().dataset.parts}`;
+    if (bar) bar.value = done;
+  };
+  const nextOpen = (part) => {
+    const all = parts();
+    const place = all.indexOf(part);
+    return [...all.slice(place + 1), ...all.slice(0, place)].find((other) => !given(other));
+  };
+
+  document.addEventListener("change", (event) => {
+    const part = event.target.closest?.("[data-parts] [data-part]");
+    if (!part) return;
+    part.removeAttribute("data-missing");
+    mark(part);
+    count();
+  });
+  document.addEventListener("click", (event) => {
+    const move = event.target.closest?.("[data-part-move]");
+    if (move) {
+      const all = parts();
+      const place = all.indexOf(current()) + Number(move.dataset.partMove);
+      queueMicrotask(() => go(all[Math.max(0, Math.min(all.length - 1, place))]));
+      return;
+    }
+    // A click that a script made is a key's (see keys.js), and the key leads on; who points at a part stays there.
+    if (event.isTrusted || !event.target.matches?.("[data-part] input")) return;
+    const part = event.target.closest("[data-part]");
+    const next = nextOpen(part);
+    // After the key has put the focus on what it pressed.
+    queueMicrotask(() => (next ? go(next) : announceDone()));
+  });
+  const announceDone = () => {
+    const announcer = document.querySelector("[data-announcer]");
+    if (announcer) announcer.textContent = `${parts().length} of ${parts().length} ${root().dataset.parts}. Ready to submit.`;
+  };
+  document.addEventListener("focusin", (event) => {
+    const part = event.target.closest?.("[data-parts] [data-part]");
+    if (part && part !== current()) mark(part);
+  });
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (!root() || document.querySelector("dialog[open]")) return;
+      // Arrows scroll what is judged while the focus is there.
+      if (event.key.startsWith("Arrow") && event.target.closest?.("[data-judge-text]")) event.stopPropagation();
+      // Enter submits what is complete, and goes to what is missing otherwise.
+      const inPart = event.target.matches?.("[data-part], [data-part] input, body");
+      const open = event.key === "Enter" && inPart && parts().find((part) => !given(part));
+      if (!open) return;
+      event.preventDefault();
+      go(open);
+    },
+    { capture: true },
+  );
+
+  const start = () => {
+    const all = parts();
+    if (!all.length || current()) return;
+    const missing = all.find((part) => part.hasAttribute("data-missing"));
+    mark(missing ?? all.find((part) => !given(part)) ?? all[0]);
+    if (missing) go(missing);
+    count();
+    const text = document.querySelector("[data-judge-text]");
+    // What scrolls by itself has to be within reach of the keyboard.
+    if (text && text.scrollHeight > text.clientHeight + 1) {
+      text.tabIndex = 0;
+      text.setAttribute("role", "region");
+      text.setAttribute("aria-label", "What is judged");
+    }
+  };
+  addEventListener("pageshow", () => root() && count()); // the browser may restore inputs after this script ran
+  document.addEventListener("htmx:afterSettle", start);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

@@ -1,0 +1,130 @@
+"""The site, and beside it a page that shows one item of each kind: the templates of the kinds without the work around
+them. What is sent comes back as the form read it, or with what is missing.
+"""
+
+from django.http import HttpRequest, HttpResponse
+from django.template import engines
+from django.urls import include, path
+
+from annotation.domain.values import ValueRules
+from annotation.forms.work import draft_fields, work_form
+from annotation.models import Study
+from annotation.selectors.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, ShownTurn
+
+PAGE = """{% extends "base_annotator.html" %}{% load static touchstone %}
+{% block styles %}{{ block.super }}<link rel="stylesheet" href="{% static 'css/ranking.css' %}">{% endblock %}
+{% block question %}<h1>{{ study.question }}</h1>{% endblock %}
+{% block progress %}{% include "components/progress.html" with done=3 total=40 %}{% endblock %}
+{% block main %}<form method="post" data-annotate data-once data-assignment="{{ kind }}">{% csrf_token %}
+<input type="hidden" name="active_ms" value="0"><input type="hidden" name="wall_ms" value="0">
+<main id="main" class="page work" tabindex="-1">
+{% if error %}<p class="flash flash-error" role="alert">{{ error }}</p>{% endif %}
+{% if read %}<section class="card card-body" id="read"><h2>Read</h2><pre>{{ read }}</pre>
+{% include "annotation/annotator/kinds/answer.html" with value_fields=fields %}</section>{% endif %}
+{% include body %}</main>{% include dock %}</form>{% endblock %}"""
+
+ANSWER = """The area is the sum of **six equal faces**.
+
+1. One face: \\( s^2 = 16 \\)
+2. All faces: \\( 6 s^2 = 96 \\)
+
+```python
+def area(side: float) -> float:
+    return 6 * side ** 2
+```
+
+So a cube of side 4 has a surface of **96 square units**."""
+OTHER = "A cube has six faces. Each has an area of 4 × 4 = 16, so together they have 96."
+CRITERIA = tuple(
+    ShownCriterion(
+        key, question, tuple((str(points), words) for points, words in enumerate(options, start=1))
+    )
+    for key, question, options in (
+        (
+            "helpfulness",
+            "Does the answer do what the instruction is after?",
+            ("It is of no use", "It helps a little", "It helps in part", "It helps", "It helps fully"),
+        ),
+        (
+            "completeness",
+            "Is everything there that was asked for?",
+            ("Almost nothing", "Less than half", "About half", "Most of it", "All of it"),
+        ),
+        (
+            "conciseness",
+            "Is it as short as it can be?",
+            ("Far too long", "Too long", "Somewhat long", "Almost right", "Just right"),
+        ),
+    )
+)
+ASPECTS = (
+    ShownAspect("a1", "Does the answer give the surface area in square units?"),
+    ShownAspect("a2", "Is the calculation shown in one line?"),
+    ShownAspect(
+        "a3", "Does it avoid anything that was not asked for, such as the volume or a general introduction?"
+    ),
+)
+TURNS = (
+    ShownTurn("user", "I am learning solid geometry. Can you help?"),
+    ShownTurn("assistant", "Gladly. Which solid are you looking at?"),
+)
+
+
+def item_of(kind: str, variant: str) -> ShownItem:
+    responses = (ShownResponse(ANSWER), ShownResponse(OTHER))
+    if variant == "turns":
+        more = (
+            ShownTurn("assistant", ANSWER),
+            ShownTurn("user", "And for a side of 5?"),
+            ShownTurn("assistant", "Then it is **150**."),
+        )
+        responses = (ShownResponse("all", more), ShownResponse("all", more))
+    if kind in ("rubric", "checklist"):
+        responses = responses[:1]
+    return ShownItem(
+        kind=kind,
+        instruction="Calculate the surface area of a cube with a side of 4. Show how you got there in one line.",
+        context="",
+        conversation=TURNS if variant == "turns" else (),
+        responses=() if kind == "importance" else responses,
+        criteria=CRITERIA if kind == "rubric" else (),
+        aspects=ASPECTS if kind in ("checklist", "importance") else (),
+    )
+
+
+def kind_page(request: HttpRequest, kind: str, variant: str) -> HttpResponse:
+    study = Study(
+        kind=kind,
+        tie_policy="both_bad" if variant == "full" else "tie",
+        ask_strength=variant == "full",
+        ask_comment=variant == "full",
+    )
+    item = item_of(kind, variant)
+    rules = ValueRules(
+        kind=kind,
+        both_bad=variant == "full",
+        strength=variant == "full",
+        n_responses=len(item.responses),
+        criteria=tuple(row.key for row in item.criteria),
+        aspects=tuple(row.key for row in item.aspects),
+    )
+    form = work_form(study, rules, request.POST if request.method == "POST" else None)
+    read = None
+    if form.is_valid():
+        read = {"value": form.shown_value, "comment": form.comment, "pasted": form.pasted_chars}
+    context = {
+        "study": study,
+        "kind": kind,
+        "item": item,
+        "fields": draft_fields(request.POST),
+        "submit": "Submit",
+        "error": form.error,
+        "read": read,
+        "body": f"annotation/annotator/kinds/{kind}.html",
+        "dock": f"annotation/annotator/kinds/_{kind}_dock.html",
+    }
+    page = engines["django"].from_string(PAGE).render(context, request)
+    return HttpResponse(page, status=422 if form.error else 200)
+
+
+urlpatterns = [path("kinds/<str:kind>/<str:variant>/", kind_page), path("", include("config.urls"))]
