@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Max, Q
+from django.db.models import F, Max, Q
 
 from annotation.models import Action, Enrollment, Intervention, Label, Study, WorkRole
 from annotation.services.quality import enrollment_suspend, enrollment_warn
@@ -78,7 +78,7 @@ def _window(enrollment: Enrollment) -> list[Check]:
             check_score__isnull=False,
         )
         .annotate(restored_at=restored)
-        .filter(Q(restored_at=None) | Q(created_at__gt=restored))
+        .filter(Q(restored_at=None) | Q(created_at__gt=F("restored_at")))
         .order_by("-pk")
         .values_list("check_score", "created_at")[: enrollment.study.check_window]
     )

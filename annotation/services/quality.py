@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import islice
 
 from django.db import transaction
-from django.db.models import Case, F, Q, When
+from django.db.models import Case, F, IntegerField, Q, When
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -51,7 +51,7 @@ def enrollment_suspend(
     `set_aside` their labels too, all of them or those `since` a moment. `by` is None for a rule of the study.
     Returns whether anything was done: not for who is suspended already, nor for a form sent twice.
     """
-    # A submit ends here by way of a check, so the modules know each other.
+    # A submit comes here by way of a hidden check, so the two modules know each other.
     from annotation.services.assignments import leases_release
 
     now = now or timezone.now()
@@ -193,7 +193,11 @@ def _take_back(person: Enrollment, rows: dict[int, int]) -> int:
 
 def _places_change(pks: list[int], by: int) -> None:
     """One label more or less in each place. What was withdrawn is not offered again: its overlap goes with it."""
-    overlap = Case(When(withdrawn_at__isnull=False, then=F("overlap") + by), default=F("overlap"))
+    overlap = Case(
+        When(withdrawn_at__isnull=False, then=F("overlap") + by),
+        default=F("overlap"),
+        output_field=IntegerField(),
+    )
     for some in _chunks(sorted(pks)):
         StudyItem.objects.filter(pk__in=some).update(n_accepted=F("n_accepted") + by, overlap=overlap)
 

@@ -1,0 +1,218 @@
+"""What follows from hidden checks: a warning, then a suspension, and what is set aside with it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotation.models import (
+    Action,
+    Assignment,
+    AssignmentState,
+    Enrollment,
+    Intervention,
+    ItemRole,
+    Label,
+    Study,
+    StudyItem,
+    WorkRole,
+)
+from annotation.services.assignments import assignment_claim, assignment_submit
+from annotation.services.quality import enrollment_restore
+from tests.annotation.factories import dataset_make, enrollment_make, study_make
+
+pytestmark = pytest.mark.django_db
+
+RULES: dict[str, Any] = {
+    "check_window": 4,
+    "check_minimum": 2,
+    "check_warn_below": 0.8,
+    "check_suspend_below": 0.4,
+}
+
+
+def study_with_checks(*, checks: int = 20, pairs: int = 4, **rules: Any) -> Study:
+    study = study_make(dataset=dataset_make(pairs=pairs), **(RULES | rules))
+    gold = dataset_make(pairs=checks)
+    StudyItem.objects.bulk_create(
+        StudyItem(study=study, item=item, position=1000 + k, overlap=0, role=ItemRole.CHECK)
+        for k, item in enumerate(gold.items.all())
+    )
+    return study
+
+
+def fresh(enrollment: Enrollment) -> Enrollment:
+    return Enrollment.objects.select_related("study", "annotator").get(pk=enrollment.pk)
+
+
+def check_answer(enrollment: Enrollment, *, right: bool) -> None:
+    """The person is given a check that they have not had, and answers it."""
+    had = Assignment.objects.filter(enrollment=enrollment).values("study_item")
+    place = StudyItem.objects.filter(study=enrollment.study, role=ItemRole.CHECK).exclude(pk__in=had).first()
+    now = timezone.now()
+    lease = Assignment.objects.create(
+        study_item=place,
+        enrollment=fresh(enrollment),
+        role=WorkRole.CHECK,
+        shown_order=[0, 1],
+        leased_at=now,
+        expires_at=now + timedelta(minutes=30),
+    )
+    gold = place.item.gold["choice"]
+    assignment_submit(assignment=lease, shown_value={"choice": gold if right else 3 - gold})
+
+
+def work_answer(enrollment: Enrollment) -> Label:
+    lease = assignment_claim(enrollment=fresh(enrollment))
+    return assignment_submit(assignment=lease, shown_value={"choice": 1}).label
+
+
+def actions(enrollment: Enrollment) -> list[str]:
+    return list(enrollment.interventions.values_list("action", flat=True))
+
+
+def test_nothing_follows_from_right_answers():
+    person = enrollment_make(study=study_with_checks())
+    for _ in range(6):
+        check_answer(person, right=True)
+    assert actions(person) == []
+    assert fresh(person).warned_at is None
+
+
+def test_nothing_follows_from_too_few_checks():
+    person = enrollment_make(study=study_with_checks(check_minimum=3))
+    check_answer(person, right=False)
+    check_answer(person, right=False)
+    assert actions(person) == []
+    check_answer(person, right=False)
+    assert actions(person) == [Action.SUSPEND]
+
+
+def test_a_minimum_above_the_window_is_the_window():
+    person = enrollment_make(study=study_with_checks(check_minimum=9, check_window=2))
+    check_answer(person, right=False)
+    assert actions(person) == []
+    check_answer(person, right=False)
+    assert actions(person) == [Action.SUSPEND]
+
+
+def test_a_study_without_lines_never_looks():
+    person = enrollment_make(study=study_with_checks(check_warn_below=None, check_suspend_below=None))
+    for _ in range(5):
+        check_answer(person, right=False)
+    assert actions(person) == []
+
+
+def test_one_warning_not_one_a_check():
+    person = enrollment_make(study=study_with_checks())
+    for right in (True, False, True):
+        check_answer(person, right=right)
+    (warning,) = person.interventions.all()
+    assert warning.action == Action.WARN
+    assert warning.by is None
+    assert "50% right in the latest 2" in warning.reason
+    assert "guidelines" in warning.text
+    assert fresh(person).warned_at is not None
+    assert fresh(person).suspended_at is None
+
+
+def test_warned_again_after_recovering():
+    person = enrollment_make(study=study_with_checks())
+    for right in (True, False, True, True, True, True):  # the window is all right at the end
+        check_answer(person, right=right)
+    assert actions(person) == [Action.WARN]
+    assert fresh(person).warned_at is None
+    check_answer(person, right=False)
+    assert actions(person) == [Action.WARN, Action.WARN]
+
+
+def test_warned_again_after_a_whole_new_window():
+    person = enrollment_make(study=study_with_checks())
+    for right in (True, False, True, False, True):  # half right throughout
+        check_answer(person, right=right)
+    assert actions(person) == [Action.WARN]
+    check_answer(person, right=False)
+    assert actions(person) == [Action.WARN, Action.WARN]
+
+
+def test_suspended_by_the_rule_with_a_polite_text():
+    study = study_with_checks()
+    person = enrollment_make(study=study)
+    work_answer(person)
+    for _ in range(2):
+        check_answer(person, right=False)
+    held = fresh(person)
+    assert held.suspended_at is not None
+    assert held.suspended_because == "0% right in the latest 2 hidden checks"
+    (row,) = person.interventions.all()
+    assert (row.action, row.by, row.n_labels) == (Action.SUSPEND, None, 0)
+    assert "mistake" in row.text
+    assert held.n_accepted == 1
+    assert Label.objects.current().count() == 1
+
+
+def test_only_the_latest_checks_are_looked_at():
+    person = enrollment_make(study=study_with_checks(check_warn_below=None))
+    for right in (True, True, True, True, False, False, True, True, False):
+        check_answer(person, right=right)
+    assert actions(person) == []
+
+
+def test_labels_since_the_first_failed_check_are_set_aside():
+    study = study_with_checks(set_aside_on_suspend=True, check_window=3, check_minimum=3)
+    person = enrollment_make(study=study)
+    early = work_answer(person)
+    check_answer(person, right=True)
+    between = work_answer(person)
+    check_answer(person, right=False)
+    late = work_answer(person)
+    check_answer(person, right=False)
+    for label in (early, between, late):
+        label.refresh_from_db()
+    assert [label.is_set_aside for label in (early, between, late)] == [False, False, True]
+    assert not Label.objects.filter(role=WorkRole.CHECK, is_set_aside=True).exists()
+    assert fresh(person).n_accepted == 2
+    assert late.assignment.study_item.n_accepted == 0
+    assert person.interventions.get(action=Action.SUSPEND).n_labels == 1
+    check = Assignment.objects.filter(role=WorkRole.CHECK).last()
+    assert check.state == AssignmentState.SUBMITTED
+    assert StudyItem.objects.filter(role=ItemRole.CHECK).exclude(n_open=0, n_accepted=0).count() == 0
+
+
+def test_a_restored_person_begins_a_new_window():
+    person = enrollment_make(study=study_with_checks())
+    for _ in range(2):
+        check_answer(person, right=False)
+    enrollment_restore(enrollment=person, by=None)
+    check_answer(person, right=False)
+    assert fresh(person).suspended_at is None
+    check_answer(person, right=False)
+    assert fresh(person).suspended_at is not None
+    assert actions(person) == [Action.SUSPEND, Action.RESTORE, Action.SUSPEND]
+
+
+def test_checks_of_others_are_theirs():
+    study = study_with_checks()
+    other, person = enrollment_make(study=study), enrollment_make(study=study)
+    check_answer(other, right=False)
+    check_answer(person, right=False)
+    assert not Intervention.objects.exists()
+
+
+def test_looking_costs_one_query_on_a_check_and_none_on_work():
+    from annotation.services.checks import checks_follow
+
+    study = study_with_checks()
+    person = enrollment_make(study=study)
+    for _ in range(3):
+        check_answer(person, right=True)
+    with CaptureQueriesContext(connection) as context:
+        checks_follow(enrollment=fresh(person), now=timezone.now())
+    assert len(context) == 2  # one is the fetch of the person
+    lease = assignment_claim(enrollment=fresh(person))
+    with CaptureQueriesContext(connection) as context:
+        assignment_submit(assignment=lease, shown_value={"choice": 1})
+    assert not [query for query in context if "check_score" in query["sql"] and "SELECT" in query["sql"][:6]]
