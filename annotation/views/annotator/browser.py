@@ -5,7 +5,7 @@ link may, no more. A new token in the row ends every browser that holds the old 
 makes up a person to be counted as, and HttpOnly. The login of staff is apart from it, in the session.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from django.conf import settings
 from django.core import signing
@@ -53,8 +53,15 @@ def session_hold(request: HttpRequest, enrollment: Enrollment) -> None:
     setattr(request, _CHANGED, True)
 
 
+def session_drop(request: HttpRequest, slugs: Iterable[str]) -> None:
+    """Let this browser forget these studies."""
+    gone = set(slugs)
+    setattr(request, _HELD, {k: v for k, v in session_enrollments(request).items() if k not in gone})
+    setattr(request, _CHANGED, True)
+
+
 class HeldEnrollmentsMiddleware:
-    """Put what `session_hold` added into the cookie."""
+    """Put what `session_hold` and `session_drop` changed into the cookie."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
