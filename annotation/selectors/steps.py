@@ -20,7 +20,14 @@ from annotation.models import (
     Study,
     StudyState,
 )
-from annotation.selectors.shown import ShownItem, fields_of_value, item_shown, parts_count
+from annotation.selectors.shown import (
+    ShownItem,
+    ShownResponse,
+    answer_letter,
+    fields_of_value,
+    item_shown,
+    parts_count,
+)
 
 
 def steps_of(study: Study) -> list[str]:
@@ -184,6 +191,11 @@ class Feedback:
     right: dict[str, str]
     explanation: str
     is_last: bool
+
+    @property
+    def responses(self) -> list[tuple[str, ShownResponse]]:
+        """The responses with their names, A and B and on."""
+        return [(answer_letter(place), shown) for place, shown in enumerate(self.shown.item.responses)]
 
 
 def feedback_get(enrollment: Enrollment, pk: int | None = None) -> Feedback | None:

@@ -17,14 +17,8 @@ from annotation.selectors.work import (
     invitation_get_by_token,
 )
 from annotation.services.enrollment import enrollment_join, entry_refusal, invitation_refusal
-from annotation.views.annotator.common import (
-    DOOR_RATE,
-    limited,
-    money,
-    session_enrollments,
-    session_hold,
-    steps_shown,
-)
+from annotation.views.annotator.browser import session_enrollments, session_hold
+from annotation.views.annotator.common import DOOR_RATE, limited, pay_line, steps_shown
 from annotation.views.annotator.device import device_keep, device_of, device_read
 
 VISIT_SALT = "annotation.join"
@@ -55,20 +49,20 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
                 device=device_of(study, mark),
             )
         except EntryRefusedError as refused:
-            return refuse(request, refused.reason)
+            return refuse(request, refused.reason, study)
         session_hold(request, enrollment)
         return device_keep(request, redirect("annotation:place", study.slug), mark)
     reason = invitation_refusal(invitation) or entry_refusal(
         study=study, device=device_of(study, mark), annotator=annotator
     )
     if reason is not None:
-        return refuse(request, reason)
+        return refuse(request, reason, study)
     visit = signing.dumps(f"{token}:{secrets.token_urlsafe(12)}", salt=VISIT_SALT)
     context = {
         "study": study,
         "visit": visit,
         "steps": steps_shown(study),
-        "pay": money(study.pay_per_item, study),
+        "pay_line": pay_line(study),
     }
     # The mark is given before it is needed: a double click must not make two.
     return device_keep(request, render(request, "annotation/annotator/join.html", context), mark)
@@ -96,10 +90,14 @@ def _visit(request: HttpRequest, token: str) -> str | None:
     return visit if isinstance(visit, str) and visit.startswith(f"{token}:") else None
 
 
-def refuse(request: HttpRequest, reason: str) -> HttpResponse:
-    """Say politely why nobody is let in; `reason` is one of `EntryRefusedError`, or `unknown`."""
+def refuse(request: HttpRequest, reason: str, study: Study | None = None) -> HttpResponse:
+    """Say politely why nobody is let in; `reason` is one of `EntryRefusedError`, or `unknown`. Who holds a place in
+    the study in this browser is led there; nobody else learns of any place.
+    """
     status = 404 if reason == "unknown" else 410 if reason in GONE else 403
-    return render(request, "annotation/annotator/refused.html", {"reason": reason}, status=status)
+    own = study.slug if study is not None and enrollment_held(request, study) else ""
+    context = {"reason": reason, "own": own}
+    return render(request, "annotation/annotator/refused.html", context, status=status)
 
 
 @never_cache

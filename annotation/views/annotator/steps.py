@@ -1,78 +1,196 @@
 """The steps before and after the work. `place` shows where a person is; every POST may come twice."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from annotation.domain.eligibility import eligibility_read
 from annotation.domain.errors import LabelValueError
-from annotation.forms.annotator import PairwiseForm
-from annotation.models import Enrollment, QualificationQuestion, Stage, StudyState, TiePolicy
-from annotation.selectors.work import answers_given, question_get_for, question_next
+from annotation.forms.steps import EligibilityForm
+from annotation.forms.work import ErrorText, draft_fields, work_form
+from annotation.models import Enrollment, QualificationQuestion, QuestionPart, Stage, StudyState
+from annotation.selectors.shown import value_rules
+from annotation.selectors.steps import (
+    Question,
+    asked_by,
+    feedback_get,
+    question_get_for,
+    question_next,
+    standing_get,
+    training_next,
+)
+from annotation.selectors.work import answers_given
 from annotation.services.enrollment import (
     consent_fingerprint,
     consent_give,
     enrollment_decline,
     enrollment_finish,
     guidelines_acknowledge,
+    stage_next,
 )
-from annotation.services.qualification import qualification_answer
+from annotation.services.entry import return_url
+from annotation.services.qualification import (
+    attempt_start,
+    eligibility_answer,
+    qualification_answer,
+    qualification_enter,
+    training_answer,
+    training_finish,
+)
 from annotation.views.annotator.common import POST_RATE, for_enrollment, limited, money, study_context
 
-TEMPLATES = {
-    Stage.CONSENT: "annotation/annotator/consent.html",
-    Stage.GUIDELINES: "annotation/annotator/guidelines.html",
-    Stage.QUALIFICATION: "annotation/annotator/qualification.html",
-    Stage.DECLINED: "annotation/annotator/declined.html",
-    Stage.SCREENED_OUT: "annotation/annotator/screened_out.html",
-}
-BEFORE_WORK = (Stage.CONSENT, Stage.GUIDELINES, Stage.QUALIFICATION)
+PAGES = "annotation/annotator"
+BEFORE_WORK = (Stage.CONSENT, Stage.ELIGIBILITY, Stage.GUIDELINES, Stage.TRAINING, Stage.QUALIFICATION)
+Answer = Callable[..., Any]
+NO_ERROR = ErrorText("")
 
 
-def _show(request: HttpRequest, enrollment: Enrollment, *, status: int = 200, **extra: Any) -> HttpResponse:
-    context = study_context(request, enrollment) | extra
-    return render(request, TEMPLATES[Stage(enrollment.stage)], context, status=status)
+def _show(
+    request: HttpRequest, enrollment: Enrollment, page: str, *, status: int = 200, **extra: Any
+) -> HttpResponse:
+    study = enrollment.study
+    context = study_context(request, enrollment) | {"pay_for_test": money(study.pay_for_test, study)} | extra
+    return render(request, f"{PAGES}/{page}.html", context, status=status)
+
+
+def _here(enrollment: Enrollment) -> HttpResponse:
+    return redirect("annotation:place", enrollment.study.slug)
 
 
 def not_open(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Tell plainly that the study is paused or closed."""
-    context = study_context(request, enrollment)
-    return render(request, "annotation/annotator/not_open.html", context)
+    return _show(request, enrollment, "not_open")
+
+
+def is_shut(enrollment: Enrollment) -> bool:
+    """Whether somebody before the work cannot go on now."""
+    return enrollment.stage in BEFORE_WORK and enrollment.study.state != StudyState.OPEN
 
 
 @require_safe
 @for_enrollment
 def place(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    stage = enrollment.stage
+    stage = Stage(enrollment.stage)
     if stage == Stage.WORK:
         return redirect("annotation:work", enrollment.study.slug)
     if stage == Stage.DONE:
         return redirect("annotation:done", enrollment.study.slug)
-    if stage in BEFORE_WORK and enrollment.study.state != StudyState.OPEN:
+    if is_shut(enrollment):
         return not_open(request, enrollment)
-    if stage == Stage.CONSENT:
-        return _show(request, enrollment, fingerprint=consent_fingerprint(enrollment.study))
-    if stage == Stage.QUALIFICATION:
-        return _question(request, enrollment)
-    return _show(request, enrollment)
+    if stage in ASKING:
+        return ASKING[stage](request, enrollment)
+    if stage == Stage.SCREENED_OUT:
+        return _screened_out(request, enrollment)
+    return (
+        _guidelines(request, enrollment)
+        if stage == Stage.GUIDELINES
+        else _ended(request, enrollment, "declined")
+    )
 
 
-def _question(
-    request: HttpRequest, enrollment: Enrollment, *, error: str = "", status: int = 200
+def _consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    return _show(request, enrollment, "consent", fingerprint=consent_fingerprint(enrollment.study))
+
+
+def _guidelines(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    now = timezone.now()
+    at_their_step = enrollment.stage == Stage.GUIDELINES
+    next_step = stage_next(enrollment, now=now) if at_their_step else ""
+    return _show(request, enrollment, "guidelines", next_step=next_step)
+
+
+def _eligibility(
+    request: HttpRequest, enrollment: Enrollment, form: EligibilityForm | None = None
 ) -> HttpResponse:
-    question = question_next(enrollment)
-    study = enrollment.study
+    form = form or EligibilityForm(eligibility_read(enrollment.study.eligibility))
+    status = 422 if form.is_bound else 200
+    return _show(request, enrollment, "eligibility", status=status, form=form)
+
+
+def _training(request: HttpRequest, enrollment: Enrollment, *, error: ErrorText = NO_ERROR) -> HttpResponse:
+    question = training_next(enrollment)
+    if question is None:
+        return _feedback(request, enrollment)
+    return _ask(request, enrollment, "training", question, error=error)
+
+
+def _test(request: HttpRequest, enrollment: Enrollment, *, error: ErrorText = NO_ERROR) -> HttpResponse:
+    enrollment = qualification_enter(enrollment=enrollment)
+    if enrollment.stage != Stage.QUALIFICATION:
+        return _here(enrollment)
+    question, now = question_next(enrollment), timezone.now()
+    standing = standing_get(enrollment.annotator, enrollment.study, now=now)
+    attempts = list(enrollment.attempts.all())
+    if standing.waits_for(enrollment, now) or (question is None and attempts):
+        return _show(
+            request,
+            enrollment,
+            "retry",
+            standing=standing,
+            attempts_left=standing.attempts_left(enrollment.study),
+            waits=standing.waits_for(enrollment, now),
+            **_result(enrollment),
+        )
+    return _ask(request, enrollment, "qualification", question, error=error)
+
+
+def _ask(
+    request: HttpRequest,
+    enrollment: Enrollment,
+    page: str,
+    question: Question | None,
+    *,
+    error: ErrorText,
+    **extra: Any,
+) -> HttpResponse:
+    """An item of the training or the test; with an error, the answer is still there as it was sent."""
     return _show(
         request,
         enrollment,
-        status=status,
+        page,
+        status=422 if error else 200,
         question=question,
+        asker=enrollment.study if enrollment.stage == Stage.TRAINING else enrollment.study.test_study,
         done=question.number - 1 if question else 0,
-        ties=study.tie_policy == TiePolicy.TIE,
+        fields=draft_fields(request.POST) if error else {},
         error=error,
+        **extra,
     )
+
+
+def _feedback(request: HttpRequest, enrollment: Enrollment, pk: int | None = None) -> HttpResponse:
+    return _show(request, enrollment, "training_feedback", feedback=feedback_get(enrollment, pk))
+
+
+def _result(enrollment: Enrollment) -> dict[str, Any]:
+    """The last attempt that was finished here, and the rules of the test."""
+    last = enrollment.attempts.exclude(finished_at=None).order_by("-number").first()
+    return {"attempt": last, "test": enrollment.study.test_study}
+
+
+def _screened_out(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    study, result = enrollment.study, _result(enrollment)
+    paid = study.pay_for_test if result["attempt"] else 0
+    earned = money(study.pay_for_test, study) if paid else ""
+    return _ended(request, enrollment, "screened_out", earned=earned, **result)
+
+
+def _ended(request: HttpRequest, enrollment: Enrollment, page: str, **extra: Any) -> HttpResponse:
+    """A last page, with the way back to the platform for who came from one."""
+    return _show(request, enrollment, page, return_url=return_url(enrollment), **extra)
+
+
+ASKING: dict[Stage, Callable[..., HttpResponse]] = {
+    Stage.CONSENT: _consent,
+    Stage.ELIGIBILITY: _eligibility,
+    Stage.TRAINING: _training,
+    Stage.QUALIFICATION: _test,
+}
 
 
 @limited(group="steps", rate=POST_RATE, by="session", method="POST")
@@ -85,7 +203,19 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
             messages.warning(request, "To take part, tick the box first; or leave with “I do not agree”.")
         elif not consent_give(enrollment=enrollment, fingerprint=request.POST.get("fingerprint", "")):
             messages.warning(request, "The text has changed in the meantime. Please read it again.")
-    return redirect("annotation:place", enrollment.study.slug)
+    return _here(enrollment)
+
+
+@limited(group="steps", rate=POST_RATE, by="session", method="POST")
+@for_enrollment
+def eligibility(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    if request.method != "POST" or enrollment.stage != Stage.ELIGIBILITY or is_shut(enrollment):
+        return _here(enrollment)
+    form = EligibilityForm(eligibility_read(enrollment.study.eligibility), request.POST)
+    if not form.is_valid():
+        return _eligibility(request, enrollment, form)
+    eligibility_answer(enrollment=enrollment, answers=form.answers)
+    return _here(enrollment)
 
 
 @limited(group="steps", rate=POST_RATE, by="session", method="POST")
@@ -94,33 +224,83 @@ def guidelines(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """GET shows them at any time; POST says that they were read."""
     if request.method == "POST":
         guidelines_acknowledge(enrollment=enrollment)
-        return redirect("annotation:place", enrollment.study.slug)
-    if enrollment.stage == Stage.CONSENT:
-        return redirect("annotation:place", enrollment.study.slug)
-    context = study_context(request, enrollment)
-    return render(request, TEMPLATES[Stage.GUIDELINES], context)
+        return _here(enrollment)
+    if enrollment.stage in (Stage.CONSENT, Stage.ELIGIBILITY):
+        return _here(enrollment)
+    return _guidelines(request, enrollment)
+
+
+@limited(group="steps", rate=POST_RATE, by="session", method="POST")
+@for_enrollment
+def training(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """An answer leads to what is to be said of it; `finish` leads on after the last one."""
+    if request.method != "POST" or enrollment.stage != Stage.TRAINING or is_shut(enrollment):
+        return _here(enrollment)
+    if "finish" in request.POST:
+        training_finish(enrollment=enrollment)
+        return _here(enrollment)
+    question, error = _take(request, enrollment, QuestionPart.TRAINING, training_answer)
+    if error:
+        return _training(request, enrollment, error=error)
+    if question is None:
+        return _here(enrollment)
+    return redirect("annotation:training-feedback", enrollment.study.slug, question.pk)
+
+
+@require_safe
+@for_enrollment
+def training_feedback(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
+    """What was right, of an item that this person has answered; of another one nothing."""
+    if enrollment.stage != Stage.TRAINING or is_shut(enrollment) or feedback_get(enrollment, pk) is None:
+        return _here(enrollment)
+    return _feedback(request, enrollment, pk)
 
 
 @limited(group="steps", rate=POST_RATE, by="session", method="POST")
 @for_enrollment
 def qualification(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    here = redirect("annotation:place", enrollment.study.slug)
     if request.method != "POST" or enrollment.stage != Stage.QUALIFICATION:
-        return here
-    if enrollment.study.state != StudyState.OPEN:
+        return _here(enrollment)
+    if is_shut(enrollment):
         return not_open(request, enrollment)
-    form = PairwiseForm(request.POST)
+
+    def answer(**given: Any) -> None:
+        qualification_answer(**given, attempt=_number(request.POST.get("attempt")))
+
+    _, error = _take(request, enrollment, QuestionPart.TEST, answer)
+    return _test(request, enrollment, error=error) if error else _here(enrollment)
+
+
+@limited(group="steps", rate=POST_RATE, by="session", method="POST")
+@for_enrollment
+def retry(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Begin another attempt at the test, if there is one and it is time."""
+    if request.method == "POST" and not is_shut(enrollment):
+        attempt_start(enrollment=enrollment)
+    return _here(enrollment)
+
+
+def _take(
+    request: HttpRequest, enrollment: Enrollment, part: str, answer: Answer
+) -> tuple[QualificationQuestion | None, ErrorText]:
+    """Hand the answer to a question to a service: the question, and what is wrong with the answer if anything."""
     try:
-        question = question_get_for(enrollment, int(request.POST.get("question", "")))
+        question = question_get_for(enrollment, int(request.POST.get("question", "")), part)
     except (ValueError, QualificationQuestion.DoesNotExist):
-        return here
+        return None, NO_ERROR
+    study = asked_by(enrollment, part)
+    form = work_form(study, value_rules(study, question.item), request.POST)
     if not form.is_valid():
-        return _question(request, enrollment, error=form.error, status=422)
+        return question, form.error
     try:
-        qualification_answer(enrollment=enrollment, question=question, shown_value=form.shown_value)
+        answer(enrollment=enrollment, question=question, shown_value=form.shown_value)
     except LabelValueError as error:
-        return _question(request, enrollment, error=error.message, status=422)
-    return here
+        return question, ErrorText(error.message)
+    return question, NO_ERROR
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() and len(text) < 6 else None
 
 
 @limited(group="steps", rate=POST_RATE, by="session", method="POST")
@@ -128,9 +308,9 @@ def qualification(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 def finish(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Stop before everything is done, with the code for what was done. GET asks first."""
     if enrollment.stage != Stage.WORK:
-        return redirect("annotation:place", enrollment.study.slug)
+        return _here(enrollment)
     if request.method != "POST":
-        return render(request, "annotation/annotator/finish.html", study_context(request, enrollment))
+        return _show(request, enrollment, "finish")
     enrollment_finish(enrollment=enrollment)
     return redirect("annotation:done", enrollment.study.slug)
 
@@ -139,10 +319,7 @@ def finish(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 @for_enrollment
 def done(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if enrollment.stage != Stage.DONE:
-        return redirect("annotation:place", enrollment.study.slug)
+        return _here(enrollment)
     answers = answers_given(enrollment)
-    context = study_context(request, enrollment) | {
-        "answers": answers,
-        "earned": money(answers * enrollment.study.pay_per_item, enrollment.study),
-    }
-    return render(request, "annotation/annotator/done.html", context)
+    earned = money(answers * enrollment.study.pay_per_item, enrollment.study)
+    return _show(request, enrollment, "done", answers=answers, earned=earned)
