@@ -22,7 +22,8 @@
   const go = (part) => {
     if (!part) return;
     mark(part);
-    (given(part) ?? part.querySelector("input")).focus({ preventScroll: true, focusVisible: true });
+    // Not on an option where none is chosen: the one in the light would be favoured.
+    (given(part) ?? part).focus({ preventScroll: true, focusVisible: true });
     part.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
   };
   const count = () => {
