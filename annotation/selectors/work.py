@@ -15,9 +15,11 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from annotation.domain.presentation import shown_order
 from annotation.domain.values import from_canonical
 from annotation.models import (
+    Action,
     Assignment,
     AssignmentState,
     Enrollment,
+    Intervention,
     Invitation,
     ItemRole,
     Label,
@@ -139,6 +141,35 @@ def last_submitted(enrollment: Enrollment) -> Assignment | None:
         .order_by("-submitted_at", "-pk")
         .first()
     )
+
+
+def assignment_in_hand(enrollment: Enrollment) -> int | None:
+    """The id of the item that the person has open. Nothing is renewed by looking."""
+    opened = Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.OPEN)
+    return opened.values_list("pk", flat=True).first()
+
+
+def answers_list(enrollment: Enrollment) -> QuerySet[Assignment]:
+    """What a person has answered, newest first, whatever its role: one of them looks like another."""
+    return (
+        Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.SUBMITTED)
+        .select_related("study_item__item__instruction")
+        .order_by("-submitted_at", "-pk")
+    )
+
+
+def texts_unread(enrollment: Enrollment) -> list[Intervention]:
+    """What was written to the person and not read yet, oldest first."""
+    unread = Intervention.objects.filter(enrollment=enrollment, read_at=None).exclude(text="")
+    return list(unread.only("pk", "text", "created_at").order_by("created_at", "pk"))
+
+
+def suspension_text(enrollment: Enrollment) -> str:
+    """What the person was told when they were suspended last."""
+    told = Intervention.objects.filter(enrollment=enrollment, action=Action.SUSPEND).order_by(
+        "-created_at", "-pk"
+    )
+    return told.values_list("text", flat=True).first() or ""
 
 
 def own_label(assignment: Assignment) -> Label | None:

@@ -11,9 +11,11 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django_ratelimit.core import is_ratelimited
 
-from annotation.models import Enrollment, Stage, Study
+from annotation.models import Enrollment, Kind, PayBasis, Stage, Study
+from annotation.selectors.steps import steps_of
 from annotation.selectors.work import enrollment_get_for
-from annotation.views.annotator.browser import session_enrollments, session_hold
+from annotation.views.annotator.browser import session_enrollments as session_enrollments
+from annotation.views.annotator.browser import session_hold as session_hold
 
 # A laboratory or a crowd's company shares one address, so the doors are wide; a session is one person.
 DOOR_RATE = "60/m"
@@ -72,29 +74,55 @@ def limited(*, group: str, rate: str, by: str, method: str | None = None) -> Cal
 
 def study_context(request: HttpRequest, enrollment: Enrollment) -> dict[str, Any]:
     """For every page inside a study: the study, and the personal link for another device."""
-    link = reverse("annotation:resume", args=[enrollment.resume_token])
     return {
         "study": enrollment.study,
         "enrollment": enrollment,
         "pay": money(enrollment.study.pay_per_item, enrollment.study),
-        "resume_url": request.build_absolute_uri(link),
+        "pay_line": pay_line(enrollment.study),
+        "resume_url": resume_url(request, enrollment),
         "steps": steps_shown(enrollment.study, enrollment.stage),
     }
 
 
+def resume_url(request: HttpRequest, enrollment: Enrollment) -> str:
+    """The personal link, to go on from another device."""
+    return request.build_absolute_uri(reverse("annotation:resume", args=[enrollment.resume_token]))
+
+
+def pay_line(study: Study) -> str:
+    """What the work earns, in words; empty where it is not paid."""
+    if study.pay_basis == PayBasis.TIME:
+        rate = study.pay_per_hour
+        return f"{money(rate, study)} for an hour of active time" if rate else ""
+    return f"{money(study.pay_per_item, study)} for each answer" if study.pay_per_item else ""
+
+
+STEP_WORDS: dict[str, str] = {
+    Stage.CONSENT: "Consent",
+    Stage.ELIGIBILITY: "About you",
+    Stage.GUIDELINES: "Guidelines",
+    Stage.TRAINING: "Training",
+    Stage.QUALIFICATION: "Short test",
+}
+WORK_WORDS: dict[str, str] = {
+    Kind.PAIRWISE: "Compare answers",
+    Kind.RUBRIC: "Rate answers",
+    Kind.IMPORTANCE: "Rank requirements",
+    Kind.CHECKLIST: "Check answers",
+    Kind.ANSWER_RANKING: "Rank answers",
+}
+
+
 def steps_shown(study: Study, stage: str | None = None) -> list[tuple[str, str]]:
     """The steps of the study before its work, and the work: (words, `done` or `current` or nothing)."""
-    names = [
-        (Stage.CONSENT, "Consent", bool(study.consent.strip())),
-        (Stage.GUIDELINES, "Guidelines", bool(study.guidelines.strip())),
-        (Stage.QUALIFICATION, "Short test", study.qualification_size > 0),
-        (Stage.WORK, "Compare answers", True),
-    ]
-    present = [(name, words) for name, words, there in names if there]
-    here = next((place for place, (name, _) in enumerate(present) if name == stage), -1)
+    present = steps_of(study)
+    here = present.index(stage) if stage in present else -1
     return [
-        (words, "done" if place < here else "current" if place == here else "")
-        for place, (_, words) in enumerate(present)
+        (
+            STEP_WORDS.get(step, WORK_WORDS[study.kind]),
+            "done" if place < here else "current" if place == here else "",
+        )
+        for place, step in enumerate(present)
     ]
 
 

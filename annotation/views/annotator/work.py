@@ -1,24 +1,36 @@
-"""The work: one item at a time, shown, drafted, answered, left out, answered again."""
+"""The work: one item at a time, shown, drafted, answered, left out, answered again.
 
+A page and the answer to a submit are the same template (`_work.html`, id `work`): htmx gets it with the next item in
+it and swaps it in, a browser without scripts is redirected to its page. A GET changes nothing: what is next is asked
+for by a POST, which the page sends by itself where there are scripts.
+"""
+
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect, replace_url
 
-from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenError
-from annotation.forms.annotator import PairwiseForm, SkipForm
-from annotation.models import Assignment, AssignmentState, Enrollment, Stage, StudyState, TiePolicy
-from annotation.selectors.shown import item_shown
+from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenError, SuspendedError
+from annotation.forms.annotator import ReportForm, SkipForm
+from annotation.forms.work import WorkForm, draft_fields, work_form
+from annotation.models import Assignment, AssignmentState, Enrollment, Stage, StudyState
+from annotation.selectors.guidelines_read import guidelines_changes
+from annotation.selectors.pay import earned_by
+from annotation.selectors.shown import value_rules
 from annotation.selectors.work import (
+    answers_list,
     assignment_get_for,
+    assignment_in_hand,
     items_left_ever,
     last_submitted,
     own_label,
-    progress_get,
-    shown_value,
+    suspension_text,
 )
 from annotation.services.assignments import (
     Outcome,
@@ -26,48 +38,119 @@ from annotation.services.assignments import (
     assignment_release,
     assignment_submit,
     draft_save,
+    leases_release,
 )
 from annotation.services.enrollment import enrollment_finish
 from annotation.services.labels import label_change
-from annotation.views.annotator.common import DRAFT_RATE, POST_RATE, for_enrollment, limited, study_context
-from annotation.views.annotator.steps import not_open
+from annotation.services.quality import item_report, message_read
+from annotation.views.annotator.common import (
+    DRAFT_RATE,
+    POST_RATE,
+    for_enrollment,
+    limited,
+    money,
+    study_context,
+)
+from annotation.views.annotator.parts import item_context, part_context
 
+PAGE = "annotation/annotator/work.html"
+PART = "annotation/annotator/_work.html"
+ANSWERS_A_PAGE = 50
 TOLD: dict[Outcome, str] = {
-    "late": "Your answer is kept, but it came after the time for that pair was over and others had "
-    "answered it, so it does not count towards its result.",
-    "capped": "Your answer is kept, but you had left that pair, and have answered as many as one person may in "
+    "late": "Your answer is kept, but it came after the time for that item was over and others had answered it, so "
+    "it does not count towards its result.",
+    "capped": "Your answer is kept, but you had left that item, and have answered as many as one person may in "
     "this study, so it does not count towards the results.",
-    "closed": "The study closed before your answer arrived. It is kept, but does not count towards "
-    "the results.",
-    "different": "You had answered that pair already. That answer stands; you can change it on its page.",
+    "closed": "The study closed before your answer arrived. It is kept, but does not count towards the results.",
+    "suspended": "Your work in this study was stopped before your answer arrived. It is kept, but does not count "
+    "towards the results.",
+    "left": "You had left the study before your answer arrived. It is kept, but does not count towards the results.",
+    "different": "You had answered that item already. That answer stands; you can change it on its page.",
 }
 
 
-@require_safe
+def _is_part(request: HttpRequest) -> bool:
+    return bool(request.htmx)  # type: ignore[attr-defined]
+
+
+def _go(request: HttpRequest, name: str, enrollment: Enrollment, *args: int) -> HttpResponse:
+    """To another page; never into the part of this one."""
+    url = reverse(f"annotation:{name}", args=[enrollment.study.slug, *args])
+    return HttpResponseClientRedirect(url) if _is_part(request) else redirect(url)
+
+
+def _work(request: HttpRequest, context: Mapping[str, Any], *, status: int = 200) -> HttpResponse:
+    """The page or, for htmx, the part of it that changes."""
+    part = _is_part(request)
+    response = render(request, PART if part else PAGE, {**context, "is_part": part}, status=status)
+    return replace_url(response, context["here"]) if part and status < 400 else response
+
+
+def _held_up(request: HttpRequest, enrollment: Enrollment) -> HttpResponse | None:
+    """Where the person is, if that is not at work: another step, suspended, or a study that rests."""
+    if enrollment.suspended_at is not None:
+        return _suspended(request, enrollment)
+    if enrollment.stage != Stage.WORK:
+        return redirect("annotation:place", enrollment.study.slug)
+    if enrollment.study.state not in (StudyState.OPEN, StudyState.CLOSED):
+        return render(request, "annotation/annotator/not_open.html", study_context(request, enrollment))
+    return None
+
+
+def _suspended(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Say plainly and politely what happened, what was earned, and whom to ask."""
+    earned, owner = earned_by(enrollment), enrollment.study.owner
+    context = study_context(request, enrollment) | {
+        "said": suspension_text(enrollment),
+        "answers": earned.answers,
+        "earned": money(earned.total, enrollment.study) if earned.total else "",
+        "contact": owner.email if owner else "",
+    }
+    return render(request, "annotation/annotator/suspended.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@limited(group="submit", rate=POST_RATE, by="session", method="POST")
 @for_enrollment
 def work(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Go to the item in hand, or to the next one."""
-    return _next(request, enrollment)
+    """GET: to the item in hand, or the page that asks for the next. POST: the next item."""
+    if request.method == "POST":
+        return _next(request, enrollment, was=request.POST.get("was", ""))
+    if held_up := _held_up(request, enrollment):
+        return held_up
+    if enrollment.study.state == StudyState.OPEN and (in_hand := assignment_in_hand(enrollment)):
+        return redirect("annotation:assignment", enrollment.study.slug, in_hand)
+    return _work(request, part_context(request, enrollment, "claim") | {"was": request.GET.get("was", "")})
 
 
-def _next(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    slug = enrollment.study.slug
+def _next(
+    request: HttpRequest, enrollment: Enrollment, *, was: str = "", last: Assignment | None = None
+) -> HttpResponse:
+    """Give the person their next item: `last` is the one just answered, `was` the one whose page they came from."""
     try:
-        assignment = assignment_claim(enrollment=enrollment)
-    except StageError:
-        return redirect("annotation:place", slug)
+        claimed = assignment_claim(enrollment=enrollment)
+    except (StageError, SuspendedError):
+        return _go(request, "place", enrollment)
     except StudyNotOpenError as error:
-        if error.state == StudyState.CLOSED:
-            enrollment_finish(enrollment=enrollment)
-            return redirect("annotation:done", slug)
-        return not_open(request, enrollment)
-    if assignment is not None:
-        return redirect("annotation:assignment", slug, assignment.pk)
-    if items_left_ever(enrollment):
-        context = study_context(request, enrollment) | {"progress": progress_get(enrollment)}
-        return render(request, "annotation/annotator/nothing_now.html", context)
+        return (
+            _finish(request, enrollment)
+            if error.state == StudyState.CLOSED
+            else _go(request, "work", enrollment)
+        )
+    if claimed is None:
+        if items_left_ever(enrollment):
+            return _work(request, part_context(request, enrollment, "nothing_now"))
+        return _finish(request, enrollment)
+    if was and was != str(claimed.pk):
+        messages.info(request, "That item was given back after a while without an answer.")
+    if not _is_part(request):
+        return redirect("annotation:assignment", enrollment.study.slug, claimed.pk)
+    return _show(request, assignment_get_for(enrollment, claimed.pk), last=last)
+
+
+def _finish(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     enrollment_finish(enrollment=enrollment)
-    return redirect("annotation:done", slug)
+    return _go(request, "done", enrollment)
 
 
 def _fetch(enrollment: Enrollment, pk: int) -> Assignment:
@@ -81,99 +164,96 @@ def _fetch(enrollment: Enrollment, pk: int) -> Assignment:
 @limited(group="submit", rate=POST_RATE, by="session", method="POST")
 @for_enrollment
 def assignment(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
+    """One item: to be answered, or with its answer."""
     found = _fetch(enrollment, pk)
     if request.method == "POST":
         return _change(request, found) if request.POST.get("change") else _submit(request, found)
     if found.state == AssignmentState.SUBMITTED:
-        return _page(request, found)
+        return _show(request, found)
     if enrollment.stage != Stage.WORK or found.state == AssignmentState.RELEASED:
         return redirect("annotation:place", enrollment.study.slug)
-    if enrollment.study.state != StudyState.OPEN:
-        return _next(request, enrollment)
-    if found.state == AssignmentState.EXPIRED:
-        response = _next(request, enrollment)
-        if (
-            response.headers.get("Location") != request.path
-        ):  # it may be theirs again, and then nothing happened
-            messages.info(request, "That pair was given back after a while without an answer.")
-        return response
-    return _page(request, found)
+    if held_up := _held_up(request, enrollment):
+        return held_up
+    if found.state == AssignmentState.EXPIRED or enrollment.study.state != StudyState.OPEN:
+        return redirect(f"{reverse('annotation:work', args=[enrollment.study.slug])}?was={pk}")
+    return _show(request, found)
 
 
-def _page(request: HttpRequest, found: Assignment, *, error: str = "", status: int = 200) -> HttpResponse:
-    """The item with what was chosen: the answer of an answered one, the draft of an open one."""
-    enrollment, study = found.enrollment, found.enrollment.study
+def _show(
+    request: HttpRequest,
+    found: Assignment,
+    *,
+    form: WorkForm | None = None,
+    error: str = "",
+    last: Assignment | None = None,
+) -> HttpResponse:
+    """The item with what was typed: in the form just sent, else in the answer given, else in the draft."""
     label = own_label(found) if found.state == AssignmentState.SUBMITTED else None
-    draft = found.draft or {}
-    stored = label.value if label else draft.get("value")
-    last = last_submitted(enrollment)
-    context = study_context(request, enrollment) | {
-        "assignment": found,
-        "item": item_shown(study, found.study_item.item, found.shown_order),
-        "answered": label,
-        "can_change": study.state == StudyState.OPEN,
-        "chosen": shown_value(study.kind, stored, found.shown_order)["choice"] if stored else None,
-        "active_ms": draft.get("active_ms") or 0,
-        "ties": study.tie_policy == TiePolicy.TIE,
-        "progress": progress_get(enrollment),
-        "undo_url": reverse("annotation:assignment", args=[study.slug, last.pk])
-        if last and not label
-        else "",
-        "skip_form": SkipForm(),
-        "error": error,
-    }
-    return render(request, "annotation/annotator/pairwise.html", context, status=status)
+    if last is None and label is None and found.enrollment.study.allow_changes:
+        last = last_submitted(found.enrollment)
+    context = item_context(request, found, label=label, form=form, error=error, last=last)
+    return _work(request, context, status=422 if error else 200)
 
 
 def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
-    form = PairwiseForm(request.POST)
+    enrollment = found.enrollment
+    form = work_form(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
     if not form.is_valid():
-        return _page(request, found, error=form.error, status=422)
+        return _show(request, found, form=form, error=form.error)
     try:
         submission = assignment_submit(
-            assignment=found, shown_value=form.shown_value, active_ms=form.active_time, wall_ms=form.wall_time
+            assignment=found,
+            shown_value=form.shown_value,
+            comment=form.comment,
+            pasted_chars=form.pasted_chars,
+            active_ms=form.active_time,
+            wall_ms=form.wall_time,
         )
     except LabelValueError as error:
-        return _page(request, found, error=error.message, status=422)
+        return _show(request, found, form=form, error=error.message)
     if told := TOLD.get(submission.outcome):
         messages.warning(request, told)
-    # What the submit changed (the count, for the cap) is read again by the claim that follows.
-    found.enrollment.refresh_from_db(fields=["n_accepted", "stage"])
-    return _next(request, found.enrollment)
+    if request.POST.get("alone"):
+        # An answer that waited in the browser until it was online again; another item is on its screen.
+        return HttpResponse(status=204)
+    # What the submit changed (the counts, the rules' verdict on checks) is read again by the claim that follows.
+    enrollment.refresh_from_db(fields=["n_accepted", "n_claimed", "cursor", "stage", "suspended_at"])
+    return _next(request, enrollment, last=found)
 
 
 def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
-    form = PairwiseForm(request.POST)
+    enrollment = found.enrollment
+    form = work_form(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
     if not form.is_valid():
-        return _page(request, found, error=form.error, status=422)
+        return _show(request, found, form=form, error=form.error)
     try:
         label_change(
-            assignment=found, shown_value=form.shown_value, active_ms=form.active_time, wall_ms=form.wall_time
+            assignment=found,
+            shown_value=form.shown_value,
+            comment=form.comment,
+            pasted_chars=form.pasted_chars,
+            active_ms=form.active_time,
+            wall_ms=form.wall_time,
         )
     except LabelValueError as error:
-        return _page(request, found, error=error.message, status=422)
+        return _show(request, found, form=form, error=error.message)
     except StudyNotOpenError:
         messages.warning(request, "The study is not open now, so your answer stays as it was.")
-    except StageError:
-        messages.warning(request, "There is no answer to change.")
+    except (StageError, SuspendedError):
+        messages.warning(request, "That answer cannot be changed.")
     else:
         messages.success(request, "Your answer was changed.")
-    return redirect("annotation:place", found.enrollment.study.slug)
+    return _go(request, "place", enrollment)
 
 
 @require_POST
 @limited(group="draft", rate=DRAFT_RATE, by="session")
 @for_enrollment
 def draft(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
-    """Keep what is chosen, on the server, so that it is there on every device. Nothing to say: 204."""
+    """Keep what is typed, on the server, so that it is there on every device; it renews the lease. Answers 204."""
     found = _fetch(enrollment, pk)
-    form = PairwiseForm(request.POST)
-    if not form.is_valid():
-        return HttpResponse(status=422)
-    try:
-        kept = draft_save(assignment=found, shown_value=form.shown_value, active_ms=form.active_time)
-    except LabelValueError:
-        return HttpResponse(status=422)
+    form = work_form(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
+    kept = draft_save(assignment=found, fields=draft_fields(request.POST), active_ms=form.active_time)
     # Too late is no fault of anybody's: the answer was submitted while its draft was on the way.
     return HttpResponse(status=204, headers={"X-Draft": "kept" if kept else "not needed"})
 
@@ -183,12 +263,75 @@ def draft(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse
 @for_enrollment
 def skip(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
     """Leave an item out, with a reason. GET is the page for browsers without scripts."""
+    return _leave_out(request, enrollment, pk, SkipForm, "annotation/annotator/skip.html")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@limited(group="submit", rate=POST_RATE, by="session", method="POST")
+@for_enrollment
+def report(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
+    """Say that an item is broken, and leave it out. GET is the page for browsers without scripts."""
+    return _leave_out(request, enrollment, pk, ReportForm, "annotation/annotator/report.html")
+
+
+def _leave_out(
+    request: HttpRequest, enrollment: Enrollment, pk: int, form_class: type[SkipForm], template: str
+) -> HttpResponse:
     found = _fetch(enrollment, pk)
-    form = SkipForm(request.POST if request.method == "POST" else None)
+    form = form_class(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
+        if isinstance(form, ReportForm):
+            item_report(assignment=found, reason=form.chosen, note=form.said)
+            messages.success(request, "Thank you. The researchers will look at that item.")
         assignment_release(assignment=found, reason=form.words)
+        enrollment.refresh_from_db(fields=["n_accepted", "n_claimed", "cursor", "stage", "suspended_at"])
         return _next(request, enrollment)
     if found.state in (AssignmentState.SUBMITTED, AssignmentState.RELEASED):
+        return _go(request, "place", enrollment)
+    context = study_context(request, enrollment) | {"assignment": found, "form": form}
+    if _is_part(request):
+        # The dialog asks for a reason before it sends; whatever came without one gets the page.
+        return _go(request, "report" if form_class is ReportForm else "skip", enrollment, pk)
+    return render(request, template, context, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@limited(group="steps", rate=POST_RATE, by="session", method="POST")
+@for_enrollment
+def rest(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """Take a break: the item in hand is free for others at once, and its draft stays."""
+    if enrollment.stage != Stage.WORK:
         return redirect("annotation:place", enrollment.study.slug)
-    context: dict[str, Any] = study_context(request, enrollment) | {"assignment": found, "skip_form": form}
-    return render(request, "annotation/annotator/skip.html", context, status=422 if form.is_bound else 200)
+    if request.method == "POST":
+        leases_release(enrollment=enrollment)
+        return redirect("annotation:rest", enrollment.study.slug)
+    return render(request, "annotation/annotator/rest.html", study_context(request, enrollment))
+
+
+@require_safe
+@for_enrollment
+def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """What this person has answered, newest first; each can be opened and, where the study allows, changed."""
+    page = Paginator(answers_list(enrollment), ANSWERS_A_PAGE).get_page(request.GET.get("page"))
+    context = study_context(request, enrollment) | {
+        "page_obj": page,
+        "is_at_work": enrollment.stage == Stage.WORK,
+    }
+    return render(request, "annotation/annotator/answers.html", context)
+
+
+@require_POST
+@limited(group="steps", rate=POST_RATE, by="session", method="POST")
+@for_enrollment
+def message(_request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
+    """Got it: a text to the person is read, and is not shown again."""
+    message_read(enrollment=enrollment, message_id=pk)
+    return redirect("annotation:place", enrollment.study.slug)
+
+
+@require_safe
+@for_enrollment
+def changes(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    """What changed in the guidelines since the person has read them."""
+    context = study_context(request, enrollment) | {"changes": guidelines_changes(enrollment)}
+    return render(request, "annotation/annotator/changes.html", context)

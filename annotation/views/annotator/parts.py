@@ -1,0 +1,78 @@
+"""What the template of the work page is given: `part_context` for every state of it, `item_context` with an item."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from annotation.domain.values import from_canonical
+from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
+from annotation.forms.work import WorkForm
+from annotation.models import Assignment, Enrollment, Label, Stage, StudyState
+from annotation.selectors.shown import fields_of_value, item_shown
+from annotation.selectors.work import progress_get, texts_unread
+from annotation.views.annotator.common import resume_url
+
+KINDS = "annotation/annotator/kinds"
+
+
+def part_context(request: HttpRequest, enrollment: Enrollment, state: str) -> dict[str, Any]:
+    """For the part in any `state`: `item`, `claim` or `nothing_now`."""
+    study = enrollment.study
+    progress = progress_get(enrollment)
+    return {
+        "study": study,
+        "enrollment": enrollment,
+        "state": state,
+        "title": study.title,
+        "state_template": f"annotation/annotator/_{state}.html",
+        "here": reverse("annotation:work", args=[study.slug]),
+        "progress": progress,
+        "resume_url": resume_url(request, enrollment),
+        "texts": texts_unread(enrollment),
+        "guidelines_changed": enrollment.stage == Stage.WORK
+        and (enrollment.guidelines_read_version or study.guidelines_version) < study.guidelines_version,
+    }
+
+
+def item_context(
+    request: HttpRequest,
+    found: Assignment,
+    *,
+    label: Label | None,
+    form: WorkForm | None,
+    error: str,
+    last: Assignment | None,
+) -> dict[str, Any]:
+    """For the part with an item: the answer of an answered one (`label`), the draft of an open one."""
+    enrollment, study = found.enrollment, found.enrollment.study
+    draft = found.draft or {}
+    stored = _fields_of_label(label) if label else draft.get("fields") or {}
+    slug = study.slug
+    return part_context(request, enrollment, "item") | {
+        "assignment": found,
+        "title": f"Your answer: {study.question}" if label else study.question,
+        "here": reverse("annotation:assignment", args=[slug, found.pk]),
+        "kind_template": f"{KINDS}/{study.kind}.html",
+        "dock_template": f"{KINDS}/_{study.kind}_dock.html",
+        "item": item_shown(study, found.study_item.item, found.shown_order),
+        "fields": form.fields if form else stored,
+        "value_fields": stored if label else None,
+        "answered": label,
+        "can_change": study.allow_changes and study.state == StudyState.OPEN,
+        "submit": "Change my answer" if label else "Submit",
+        "active_ms": draft.get("active_ms") or 0,
+        "undo_url": reverse("annotation:assignment", args=[slug, last.pk])
+        if last and study.allow_changes
+        else "",
+        "error": error,
+        "skip_reasons": SKIP_REASONS,
+        "report_reasons": REPORT_REASONS,
+        "lease_seconds": study.lease_minutes * 60,
+    }
+
+
+def _fields_of_label(label: Label) -> dict[str, str]:
+    shown = from_canonical(label.kind, label.value, label.shown_order or [])
+    fields = fields_of_value(label.kind, shown)
+    return fields | ({"comment": label.comment} if label.comment else {})
