@@ -1,14 +1,23 @@
 from django.urls import path
 
-from annotation.views import exports, researcher_datasets, researcher_studies
+from annotation.views import (
+    exports,
+    researcher_datasets,
+    researcher_pay,
+    researcher_studies,
+    researcher_study_form,
+)
 
 urlpatterns = [
     path("studies/", researcher_studies.study_list, name="study-list"),
-    path("studies/new/", researcher_studies.study_create_view, name="study-create"),
-    path("studies/preview/", researcher_studies.markdown_preview, name="markdown-preview"),
+    path("studies/new/", researcher_study_form.study_create_view, name="study-create"),
+    path("studies/preview/", researcher_study_form.markdown_preview, name="markdown-preview"),
+    path("studies/estimate/", researcher_study_form.study_estimate, name="study-estimate"),
     path("studies/<slug:slug>/", researcher_studies.study_detail, name="study-detail"),
     path("studies/<slug:slug>/live/", researcher_studies.study_live, name="study-live"),
-    path("studies/<slug:slug>/edit/", researcher_studies.study_edit, name="study-edit"),
+    path("studies/<slug:slug>/edit/", researcher_study_form.study_edit, name="study-edit"),
+    path("studies/<slug:slug>/guidelines/", researcher_study_form.study_guidelines, name="study-guidelines"),
+    path("studies/<slug:slug>/copy/", researcher_study_form.study_copy, name="study-copy"),
     path("studies/<slug:slug>/state/", researcher_studies.study_state, name="study-state"),
     path("studies/<slug:slug>/invitations/", researcher_studies.invitation_add, name="invitation-create"),
     path(
@@ -16,6 +25,9 @@ urlpatterns = [
         researcher_studies.invitation_end,
         name="invitation-revoke",
     ),
+    path("studies/<slug:slug>/pay/", researcher_pay.pay, name="study-pay"),
+    path("studies/<slug:slug>/pay.csv", researcher_pay.pay_export, name="study-pay-export"),
+    path("studies/<slug:slug>/pay/<str:public_id>/", researcher_pay.bonus, name="study-bonus"),
     path("studies/<slug:slug>/labels.<str:format>/", exports.study_export, name="study-export"),
     path("datasets/", researcher_datasets.dataset_list, name="dataset-list"),
     path("datasets/<slug:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),
