@@ -41,7 +41,9 @@ class RankingForm(WorkForm):
         things = "requirement" if self.rules.kind == Kind.IMPORTANCE else "answer"
         if missing == total:
             return f"Give every {things} a rank first."
-        return f"Give every {things} a rank: {missing} of {total} {'has' if missing == 1 else 'have'} none yet."
+        return (
+            f"Give every {things} a rank: {missing} of {total} {'has' if missing == 1 else 'have'} none yet."
+        )
 
     def _check_once(self, ranks: dict[str, int]) -> None:
         twice = [rank for rank, times in Counter(ranks.values()).items() if times > 1]

@@ -168,8 +168,7 @@
       return row;
     }
     fill(list, rows) {
-      this.empty.hidden = !rows.includes(this.empty) && list === this.ranked;
-      [...list.children].filter((row) => !rows.includes(row) && row !== this.empty && row.dataset.gap).forEach((row) => row.remove());
+      list.querySelectorAll("[data-gap]").forEach((row) => row.remove());
       rows.forEach((row, place) => {
         if (list.children[place] !== row) list.insertBefore(row, list.children[place] ?? null);
       });
@@ -192,6 +191,7 @@
       if (words) words.textContent = left ? `${done} of ${this.size} ranked` : `All ${this.size} ranked`;
       const bar = within("[data-rank-progress]");
       if (bar) bar.value = done;
+      this.empty.hidden = done > 0;
       this.rest.hidden = !left;
       this.section.querySelector("[data-n-rest]").textContent = `(${left})`;
       this.section.querySelector("[data-place-rest]").disabled = !done;
@@ -273,7 +273,14 @@
       return left.find((_, place) => left[place - 1] === index) ?? left.find((other) => other !== index);
     }
 
+    /** What is longer than its box: an answer gets a button, the instruction beside the list can be reached by Tab. */
     clamp() {
+      const source = this.section.parentElement.querySelector("[data-rank-source]");
+      if (source && source.scrollHeight > source.clientHeight + 1) {
+        source.tabIndex = 0;
+        source.setAttribute("role", "region");
+        source.setAttribute("aria-label", "Instruction");
+      }
       this.cards.forEach((card) => {
         const [body, button] = [card.querySelector("[data-rank-body]"), card.querySelector("[data-expand]")];
         if (!body) return;
@@ -300,6 +307,7 @@
       else known.set(section, new Ranking(section));
     });
   };
+  // How the cards are called: digits, J, K and E wherever the focus is (unless switched off), the rest on a card.
   const digitOf = (event) => {
     if (/^[0-9]$/.test(event.key)) return event.key;
     // On a French keyboard digits want Shift; their keys are meant all the same.

@@ -24,7 +24,8 @@ INSTRUCTION = (
     "mention one memory, and end with a saying."
 )
 LONG = "\n\n".join(
-    f"**Step {k}.** Fold the paper along the dotted line, then turn it over and repeat on the other side." for k in range(12)
+    f"**Step {k}.** Fold the paper along the dotted line, then turn it over and repeat on the other side."
+    for k in range(12)
 )
 ANSWERS = (
     "Because air scatters blue light more than red: *Rayleigh scattering*.",
@@ -32,14 +33,16 @@ ANSWERS = (
     "- The sun is yellow\n- the sea is blue\n- the sky mirrors the sea",
     "I do not know.\n\n```python\nprint('blue')\n```",
 )
-PAGE = """{% extends "base_annotator.html" %}{% load static %}
+PAGE = """{% extends "base_annotator.html" %}
 {% block title %}Ranking{% endblock %}
 {% block question %}<h1>{{ study.question }}</h1>{% endblock %}
 {% block progress %}{% include "components/progress.html" with done=11 total=20 %}{% endblock %}
 {% block main %}<form method="post" data-annotate data-assignment="1">{% csrf_token %}
-<main id="main" class="page work" tabindex="-1">{% if error %}<p class="flash flash-error" role="alert">{{ error }}</p>{% endif %}
-{% if study.kind == "importance" %}{% include "annotation/annotator/kinds/importance.html" %}{% else %}{% include "annotation/annotator/kinds/answer_ranking.html" %}{% endif %}
-</main>{% include "annotation/annotator/kinds/_ranking_dock.html" %}</form>{% endblock %}
+<main id="main" class="page work" tabindex="-1">
+{% if error %}<p class="flash flash-error" role="alert">{{ error }}</p>{% endif %}
+{% include kind_template %}
+</main>
+{% include dock_template %}</form>{% endblock %}
 """
 received: list[dict[str, Any]] = []
 
@@ -47,7 +50,9 @@ received: list[dict[str, Any]] = []
 def item_of(kind: str, size: int | None) -> ShownItem:
     aspects = tuple(ShownAspect(key, text) for key, text in ASPECTS)
     if size:
-        aspects = tuple(ShownAspect(f"aspect-{k}", f"Does it meet requirement number {k}?") for k in range(size))
+        aspects = tuple(
+            ShownAspect(f"aspect-{k}", f"Does it meet requirement number {k}?") for k in range(size)
+        )
     if kind == "importance":
         return ShownItem(kind=kind, instruction=INSTRUCTION, aspects=aspects)
     return ShownItem(
@@ -70,10 +75,22 @@ def ranking(request: HttpRequest, kind: str, ties: str) -> HttpResponse:
     form = work_form(study, rules, request.POST if request.method == "POST" else None)
     if form.is_valid():
         received.append(form.shown_value)
-        return HttpResponse("<!doctype html><html lang=en><title>Thanks</title><h1>Thanks</h1></html>")
+        return HttpResponse(
+            "<!doctype html><html lang=en><link rel=icon href=data:,><title>Thanks</title><h1>Thanks</h1></html>"
+        )
     # A draft comes as the query, as the work page would take it from the assignment.
-    fields = form.fields if form.is_bound else {name: text for name, text in request.GET.items() if name != "size"}
-    context = {"item": item, "study": study, "fields": fields, "submit": "Submit", "error": form.error}
+    fields = (
+        form.fields if form.is_bound else {name: text for name, text in request.GET.items() if name != "size"}
+    )
+    context: dict[str, Any] = {
+        "item": item,
+        "study": study,
+        "fields": fields,
+        "submit": "Submit",
+        "error": form.error,
+    }
+    folder = "annotation/annotator/kinds/"
+    context |= {"kind_template": f"{folder}{kind}.html", "dock_template": f"{folder}_{kind}_dock.html"}
     page = engines["django"].from_string(PAGE).render(context, request)
     return HttpResponse(page)
 
