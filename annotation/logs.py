@@ -3,7 +3,7 @@
 import logging
 import re
 
-_SECRET_PATH = re.compile(r"/(join|resume)/[^/\s]+")
+_SECRET_PATH = re.compile(r"/(join|resume|enter/[^/\s]+|hooks/[^/\s]+)/[^/\s]+(?:/\?\S*)?")
 LOGGERS = ("django.request", "django.security.csrf")
 
 

@@ -2,9 +2,12 @@
 
 from django.urls import include, path
 
-from annotation.urls import annotator, researcher, site
+from annotation.urls import annotator, entry, researcher, site
 
 urlpatterns = [
     *site.urlpatterns,
-    path("", include(([*annotator.urlpatterns, *researcher.urlpatterns], "annotation"))),
+    path(
+        "",
+        include(([*annotator.urlpatterns, *entry.urlpatterns, *researcher.urlpatterns], "annotation")),
+    ),
 ]

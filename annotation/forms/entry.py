@@ -1,0 +1,109 @@
+"""Forms of the doors: a platform's link, its file, and people's accounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from annotation.entry.base import ID, Platform
+from annotation.models import PlatformLink
+
+MAX_FILE_BYTES = 5 * 1024 * 1024
+CODES = ("completed_code", "screened_out_code", "no_consent_code")
+
+
+class PlatformLinkForm(forms.Form):
+    """A study's door for one platform."""
+
+    external_study_id = forms.CharField(
+        required=False,
+        max_length=200,
+        label="Study's id there",
+        help_text="Arrivals for another study are refused.",
+    )
+    completed_code = forms.CharField(required=False, max_length=300, label="Code: completed")
+    screened_out_code = forms.CharField(
+        required=False,
+        max_length=300,
+        label="Code: screened out",
+        help_text="For who is not eligible or fails the test.",
+    )
+    no_consent_code = forms.CharField(
+        required=False,
+        max_length=300,
+        label="Code: no consent",
+        help_text="For who does not agree to take part.",
+    )
+    require_signed_token = forms.BooleanField(
+        required=False,
+        label="Let in only who brings a signed token",
+        help_text="Switch the platform's secure address on first, or nobody comes in.",
+    )
+
+    def __init__(
+        self, *args: Any, platform: Platform, link: PlatformLink | None = None, **kwargs: Any
+    ) -> None:
+        self.platform = platform
+        if link is not None:
+            kwargs["initial"] = {name: getattr(link, name) for name in self.base_fields}
+        super().__init__(*args, auto_id=f"id_{platform.name}_%s", **kwargs)
+        self.fields["completed_code"].help_text = platform.code_help
+        if not platform.token_parameter:
+            del self.fields["require_signed_token"]
+
+    def clean_external_study_id(self) -> str:
+        value = str(self.cleaned_data["external_study_id"]).strip()
+        if value and not ID.fullmatch(value):
+            raise forms.ValidationError("Expected an id: letters, digits and dashes.")
+        return value
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        for name in CODES:
+            code = self.platform.code_of(data.get(name, ""))
+            if code and not self.platform.code_is_valid(code):
+                self.add_error(name, f"This is no code of {self.platform.label}.")
+            data[name] = code
+        used = [data[name] for name in CODES if data[name]]
+        if len(set(used)) < len(used):
+            self.add_error(None, "Each outcome needs a code of its own, so that they can be told apart.")
+        return data
+
+
+class ReconcileForm(forms.Form):
+    """The platform's file, and whose labels are set aside."""
+
+    file = forms.FileField(
+        label="Its export (CSV)", help_text="Nothing is changed before you have seen what would follow."
+    )
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > MAX_FILE_BYTES:
+            raise forms.ValidationError("The file is larger than 5 MB.")
+        return file
+
+
+class SignInForm(forms.Form):
+    email = forms.EmailField(
+        max_length=200, label="Email", widget=forms.EmailInput(attrs={"autocomplete": "username"})
+    )
+    password = forms.CharField(
+        max_length=200,
+        strip=False,
+        label="Password",
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+
+class SignUpForm(SignInForm):
+    """Making an account. Whether the password is strong enough is for the service to say."""
+
+    password = forms.CharField(
+        max_length=200,
+        strip=False,
+        label="Password",
+        help_text="At least eight characters, and not one that many people use.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )

@@ -1,0 +1,210 @@
+"""Accounts of annotators: sign up, sign in, and the studies that one may join.
+
+The account is named in the session under a key of its own, apart from the login of staff.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_ratelimit.core import is_ratelimited
+
+from annotation.domain.errors import EntryRefusedError
+from annotation.forms.entry import SignInForm, SignUpForm
+from annotation.models import Account, Annotator, Enrollment, Stage, Study
+from annotation.selectors.entry import (
+    account_get,
+    enrollment_of,
+    enrollments_of,
+    studies_to_join,
+    study_to_join,
+)
+from annotation.selectors.pay import earned_by
+from annotation.services.accounts import (
+    AccountRefusedError,
+    account_create,
+    account_join,
+    account_sign_in,
+    email_normal,
+)
+from annotation.views.annotator.browser import MAX_HELD, session_drop, session_hold
+from annotation.views.annotator.common import POST_RATE, limited, money
+from annotation.views.annotator.device import device_keep, device_of, device_read
+from annotation.views.annotator.entry import enrollment_held, refuse
+
+SESSION_KEY = "account"
+# A class may sign up together from one address; nobody tries many addresses of other people.
+SIGN_UP_RATE = "30/h"
+SIGN_IN_RATE_PER_ADDRESS = "30/m"
+SIGN_IN_RATE_PER_NAME = "10/5m"
+WRONG = "This email and password do not go together. Look at both and try again."
+REFUSED = "No account could be made with this email and password. If you have one already, sign in with it."
+
+
+def account_of(request: HttpRequest) -> Account | None:
+    """Who is signed in, if anybody."""
+    # A visitor without a session is not made one by asking.
+    pk = request.session.get(SESSION_KEY)
+    if not isinstance(pk, int):
+        return None
+    try:
+        return account_get(pk)
+    except Account.DoesNotExist:
+        return None
+
+
+def account_annotator(request: HttpRequest) -> Annotator | None:
+    """Whom the person takes part as, by whatever door, while they are signed in."""
+    account = account_of(request)
+    return account and account.annotator
+
+
+def account_enrollment(request: HttpRequest, study: Study) -> Enrollment | None:
+    """The place in this study of who is signed in."""
+    account = account_of(request)
+    return account and enrollment_of(account, study)
+
+
+def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Pass the account on; send everybody else to sign in."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        account = account_of(request)
+        if account is None:
+            return redirect("annotation:account-sign-in")
+        return view(request, account, *args, **kwargs)
+
+    return never_cache(wrapped)
+
+
+def _enter(request: HttpRequest, account: Account) -> HttpResponse:
+    # Whoever planted a session before shares nothing with it afterwards.
+    request.session.cycle_key()
+    request.session[SESSION_KEY] = account.pk
+    for enrollment in reversed(list(enrollments_of(account)[:MAX_HELD])):
+        session_hold(request, enrollment)
+    return redirect("annotation:account")
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@limited(group="account-sign-up", rate=SIGN_UP_RATE, by="ip", method="POST")
+def sign_up(request: HttpRequest) -> HttpResponse:
+    if account_of(request) is not None:
+        return redirect("annotation:account")
+    form = SignUpForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            account = account_create(**form.cleaned_data)
+        except ValidationError as weak:
+            form.add_error("password", weak)
+        except AccountRefusedError:
+            form.add_error(None, REFUSED)
+        else:
+            return _enter(request, account)
+    status = 422 if form.is_bound else 200
+    return render(request, "annotation/annotator/signup.html", {"form": form}, status=status)
+
+
+def _email_key(_group: str, request: HttpRequest) -> str:
+    return email_normal(request.POST.get("email", ""))[:200]
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@limited(group="account-sign-in", rate=SIGN_IN_RATE_PER_ADDRESS, by="ip", method="POST")
+def sign_in(request: HttpRequest) -> HttpResponse:
+    if account_of(request) is not None:
+        return redirect("annotation:account")
+    if is_ratelimited(
+        request,
+        group="account-email",
+        key=_email_key,
+        rate=SIGN_IN_RATE_PER_NAME,
+        method="POST",
+        increment=True,
+    ):
+        response = render(request, "annotation/annotator/too_many.html", status=429)
+        response["Retry-After"] = "60"
+        return response
+    form = SignInForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        account = account_sign_in(**form.cleaned_data)
+        if account is not None:
+            return _enter(request, account)
+        form.add_error(None, WRONG)
+    status = 422 if form.is_bound else 200
+    return render(request, "annotation/annotator/signin.html", {"form": form}, status=status)
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Forget the account here, and the places that are its own: the computer may be shared."""
+    account = account_of(request)
+    if account is not None:
+        session_drop(request, [enrollment.study.slug for enrollment in enrollments_of(account)])
+    request.session.pop(SESSION_KEY, None)
+    request.session.cycle_key()
+    return redirect("annotation:account-sign-in")
+
+
+@require_safe
+@signed_in
+def my_studies(request: HttpRequest, account: Account) -> HttpResponse:
+    mine = [_shown(enrollment) for enrollment in enrollments_of(account)]
+    open_now = list(studies_to_join(account, now=timezone.now()))
+    context = {
+        "account": account,
+        "mine": mine,
+        "studies": [
+            {
+                "study": study,
+                "held": enrollment_held(request, study) is not None,
+                "pay": money(study.pay_per_item, study),
+            }
+            for study in open_now
+        ],
+    }
+    return render(request, "annotation/annotator/my_studies.html", context)
+
+
+def _shown(enrollment: Enrollment) -> dict[str, Any]:
+    study, earned = enrollment.study, earned_by(enrollment)
+    return {
+        "enrollment": enrollment,
+        "study": study,
+        "answers": earned.answers,
+        "earned": money(earned.total, study) if earned.total else "",
+        "over": enrollment.stage in (Stage.DONE, Stage.DECLINED, Stage.SCREENED_OUT, Stage.LEFT),
+    }
+
+
+@require_POST
+@limited(group="account-join", rate=POST_RATE, by="ip")
+@signed_in
+def join(request: HttpRequest, account: Account, slug: str) -> HttpResponse:
+    try:
+        study = study_to_join(slug)
+    except Study.DoesNotExist:
+        raise Http404("There is no such study.") from None
+    # Somebody who came in here by another door is in it already.
+    held = enrollment_held(request, study)
+    if held is not None and held.stage != Stage.DECLINED and study.one_per_device:
+        return redirect("annotation:place", study.slug)
+    mark = device_read(request)
+    try:
+        enrollment = account_join(account=account, study=study, device=device_of(study, mark))
+    except EntryRefusedError as refused:
+        return refuse(request, refused.reason)
+    session_hold(request, enrollment)
+    return device_keep(request, redirect("annotation:place", study.slug), mark)
