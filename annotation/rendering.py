@@ -9,6 +9,7 @@ depends on the text alone, so that two responses are always shown by the same ru
 import re
 import sys
 from functools import lru_cache
+from hashlib import blake2b
 from html import escape
 
 import nh3
@@ -34,12 +35,15 @@ from pygments.token import (
     _TokenType,
 )
 
+from annotation.domain.caching import BoundedCache
 from annotation.mathematics import MATHML_ATTRIBUTES, MATHML_TAGS, mathematics_plugin
 
 MAX_MARKDOWN = 60_000
 """Longest text, in characters, that is parsed as Markdown; a longer one is shown as plain text."""
 MAX_HIGHLIGHT = 12_000
 """Longest fenced block, in characters, that is highlighted."""
+MAX_RENDERED = 24_000_000
+"""Characters of rendered fragments that a process keeps."""
 CLASS_PREFIX = "hl-"
 
 # Only on request and only for these: a lexer is a heap of regular expressions run on hostile text.
@@ -171,8 +175,16 @@ def _parser() -> MarkdownIt:
 _PARSER = _parser()
 
 
-@lru_cache(maxsize=512)
+# Items are shown to several people at about the same time. The key is a hash, so that a text is not kept twice.
+_rendered: BoundedCache[bytes, SafeString] = BoundedCache(limit=MAX_RENDERED, weight=len)
+
+
 def _render(text: str) -> SafeString:
+    digest = blake2b(text.encode(), digest_size=16).digest()
+    return _rendered.get(digest, lambda: _render_now(text))
+
+
+def _render_now(text: str) -> SafeString:
     env: dict[str, object] = {}
     try:
         tokens = _PARSER.parse(text, env)

@@ -312,7 +312,7 @@ def test_equal_texts_look_equal_whatever_came_between():
     text = "# A\n\n$x$ and `code`\n\n| a |\n|---|\n| b |"
     first = render_markdown(text)
     render_markdown("[a]: https://x.example\n\n[a] $y$ " + text)
-    rendering._render.cache_clear()
+    rendering._rendered.clear()
     assert render_markdown(text) == first
 
 
