@@ -12,7 +12,6 @@ from typing import Any
 from django.core.cache import cache
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from annotation.domain.presentation import shown_order
 from annotation.domain.values import from_canonical
 from annotation.models import (
     Action,
@@ -23,11 +22,9 @@ from annotation.models import (
     Invitation,
     ItemRole,
     Label,
-    QualificationQuestion,
     Study,
     StudyItem,
 )
-from annotation.selectors.shown import ShownItem, item_shown, parts_count
 
 PLACES_TAKEN = F("n_open") + F("n_accepted")
 # Above this many free items a person's own total is not counted: it would cost more than the answer itself.
@@ -180,45 +177,6 @@ def own_label(assignment: Assignment) -> Label | None:
 def answers_given(enrollment: Enrollment) -> int:
     """Answers of this person, those included that came too late to count."""
     return Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.SUBMITTED).count()
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The next question of the qualification test, as it is shown to this person."""
-
-    question: QualificationQuestion
-    number: int
-    total: int
-    order: list[int]
-    item: ShownItem
-
-
-def question_order(enrollment: Enrollment, question: QualificationQuestion) -> list[int]:
-    count = parts_count(enrollment.study, question.item_id)
-    return shown_order(enrollment.annotator.public_id, question.item_id, count)
-
-
-def question_next(enrollment: Enrollment) -> Question | None:
-    """The first question without an answer of this person."""
-    questions = list(
-        QualificationQuestion.objects.filter(study_id=enrollment.study_id)
-        .select_related("item__dataset")
-        .order_by("position", "pk")
-    )
-    answered = set(enrollment.qualification_answers.values_list("question_id", flat=True))
-    for number, question in enumerate(questions, start=1):
-        if question.pk not in answered:
-            order = question_order(enrollment, question)
-            return Question(
-                question, number, len(questions), order, item_shown(enrollment.study, question.item, order)
-            )
-    return None
-
-
-def question_get_for(enrollment: Enrollment, pk: int) -> QualificationQuestion:
-    return QualificationQuestion.objects.select_related("item__dataset").get(
-        pk=pk, study_id=enrollment.study_id
-    )
 
 
 def shown_value(kind: str, value: Mapping[str, Any], order: list[int]) -> dict[str, Any]:
