@@ -181,6 +181,19 @@ def dataset_counts(dataset_id: int) -> DatasetCounts:
     )
 
 
+def dataset_sizes() -> dict[int, dict[str, tuple[int, int]]]:
+    """Of each dataset and kind: (items, items with gold). One query."""
+    sizes: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
+    rows = (
+        Item.objects.order_by("dataset", "kind")
+        .values_list("dataset", "kind")
+        .annotate(n=Count("pk"), gold=Count("gold"))
+    )
+    for dataset, kind, n, gold in rows:
+        sizes[dataset][kind] = (n, gold)
+    return dict(sizes)
+
+
 def _tally(items: QuerySet[Item], field: str) -> dict[str, int]:
     # Without the model's own order, which would make a group of every row.
     return dict(items.order_by(field).values_list(field).annotate(n=Count("pk")))

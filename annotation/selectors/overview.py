@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime
 
 from django.db.models import BooleanField, Case, Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
-from django.db.models.functions import Coalesce, TruncDate
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.models import (
@@ -63,38 +63,6 @@ def may_identify(user: User, study: Study) -> bool:
     return user.is_administrator or (study.owner_id is not None and study.owner_id == user.pk)
 
 
-@dataclass(frozen=True, slots=True)
-class StudyProgress:
-    """Counts of a study; `labels` of `wanted`, `complete` of `items` with all of their labels."""
-
-    items: int
-    wanted: int
-    labels: int
-    complete: int
-    open_leases: int
-
-    @property
-    def share(self) -> float | None:
-        return self.labels / self.wanted if self.wanted else None
-
-
-def study_progress(study: Study) -> StudyProgress:
-    """How far the study is. Before it opens, what it would come to: items left beside the test, times overlap."""
-    if study.state == StudyState.DRAFT:
-        usable = Item.objects.filter(dataset_id=study.dataset_id, kind=study.kind).count()
-        own_test = study.qualification_dataset_id in (None, study.dataset_id)
-        items = max(0, usable - study.qualification_size if own_test else usable)
-        return StudyProgress(items, items * study.overlap, 0, 0, 0)
-    row = StudyItem.objects.filter(study=study).aggregate(
-        items=Count("pk"),
-        wanted=Coalesce(Sum("overlap"), 0),
-        labels=Coalesce(Sum("n_accepted"), 0),
-        complete=Count("pk", filter=Q(n_accepted__gte=F("overlap"))),
-        open_leases=Coalesce(Sum("n_open"), 0),
-    )
-    return StudyProgress(**row)
-
-
 def _sum_over_items(field: str) -> Coalesce:
     totals = (
         StudyItem.objects.filter(study=OuterRef("pk"))
@@ -133,87 +101,6 @@ def state_counts(user: User) -> dict[str, int]:
     """How many studies there are in each state, states without one included."""
     rows = studies_visible_to(user).order_by().values_list("state").annotate(n=Count("pk"))
     return dict.fromkeys(StudyState.values, 0) | dict(rows)
-
-
-@dataclass(frozen=True, slots=True)
-class FunnelStep:
-    """People who got at least this far; `share` of all who entered, None without anybody."""
-
-    name: str
-    people: int
-    share: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Funnel:
-    steps: tuple[FunnelStep, ...]
-    declined: int
-    screened_out: int
-    by_stage: dict[str, int]
-
-    @property
-    def entered(self) -> int:
-        return self.steps[0].people
-
-
-def study_funnel(study: Study) -> Funnel:
-    """How far people got. Steps that the study does not have are left out. One query."""
-    rows = (
-        Enrollment.objects.filter(study=study)
-        .order_by()
-        .values_list("stage")
-        .annotate(n=Count("pk"), labelled=Count("pk", filter=Q(n_accepted__gt=0)))
-    )
-    at = dict.fromkeys(Stage.values, 0)
-    labelled = 0
-    for stage, n, n_labelled in rows:
-        at[stage] = n
-        labelled += n_labelled
-    entered = sum(at.values())
-    # Who declined is not counted as having got past any step: they left before the work, wherever it was.
-    consented = entered - at[Stage.CONSENT] - at[Stage.DECLINED]
-    read = consented - at[Stage.GUIDELINES]
-    working = at[Stage.WORK] + at[Stage.DONE]
-    steps = [("Entered", entered)]
-    if study.consent.strip():
-        steps.append(("Agreed to take part", consented))
-    if study.guidelines.strip():
-        steps.append(("Read the guidelines", read))
-    if study.qualification_size:
-        steps.append(("Passed the test", working))
-    steps += [("Gave a label", labelled), ("Finished", at[Stage.DONE])]
-    return Funnel(
-        steps=tuple(FunnelStep(name, n, n / entered if entered else None) for name, n in steps),
-        declined=at[Stage.DECLINED],
-        screened_out=at[Stage.SCREENED_OUT],
-        by_stage=at,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    day: date
-    labels: int
-
-
-def labels_by_day(study: Study, *, days: int = DAYS_SHOWN) -> tuple[Day, ...]:
-    """Labels given on each of the days up to the latest one with any, days without one included. UTC."""
-    rows = dict(
-        Label.objects.current()
-        .filter(study=study)
-        .annotate(day=TruncDate("created_at"))
-        .order_by("day")
-        .values_list("day")
-        .annotate(n=Count("pk"))
-    )
-    if not rows:
-        return ()
-    last = max(rows)
-    first = max(min(rows), last - timedelta(days=days - 1))
-    span = (last - first).days + 1
-    return tuple(
-        Day(day, rows.get(day, 0)) for day in (first + timedelta(days=offset) for offset in range(span))
-    )
 
 
 def invitations_of(study: Study, *, now: datetime | None = None) -> QuerySet[Invitation]:

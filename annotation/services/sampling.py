@@ -6,23 +6,17 @@ items, each in an order of its own. Ids are all that is held in memory.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-
-from django.db.models.functions import Length
 
 from annotation.domain.sampling import (
     Drawn,
-    Sides,
     draw,
     draw_length_balanced,
     draw_stratified,
     interleave,
     shuffled,
 )
-from annotation.models import ItemResponse, Sampling, Study
-from annotation.selectors.slices import study_slice
-
-PAIR = 2
+from annotation.models import Sampling, Study
+from annotation.selectors.slices import length_sides, study_slice
 
 
 def work_draw(*, study: Study, leave_out: Collection[int], shuffle: bool = True) -> list[tuple[int, float]]:
@@ -74,57 +68,3 @@ def _sample(study: Study, source: list[int], categories: dict[str, list[int]]) -
         pairs = length_sides(study, within=set(source))
         return draw_length_balanced(pairs.sides, seed=seed, size=study.sample_size)
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class LengthSides:
-    """Pairs against the baseline by instruction; `equal` are as long as it, `without` do not have it (or only it)."""
-
-    sides: tuple[Sides, ...]
-    equal: int
-    without: int
-
-    @property
-    def balanced(self) -> int:
-        """Items of the largest balanced sample."""
-        return 2 * sum(one.each for one in self.sides)
-
-
-def length_sides(study: Study, *, within: Collection[int] | None = None) -> LengthSides:
-    """Compare, in each pair of the slice, the other response with that of the study's baseline system.
-
-    Lengths are counted in characters. Equal lengths belong to neither side and are left out.
-    """
-    longer: dict[int, list[int]] = defaultdict(list)
-    shorter: dict[int, list[int]] = defaultdict(list)
-    equal = without = 0
-    for item, instruction, ours, others in _pair_lengths(study):
-        if within is not None and item not in within:
-            continue
-        if len(ours) != 1 or len(others) != 1:
-            without += 1
-        elif others[0] == ours[0]:
-            equal += 1
-        else:
-            (longer if others[0] > ours[0] else shorter)[instruction].append(item)
-    instructions = sorted(longer.keys() | shorter.keys())
-    sides = (Sides(tuple(longer[one]), tuple(shorter[one])) for one in instructions)
-    return LengthSides(tuple(sides), equal, without)
-
-
-def _pair_lengths(study: Study) -> Iterable[tuple[int, int, list[int], list[int]]]:
-    """(item, instruction, lengths of the baseline's responses, lengths of the others) by item."""
-    rows = (
-        ItemResponse.objects.filter(item__in=study_slice(study))
-        .order_by("item_id", "position")
-        .values_list("item_id", "item__instruction_id", "response__system", Length("response__text"))
-    )
-    current: tuple[int, int, list[int], list[int]] | None = None
-    for item, instruction, system, length in rows.iterator():
-        if current is None or current[0] != item:
-            if current is not None:
-                yield current
-            current = (item, instruction, [], [])
-        current[2 if system == study.sampling_baseline else 3].append(length)
-    if current is not None:
-        yield current

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
 
+from annotation.domain.eligibility import eligibility_read
 from annotation.domain.errors import StudyRuleError
 from annotation.models import (
     Criterion,
@@ -58,9 +58,6 @@ RANKED_KINDS = frozenset([Kind.IMPORTANCE, Kind.ANSWER_RANKING])
 PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}\Z")
 CURRENCY = re.compile(r"[A-Z]{3}\Z")
 MAX_PARAMETERS = 20
-MAX_ELIGIBILITY = 20
-MAX_TEXT = 500
-QUESTION_KEY = re.compile(r"[a-z0-9_-]{1,64}\Z")
 
 
 def study_check(study: Study) -> Study:
@@ -182,46 +179,7 @@ def _check_entry(study: Study) -> None:
 
 
 def _check_eligibility(study: Study) -> None:
-    """`[{"key", "question", "options": [{"text", "eligible"}]}]`; every question lets somebody in."""
-
-    def refuse(number: int, message: str) -> None:
-        raise StudyRuleError("eligibility", f"question {number}: {message}")
-
-    questions: Any = study.eligibility
-    if not isinstance(questions, list):
-        raise StudyRuleError("eligibility", "expected a list of questions")
-    if len(questions) > MAX_ELIGIBILITY:
-        raise StudyRuleError("eligibility", f"expected at most {MAX_ELIGIBILITY} questions")
-    keys: set[str] = set()
-    for number, question in enumerate(questions, start=1):
-        if not isinstance(question, dict) or set(question) != {"key", "question", "options"}:
-            refuse(number, "expected a key, a question and options")
-        if not isinstance(question["key"], str) or not QUESTION_KEY.match(question["key"]):
-            refuse(number, "its key is made of small letters, digits, hyphens and underscores")
-        if question["key"] in keys:
-            refuse(number, f"the key {question['key']!r} is used twice")
-        keys.add(question["key"])
-        if not _is_text(question["question"]):
-            refuse(number, "has no words")
-        _check_options(number, question["options"], refuse)
-
-
-def _check_options(number: int, options: Any, refuse: Callable[[int, str], None]) -> None:
-    if not isinstance(options, list) or len(options) < 2:
-        refuse(number, "needs at least two options")
-    for option in options:
-        if not isinstance(option, dict) or set(option) != {"text", "eligible"}:
-            refuse(number, "an option has a text, and whether who chooses it may take part")
-        if not _is_text(option["text"]) or not isinstance(option["eligible"], bool):
-            refuse(number, "an option has a text, and whether who chooses it may take part")
-    if len({option["text"] for option in options}) < len(options):
-        refuse(number, "two options have the same words")
-    if not any(option["eligible"] for option in options):
-        refuse(number, "with these options nobody may take part")
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value.strip()) <= MAX_TEXT
+    eligibility_read(study.eligibility)
 
 
 CHECKS = (

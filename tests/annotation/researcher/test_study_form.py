@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from annotation.models import Study, StudyItem
-from annotation.selectors.overview import study_progress
+from annotation.selectors.progress import study_progress
 from annotation.services.studies import study_create, study_open
 from tests.annotation.cast import Cast, client_of, labels_make, study_fields, text_of, url
 from tests.annotation.factories import (

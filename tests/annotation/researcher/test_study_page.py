@@ -143,7 +143,7 @@ class TestLive:
 
 
 def test_labels_by_day_have_no_gaps(cast, study):
-    from annotation.selectors.overview import labels_by_day
+    from annotation.selectors.progress import labels_by_day
 
     labels_make(study, [[1, 2]])
     (day,) = labels_by_day(study)

@@ -1,0 +1,344 @@
+"""The form of a study. It checks what a person can be told beside a field; the services check the rest."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django import forms
+from django.core.validators import MaxLengthValidator, RegexValidator
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotation.forms.eligibility import (
+    QuestionRow,
+    problem_of,
+    questions_of,
+    rows_of,
+    rows_read,
+    rows_to_fill,
+)
+from annotation.forms.study_fields import HELP_TEXTS, LABELS, NamesField, PercentField, noun
+from annotation.models import (
+    Dataset,
+    Kind,
+    QualificationRule,
+    Sampling,
+    Study,
+    StudyState,
+    TiePolicy,
+    User,
+)
+from annotation.rendering import MAX_MARKDOWN
+from annotation.selectors.datasets import dataset_sizes, datasets_visible_to
+from annotation.selectors.overview import studies_visible_to
+from annotation.selectors.slices import (
+    SliceCounts,
+    dataset_criteria,
+    dataset_parts,
+    dataset_systems,
+    slice_counts,
+    slice_items,
+)
+from annotation.services.study_rules import FIXED_ONCE_OPEN, GRADED_KINDS, RANKED_KINDS
+
+MARKDOWN_FIELDS = ("guidelines", "consent")
+DATASETS = ("dataset", "qualification_dataset", "training_dataset", "check_dataset")
+LISTS = ("categories", "criteria")
+PERCENTS = ("check_rate", "repeat_rate", "check_warn_below", "check_suspend_below", "qualification_threshold")
+TIED_KINDS = frozenset([Kind.PAIRWISE, *RANKED_KINDS])
+DEADLINE_FORMAT = "%Y-%m-%dT%H:%M"
+
+
+class DatasetChoiceField(forms.ModelChoiceField[Dataset]):
+    """Datasets with how much of them can be used; `sizes` is set by the form."""
+
+    sizes: dict[int, dict[str, tuple[int, int]]]
+
+    def label_from_instance(self, obj: Any) -> str:
+        parts = ", ".join(
+            f"{noun(kind, n)} ({gold:,} with gold)" for kind, (n, gold) in self.sizes.get(obj.pk, {}).items()
+        )
+        return f"{obj.title} ({obj.name}): {parts}"
+
+
+class StudyForm(forms.ModelForm[Study]):
+    """A study's rules. `rules()` is what the services take; the form itself saves nothing."""
+
+    # Makes the address of a new study, so that the same form sent twice makes one study.
+    nonce = forms.CharField(widget=forms.HiddenInput, required=False, max_length=12)
+    dataset = DatasetChoiceField(queryset=Dataset.objects.none(), empty_label="Choose a dataset")
+    categories = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    criteria = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    subset = forms.ChoiceField(required=False)
+    sampling_baseline = forms.ChoiceField(required=False)
+    training_dataset = DatasetChoiceField(
+        queryset=Dataset.objects.none(), required=False, empty_label="The study's own dataset"
+    )
+    qualification_dataset = DatasetChoiceField(
+        queryset=Dataset.objects.none(),
+        required=False,
+        empty_label="The study's own dataset",
+        label="Questions come from",
+    )
+    check_dataset = DatasetChoiceField(
+        queryset=Dataset.objects.none(), required=False, empty_label="The study's own dataset"
+    )
+    # Carries what is wrong with the rows of the editor, which are no fields of their own.
+    eligibility = forms.CharField(required=False, disabled=True, label="Questions about the person")
+    passthrough = NamesField(required=False, max_length=1500)
+    check_rate = PercentField(required=False)
+    repeat_rate = PercentField(required=False)
+    check_warn_below = PercentField(required=False)
+    check_suspend_below = PercentField(required=False)
+    qualification_threshold = PercentField(required=False)
+
+    class Meta:
+        model = Study
+        fields = ("title", "dataset", "guidelines", "consent", *LABELS)
+        labels = LABELS
+        help_texts = HELP_TEXTS
+        widgets = {
+            "kind": forms.RadioSelect,
+            "sampling": forms.RadioSelect,
+            "tie_policy": forms.RadioSelect,
+            "qualification_rule": forms.RadioSelect,
+            "pay_basis": forms.RadioSelect,
+            "guidelines": forms.Textarea(attrs={"rows": 16, "spellcheck": "true"}),
+            "consent": forms.Textarea(attrs={"rows": 10, "spellcheck": "true"}),
+            "closes_at": forms.DateTimeInput(attrs={"type": "datetime-local"}, format=DEADLINE_FORMAT),
+        }
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.locked: dict[str, str] = {}
+        self._words()
+        self.sizes = dataset_sizes()
+        self._offer_datasets(user)
+        self._offer_studies(user)
+        if self.instance._state.adding:
+            self.fields["nonce"].initial = secrets.token_hex(3)
+        else:
+            self._lock()
+            for name in ("pay_per_item", "pay_per_hour", "pay_for_test"):
+                # 0.12, not 0.1200
+                self.initial.setdefault(name, getattr(self.instance, name))
+                self.initial[name] = f"{getattr(self.instance, name).normalize():f}"
+        self._offer_parts()
+        self.question_rows: list[QuestionRow] = (
+            rows_read(self.data) if self.is_bound else rows_of(self.instance.eligibility or [])
+        )
+
+    # --- what is offered -------------------------------------------------------------------------------------
+
+    def _words(self) -> None:
+        for name, field in self.fields.items():
+            field.label = LABELS.get(name, field.label)
+            field.help_text = HELP_TEXTS.get(name, field.help_text)
+            model_field = next((one for one in Study._meta.concrete_fields if one.name == name), None)
+            # A number or a choice that is left empty means what it means in a new study.
+            if model_field is not None and model_field.has_default() and name not in ("overlap", "title"):
+                field.required = False
+            if isinstance(field.widget, forms.RadioSelect) and model_field is not None:
+                field.choices = model_field.choices  # type: ignore[attr-defined]  # without an empty one
+        for name in MARKDOWN_FIELDS:
+            self.fields[name].validators.append(MaxLengthValidator(MAX_MARKDOWN))
+            self.fields[name].widget.attrs["maxlength"] = MAX_MARKDOWN
+        currency = RegexValidator(r"^[A-Z]{3}\Z", "Expected three capital letters: USD.")
+        self.fields["pay_currency"].validators.append(currency)
+
+    def _offer_datasets(self, user: User) -> None:
+        gold = [pk for pk, kinds in self.sizes.items() if any(n for _, n in kinds.values())]
+        visible = datasets_visible_to(user).order_by("name")
+        for name in DATASETS:
+            field = self.fields[name]
+            assert isinstance(field, DatasetChoiceField)
+            field.sizes = self.sizes
+            field.queryset = visible.filter(pk__in=self.sizes if name == "dataset" else gold)
+
+    def _offer_studies(self, user: User) -> None:
+        studies = studies_visible_to(user).filter(qualification_size__gt=0, qualification_from=None)
+        field = self.fields["qualification_from"]
+        field.queryset = studies.exclude(pk=self.instance.pk).order_by("title")  # type: ignore[attr-defined]
+        field.empty_label = "No: a test of its own"  # type: ignore[attr-defined]
+
+    def _offer_parts(self) -> None:
+        """What the chosen dataset has: its categories, subsets, systems and criteria."""
+        dataset = self.dataset_chosen()
+        parts = dataset_parts(dataset) if dataset else {"categories": [], "subsets": []}
+        systems = dataset_systems(dataset.pk) if dataset and self.kind_chosen() == Kind.PAIRWISE else []
+        criteria = dataset_criteria(dataset.pk) if dataset and self.kind_chosen() == Kind.RUBRIC else []
+        offers = {
+            "categories": [(name, name) for name in parts["categories"]],
+            "subset": [("", "All"), *((name, name) for name in parts["subsets"])],
+            "sampling_baseline": [("", "Choose a system"), *((name, name) for name in systems)],
+            "criteria": [(key, f"{key}: {question}") for key, question in criteria],
+        }
+        for name, choices in offers.items():
+            self.fields[name].choices = choices  # type: ignore[attr-defined]
+
+    def _lock(self) -> None:
+        del self.fields["nonce"]
+        self.locked["dataset"] = "A study stays with its dataset; make a new study for another one."
+        if self.instance.state != StudyState.DRAFT:
+            why = "Fixed since the study was opened."
+            self.locked |= dict.fromkeys(FIXED_ONCE_OPEN, why)
+            version = self.instance.guidelines_version
+            self.fields["guidelines"].help_text = (
+                f"Markdown. This is version {version}; a change makes it version {version + 1}. "
+                "Every label carries the version that was in force when it was given."
+            )
+        for name, why in self.locked.items():
+            self.fields[name].disabled = True
+            self.fields[name].help_text = why
+
+    # --- what was chosen, before anything is checked -----------------------------------------------------------
+
+    def _raw(self, name: str) -> Any:
+        if self.is_bound and name not in self.locked:
+            return self.data.get(self.add_prefix(name))
+        return self.get_initial_for_field(self.fields[name], name)
+
+    def kind_chosen(self) -> str:
+        """The kind that is chosen so far."""
+        kind = self._raw("kind")
+        return str(kind) if kind in Kind.values else Kind.PAIRWISE
+
+    def dataset_chosen(self) -> Dataset | None:
+        """The dataset that is chosen so far, of those that are offered."""
+        value = self._raw("dataset")
+        if isinstance(value, Dataset):
+            value = value.pk
+        offered: QuerySet[Dataset] = self.fields["dataset"].queryset  # type: ignore[attr-defined]
+        return offered.filter(pk=value).first() if str(value or "").isdecimal() else None
+
+    def kinds_offered(self) -> list[str]:
+        """Kinds that the chosen dataset has items of."""
+        dataset = self.dataset_chosen()
+        return list(self.sizes.get(dataset.pk, {})) if dataset else []
+
+    def question_rows_to_fill(self) -> list[QuestionRow]:
+        return rows_to_fill(self.question_rows)
+
+    # --- checking ------------------------------------------------------------------------------------------------
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        self._fill_in(data)
+        self._drop_what_does_not_apply(data)
+        if not self.errors.keys() & {"dataset", "kind", *LISTS, "subset"}:
+            self._check_slice(data)
+        self._check_test(data)
+        if problem := problem_of(self.question_rows):
+            self.add_error("eligibility", problem)
+        deadline = data.get("closes_at")
+        if "closes_at" in self.changed_data and deadline is not None and deadline <= timezone.now():
+            self.add_error("closes_at", "This is over already.")
+        return data
+
+    def _fill_in(self, data: dict[str, Any]) -> None:
+        """Empty means the value of a new study; what an empty field means otherwise is said beside it."""
+        for model_field in Study._meta.concrete_fields:
+            name = model_field.name
+            if name in self.locked or name not in data or data[name] not in (None, ""):
+                continue
+            if model_field.has_default() and not model_field.null:
+                data[name] = model_field.get_default()
+
+    def _drop_what_does_not_apply(self, data: dict[str, Any]) -> None:
+        """Fields that the page hides for this kind or rule, as nobody has seen what is in them."""
+        kind = data.get("kind")
+
+        def drop(*names: str) -> None:
+            for name in names:
+                if name not in self.locked:
+                    data[name] = Study._meta.get_field(name).get_default()  # type: ignore[union-attr]
+                    self._errors.pop(name, None)  # type: ignore[union-attr]
+
+        if kind != Kind.RUBRIC:
+            drop("criteria")
+        if kind != Kind.PAIRWISE:
+            drop("ask_strength")
+            if data.get("tie_policy") == TiePolicy.BOTH_BAD or kind not in TIED_KINDS:
+                drop("tie_policy")
+        if kind not in GRADED_KINDS:
+            drop("qualification_rule")
+        if data.get("sampling") != Sampling.LENGTH_BALANCED:
+            drop("sampling_baseline")
+        if data.get("sampling") == Sampling.ALL:
+            drop("sample_size")
+        if not data.get("qualification_size") or data.get("qualification_rule") == QualificationRule.TOLERANT:
+            data["qualification_pass"] = 0
+
+    def _check_slice(self, data: dict[str, Any]) -> None:
+        dataset, kind = data["dataset"], data["kind"]
+        if kind not in self.sizes.get(dataset.pk, {}):
+            self.add_error("kind", f"{dataset.name} has no {noun(kind)}.")
+            return
+        self.slice = slice_counts(
+            slice_items(
+                dataset_id=dataset.pk, kind=kind, categories=data["categories"], subset=data["subset"]
+            )
+        )
+        if not self.slice.items:
+            self.add_error("categories" if data["categories"] else "subset", "Nothing is in this slice.")
+        elif "qualification_size" not in self.locked:
+            self._check_gold(dataset, kind, data)
+
+    def _check_test(self, data: dict[str, Any]) -> None:
+        size, needed = data.get("qualification_size"), data.get("qualification_pass")
+        if data.get("qualification_rule") == QualificationRule.TOLERANT or not size or needed is None:
+            return
+        if needed > size:
+            self.add_error("qualification_pass", f"The test has {size} questions; more cannot be right.")
+        if needed == 0:
+            self.add_error(
+                "qualification_pass", "With 0 everybody passes; make the test 0 questions instead."
+            )
+
+    def _check_gold(self, dataset: Dataset, kind: str, data: dict[str, Any]) -> None:
+        """Whether there is gold for the test, the training and the checks, and work beside them."""
+        needs = {
+            "training": data.get("training_size") or 0,
+            "qualification": 0 if data.get("qualification_from") else data.get("qualification_size") or 0,
+            "check": data.get("check_size") or 0,
+        }
+        own = 0
+        left: dict[int, int] = {}
+        for purpose, size in needs.items():
+            source = data.get(f"{purpose}_dataset") or dataset
+            gold = self._gold(source, dataset, kind)
+            left.setdefault(source.pk, gold)
+            if left[source.pk] < size:
+                beside = "" if left[source.pk] == gold else f", {left[source.pk]} of them not used above"
+                self.add_error(
+                    f"{purpose}_size",
+                    f"{source.name} has {noun(kind, gold)} with a known right answer{beside}; "
+                    f"{size} are wanted here.",
+                )
+                return
+            left[source.pk] -= size
+            own += size if source == dataset else 0
+        if own and own >= self.slice.items:
+            field = next(f"{purpose}_size" for purpose, size in needs.items() if size)
+            self.add_error(
+                field, f"This would use all {noun(kind, self.slice.items)} and leave none to label."
+            )
+
+    slice: SliceCounts
+
+    def _gold(self, source: Dataset, own: Dataset, kind: str) -> int:
+        if source == own:
+            return self.slice.gold
+        return self.sizes.get(source.pk, {}).get(kind, (0, 0))[1]
+
+    def rules(self) -> dict[str, Any]:
+        """The columns that the services may set, without what is locked."""
+        left_out = {"dataset", "nonce", *self.locked}
+        rules = {name: value for name, value in self.cleaned_data.items() if name not in left_out}
+        return rules | {"eligibility": questions_of(self.question_rows)}
+
+    def show_rule(self, field: str, message: str) -> None:
+        """A refusal of a service, beside its field where the form has it."""
+        message = message[:1].upper() + message[1:].rstrip(".") + "."
+        self.add_error(field if field in self.fields else None, message)

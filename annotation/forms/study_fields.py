@@ -1,0 +1,203 @@
+"""Form fields of a study's rules that Django does not have, and the words beside the fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from annotation.models import Kind
+
+# What one item of a kind is called, in a sentence about many.
+KIND_NOUNS = {
+    Kind.PAIRWISE: "pairs",
+    Kind.RUBRIC: "answers to rate",
+    Kind.IMPORTANCE: "instructions to rank",
+    Kind.CHECKLIST: "answers to check",
+    Kind.ANSWER_RANKING: "sets of answers",
+}
+# Seconds that a label takes where nothing better is known: for estimates alone.
+KIND_SECONDS = {
+    Kind.PAIRWISE: 72,
+    Kind.RUBRIC: 120,
+    Kind.IMPORTANCE: 60,
+    Kind.CHECKLIST: 90,
+    Kind.ANSWER_RANKING: 150,
+}
+PERCENT = 100
+
+
+def noun(kind: str, n: int | None = None) -> str:
+    """What items of a kind are called: "12 pairs"."""
+    word = KIND_NOUNS.get(Kind(kind), "items") if kind in Kind.values else "items"
+    return word if n is None else f"{n:,} {word if n != 1 else word.replace('pairs', 'pair')}"
+
+
+class PercentField(forms.FloatField):
+    """A share that is typed in percent: 10 is 0.1."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**({"min_value": 0, "max_value": PERCENT, "step_size": None} | kwargs))
+        self.widget.attrs |= {"step": "any", "inputmode": "decimal"}
+
+    def prepare_value(self, value: Any) -> Any:
+        # A number comes from the study; what was typed comes as text.
+        return f"{value * PERCENT:.6g}" if isinstance(value, int | float) else value
+
+    def clean(self, value: Any) -> float | None:
+        typed = super().clean(value)
+        return None if typed is None else round(typed / PERCENT, 8)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(self.prepare_value(initial), data)
+
+
+class NamesField(forms.CharField):
+    """Names in one line, with commas or spaces between them."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> list[str]:  # type: ignore[override]  # a list, from one line of text
+        return list(dict.fromkeys(part for part in re.split(r"[\s,;]+", super().clean(value)) if part))
+
+
+def seconds_or(value: Any, kind: str) -> float:
+    """A typed number of seconds, or what is usual of the kind."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = 0.0
+    usual = KIND_SECONDS.get(Kind(kind), 60) if kind in Kind.values else 60
+    return seconds if 0 < seconds <= 86_400 else float(usual)
+
+
+def within(data: Mapping[str, Any], name: str, least: int, most: int) -> int:
+    """A whole number of a request, held within bounds; the least where it is none."""
+    try:
+        return max(least, min(most, int(data.get(name, least))))
+    except (TypeError, ValueError):
+        return least
+
+
+def one_line(value: str, *, limit: int) -> str:
+    """Text as it may be stored in a line."""
+    text = " ".join(value.split())
+    if len(text) > limit:
+        raise ValidationError(f"Expected at most {limit} characters, found {len(text)}.")
+    return text
+
+
+LABELS = {
+    "kind": "Kind of work",
+    "question": "Question above each item",
+    "categories": "Categories",
+    "subset": "Subset",
+    "sampling": "Which items",
+    "sample_size": "Items in the sample",
+    "sample_seed": "Seed",
+    "sampling_baseline": "Baseline system",
+    "balance_categories": "Keep the categories in proportion",
+    "criteria": "Criteria",
+    "tie_policy": "Ties",
+    "ask_strength": "Ask how strong a preference is",
+    "ask_comment": "Offer a comment with every answer",
+    "allow_cannot_tell": "Allow “cannot tell”",
+    "allow_changes": "People may change their earlier answers",
+    "overlap": "Labels per item",
+    "items_per_annotator": "Most items per person",
+    "lease_minutes": "Minutes to answer",
+    "idle_seconds": "Idle limit in seconds",
+    "closes_at": "Deadline (UTC)",
+    "training_size": "Training items",
+    "training_dataset": "Training items come from",
+    "qualification_size": "Questions in the test",
+    "qualification_rule": "To pass",
+    "qualification_pass": "Right answers to pass",
+    "qualification_threshold": "Accuracy to exceed, in percent",
+    "qualification_tolerance": "Distance that is still right",
+    "qualification_attempts": "Attempts",
+    "qualification_cooldown_minutes": "Minutes between attempts",
+    "qualification_valid_days": "Days that a pass is valid",
+    "qualification_from": "Share the test of another study",
+    "check_rate": "Checks, in percent of the work",
+    "check_size": "Gold items kept for checks",
+    "check_dataset": "Checks come from",
+    "repeat_rate": "Repeats, in percent of the work",
+    "check_window": "Latest checks looked at",
+    "check_minimum": "Checks before anything follows",
+    "check_warn_below": "Warn below, in percent right",
+    "check_suspend_below": "Suspend below, in percent right",
+    "set_aside_on_suspend": "Set a suspended person's doubtful labels aside",
+    "open_signup": "People may sign up by themselves",
+    "one_per_device": "One person per browser",
+    "max_annotators": "Most people",
+    "passthrough": "Further URL parameters to keep",
+    "completion_code": "Completion code",
+    "pay_basis": "Paid",
+    "pay_per_item": "Pay per item",
+    "pay_per_hour": "Pay per hour",
+    "pay_for_test": "Pay for the test",
+    "pay_floor_per_hour": "Least per hour",
+    "pay_currency": "Currency",
+}
+
+HELP_TEXTS = {
+    "title": "Annotators see it.",
+    "kind": "",
+    "question": "",
+    "subset": "",
+    "sampling": "",
+    "sample_size": "",
+    "sample_seed": "The same seed draws the same items.",
+    "sampling_baseline": "Its response is compared in length with the other one of the pair.",
+    "balance_categories": "At any time, what is labelled has the categories of the whole.",
+    "tie_policy": "",
+    "ask_strength": "Slightly better, or much better.",
+    "ask_comment": "One line, never required.",
+    "allow_cannot_tell": "Beside yes and no.",
+    "allow_changes": "The later answer counts; the earlier one is kept.",
+    "guidelines": "Markdown. What makes an answer better, with examples. Empty: no guidelines page.",
+    "consent": "Markdown. What people agree to before they begin. Empty: no consent page.",
+    "overlap": "How many people label the same item. Agreement needs two; four is usual.",
+    "items_per_annotator": "Empty: as many as they like.",
+    "lease_minutes": "An item that was opened and not answered goes to somebody else after this time.",
+    "idle_seconds": "Time without input that still counts as active.",
+    "closes_at": "Nobody is given anything new from then on. Empty: none.",
+    "training_size": "Answered with feedback and explanation before the test; 0: none.",
+    "training_dataset": "Items with a known right answer and, best, an explanation.",
+    "qualification_size": "Items with a known right answer, asked before the work; 0: no test.",
+    "qualification_rule": "",
+    "qualification_pass": "Who has fewer is told so politely and does not go on. 9 of 10 is usual.",
+    "qualification_threshold": "HELM Instruct asks for more than 85 % within one point.",
+    "qualification_tolerance": "In points of a rating, or places of a ranking.",
+    "qualification_attempts": "",
+    "qualification_cooldown_minutes": "",
+    "qualification_valid_days": "Empty: for ever.",
+    "qualification_from": "Its questions, its rules, and whoever passed it. No test is made here.",
+    "qualification_dataset": (
+        "Items with a known right answer. Of the study's own dataset, they are not labelled again."
+    ),
+    "check_rate": "Items with a known right answer, mixed in unseen. 0: none.",
+    "check_size": "Not labelled as work. People are given each at most once.",
+    "check_dataset": "",
+    "repeat_rate": "Items that the person has answered already: do they say the same again?",
+    "check_window": "",
+    "check_minimum": "",
+    "check_warn_below": "Empty: nobody is warned.",
+    "check_suspend_below": "Empty: nobody is suspended.",
+    "set_aside_on_suspend": "Since the first failed check of the window. Nothing is deleted; the items reopen.",
+    "open_signup": "With an account of their own, beside links and platforms.",
+    "one_per_device": "Off where people share a computer.",
+    "max_annotators": "Over all doors. Empty: no limit.",
+    "passthrough": "Such as age, country. Names with commas between them.",
+    "completion_code": "Shown at the end, for a crowdsourcing platform. Empty: everybody gets their own.",
+    "pay_per_item": "Shown to annotators; 0: nothing is said about pay.",
+    "pay_per_hour": "For active time: visible tab, recent input.",
+    "pay_for_test": "To everybody who finished the test, passed or not.",
+    "pay_floor_per_hour": "Warns you when somebody earns less. Empty: no warning.",
+    "pay_currency": "Three letters: USD, EUR.",
+}

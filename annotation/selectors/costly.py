@@ -1,0 +1,37 @@
+"""Figures that take a while to count, kept for a while."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.core.cache import cache
+
+from annotation.models import Study
+
+T = TypeVar("T")
+QUICK_SECONDS = 0.25
+LEAST_SECONDS = 5
+PATIENCE = 20
+"""A figure is kept for this many times as long as it took: counting takes a twentieth of the time at most."""
+
+
+def counted(key: str, count: Callable[[], T]) -> T:
+    """The value of `count()`; what took long is kept in the cache for a time in proportion.
+
+    A page that many people look at again and again so counts a million rows a few times a minute, while the
+    figures of an ordinary study are always those of the moment.
+    """
+    found: T | None = cache.get(key)
+    if found is not None:
+        return found
+    began = time.monotonic()
+    value = count()
+    took = time.monotonic() - began
+    if took > QUICK_SECONDS:
+        cache.set(key, value, timeout=max(LEAST_SECONDS, PATIENCE * took))
+    return value
+
+
+def study_key(study: Study, figure: str) -> str:
+    """Where a figure of a study is kept. Never that of another study that had the same number in another database."""
+    return f"{figure}:{study.pk}:{study.created_at.timestamp()}"

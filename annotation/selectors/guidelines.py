@@ -1,0 +1,52 @@
+"""Guidelines over time: their versions, what changed between them, and texts to start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models import Count
+
+from annotation.domain.textdiff import Line, lines_changed
+from annotation.models import Kind, Label, Study
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of the guidelines, with the labels given under it and what changed since the one before."""
+
+    number: int
+    text: str
+    created_at: datetime | None
+    labels: int
+    changes: tuple[Line, ...]
+
+
+def guidelines_versions(study: Study) -> list[Version]:
+    """Versions whose text is kept, the latest first."""
+    labels = dict(
+        Label.objects.filter(study=study)
+        .order_by()
+        .values_list("guidelines_version")
+        .annotate(n=Count("pk"))
+    )
+    kept = [
+        (one.version, one.text, one.created_at) for one in study.guidelines_revisions.order_by("version")
+    ]
+    if study.guidelines_version not in {number for number, *_ in kept}:
+        kept.append((study.guidelines_version, study.guidelines, None))
+    versions: list[Version] = []
+    for number, text, created_at in kept:
+        changes = lines_changed(versions[-1].text, text) if versions else ()
+        versions.append(Version(number, text, created_at, labels.get(number, 0), changes))
+    return versions[::-1]
+
+
+def starting_text(kind: str) -> str:
+    """Guidelines to start from, by kind of work."""
+    if kind not in Kind.values:
+        return ""
+    path = Path(settings.BASE_DIR) / "fixtures" / "guidelines" / f"{kind}.md"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
