@@ -16,7 +16,7 @@ from annotation.models import (
     QualificationAnswer,
     Stage,
 )
-from annotation.selectors.work import question_next
+from annotation.selectors.steps import question_next
 from annotation.views.annotator.common import POST_RATE
 from tests.annotation.cast import text_of
 from tests.annotation.factories import (
