@@ -21,6 +21,7 @@
   root.classList.add("js");
   root.dataset.theme = stored();
   document.addEventListener("DOMContentLoaded", () => show(stored()));
+  document.addEventListener("touchstone:work", () => show(stored())); // a new part brings its own button
   window.addEventListener("storage", (event) => event.key === "theme" && show(stored()));
   document.addEventListener("click", (event) => {
     if (!event.target.closest?.("[data-theme-toggle]")) return;
