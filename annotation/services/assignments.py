@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -47,6 +47,7 @@ from annotation.services.claims import (
 )
 from annotation.services.enrollment import completion_code_give
 from annotation.services.labels import label_record
+from annotation.services.locks import is_deadlock
 
 ATTEMPTS = 5
 REAP_AT_ONCE = 200
@@ -65,9 +66,10 @@ def assignment_claim(*, enrollment: Enrollment, now: datetime | None = None) -> 
     for attempt in range(1, ATTEMPTS + 1):
         try:
             found = _claim(enrollment, now)
-        except (IntegrityError, Overtaken):
-            # Two tabs claimed at once and the other was faster: the next look finds what it was given.
-            if attempt == ATTEMPTS:
+        except (IntegrityError, OperationalError, Overtaken) as error:
+            # Two tabs claimed at once and the other was faster: the next look finds what it was given. Or this claim
+            # waited for places in a circle with somebody whose labels are being set aside.
+            if attempt == ATTEMPTS or (isinstance(error, OperationalError) and not is_deadlock(error)):
                 raise
             claim_check_again(enrollment, now)
         else:

@@ -4,7 +4,8 @@ Nothing that was said is deleted. A label set aside does not count and its place
 counts if the place is still free, and is surplus if somebody else has filled it meanwhile.
 
 Rows are locked in the order assignments, study items, enrollments, each by primary key, so that two of these
-services, or one of them and a submit, never wait for each other in a circle.
+services, or one of them and a submit, never wait for each other in a circle. A claim can, which is why they begin
+again when the database ends such a wait.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from annotation.models import (
     User,
     WorkRole,
 )
+from annotation.services.claims import Overtaken
+from annotation.services.locks import transaction_retried
 
 AT_ONCE = 500  # primary keys in one statement
 KEPT, WITHDRAWN = "kept", "withdrawn"
@@ -51,22 +54,23 @@ def enrollment_suspend(
     `set_aside` their labels too, all of them or those `since` a moment. `by` is None for a rule of the study.
     Returns whether anything was done: not for who is suspended already, nor for a form sent twice.
     """
-    # A submit comes here by way of a hidden check, so the two modules know each other.
-    from annotation.services.assignments import leases_release
-
     now = now or timezone.now()
-    with transaction.atomic():
+
+    def suspend() -> bool:
         rows = _labels_locked(enrollment, since=since) if set_aside else {}
-        leases_release(enrollment=enrollment)
+        _leases_give_back(enrollment)
         person = _enrollments_locked(enrollment, cursors=bool(rows))
         if _done(person, nonce) or (person.suspended_at is not None and not rows):
             return False
+        _nothing_came_between(person, rows if set_aside else None, since)
         n_labels = _set_aside(person, rows) if rows else 0
         Enrollment.objects.filter(pk=person.pk).update(
             suspended_at=Coalesce("suspended_at", now), suspended_because=reason[:200]
         )
         _note(person, Action.SUSPEND, by, reason, text=text, n_labels=n_labels, nonce=nonce)
-    return True
+        return True
+
+    return transaction_retried(suspend)
 
 
 def enrollment_restore(
@@ -82,7 +86,8 @@ def enrollment_restore(
 
     `take_back` what was set aside too. Returns whether anything was done.
     """
-    with transaction.atomic():
+
+    def restore() -> bool:
         rows = _labels_locked(enrollment, set_aside=True) if take_back else {}
         person = _enrollments_locked(enrollment)
         if _done(person, nonce) or person.suspended_at is None:
@@ -92,7 +97,9 @@ def enrollment_restore(
             suspended_at=None, suspended_because="", warned_at=None
         )
         _note(person, Action.RESTORE, by, reason, text=text, n_labels=n_labels, nonce=nonce)
-    return True
+        return True
+
+    return transaction_retried(restore)
 
 
 def labels_set_aside(
@@ -104,14 +111,17 @@ def labels_set_aside(
     nonce: str = "",
 ) -> int:
     """Let a person's labels (given `since` a moment) not count, and open their places to others. How many."""
-    with transaction.atomic():
+
+    def put_aside() -> int:
         rows = _labels_locked(enrollment, since=since)
         person = _enrollments_locked(enrollment, cursors=bool(rows))
         if not rows or _done(person, nonce):
             return 0
         n_labels = _set_aside(person, rows)
         _note(person, Action.SET_ASIDE, by, reason, n_labels=n_labels, nonce=nonce)
-    return n_labels
+        return n_labels
+
+    return transaction_retried(put_aside)
 
 
 def labels_take_back(*, enrollment: Enrollment, by: User | None, reason: str = "", nonce: str = "") -> int:
@@ -119,14 +129,24 @@ def labels_take_back(*, enrollment: Enrollment, by: User | None, reason: str = "
 
     Returns how many count again.
     """
-    with transaction.atomic():
+
+    def take() -> int:
         rows = _labels_locked(enrollment, set_aside=True)
         person = _enrollments_locked(enrollment)
         if not rows or _done(person, nonce):
             return 0
         n_labels = _take_back(person, rows)
         _note(person, Action.TAKE_BACK, by, reason, n_labels=n_labels, nonce=nonce)
-    return n_labels
+        return n_labels
+
+    return transaction_retried(take)
+
+
+def _leases_give_back(enrollment: Enrollment) -> None:
+    # A submit comes here by way of a hidden check, so the two modules know each other.
+    from annotation.services.assignments import leases_release
+
+    leases_release(enrollment=enrollment)
 
 
 def _labels_locked(
@@ -139,14 +159,27 @@ def _labels_locked(
     touched = Q(state=AssignmentState.SUBMITTED, role=WorkRole.WORK) | Q(state=AssignmentState.OPEN)
     mine = Assignment.objects.filter(touched, enrollment=enrollment)
     list(mine.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
+    rows = _labels_of(enrollment, set_aside=set_aside, since=since)
+    opened = mine.filter(state=AssignmentState.OPEN).values_list("study_item_id", flat=True)
+    _study_items_locked(sorted({*rows.values(), *opened}))
+    return rows
+
+
+def _labels_of(
+    enrollment: Enrollment, *, set_aside: bool = False, since: datetime | None = None
+) -> dict[int, int]:
     labels = Label.objects.standing().filter(assignment__enrollment=enrollment, role=WorkRole.WORK)
     labels = labels.filter(is_set_aside=True) if set_aside else labels.current()
     if since is not None:
         labels = labels.filter(created_at__gte=since)
-    rows = dict(labels.values_list("assignment_id", "assignment__study_item_id"))
-    opened = mine.filter(state=AssignmentState.OPEN).values_list("study_item_id", flat=True)
-    _study_items_locked(sorted({*rows.values(), *opened}))
-    return rows
+    return dict(labels.values_list("assignment_id", "assignment__study_item_id"))
+
+
+def _nothing_came_between(person: Enrollment, rows: dict[int, int] | None, since: datetime | None) -> None:
+    """Begin again if the person was given or said something before they were locked, and after their rows were."""
+    opened = Assignment.objects.filter(enrollment=person, state=AssignmentState.OPEN)
+    if opened.exists() or (rows is not None and _labels_of(person, since=since) != rows):
+        raise Overtaken
 
 
 def _study_items_locked(pks: Sequence[int]) -> None:
