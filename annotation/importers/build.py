@@ -19,6 +19,7 @@ from annotation.importers.records import (
     Origin,
     ResponseRecord,
     Status,
+    Turns,
     Value,
     VerdictRecord,
 )
@@ -54,15 +55,18 @@ class BundleBuilder:
         subset: str = "",
         key: str | None = None,
         aspects: Sequence[tuple[str, str, str | None, Mapping[str, Any]]] = (),
+        conversation: Turns = (),
     ) -> str:
         """Add an instruction, or find it again; return its key. Aspects are (key, text, parent, metadata)."""
         if key is None:
             plain_aspects = [[a, t, p, dict(m)] for a, t, p, m in aspects]
-            key = content_key(text, context, reference, category, subset, plain_aspects)
+            # What most instructions lack is no part of their key, which has to stay what it was.
+            more = [[dict(turn) for turn in conversation]] if conversation else []
+            key = content_key(text, context, reference, category, subset, plain_aspects, *more)
         known = self._instructions.get(key)
         if known is None:
             self._instructions[key] = InstructionRecord(
-                key, text, row.origin, context, reference, category, subset
+                key, text, row.origin, context, reference, category, subset, conversation=conversation
             )
             self._aspects[key] = tuple(
                 AspectRecord(key, name, words, position, parent, metadata)
@@ -75,6 +79,7 @@ class BundleBuilder:
             "reference": reference,
             "category": category,
             "subset": subset,
+            "conversation": conversation,
         }
         for field, value in offered.items():
             earlier = getattr(known, "text" if field == "instruction" else field)
@@ -92,9 +97,10 @@ class BundleBuilder:
             )
         return key
 
-    def response(self, instruction: str, *, system: str, text: str) -> str:
-        key = content_key(system, text)
-        self._responses.setdefault((instruction, key), ResponseRecord(instruction, key, system, text))
+    def response(self, instruction: str, *, system: str, text: str, messages: Turns = ()) -> str:
+        key = content_key(system, text, *([[dict(turn) for turn in messages]] if messages else []))
+        record = ResponseRecord(instruction, key, system, text, messages)
+        self._responses.setdefault((instruction, key), record)
         return key
 
     def item(
@@ -107,6 +113,7 @@ class BundleBuilder:
         responses: Sequence[str] = (),
         gold: Value | None = None,
         metadata: Mapping[str, Any] = EMPTY,
+        explanation: str = "",
         field: str = "id",
     ) -> None:
         if known := self._items.get(external_id):
@@ -114,7 +121,7 @@ class BundleBuilder:
                 field, f"expected an id of its own; {quoted(external_id)} is also in row {known.origin.row}."
             )
         self._items[external_id] = ItemRecord(
-            external_id, kind, instruction, row.origin, tuple(responses), gold, metadata
+            external_id, kind, instruction, row.origin, tuple(responses), gold, metadata, explanation
         )
 
     def label(

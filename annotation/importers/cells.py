@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.domain.conversation import flatten
 from annotation.importers.errors import quoted
-from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row
+from annotation.importers.records import Turns
+from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row, read_turns
 
 RESPONSE = re.compile(r"response_([1-9][0-9]?)\Z")
 SYSTEM = re.compile(r"system_([1-9][0-9]?)\Z")
@@ -43,8 +45,17 @@ class VerdictCell:
     strategy: str = "imported"
 
 
-def read_responses(row: Row, least: int) -> list[tuple[str, str]]:
-    """The responses as (system, text). Empty columns after the last response count only up to `least`."""
+@dataclass(frozen=True, slots=True)
+class ResponseCell:
+    """Of a response of several turns, `text` has all the `messages`."""
+
+    system: str
+    text: str
+    messages: Turns = ()
+
+
+def read_responses(row: Row, least: int) -> list[ResponseCell]:
+    """The responses of a row. Empty columns after the last response count only up to `least`."""
     flat = {int(match[1]): name for name in row.data if (match := RESPONSE.match(name))}
     systems = {int(match[1]): name for name in row.data if (match := SYSTEM.match(name))}
     for number in systems:
@@ -60,17 +71,25 @@ def read_responses(row: Row, least: int) -> list[tuple[str, str]]:
     while last > least and not row.get(f"response_{last}") and not row.get(f"system_{last}"):
         last -= 1
     return [
-        (row.text(f"system_{number}", limit=MAX_SYSTEM), row.answer(f"response_{number}"))
+        ResponseCell(row.text(f"system_{number}", limit=MAX_SYSTEM), row.answer(f"response_{number}"))
         for number in range(1, last + 1)
     ]
 
 
-def _nested_response(row: Row, position: int, data: object) -> tuple[str, str]:
+def _nested_response(row: Row, position: int, data: object) -> ResponseCell:
     if isinstance(data, str):
-        return "", data
+        return ResponseCell("", data)
     response = row.within(f"responses[{position}]", data)
-    response.only(("system", "text"))
-    return response.text("system", limit=MAX_SYSTEM), response.answer("text")
+    response.only(("system", "text", "messages"))
+    system = response.text("system", limit=MAX_SYSTEM)
+    if response.get("messages") is None:
+        return ResponseCell(system, response.answer("text"))
+    if response.get("text") is not None:
+        response.fail("messages", "expected either text or messages; found both.")
+    messages = read_turns(response, "messages")
+    if not any(message["role"] == "assistant" for message in messages):
+        response.fail("messages", "expected at least one message of the assistant, found none.")
+    return ResponseCell(system, flatten(messages), messages)
 
 
 def label_cells(row: Row) -> Iterator[LabelCell]:

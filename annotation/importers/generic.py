@@ -15,7 +15,7 @@ from annotation.importers.build import BundleBuilder
 from annotation.importers.cells import LabelCell, label_cells, read_responses, read_scores, verdict_cells
 from annotation.importers.errors import quoted
 from annotation.importers.records import DatasetBundle
-from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of
+from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of, read_turns
 from annotation.importers.tables import Columns, table_rows
 from annotation.importers.values import PAIRWISE, POINTS, RESPONSES, RUBRIC, read_value
 
@@ -27,16 +27,18 @@ FIELDS = (
     "instruction",
     "instruction_id",
     "context",
+    "conversation",
     "reference",
     "responses",
     "gold",
+    "explanation",
     "labels",
     "verdicts",
     "aspects",
     "criteria",
     "metadata",
 )
-NESTED = ("responses", "labels", "verdicts", "aspects", "criteria", "metadata")
+NESTED = ("conversation", "responses", "labels", "verdicts", "aspects", "criteria", "metadata")
 FLAT = re.compile(r"(response|system)_[1-9][0-9]?\Z|annotator:.|judge:.")
 VALUE = re.compile(r"gold\Z|annotator:|judge:(?!.*:raw\Z)")
 KINDS_WITH_ASPECTS = ("importance", "checklist")
@@ -100,11 +102,14 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
         subset=row.subset(),
         key=None if row.get("instruction_id") is None else row.identifier("instruction_id"),
         aspects=aspects,
+        conversation=read_turns(row, "conversation"),
     )
     rules = ValueRules(
         kind,
         n_responses=len(responses),
         complete=False,
+        both_bad=True,
+        strength=True,
         criteria=tuple(builder.criteria),
         aspects=tuple(aspect[0] for aspect in aspects),
     )
@@ -114,9 +119,13 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
         external_id=external_id,
         kind=kind,
         instruction=instruction,
-        responses=[builder.response(instruction, system=system, text=text) for system, text in responses],
+        responses=[
+            builder.response(instruction, system=cell.system, text=cell.text, messages=cell.messages)
+            for cell in responses
+        ],
         gold=None if gold is None else read_value(row, "gold", gold, rules),
         metadata=row.mapping("metadata"),
+        explanation=row.text("explanation"),
     )
     for label in label_cells(row):
         _add_label(builder, label, external_id, rules)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 Value: TypeAlias = dict[str, Any]
+Turns: TypeAlias = tuple[Mapping[str, str], ...]
 Status: TypeAlias = Literal["parsed", "unparsed"]
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -41,6 +42,7 @@ class InstructionRecord:
     category: str = ""
     subset: str = ""
     metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    conversation: Turns = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,13 @@ class CriterionRecord:
 
 @dataclass(frozen=True, slots=True)
 class ResponseRecord:
+    """`text` has all the `messages` of a response of several turns."""
+
     instruction: str
     key: str
     system: str
     text: str
+    messages: Turns = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ class ItemRecord:
     responses: tuple[str, ...] = ()
     gold: Value | None = None
     metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    explanation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

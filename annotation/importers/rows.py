@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from annotation.domain.conversation import ROLES
 from annotation.importers.errors import ImportFileError, quoted
-from annotation.importers.records import Origin
+from annotation.importers.records import Origin, Turns
 
 MAX_ID = 200
 MAX_CATEGORY = 100
@@ -123,6 +124,19 @@ class Row:
         if not isinstance(value, list):
             self.fail(field, f"expected a list, found {quoted(value)}.")
         return value
+
+
+def read_turns(row: Row, field: str) -> Turns:
+    """Turns of a conversation: a list of `{"role": "user" | "assistant", "text": ...}`, empty where it is absent."""
+    turns = []
+    for position, data in enumerate(row.items(field)):
+        turn = row.within(f"{field}[{position}]", data)
+        turn.only(("role", "text"))
+        role = turn.require("role")
+        if role not in ROLES:
+            turn.fail("role", f"expected {one_of(ROLES)}, found {quoted(role)}.")
+        turns.append({"role": role, "text": turn.text("text", required=True)})
+    return tuple(turns)
 
 
 def whole(value: object) -> int | None:

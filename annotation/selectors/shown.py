@@ -12,6 +12,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from annotation.domain.caching import BoundedCache
+from annotation.domain.conversation import SPEAKERS
 from annotation.domain.values import ValueRules
 from annotation.models import Aspect, Criterion, Dataset, Item, ItemResponse, Kind, Study, TiePolicy
 from annotation.rendering import MAX_MARKDOWN
@@ -23,8 +24,6 @@ NO_ANSWER = "no answer"
 PAIR_WORDS = {"1": "A is better", "2": "B is better", "0": "Tie", BOTH_BAD: "Both are bad"}
 CHECK_WORDS = {"yes": "Yes", "no": "No", "unknown": "Cannot tell"}
 ANSWER_FIELDS = {True: "yes", False: "no", None: "unknown"}
-# Whom an imported role is shown as; the answers judged are the assistant's.
-SPEAKERS = {"user": "User", "assistant": "Assistant", "system": "Setting"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class ShownTurn:
 
     @property
     def speaker(self) -> str:
-        return SPEAKERS.get(self.role, self.role.capitalize())
+        return SPEAKERS.get(self.role, self.role)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from annotation.models import (
 )
 
 BATCH = 2000
-INSTRUCTION_FIELDS = ("text", "context", "reference", "category", "subset")
+INSTRUCTION_FIELDS = ("text", "context", "reference", "category", "subset", "conversation")
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
@@ -91,10 +91,10 @@ class ImportRun:
         if self.fresh:
             return list(self.bundle.items)
         stored = {
-            external_id: (pk, kind, instruction, gold, metadata)
-            for pk, external_id, kind, instruction, gold, metadata in Item.objects.filter(
-                dataset=self.dataset
-            ).values_list("pk", "external_id", "kind", "instruction__external_id", "gold", "metadata")
+            external_id: rest
+            for external_id, *rest in Item.objects.filter(dataset=self.dataset).values_list(
+                "external_id", "pk", "kind", "instruction__external_id", "gold", "metadata", "explanation"
+            )
         }
         responses: dict[int, list[str]] = defaultdict(list)
         rows = ItemResponse.objects.filter(item__dataset=self.dataset).order_by("item_id", "position")
@@ -107,7 +107,7 @@ class ImportRun:
             if known is None:
                 new.append(record)
                 continue
-            pk, kind, instruction, gold, metadata = known
+            pk, kind, instruction, gold, metadata, explanation = known
             self._item_ids[record.external_id] = pk
             if kind != record.kind:
                 self._contradiction(record, "kind", kind, record.kind)
@@ -117,6 +117,8 @@ class ImportRun:
                 self._contradiction(record, "gold", gold, record.gold)
             if not same(metadata, dict(record.metadata)):
                 self._contradiction(record, "metadata", metadata, dict(record.metadata))
+            if explanation != record.explanation:
+                self._contradiction(record, "explanation", explanation, record.explanation)
         return new
 
     def _compare_instructions(self) -> None:
@@ -139,7 +141,7 @@ class ImportRun:
                 continue
             self._instruction_ids[key] = pk
             for field, value in zip(INSTRUCTION_FIELDS, values, strict=True):
-                if value != getattr(offered, field):
+                if not same(value, getattr(offered, field)):
                     self._contradiction(offered, _public(field), value, getattr(offered, field))
             if not same(stored_aspects[pk], aspects[key]):
                 names = ([a[0] for a in stored_aspects[pk]], [a[0] for a in aspects[key]])
@@ -151,7 +153,7 @@ class ImportRun:
         offered = self._instructions[record.instruction]
         for field in INSTRUCTION_FIELDS:
             before, now = getattr(item.instruction, field), getattr(offered, field)
-            if before != now:
+            if not same(before, now):
                 self._contradiction(record, _public(field), before, now)
         links = item.item_responses.select_related("response").order_by("position")
         before_responses = [link.response for link in links]
@@ -161,7 +163,7 @@ class ImportRun:
             zip(before_responses, record.responses, strict=True), start=1
         ):
             wanted = self._responses[record.instruction, key]
-            if response.text != wanted.text:
+            if response.text != wanted.text or not same(response.messages, wanted.messages):
                 self._contradiction(record, f"response_{number}", response.text, wanted.text)
             if response.system != wanted.system:
                 self._contradiction(record, f"system_{number}", response.system, wanted.system)
@@ -181,6 +183,7 @@ class ImportRun:
                 category=record.category,
                 subset=record.subset,
                 metadata=dict(record.metadata),
+                conversation=[dict(turn) for turn in record.conversation],
             )
             for record in records
         ]
@@ -223,6 +226,7 @@ class ImportRun:
                 external_id=key,
                 system=self._responses[instruction, key].system,
                 text=self._responses[instruction, key].text,
+                messages=[dict(turn) for turn in self._responses[instruction, key].messages],
             )
             for instruction, key in missing
         ]
@@ -241,6 +245,7 @@ class ImportRun:
                 position=position,
                 gold=record.gold,
                 metadata=dict(record.metadata),
+                explanation=record.explanation,
             )
             for position, record in enumerate(records, start=first)
         ]
