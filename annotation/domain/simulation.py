@@ -3,12 +3,19 @@
 For an item with margin `m` (how much better the first response is, -2 to 2) and log length ratio `l`, an annotator
 sees `s = logit(accuracy) * m + length_bias * l`. A tie has probability `tie_rate * exp(-|s|)`; otherwise the first
 response wins with probability `1 / (1 + exp(-s))`.
+
+Of the other kinds an annotator knows the truth of an item and misses it part by part: a rating or an answer is the
+true one with probability `accuracy`, else the next point or the opposite; a ranking is the true one with normal noise
+of `2 (1 - accuracy)` ranks, rounded, so that near parts are tied.
 """
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from annotation.domain.values import MAX_RATING
 
 MAX_LOG_RATIO = 2.0
 
@@ -56,6 +63,42 @@ def draw_choice(
     point = numbers.random()
     choice = 0 if point < tie else 1 if point < tie + first else 2
     return choice, person.seconds * math.exp(numbers.gauss(0.0, 0.5))
+
+
+def draw_value(
+    person: SimulatedAnnotator, *, kind: str, truth: Mapping[str, Any], item_key: str
+) -> tuple[dict[str, Any], float]:
+    """Return a canonical value of a kind other than pairwise, and the seconds that it took.
+
+    `truth` is the canonical value that is held to be right. The same for the same arguments.
+    """
+    numbers = random.Random(f"{person.seed}/{item_key}")  # noqa: S311
+    if kind == "rubric":
+        value: dict[str, Any] = {
+            "ratings": {key: _rating(person, rating, numbers) for key, rating in truth["ratings"].items()}
+        }
+    elif kind == "checklist":
+        value = {
+            "answers": {
+                key: answer if answer is None or numbers.random() < person.accuracy else not answer
+                for key, answer in truth["answers"].items()
+            }
+        }
+    else:
+        value = {"ranks": _ranks(person, truth["ranks"], numbers)}
+    return value, person.seconds * math.exp(numbers.gauss(0.0, 0.5))
+
+
+def _rating(person: SimulatedAnnotator, truth: int, numbers: random.Random) -> int:
+    if numbers.random() < person.accuracy:
+        return truth
+    return min(MAX_RATING, max(1, truth + numbers.choice([-1, 1])))
+
+
+def _ranks(person: SimulatedAnnotator, truth: Mapping[str, int], numbers: random.Random) -> dict[str, int]:
+    seen = {key: round(rank + numbers.gauss(0.0, 2 * (1 - person.accuracy))) for key, rank in truth.items()}
+    levels = {rank: level for level, rank in enumerate(sorted(set(seen.values())), start=1)}
+    return {key: levels[rank] for key, rank in seen.items()}
 
 
 def plan_labels(

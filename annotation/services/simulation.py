@@ -3,24 +3,28 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from secrets import token_urlsafe
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from annotation.domain.presentation import shown_order
-from annotation.domain.simulation import SimulatedAnnotator, draw_choice, plan_labels
+from annotation.domain.simulation import SimulatedAnnotator, draw_choice, draw_value, plan_labels
 from annotation.models import (
     Annotator,
     Assignment,
     AssignmentState,
     Enrollment,
     Item,
+    ItemRole,
+    Kind,
     Label,
     Stage,
     Study,
     StudyItem,
 )
+from annotation.selectors.shown import parts_count
 
 
 class NotSimulatedStudyError(Exception):
@@ -31,9 +35,10 @@ class NotSimulatedStudyError(Exception):
 def labels_simulate(
     *, study: Study, people: Sequence[SimulatedAnnotator], labels_per_item: int, open_items: int, seed: int
 ) -> int:
-    """Let simulated annotators label a pairwise study once; a second call does nothing.
+    """Let simulated annotators label a study once; a second call does nothing.
 
-    The difference that they see is `metadata["margin"]` of an item (0 where there is none).
+    The difference that they see in a pair is `metadata["margin"]` of the item (0 where there is none); of other kinds
+    they know `metadata["truth"]`, a canonical value.
 
     Returns
     -------
@@ -50,8 +55,9 @@ def labels_simulate(
     if Label.objects.filter(study=study).exists():
         return 0
     enrollments = [_enroll(study, person) for person in people]
-    study_items = list(study.study_items.select_related("item__instruction").order_by("position"))
-    lengths = _lengths(study)
+    work = study.study_items.filter(role=ItemRole.WORK)
+    study_items = list(work.select_related("item__instruction").order_by("position"))
+    lengths = _lengths(study) if study.kind == Kind.PAIRWISE else {}
     plan = plan_labels(
         [row.item.instruction.category for row in study_items],
         len(people),
@@ -60,7 +66,7 @@ def labels_simulate(
         seed=seed,
     )
     labels = [
-        _label(study, row, enrollments[index], people[index], lengths[row.item_id])
+        _label(study, row, enrollments[index], people[index], lengths.get(row.item_id, (0, 0)))
         for row, indices in zip(study_items, plan, strict=True)
         for index in indices
     ]
@@ -109,15 +115,9 @@ def _label(
     lengths: tuple[int, int],
 ) -> Label:
     item = study_item.item
-    choice, seconds = draw_choice(
-        person,
-        item_key=item.external_id,
-        margin=float(item.metadata.get("margin", 0)),
-        length_1=lengths[0],
-        length_2=lengths[1],
-    )
+    value, seconds = _value(study, item, person, lengths)
     now = timezone.now()
-    order = shown_order(enrollment.annotator.public_id, item.pk)
+    order = shown_order(enrollment.annotator.public_id, item.pk, parts_count(study, item.pk))
     assignment = Assignment(
         study_item=study_item,
         enrollment=enrollment,
@@ -133,8 +133,8 @@ def _label(
         study=study,
         assignment=assignment,
         kind=study.kind,
-        value={"choice": choice},
-        choice=choice,
+        value=value,
+        choice=value.get("choice"),
         shown_order=order,
         source="simulated",
         guidelines_version=study.guidelines_version,
@@ -142,3 +142,19 @@ def _label(
         active_ms=round(seconds * 1000),
         wall_ms=round(seconds * 1000),
     )
+
+
+def _value(
+    study: Study, item: Item, person: SimulatedAnnotator, lengths: tuple[int, int]
+) -> tuple[dict[str, Any], float]:
+    """What the person says of the item, and the seconds that it takes."""
+    if study.kind != Kind.PAIRWISE:
+        return draw_value(person, kind=study.kind, truth=item.metadata["truth"], item_key=item.external_id)
+    choice, seconds = draw_choice(
+        person,
+        item_key=item.external_id,
+        margin=float(item.metadata.get("margin", 0)),
+        length_1=lengths[0],
+        length_2=lengths[1],
+    )
+    return {"choice": choice}, seconds

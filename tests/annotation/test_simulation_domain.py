@@ -1,5 +1,6 @@
 """The model of simulated annotators."""
 
+import dataclasses
 import math
 from collections import Counter
 
@@ -7,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.domain.simulation import SimulatedAnnotator, choice_probabilities, draw_choice, plan_labels
+from annotation.domain.simulation import (
+    SimulatedAnnotator,
+    choice_probabilities,
+    draw_choice,
+    draw_value,
+    plan_labels,
+)
 
 CAREFUL = SimulatedAnnotator(
     name="Juniper", style="careful", accuracy=0.8, length_bias=0.0, tie_rate=0.2, seconds=60, seed=1
@@ -68,3 +75,54 @@ def test_plan_is_even_distinct_and_leaves_open_items_in_every_category():
 def test_impossible_plans_are_refused(people, open_items, message):
     with pytest.raises(ValueError, match=message):
         plan_labels(["a", "b"], people, labels_per_item=4, open_items=open_items, seed=1)
+
+
+RUBRIC = {"ratings": {f"c{k}": 3 for k in range(5)}}
+CHECKLIST = {"answers": {f"a{k}": True for k in range(5)}}
+RANKS = {"ranks": {"a": 1, "b": 2, "c": 3, "d": 4}}
+
+
+@pytest.mark.parametrize(("kind", "truth"), [("rubric", RUBRIC), ("checklist", CHECKLIST)])
+def test_a_part_is_right_as_often_as_the_person_is(kind, truth):
+    (field,) = truth
+    drawn = [draw_value(CAREFUL, kind=kind, truth=truth, item_key=str(k))[0][field] for k in range(800)]
+    right = [value[key] == truth[field][key] for value in drawn for key in value]
+    assert sum(right) / len(right) == pytest.approx(0.8, abs=0.03)
+
+
+def test_a_wrong_rating_is_a_neighbour_on_the_scale():
+    drawn = [
+        draw_value(CAREFUL, kind="rubric", truth={"ratings": {"a": 1}}, item_key=str(k))[0]["ratings"]["a"]
+        for k in range(300)
+    ]
+    assert set(drawn) == {1, 2}
+
+
+def test_what_cannot_be_told_stays_so():
+    truth = {"answers": {"a": None}}
+    assert draw_value(CAREFUL, kind="checklist", truth=truth, item_key="x")[0] == truth
+
+
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 6), min_size=2, max_size=6), st.integers()
+)
+def test_drawn_ranks_are_levels_without_gaps(ranks, key):
+    drawn = draw_value(CAREFUL, kind="importance", truth={"ranks": ranks}, item_key=str(key))[0]["ranks"]
+    assert drawn.keys() == ranks.keys()
+    assert set(drawn.values()) == set(range(1, len(set(drawn.values())) + 1))
+
+
+def test_the_more_accurate_misorder_less():
+    def misordered(accuracy):
+        person = dataclasses.replace(CAREFUL, accuracy=accuracy)
+        drawn = [
+            draw_value(person, kind="answer_ranking", truth=RANKS, item_key=str(k))[0] for k in range(300)
+        ]
+        return sum(value != RANKS for value in drawn)
+
+    assert misordered(0.98) < misordered(0.85) < misordered(0.6)
+
+
+def test_the_same_arguments_give_the_same_value():
+    again = [draw_value(CAREFUL, kind="rubric", truth=RUBRIC, item_key="x") for _ in range(2)]
+    assert again[0] == again[1]

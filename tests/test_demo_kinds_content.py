@@ -1,0 +1,65 @@
+"""The demo's content of the further kinds: valid values, golds that agree with the truth, and all made up."""
+
+import json
+import tomllib
+from typing import Any
+
+import pytest
+
+from annotation.domain.values import ValueRules, validate_value
+from tests.test_demo_content import DEMO, REAL_NAMES, read_items
+
+FILES = {
+    "rubric": "rubric.jsonl",
+    "importance": "importance.jsonl",
+    "checklist": "checklist.jsonl",
+    "answer_ranking": "ranking.jsonl",
+}
+SYSTEMS = {"cedar-7b", "willow-13b", "rowan-30b", "hazel-3b", "birch-1b"}
+CRITERIA = ("helpfulness", "understandability", "completeness", "conciseness", "harmlessness")
+EVERY = [pytest.param(item, id=item["id"]) for name in FILES.values() for item in read_items(name)]
+
+
+def rules_of(item: dict[str, Any]) -> ValueRules:
+    return ValueRules(
+        kind=item["kind"],
+        n_responses=len(item.get("responses", [])),
+        criteria=CRITERIA,
+        aspects=tuple(aspect["key"] for aspect in item.get("aspects", [])),
+    )
+
+
+@pytest.mark.parametrize("item", EVERY)
+def test_the_truth_is_a_value_of_the_kind(item):
+    truth = item["metadata"]["truth"]
+    assert validate_value(truth, rules_of(item)) == truth
+
+
+@pytest.mark.parametrize("item", EVERY)
+def test_a_gold_is_the_truth_and_is_explained(item):
+    if "gold" in item:
+        assert item["gold"] == item["metadata"]["truth"]
+        assert item["explanation"].strip()
+
+
+@pytest.mark.parametrize("item", EVERY)
+def test_names_are_made_up(item):
+    assert {response["system"] for response in item.get("responses", [])} <= SYSTEMS
+    assert not REAL_NAMES.search(json.dumps(item, ensure_ascii=False))
+
+
+def test_ids_are_unique():
+    ids = [param.id for param in EVERY]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(("kind", "file"), FILES.items())
+def test_there_is_gold_for_what_the_study_asks_and_work_is_left(kind, file):
+    plan = tomllib.loads((DEMO / "kinds.toml").read_text(encoding="utf-8"))
+    (study,) = [study for study in plan["study"] if study["kind"] == kind]
+    items = read_items(file)
+    needed = sum(study.get(name, 0) for name in ("training_size", "qualification_size", "check_size"))
+    gold = sum("gold" in item for item in items)
+    assert study["file"] == file
+    assert 1 <= needed <= gold
+    assert len(items) - needed >= 8
