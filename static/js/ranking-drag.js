@@ -7,6 +7,7 @@
   const SPEED = 14;
   const HALF_BAND = 0.3; // of a card's height, above and below: beside it. Between: onto it, where ties are allowed.
   const MAX_BAND = 36;
+  const { levelsOf, rankGive, rankInsert } = window.touchstoneOrder;
 
   window.touchstoneDrag = (ranking) => {
     const { section } = ranking;
@@ -18,9 +19,11 @@
     };
     const ghostOf = (card) => {
       const ghost = card.cloneNode(true);
-      ghost.querySelectorAll("[data-rank-body], [data-expand]").forEach((part) => part.remove());
-      // A copy must not answer for the form.
-      ghost.querySelectorAll("[name]").forEach((part) => part.removeAttribute("name"));
+      ghost.querySelectorAll("[data-rank-body], [data-expand], [data-tied], button").forEach((part) => part.remove());
+      const rank = document.createElement("span");
+      rank.className = "rank-select num";
+      rank.dataset.would = "";
+      ghost.querySelector("select").replaceWith(rank); // a copy must not answer for the form
       ["data-rank-card", "tabindex", "role", "aria-label"].forEach((name) => ghost.removeAttribute(name));
       ghost.classList.add("rank-ghost");
       ghost.setAttribute("aria-hidden", "true");
@@ -59,22 +62,25 @@
       if (y < top + band) return { row, how: "before" };
       return y > bottom - band ? { row, how: "after" } : { row, how: "onto" };
     };
-    const drop = ({ row, how }) => {
-      const { index } = drag;
-      const end = ranking.size + 1;
-      if (how === "out") return ranking.give(index, 0);
-      if (how === "first") return ranking.give(index, 1);
-      if (how === "gap") return ranking.give(index, Number(row.dataset.gap));
-      const rank = ranking.ranks[ranking.indexOf(row.firstElementChild)];
-      if (how === "onto") return ranking.give(index, rank);
-      const levels = window.touchstoneOrder.levelsOf(ranking.ranks.with(index, 0));
+    /** The ranks as they would be after landing there. */
+    const outcome = ({ row, how }) => {
+      const { ranks, ties } = ranking;
+      const [index, end] = [drag.index, ranking.size + 1];
+      if (how === "out") return ranks.with(index, 0);
+      if (how === "first") return ranks.with(index, 1);
+      if (how === "gap") return rankGive(ranks, index, Number(row.dataset.gap), ties);
+      const rank = ranks[ranking.indexOf(row.firstElementChild)];
+      if (how === "onto") return rankGive(ranks, index, rank, ties);
+      const levels = levelsOf(ranks.with(index, 0));
       const at = levels.indexOf(rank);
-      return how === "before" ? ranking.insert(index, levels[at - 1] ?? 0, rank) : ranking.insert(index, rank, levels[at + 1] ?? end);
+      return how === "before" ? rankInsert(ranks, index, levels[at - 1] ?? 0, rank) : rankInsert(ranks, index, rank, levels[at + 1] ?? end);
     };
 
     const show = () => {
-      drag.ghost.style.transform = `translate(${drag.x - drag.dx}px, ${drag.y - drag.dy}px)`;
+      // Along the list, as that is where a card can go; its rank is the one that it would have.
+      drag.ghost.style.transform = `translate(${drag.left}px, ${drag.y - drag.dy}px)`;
       const target = landing();
+      drag.ghost.querySelector("[data-would]").textContent = (target ? outcome(target) : ranking.ranks)[drag.index] || "–";
       if (drag.target?.row !== target?.row) drag.target?.row.removeAttribute("data-drop");
       target?.row.setAttribute("data-drop", target.how);
       drag.target = target;
@@ -100,7 +106,8 @@
         ranking.cards[index].removeAttribute("data-lifted");
         section.removeAttribute("data-dragging");
         if (dropped && target) {
-          drop(target);
+          const ranks = outcome(target);
+          ranking.apply(ranks, ranking.state(index, ranks));
           ranking.focus(index);
         }
       }
@@ -118,7 +125,7 @@
         y: event.clientY,
         startX: event.clientX,
         startY: event.clientY,
-        dx: event.clientX - box.left,
+        left: box.left,
         dy: event.clientY - box.top,
       };
     });

@@ -5,7 +5,7 @@
 // ranking-order.js has the arithmetic of ranks, ranking-drag.js the dragging.
 "use strict";
 (() => {
-  const { rankGive, rankMove, rankInsert, rankRest } = window.touchstoneOrder;
+  const { rankGive, rankMove, rankRest } = window.touchstoneOrder;
   const STILL = matchMedia("(prefers-reduced-motion: reduce)");
   const SECOND_DIGIT = 700;
   const QUOTED = 60;
@@ -103,10 +103,6 @@
       const moved = this.apply(ranks, this.state(index, ranks));
       if (!moved) this.say(`${short(this.names[index])} cannot go ${step < 0 ? "up" : "down"}.`);
       return moved;
-    }
-    insert(index, above, below) {
-      const ranks = rankInsert(this.ranks, index, above, below);
-      return this.apply(ranks, this.state(index, ranks));
     }
     placeRest() {
       const left = this.inOrder().filter((index) => !this.isRanked(index));
