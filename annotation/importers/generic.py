@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from annotation.domain.values import KINDS, ValueRules
 from annotation.importers.build import BundleBuilder
 from annotation.importers.cells import LabelCell, label_cells, read_responses, read_scores, verdict_cells
 from annotation.importers.errors import quoted
-from annotation.importers.records import DatasetBundle
+from annotation.importers.records import CriterionRecord, DatasetBundle
 from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of, read_turns
 from annotation.importers.tables import Columns, table_rows
 from annotation.importers.values import PAIRWISE, POINTS, RESPONSES, RUBRIC, read_value
@@ -53,13 +53,20 @@ COLUMNS = Columns(
 )
 
 
-def read_generic(path: str | Path, progress: Callable[[str, int], None] | None = None) -> DatasetBundle:
+def read_generic(
+    path: str | Path,
+    progress: Callable[[str, int], None] | None = None,
+    *,
+    criteria: Sequence[CriterionRecord] = (),
+) -> DatasetBundle:
     """Read a `.jsonl`, `.csv` or `.parquet` file of items of any kind.
 
     Parameters
     ----------
     progress : callable, optional
         Called with ("rows", number of rows so far) every 10,000 rows.
+    criteria : optional
+        Criteria of the dataset that the file does not have to declare.
 
     Raises
     ------
@@ -68,6 +75,7 @@ def read_generic(path: str | Path, progress: Callable[[str, int], None] | None =
     """
     file = Path(path)
     builder = BundleBuilder(f"generic: {file.name}")
+    builder.criteria.update({record.key: record for record in criteria})
     for number, row in enumerate(table_rows(file, COLUMNS), start=1):
         _add_row(builder, row)
         if progress is not None and number % 10_000 == 0:

@@ -14,6 +14,7 @@ from django.db.models.functions import Length
 from annotation.domain.values import ValueRules
 from annotation.models import Criterion, Dataset, Item, ItemResponse, Split, User
 from annotation.models.datasets import Aspect
+from annotation.selectors.judging import context_for_judging
 
 CHUNK = 500
 
@@ -139,9 +140,19 @@ def _read_chunk(ids: Sequence[int]) -> list[ItemRow]:
             "instruction__category",
             "instruction__subset",
             "gold",
+            "instruction__conversation",
         )
     )
-    return [ItemRow(*row[:-1], responses=tuple(responses[row[0]]), gold=row[-1]) for row in rows]
+    return [
+        ItemRow(
+            *row[:6],
+            context_for_judging(row[6], row[-1]),
+            *row[7:-2],
+            responses=tuple(responses[row[0]]),
+            gold=row[-2],
+        )
+        for row in rows
+    ]
 
 
 def item_facts(dataset_id: int) -> list[ItemFacts]:

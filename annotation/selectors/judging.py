@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
+from annotation.domain.conversation import flatten
 from annotation.models import Item, Kind
 
 
@@ -30,3 +31,8 @@ def item_counts(*, dataset_ids: Iterable[int], kind: str = Kind.PAIRWISE) -> dic
     )
     found = {dataset_id: ItemCounts(n, lacking) for dataset_id, n, lacking in rows}
     return {dataset_id: found.get(dataset_id, ItemCounts()) for dataset_id in wanted}
+
+
+def context_for_judging(context: str, conversation: Sequence[Mapping[str, str]]) -> str:
+    """What a judge reads before the instruction: the conversation so far as one text, then the context."""
+    return "\n\n".join(part for part in (flatten(conversation), context) if part)

@@ -121,3 +121,15 @@ def test_the_published_data(shared_data: Path) -> None:
         "pandalm: 999 items, 0 gold; 2,997 labels. Created.\n"
         "pandalm: 2 judges, 1,998 judgments, 63 unparsed. Created.\n"
     )
+
+
+def test_ready_made_criteria(tmp_path: Path) -> None:
+    path = tmp_path / "rubrics.jsonl"
+    path.write_text(json.dumps({"id": "r", "kind": "rubric", "instruction": "i", "responses": ["a"]}))
+    assert "criteria" in refused("import_dataset", "generic", path, "--name", "r")
+    for _ in range(2):
+        run("import_dataset", "generic", path, "--name", "r", "--criteria", "helm-instruct")
+    assert Dataset.objects.get().criteria.count() == 5
+    assert "option of generic" in refused(
+        "import_dataset", "llmbar", tmp_path, "--name", "x", "--criteria", "helm-instruct"
+    )

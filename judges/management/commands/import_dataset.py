@@ -16,6 +16,7 @@ from annotation.importers import (
     read_pandalm,
 )
 from annotation.models import Split, User
+from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
 from judges.services.judgments import bundle_import
 
@@ -46,6 +47,12 @@ class Command(BaseCommand):
             help="alpaca-human: the first N labels of a pair.",
         )
 
+        parser.add_argument(
+            "--criteria",
+            choices=criteria_sets(),
+            help="generic: a ready-made set of criteria, for rubrics that declare none.",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             imported, judged = bundle_import(
@@ -68,13 +75,16 @@ class Command(BaseCommand):
         kind, path = options["kind"], options["path"]
         if options["labels_per_item"] is not None and kind != "alpaca-human":
             raise CommandError(f"--labels-per-item is an option of alpaca-human, not of {kind}.")
+        if options["criteria"] is not None and kind != "generic":
+            raise CommandError(f"--criteria is an option of generic, not of {kind}.")
         if kind == "llmbar":
             return read_llmbar(path)
         if kind == "alpaca-human":
             return read_alpaca_human(path, labels_per_item=options["labels_per_item"])
         if kind == "pandalm":
             return read_pandalm(path)
-        return read_generic(path, progress=self._progress)
+        criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
+        return read_generic(path, progress=self._progress, criteria=criteria)
 
     def _progress(self, what: str, done: int) -> None:
         if done >= 10_000:

@@ -54,6 +54,18 @@ def plain(bundle: DatasetBundle) -> dict[str, Any]:
     }
 
 
+def test_documented_conversations(examples: Path) -> None:
+    bundle = read_generic(examples / "turns.jsonl")
+    assert [turn["role"] for turn in bundle.instructions[0].conversation] == ["user", "assistant"]
+    assert [len(response.messages) for response in bundle.responses] == [0, 0, 3, 3, 0, 0]
+    assert [item.gold for item in bundle.items] == [
+        {"choice": 1, "strength": "much"},
+        None,
+        {"choice": 0, "both_bad": True},
+    ]
+    assert bundle.items[0].explanation
+
+
 def test_documented_pairs_are_the_same_in_jsonl_and_csv(examples: Path) -> None:
     nested, flat = (read_generic(examples / f"pairs.{suffix}") for suffix in ("jsonl", "csv"))
     assert plain(nested) == plain(flat)
