@@ -24,7 +24,7 @@ from annotation.services.reconcile import event_apply
 from annotation.services.secrets import keys_read, secret_read
 from annotation.views.annotator.accounts import account_enrollment
 from annotation.views.annotator.browser import session_hold
-from annotation.views.annotator.common import DOOR_RATE, limited, money, steps_shown
+from annotation.views.annotator.common import DOOR_RATE, limited, pay_line, steps_shown
 from annotation.views.annotator.device import device_keep, device_of, device_read
 from annotation.views.annotator.entry import enrollment_held, refuse
 
@@ -84,14 +84,16 @@ def _posted(request: HttpRequest, link: PlatformLink) -> tuple[Arrival, bool]:
 
 def _door(request: HttpRequest, link: PlatformLink, arrival: Arrival, *, verified: bool) -> HttpResponse:
     study = link.study
-    held = enrollment_held(request, study) or account_enrollment(request, study)
+    if (known := account_enrollment(request, study)) and known.stage != Stage.DECLINED:
+        return _back_in(request, known)
+    held = enrollment_held(request, study)
     if held is not None and held.stage != Stage.DECLINED:
         same = _is_same(held, link, arrival)
-        if (same and held.platform_session == arrival.session and held.stage != Stage.LEFT) or (
-            not same and held.annotator.source != link.platform and study.one_per_device
-        ):
-            session_hold(request, held)
-            return redirect("annotation:place", study.slug)
+        if same and held.platform_session == arrival.session and held.stage != Stage.LEFT:
+            return _back_in(request, held)
+        # Who came in by another door is the same person, unless people share this computer.
+        if held.annotator.source != link.platform and study.one_per_device:
+            return _back_in(request, held)
         # Who holds the place in this browser need not prove that it is theirs.
         verified = verified or same
     mark = device_read(request)
@@ -106,10 +108,15 @@ def _door(request: HttpRequest, link: PlatformLink, arrival: Arrival, *, verifie
         "study": study,
         "visit": _visit(link, arrival, verified=verified),
         "steps": steps_shown(study),
-        "pay": money(study.pay_per_item, study),
+        "pay_line": pay_line(study),
     }
     # The mark is given before it is needed: a double click must not make two.
     return device_keep(request, render(request, "annotation/annotator/join.html", context), mark)
+
+
+def _back_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    session_hold(request, enrollment)
+    return redirect("annotation:place", enrollment.study.slug)
 
 
 def _come_in(
