@@ -47,7 +47,7 @@ from annotation.services.claims import (
 )
 from annotation.services.enrollment import completion_code_give
 from annotation.services.labels import label_record
-from annotation.services.locks import is_deadlock
+from annotation.services.locks import is_deadlock, transaction_retried
 
 ATTEMPTS = 5
 REAP_AT_ONCE = 200
@@ -214,15 +214,8 @@ def assignment_submit(
     """
     now = now or timezone.now()
     told = {"comment": comment, "pasted_chars": pasted_chars, "active_ms": active_ms, "wall_ms": wall_ms}
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            with transaction.atomic():
-                return _submit(_locked(assignment), shown_value, told, now)
-        except Overtaken:
-            # Suspended between the look and the count: the next look sees it.
-            if attempt == ATTEMPTS:
-                raise
-    raise AssertionError("unreachable")
+    # Again when they were suspended between the look and the count: the next look sees it.
+    return transaction_retried(lambda: _submit(_locked(assignment), shown_value, told, now))
 
 
 def _submit(
