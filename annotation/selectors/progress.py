@@ -35,6 +35,8 @@ class StudyProgress:
     open_leases: int
     checks: int = 0
     withdrawn: int = 0
+    is_even: bool = True
+    """Before it opens: every item wants the same number of labels."""
 
     @property
     def share(self) -> float | None:
@@ -52,7 +54,8 @@ def _draft_progress(study: Study) -> StudyProgress:
     chosen = StudyItem.objects.filter(study=study, role=ItemRole.WORK)
     row = chosen.aggregate(items=Count("pk"), wanted=Coalesce(Sum("overlap"), 0))
     if row["items"]:
-        return StudyProgress(row["items"], row["wanted"], 0, 0, 0)
+        even = row["wanted"] == row["items"] * study.overlap
+        return StudyProgress(row["items"], row["wanted"], 0, 0, 0, is_even=even)
     items = work_size(study)
     return StudyProgress(items, items * study.overlap, 0, 0, 0)
 
@@ -70,6 +73,11 @@ def _open_progress(study: Study) -> StudyProgress:
         withdrawn=Count("pk", filter=work & ~there),
     )
     return StudyProgress(**row)
+
+
+def items_are_chosen(study: Study) -> bool:
+    """Whether the items of a draft were chosen one by one, rather than by its rules."""
+    return study.state == StudyState.DRAFT and StudyItem.objects.filter(study=study).exists()
 
 
 @dataclass(frozen=True, slots=True)

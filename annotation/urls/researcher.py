@@ -4,8 +4,10 @@ from annotation.views import (
     exports,
     researcher_datasets,
     researcher_pay,
+    researcher_preview,
     researcher_studies,
     researcher_study_form,
+    researcher_upload,
 )
 
 urlpatterns = [
@@ -17,6 +19,9 @@ urlpatterns = [
     path("studies/<slug:slug>/live/", researcher_studies.study_live, name="study-live"),
     path("studies/<slug:slug>/edit/", researcher_study_form.study_edit, name="study-edit"),
     path("studies/<slug:slug>/guidelines/", researcher_study_form.study_guidelines, name="study-guidelines"),
+    path("studies/<slug:slug>/preview/", researcher_preview.study_preview, name="study-preview"),
+    path("studies/<slug:slug>/preview/<path:path>", researcher_preview.study_preview),
+    path("studies/<slug:slug>/items/", researcher_upload.study_items, name="study-items"),
     path("studies/<slug:slug>/copy/", researcher_study_form.study_copy, name="study-copy"),
     path("studies/<slug:slug>/state/", researcher_studies.study_state, name="study-state"),
     path("studies/<slug:slug>/invitations/", researcher_studies.invitation_add, name="invitation-create"),
@@ -30,6 +35,7 @@ urlpatterns = [
     path("studies/<slug:slug>/pay/<str:public_id>/", researcher_pay.bonus, name="study-bonus"),
     path("studies/<slug:slug>/labels.<str:format>/", exports.study_export, name="study-export"),
     path("datasets/", researcher_datasets.dataset_list, name="dataset-list"),
+    path("datasets/upload/", researcher_upload.dataset_upload, name="dataset-upload"),
     path("datasets/<slug:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),
     path("datasets/<slug:name>/labels.<str:format>/", exports.dataset_export, name="dataset-export"),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from django.contrib import messages
@@ -9,11 +10,13 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.domain.errors import StudyRuleError
 from annotation.forms.researcher import InvitationForm
-from annotation.models import Invitation, Study, StudyState
+from annotation.forms.upload import ItemChoiceForm
+from annotation.models import Invitation, PayBasis, Study, StudyState
 from annotation.selectors.agreement import agreement_so_far, label_stamp
 from annotation.selectors.costly import counted, study_key
 from annotation.selectors.overview import (
@@ -23,7 +26,13 @@ from annotation.selectors.overview import (
     state_counts,
     study_list_for,
 )
-from annotation.selectors.progress import labels_by_day, study_funnel, study_pace, study_progress
+from annotation.selectors.progress import (
+    items_are_chosen,
+    labels_by_day,
+    study_funnel,
+    study_pace,
+    study_progress,
+)
 from annotation.services.studies import (
     invitation_create,
     invitation_revoke,
@@ -79,6 +88,8 @@ def _live(study: Study) -> dict[str, Any]:
         "labels": stamp,
         "stamp": f"{study.state}.{stamp}.{progress.labels}.{progress.open_leases}.{people}",
         "polling": study.state == StudyState.OPEN,
+        "chosen": items_are_chosen(study),
+        "now": timezone.now(),
     }
 
 
@@ -112,9 +123,20 @@ def _detail_page(request: ResearcherRequest, study: Study, form: InvitationForm)
         "invitations": list(invitations_of(study)),
         "invitation_form": form,
         "may_identify": may_identify(request.user, study),
-        "pay": f"{study.pay_per_item.normalize():f}",  # 0.12, not 0.1200
+        "pay": _pay_words(study),
+        "item_form": ItemChoiceForm(),
+        "copy_nonce": secrets.token_hex(4),
     }
     return render(request, "annotation/researcher/study_detail.html", context)
+
+
+def _pay_words(study: Study) -> str:
+    by_time = study.pay_basis == PayBasis.TIME
+    amount = study.pay_per_hour if by_time else study.pay_per_item
+    if not amount:
+        return "none"
+    # 0.12, not 0.1200
+    return f"{amount.normalize():f} {study.pay_currency} {'an hour' if by_time else 'an item'}"
 
 
 @require_safe

@@ -1,0 +1,137 @@
+"""Files that a researcher sends: a dataset, or the items that a study offers."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.core.validators import RegexValidator
+
+from annotation.importers import (
+    DatasetBundle,
+    ImportFileError,
+    read_alpaca_human,
+    read_generic,
+    read_llmbar,
+    read_pandalm,
+)
+from annotation.models import Split
+
+MAX_BYTES = 64 * 2**20
+MEBIBYTE = 2**20
+TABLES = (".jsonl", ".ndjson", ".csv", ".parquet", ".pq")
+# What a reader calls the file inside the folder that it reads.
+FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBundle]]] = {
+    "generic": ("JSONL, CSV or Parquet, one item a row", TABLES, "", read_generic),
+    "llmbar": ("LLMBar, a dataset.json", (".json",), "dataset.json", read_llmbar),
+    "alpaca-human": ("AlpacaEval's human annotations", (".json",), "", read_alpaca_human),
+    "pandalm": ("PandaLM's test set", (".json",), "testset-v1.json", read_pandalm),
+}
+
+
+@contextmanager
+def on_disk(upload: UploadedFile, *, folder: str = "upload", name: str = "") -> Iterator[Path]:
+    """The uploaded file in a folder of its own, that is gone afterwards.
+
+    A refusal names the file as the person knows it, not the place where it lay for a moment.
+    """
+    with tempfile.TemporaryDirectory(prefix="touchstone-") as scratch:
+        place = Path(scratch) / folder
+        place.mkdir()
+        path = place / (name or f"upload{Path(upload.name or '').suffix.lower()}")
+        with path.open("wb") as copy:
+            shutil.copyfileobj(upload, copy)
+        try:
+            yield path
+        except ImportFileError as error:
+            known_as = Path(upload.name or "the file").name
+            raise ImportFileError(known_as, error.row, error.field, error.message) from None
+
+
+def check_size(upload: UploadedFile) -> None:
+    if (upload.size or 0) > MAX_BYTES:
+        raise forms.ValidationError(
+            f"Expected at most {MAX_BYTES // MEBIBYTE} MiB, found {(upload.size or 0) / MEBIBYTE:.0f}. "
+            "Larger ones can be imported on the command line."
+        )
+
+
+class DatasetUploadForm(forms.Form):
+    """A dataset from a file."""
+
+    file = forms.FileField(
+        help_text=f"At most {MAX_BYTES // MEBIBYTE} MiB. Nothing is stored unless all of it is right."
+    )
+    format = forms.ChoiceField(
+        choices=[(key, words) for key, (words, *_) in FORMATS.items()],
+        widget=forms.RadioSelect,
+        initial="generic",
+    )
+    name = forms.CharField(
+        max_length=64,
+        validators=[
+            RegexValidator(r"^[A-Za-z0-9_-]+\Z", "Expected letters, digits, hyphens and underscores.")
+        ],
+        help_text="Letters, digits, hyphens and underscores. A name of yours that exists gets what is new in the file.",
+    )
+    title = forms.CharField(max_length=200, required=False, help_text="For people. Empty: the name.")
+    split = forms.ChoiceField(
+        choices=Split.choices,
+        initial=Split.PRIVATE,
+        help_text="A private one is for you and administrators; nothing of it leaves the site.",
+    )
+    licence = forms.CharField(max_length=100, required=False, help_text="Such as CC-BY-4.0.")
+
+    def clean_file(self) -> UploadedFile:
+        upload: UploadedFile = self.cleaned_data["file"]
+        check_size(upload)
+        return upload
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name == "upload":
+            raise forms.ValidationError("This is the address of another page.")
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        upload, kind = data.get("file"), data.get("format")
+        if upload and kind:
+            _, suffixes, *_ = FORMATS[kind]
+            if Path(upload.name or "").suffix.lower() not in suffixes:
+                self.add_error("file", f"Expected a file named {', '.join(suffixes)} for this format.")
+        return data
+
+    def bundle(self) -> DatasetBundle:
+        """Read the file.
+
+        Raises
+        ------
+        ImportFileError
+            With the name of the file, the row and the field.
+        """
+        _, _, name, read = FORMATS[self.cleaned_data["format"]]
+        with on_disk(self.cleaned_data["file"], folder=self.cleaned_data["name"], name=name) as path:
+            return read(path.parent if name else path)
+
+
+class ItemChoiceForm(forms.Form):
+    """The items that a study offers, or their priorities."""
+
+    file = forms.FileField(
+        label="File of items",
+        help_text="CSV or JSONL with the column item, and optionally priority, probability, overlap.",
+    )
+
+    def clean_file(self) -> UploadedFile:
+        upload: UploadedFile = self.cleaned_data["file"]
+        check_size(upload)
+        if Path(upload.name or "").suffix.lower() not in TABLES:
+            raise forms.ValidationError(f"Expected a file named {', '.join(TABLES)}.")
+        return upload

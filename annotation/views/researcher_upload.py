@@ -1,0 +1,91 @@
+"""Files in the browser: a dataset, ready-made criteria for one, and the items that a study offers."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.domain.errors import StudyRuleError
+from annotation.forms.upload import DatasetUploadForm, ItemChoiceForm, on_disk
+from annotation.importers import ImportFileError
+from annotation.models import Dataset
+from annotation.services.datasets import DatasetImportError, dataset_import
+from annotation.services.item_choice import chosen_items_read, items_choose
+from annotation.views.access import ResearcherRequest, researcher_required
+from annotation.views.researcher_study_form import study_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researcher_required
+def dataset_upload(request: ResearcherRequest) -> HttpResponse:
+    form = DatasetUploadForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        dataset = _import(request, form)
+        if dataset is not None:
+            return redirect("annotation:dataset-detail", name=dataset.name)
+    context = {
+        "section": "datasets",
+        "form": form,
+        "crumbs": [("Datasets", reverse("annotation:dataset-list")), ("Upload", None)],
+    }
+    return render(request, "annotation/researcher/dataset_upload.html", context)
+
+
+def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | None:
+    """The dataset of the file; None when it is refused, with what is wrong in the form."""
+    data = form.cleaned_data
+    try:
+        bundle = form.bundle()
+        result = dataset_import(
+            bundle=bundle,
+            name=data["name"],
+            title=data["title"] or None,
+            split=data["split"],
+            licence=data["licence"] or None,
+            owner=request.user,
+            source=f"{data['format']}: {data['file'].name}",
+        )
+    except ImportFileError as error:
+        form.add_error("file", f"Nothing was stored. {error}")
+        return None
+    except DatasetImportError as error:
+        form.add_error("name", f"Nothing was stored. {error}")
+        return None
+    messages.success(request, result.summary())
+    if bundle.verdicts:
+        messages.warning(
+            request,
+            "The verdicts of judges in the file were left out: import_dataset on the command line stores them.",
+        )
+    return result.dataset
+
+
+@require_POST
+@researcher_required
+def study_items(request: ResearcherRequest, slug: str) -> HttpResponse:
+    """Choose the items of a draft, or prioritise those of an open study; `action=forget` undoes a choice."""
+    study = study_of(request, slug)
+    back = redirect(f"{reverse('annotation:study-detail', args=[study.slug])}#items")
+    if request.POST.get("action") == "forget":
+        if study.state != "draft":
+            raise Http404("Only a draft can forget its choice.")
+        items_choose(study=study, rows=[])
+        messages.success(request, "The study offers what its rules say again.")
+        return back
+    form = ItemChoiceForm(request.POST, request.FILES)
+    if not form.is_valid():
+        messages.error(request, f"Nothing was changed. {form.errors['file'][0]}")
+        return back
+    try:
+        with on_disk(form.cleaned_data["file"]) as path:
+            choice = items_choose(study=study, rows=chosen_items_read(path))
+    except ImportFileError as error:
+        messages.error(request, f"Nothing was changed. {error}")
+    except StudyRuleError as refusal:
+        messages.error(request, f"Nothing was changed: {refusal.message}.")
+    else:
+        messages.success(request, f"{choice.added:,} items chosen, {choice.changed:,} changed.")
+    return back
