@@ -34,9 +34,12 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         invitation = invitation_get_by_token(token)
     except Invitation.DoesNotExist:
         return refuse(request, "unknown")
+    from annotation.views.annotator.accounts import account_enrollment  # it is built on what is here
+
     study = invitation.study
-    known = enrollment_held(request, study)
+    known = enrollment_held(request, study) or account_enrollment(request, study)
     if known is not None and known.stage != Stage.DECLINED:
+        session_hold(request, known)
         return redirect("annotation:place", study.slug)
     mark = device_read(request)
     annotator = _person(request, study)
@@ -69,8 +72,12 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _person(request: HttpRequest, study: Study) -> Annotator | None:
-    """Who this browser holds in a study that shares its test with this one: what they passed there counts here."""
-    return annotator_sharing_test(session_enrollments(request).values(), study)
+    """Who is signed in, or whom this browser holds in a study that shares its test with this one: what they passed
+    there counts here.
+    """
+    from annotation.views.annotator.accounts import account_annotator  # it is built on what is here
+
+    return account_annotator(request) or annotator_sharing_test(session_enrollments(request).values(), study)
 
 
 def enrollment_held(request: HttpRequest, study: Study) -> Enrollment | None:

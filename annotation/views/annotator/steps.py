@@ -14,6 +14,7 @@ from annotation.domain.errors import LabelValueError
 from annotation.forms.steps import EligibilityForm
 from annotation.forms.work import ErrorText, draft_fields, work_form
 from annotation.models import Enrollment, QualificationQuestion, QuestionPart, Stage, StudyState
+from annotation.selectors.pay import earned_by
 from annotation.selectors.shown import value_rules
 from annotation.selectors.steps import (
     Question,
@@ -33,7 +34,6 @@ from annotation.services.enrollment import (
     guidelines_acknowledge,
     stage_next,
 )
-from annotation.services.entry import return_url
 from annotation.services.qualification import (
     attempt_start,
     eligibility_answer,
@@ -68,15 +68,16 @@ def not_open(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 
 def is_shut(enrollment: Enrollment) -> bool:
-    """Whether somebody before the work cannot go on now."""
-    return enrollment.stage in BEFORE_WORK and enrollment.study.state != StudyState.OPEN
+    """Whether somebody cannot go on with the steps now: suspended, or the study rests or has ended."""
+    rests = enrollment.stage in BEFORE_WORK and enrollment.study.state != StudyState.OPEN
+    return rests or enrollment.suspended_at is not None
 
 
 @require_safe
 @for_enrollment
 def place(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     stage = Stage(enrollment.stage)
-    if stage == Stage.WORK:
+    if stage == Stage.WORK or enrollment.suspended_at is not None:
         return redirect("annotation:work", enrollment.study.slug)
     if stage == Stage.DONE:
         return redirect("annotation:done", enrollment.study.slug)
@@ -86,11 +87,7 @@ def place(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return ASKING[stage](request, enrollment)
     if stage == Stage.SCREENED_OUT:
         return _screened_out(request, enrollment)
-    return (
-        _guidelines(request, enrollment)
-        if stage == Stage.GUIDELINES
-        else _ended(request, enrollment, "declined")
-    )
+    return _show(request, enrollment, "declined")
 
 
 def _consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
@@ -174,20 +171,19 @@ def _result(enrollment: Enrollment) -> dict[str, Any]:
 
 
 def _screened_out(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    study, result = enrollment.study, _result(enrollment)
-    paid = study.pay_for_test if result["attempt"] else 0
-    earned = money(study.pay_for_test, study) if paid else ""
-    return _ended(request, enrollment, "screened_out", earned=earned, **result)
+    return _show(request, enrollment, "screened_out", earned=_earned_words(enrollment), **_result(enrollment))
 
 
-def _ended(request: HttpRequest, enrollment: Enrollment, page: str, **extra: Any) -> HttpResponse:
-    """A last page, with the way back to the platform for who came from one."""
-    return _show(request, enrollment, page, return_url=return_url(enrollment), **extra)
+def _earned_words(enrollment: Enrollment) -> str:
+    """All that the person has earned, or nothing to say."""
+    total = earned_by(enrollment).total
+    return money(total, enrollment.study) if total else ""
 
 
 ASKING: dict[Stage, Callable[..., HttpResponse]] = {
     Stage.CONSENT: _consent,
     Stage.ELIGIBILITY: _eligibility,
+    Stage.GUIDELINES: _guidelines,
     Stage.TRAINING: _training,
     Stage.QUALIFICATION: _test,
 }
@@ -198,7 +194,7 @@ ASKING: dict[Stage, Callable[..., HttpResponse]] = {
 def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if request.method == "POST" and request.POST.get("answer") == "decline":
         enrollment_decline(enrollment=enrollment)
-    elif request.method == "POST" and enrollment.stage == Stage.CONSENT:
+    elif request.method == "POST" and enrollment.stage == Stage.CONSENT and not is_shut(enrollment):
         if not request.POST.get("agree"):
             messages.warning(request, "To take part, tick the box first; or leave with “I do not agree”.")
         elif not consent_give(enrollment=enrollment, fingerprint=request.POST.get("fingerprint", "")):
@@ -223,7 +219,8 @@ def eligibility(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 def guidelines(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """GET shows them at any time; POST says that they were read."""
     if request.method == "POST":
-        guidelines_acknowledge(enrollment=enrollment)
+        if not is_shut(enrollment):
+            guidelines_acknowledge(enrollment=enrollment)
         return _here(enrollment)
     if enrollment.stage in (Stage.CONSENT, Stage.ELIGIBILITY):
         return _here(enrollment)
@@ -259,10 +256,8 @@ def training_feedback(request: HttpRequest, enrollment: Enrollment, pk: int) -> 
 @limited(group="steps", rate=POST_RATE, by="session", method="POST")
 @for_enrollment
 def qualification(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    if request.method != "POST" or enrollment.stage != Stage.QUALIFICATION:
+    if request.method != "POST" or enrollment.stage != Stage.QUALIFICATION or is_shut(enrollment):
         return _here(enrollment)
-    if is_shut(enrollment):
-        return not_open(request, enrollment)
 
     def answer(**given: Any) -> None:
         qualification_answer(**given, attempt=_number(request.POST.get("attempt")))
@@ -320,6 +315,5 @@ def finish(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 def done(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if enrollment.stage != Stage.DONE:
         return _here(enrollment)
-    answers = answers_given(enrollment)
-    earned = money(answers * enrollment.study.pay_per_item, enrollment.study)
+    answers, earned = answers_given(enrollment), _earned_words(enrollment)
     return _show(request, enrollment, "done", answers=answers, earned=earned)

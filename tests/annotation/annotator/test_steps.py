@@ -3,21 +3,29 @@ and the same request twice. (At once, from many threads: `test_concurrency`.)
 """
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from annotation.domain.values import from_canonical
 from annotation.models import (
     Annotator,
     AssignmentState,
     Enrollment,
+    Kind,
     Label,
     QualificationAnswer,
+    QualificationAttempt,
+    QualificationQuestion,
     Stage,
 )
-from annotation.selectors.steps import question_next
+from annotation.selectors.shown import fields_of_value
+from annotation.selectors.steps import question_next, training_next
 from annotation.views.annotator.common import POST_RATE
+from annotation.views.annotator.device import COOKIE
 from tests.annotation.cast import text_of
 from tests.annotation.factories import (
     PASSWORD,
@@ -26,6 +34,7 @@ from tests.annotation.factories import (
     study_make,
     user_make,
 )
+from tests.annotation.kinds import ASPECTS, VALUES, kind_study_make
 from tests.annotation.visits import client_of, url
 
 pytestmark = pytest.mark.django_db
@@ -131,6 +140,9 @@ class TestJoin:
         ("consent", "post"),
         ("guidelines", "post"),
         ("qualification", "post"),
+        ("eligibility", "post"),
+        ("training", "post"),
+        ("retry", "post"),
         ("work", "get"),
         ("finish", "post"),
         ("done", "get"),
@@ -163,7 +175,8 @@ class TestSomebodyElses:
 
 
 @pytest.mark.parametrize(
-    "name", ["consent", "guidelines", "qualification", "work", "finish", "done", "place"]
+    "name",
+    ["consent", "eligibility", "guidelines", "training", "qualification", "retry", "work", "finish", "place"],
 )
 def test_no_page_is_kept_by_a_cache(browser, study, name):
     assert "no-store" in browser.get(url(name, study))["Cache-Control"]
@@ -211,6 +224,325 @@ class TestSteps:
     def test_the_address_of_a_post_is_a_way_back(self, browser, study):
         assert browser.get(url("consent", study)).url == url("place", study)
         assert browser.get(url("qualification", study)).url == url("place", study)
+
+
+NATIVE = {
+    "key": "native",
+    "question": "Is English your first language?",
+    "options": [{"text": "Yes", "eligible": True}, {"text": "No", "eligible": False}],
+}
+
+
+class TestDevice:
+    """One person a browser, by a mark that two studies cannot match."""
+
+    def join(self, client, invitation):
+        page = reverse("annotation:join", args=[invitation.token])
+        visit = (client.get(page).context or {}).get("visit", "")
+        return client.post(page, {"visit": visit})
+
+    def test_the_mark_is_kept_and_each_study_knows_it_as_its_own(self, client):
+        for _ in range(2):
+            self.join(client, invitation_make(study=study_make()))
+        cookie = client.cookies[COOKIE]
+        assert cookie["httponly"]
+        assert cookie["samesite"] == "Lax"
+        assert not cookie["secure"]
+        marks = list(Enrollment.objects.values_list("device", flat=True))
+        assert len(set(marks)) == 2
+        assert all(len(mark) == 64 and mark not in cookie.value for mark in marks)
+
+    def test_secure_where_the_site_is(self, client, study):
+        page = reverse("annotation:join", args=[invitation_make(study=study).token])
+        assert client.get(page, secure=True).cookies[COOKIE]["secure"]
+
+    def test_a_browser_that_has_lost_its_place_does_not_get_another(self, client, study):
+        self.join(client, invitation_make(study=study))
+        del client.cookies["studies"]
+        token = Enrollment.objects.get().resume_token
+        for method in ("get", "post"):
+            address = reverse("annotation:join", args=[invitation_make(study=study).token])
+            response = getattr(client, method)(address)
+            assert response.status_code == 403
+            assert "This browser is in the study already" in text_of(response)
+            assert token not in response.content.decode()
+        assert Enrollment.objects.count() == 1
+
+    def test_a_mark_that_was_made_up_is_a_new_one(self, client, study):
+        client.cookies[COOKIE] = "made-up"
+        assert self.join(client, invitation_make(study=study)).status_code == 302
+        assert client.cookies[COOKIE].value != "made-up"
+
+    def test_people_who_share_a_computer(self, client):
+        study = study_make(one_per_device=False)
+        for _ in range(2):
+            self.join(client, invitation_make(study=study))
+            del client.cookies["studies"]
+        assert Enrollment.objects.count() == 2
+
+    def test_who_did_not_fit_does_not_get_in_again(self, client):
+        study = study_make(eligibility=[NATIVE], consent="")
+        invitation = invitation_make(study=study)
+        self.join(client, invitation)
+        client.post(url("eligibility", study), {"question-native": "No"})
+        assert self.join(client, invitation).url == url("place", study)
+        assert "looks for other people" in text_of(client.get(url("place", study)))
+        del client.cookies["studies"]
+        assert self.join(client, invitation).status_code == 403
+        assert Enrollment.objects.count() == 1
+
+    def test_what_this_browser_passed_in_a_study_of_the_same_test_counts(self, client):
+        first = study_make(qualification=1)
+        person = enrollment_make(study=first, stage=Stage.WORK)
+        QualificationAttempt.objects.create(
+            enrollment=person,
+            test=first,
+            number=1,
+            started_at=timezone.now(),
+            finished_at=timezone.now(),
+            passed=True,
+        )
+        client.get(reverse("annotation:resume", args=[person.resume_token]))
+        second = study_make(qualification_from=first, consent="", guidelines="")
+        self.join(client, invitation_make(study=second))
+        joined = Enrollment.objects.get(study=second)
+        assert (joined.stage, joined.annotator) == (Stage.WORK, person.annotator)
+
+    def test_places_over_all_links(self, client):
+        study = study_make(max_annotators=1)
+        enrollment_make(study=study)
+        response = self.join(client, invitation_make(study=study))
+        assert response.status_code == 410
+        assert "All places are taken" in text_of(response)
+
+
+class TestEligibility:
+    @pytest.fixture
+    def study(self):
+        return study_make(eligibility=[NATIVE])
+
+    @pytest.fixture
+    def person(self, study):
+        return enrollment_make(study=study, stage=Stage.ELIGIBILITY)
+
+    def test_going_on(self, browser, person, study):
+        assert "Is English your first language?" in text_of(browser.get(url("place", study)))
+        for text in ("Yes", "No"):
+            assert browser.post(url("eligibility", study), {"question-native": text}).status_code == 302
+        person.refresh_from_db()
+        assert (person.stage, person.eligibility) == (Stage.GUIDELINES, {"native": "Yes"})
+
+    def test_a_polite_end_that_does_not_say_what_was_wanted(self, browser, person, study):
+        for text in ("No", "Yes"):
+            page = browser.post(url("eligibility", study), {"question-native": text}, follow=True)
+            words = text_of(page)
+            assert "Thank you for answering" in words
+            assert "first language" not in words
+        assert browser.get(url("work", study)).url == url("place", study)
+        browser.post(url("guidelines", study))
+        person.refresh_from_db()
+        assert person.stage == Stage.SCREENED_OUT
+
+    @pytest.mark.parametrize("form", [{}, {"question-native": "Perhaps"}, {"question-other": "Yes"}])
+    def test_every_question_has_to_be_answered(self, browser, person, study, form):
+        page = browser.post(url("eligibility", study), form)
+        assert page.status_code == 422
+        assert "Choose one of the answers" in text_of(page)
+        person.refresh_from_db()
+        assert (person.stage, person.eligibility) == (Stage.ELIGIBILITY, {})
+
+    def test_no_guidelines_before_it(self, browser, study):
+        assert browser.get(url("guidelines", study)).url == url("place", study)
+
+    def test_which_answer_lets_in_is_not_on_the_page(self, browser, study):
+        page = browser.get(url("place", study)).content.decode()
+        assert "eligible" not in page.replace("eligibility/", "")
+        assert "True" not in page
+
+
+class TestTraining:
+    @pytest.fixture
+    def study(self):
+        study = study_make(pairs=3, training_size=2)
+        for place, item in enumerate(study.dataset.items.order_by("position")[:2]):
+            QualificationQuestion.objects.create(study=study, item=item, position=place, part="training")
+        study.dataset.items.update(explanation="It **follows** the instruction. <script>x</script>")
+        return study
+
+    @pytest.fixture
+    def person(self, study):
+        return enrollment_make(study=study, stage=Stage.TRAINING)
+
+    def answer(self, browser, person, *, right, follow=True):
+        question = training_next(person)
+        gold = question.question.item.gold["choice"] - 1
+        choice = question.order.index(gold if right else 1 - gold) + 1
+        form = {"question": question.question.pk, "choice": choice}
+        return browser.post(url("training", person.study), form, follow=follow)
+
+    def test_the_way_through(self, browser, person, study):
+        page = browser.get(url("place", study))
+        assert "Training 1 of 2" in text_of(page)
+        assert "follows</strong> the instruction" not in page.content.decode().split("<dialog")[0]
+        page = self.answer(browser, person, right=True)
+        assert "Right You answered" in text_of(page)
+        assert "<strong>follows</strong>" in page.content.decode()
+        assert "<script>x" not in page.content.decode()
+        assert "secret-system" not in page.content.decode()
+        assert "Training 2 of 2" in text_of(browser.get(url("place", study)))
+        page = self.answer(browser, person, right=False)
+        assert "Not quite" in text_of(page)
+        assert "Start the work" in text_of(page)
+        assert "Start the work" in text_of(browser.get(url("place", study)))
+        for _ in range(2):
+            response = browser.post(url("training", study), {"finish": "yes"}, follow=True)
+        assert response.redirect_chain[-1][0].startswith(url("work", study))
+
+    def test_no_jump_over_it(self, browser, person, study):
+        browser.post(url("training", study), {"finish": "yes"})
+        person.refresh_from_db()
+        assert person.stage == Stage.TRAINING
+
+    def test_the_first_answer_stands(self, browser, person, study):
+        question = training_next(person).question
+        for choice in ("1", "2"):
+            form = {"question": question.pk, "choice": choice}
+            assert browser.post(url("training", study), form).url == url(
+                "training-feedback", study, question.pk
+            )
+        assert QualificationAnswer.objects.count() == 1
+
+    def test_nothing_is_told_before_the_answer_nor_of_anothers(self, browser, person, study):
+        question = training_next(person).question
+        other = client_of(enrollment_make(study=study, stage=Stage.TRAINING))
+        assert browser.get(url("training-feedback", study, question.pk)).url == url("place", study)
+        self.answer(browser, person, right=True)
+        assert other.get(url("training-feedback", study, question.pk)).url == url("place", study)
+        assert browser.get(url("training-feedback", study, question.pk)).status_code == 200
+
+    def test_nonsense(self, browser, person, study):
+        question = training_next(person).question
+        page = browser.post(url("training", study), {"question": question.pk})
+        assert page.status_code == 422
+        assert "Choose an answer first" in text_of(page)
+        for form in ({}, {"question": "x"}, {"question": "99999", "choice": "1"}):
+            assert browser.post(url("training", study), form).url == url("place", study)
+        assert not QualificationAnswer.objects.exists()
+
+    def test_a_study_whose_training_is_empty(self, browser, person, study):
+        study.qualification_questions.all().delete()
+        assert "nothing to train with" in text_of(browser.get(url("place", study)))
+        browser.post(url("training", study), {"finish": "yes"})
+        person.refresh_from_db()
+        assert person.stage == Stage.WORK
+
+
+@pytest.mark.parametrize("kind", Kind.values)
+class TestEveryKind:
+    """The training and the test of each kind of work: page, answer, feedback."""
+
+    def fields(self, study, question):
+        gold = question.question.item.gold
+        shown = from_canonical(study.kind, gold, question.order)
+        return fields_of_value(study.kind, shown) | {"question": question.question.pk}
+
+    def test_training_then_test(self, kind):
+        gold = VALUES[kind] | ({} if kind != "checklist" else {"answers": dict.fromkeys(ASPECTS, True)})
+        study = kind_study_make(kind, gold=gold, training_size=1, qualification_size=1, qualification_pass=1)
+        study.dataset.items.update(gold=gold)
+        for place, part in enumerate(("training", "test")):
+            item = study.dataset.items.order_by("position")[place]
+            QualificationQuestion.objects.create(study=study, item=item, position=place, part=part)
+        person = enrollment_make(study=study, stage=Stage.TRAINING)
+        browser = client_of(person)
+        assert "Training 1 of 1" in text_of(browser.get(url("place", study)))
+        page = browser.post(url("training", study), self.fields(study, training_next(person)), follow=True)
+        assert "The right answer" in text_of(page)
+        assert 'id="verdict" class="response-right"' in page.content.decode()
+        page = browser.post(url("training", study), {"finish": "yes"}, follow=True)
+        assert "Question 1 of 1" in text_of(page)
+        for words in ("secret-system", "gold"):
+            assert words not in page.content.decode()
+        person.refresh_from_db()
+        browser.post(url("qualification", study), self.fields(study, question_next(person)))
+        person.refresh_from_db()
+        assert (person.stage, person.qualification_score) == (Stage.WORK, 1)
+
+
+class TestAttempts:
+    @pytest.fixture
+    def study(self):
+        return study_make(
+            pairs=1,
+            qualification=1,
+            qualification_attempts=2,
+            qualification_cooldown_minutes=10,
+            pay_for_test="0.50",
+        )
+
+    @pytest.fixture
+    def person(self, study):
+        return enrollment_make(study=study, stage=Stage.QUALIFICATION)
+
+    def fail(self, browser, person):
+        question = question_next(person)
+        wrong = 2 - question.question.item.gold["choice"]
+        form = {
+            "question": question.question.pk,
+            "choice": question.order.index(wrong) + 1,
+            "attempt": question.attempt,
+        }
+        return browser.post(url("qualification", person.study), form, follow=True)
+
+    def test_wait_try_again_and_the_end(self, browser, person, study):
+        words = text_of(browser.get(url("place", study)))
+        assert "can be taken 2 times" in words
+        assert "you earn 0.50 USD, whether you pass or not" in words
+        words = text_of(self.fail(browser, person))
+        assert "Not passed yet" in words
+        assert "once more" in words
+        assert re.search(r"(9|10).minutes", words)
+        browser.post(url("retry", study))
+        assert person.attempts.count() == 1
+        person.attempts.update(finished_at=timezone.now() - timedelta(minutes=11))
+        assert "Try again" in text_of(browser.get(url("place", study)))
+        for _ in range(2):
+            page = browser.post(url("retry", study), follow=True)
+        assert "Question 1 of 1" in text_of(page)
+        assert person.attempts.count() == 2
+        words = text_of(self.fail(browser, person))
+        person.refresh_from_db()
+        assert person.stage == Stage.SCREENED_OUT
+        assert "0 of 1" in words
+        assert "you earned 0.50 USD" in words
+        assert person.completion_code in words
+
+    def test_an_answer_of_an_earlier_attempt(self, browser, person, study):
+        question = question_next(person).question
+        self.fail(browser, person)
+        form = {"question": question.pk, "choice": "1", "attempt": "1"}
+        assert browser.post(url("qualification", study), form).url == url("place", study)
+        assert QualificationAnswer.objects.count() == 1
+
+    def test_begun_in_another_study(self, browser, person, study):
+        study.qualification_questions.create(item=study.study_items.get().item, position=1)
+        other = study_make(title="Elsewhere", qualification_from=study)
+        there = enrollment_make(study=other, annotator=person.annotator, stage=Stage.QUALIFICATION)
+        question = question_next(there).question
+        client_of(there).post(url("qualification", other), {"question": question.pk, "choice": "1"})
+        words = text_of(browser.get(url("place", study)))
+        assert "begun this test already" in words
+        assert "Elsewhere" in words
+
+    def test_suspended_people_go_no_step_further(self, browser, person, study):
+        Enrollment.objects.filter(pk=person.pk).update(suspended_at=timezone.now())
+        self.fail(browser, person)
+        assert not QualificationAnswer.objects.exists()
+
+    def test_queries_of_a_question(self, browser, study, django_assert_max_num_queries):
+        browser.get(url("place", study))
+        with django_assert_max_num_queries(7):
+            browser.get(url("place", study))
 
 
 class TestQualification:
