@@ -49,6 +49,6 @@
   // Drafts are put back by another script, and the browser restores inputs late: look again.
   addEventListener("DOMContentLoaded", syncAll);
   addEventListener("pageshow", syncAll);
-  document.addEventListener("htmx:afterSettle", syncAll);
+  document.addEventListener("touchstone:work", syncAll);
   if (document.readyState !== "loading") syncAll();
 })();

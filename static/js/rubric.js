@@ -88,11 +88,12 @@
 
   const start = () => {
     const all = parts();
-    if (!all.length || current()) return;
+    if (!all.length) return;
+    count();
+    if (current()) return;
     const missing = all.find((part) => part.hasAttribute("data-missing"));
     mark(missing ?? all.find((part) => !given(part)) ?? all[0]);
     if (missing) go(missing);
-    count();
     const text = document.querySelector("[data-judge-text]");
     // What scrolls by itself has to be within reach of the keyboard.
     if (text && text.scrollHeight > text.clientHeight + 1) {
@@ -102,7 +103,7 @@
     }
   };
   addEventListener("pageshow", () => root() && count()); // the browser may restore inputs after this script ran
-  document.addEventListener("htmx:afterSettle", start);
+  document.addEventListener("touchstone:work", start); // another item, or a draft put back
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
 })();

@@ -7,6 +7,7 @@ import pytest
 from django import forms
 from django.template import Context, Template
 
+from annotation.models import Study
 from annotation.templatetags import touchstone
 
 
@@ -129,11 +130,33 @@ def test_tile_needs_only_a_label():
     assert "419" in render('{% include "components/tile.html" with label="Items" value=419 %}')
 
 
-def test_dock_marks_what_was_chosen():
-    html = render('{% include "components/dock.html" with a="1" b="2" tie="0" chosen=chosen %}', chosen=0)
+def dock(fields, **rules):
+    return render(
+        '{% include "annotation/annotator/kinds/_pairwise_dock.html" %}', study=Study(**rules), fields=fields
+    )
+
+
+@pytest.mark.parametrize(("choice", "name"), [("1", "a"), ("2", "b"), ("0", "tie"), ("bad", "bad")])
+def test_dock_marks_what_was_chosen(choice, name):
+    html = dock({"choice": choice}, tie_policy="both_bad")
     assert html.count(" checked") == 1
-    assert 'data-choice="tie"' in html.split(" checked")[0].rsplit("<input", 1)[1]
-    assert "Tie" not in render('{% include "components/dock.html" with a="1" b="2" %}')
+    assert f'data-choice="{name}"' in html.split(" checked")[0].rsplit("<input", 1)[1]
+
+
+def test_dock_asks_what_the_study_asks():
+    assert "Tie" not in dock({}, tie_policy="off")
+    assert "Both bad" not in dock({}, tie_policy="tie")
+    assert "How much better?" not in dock({})
+    assert "<textarea" not in dock({})
+    html = dock({"choice": "1", "strength": "much", "comment": "<b>"}, ask_strength=True, ask_comment=True)
+    assert html.count(" checked") == 2
+    assert "&lt;b&gt;</textarea>" in html
+
+
+def test_fields_and_names_of_criteria():
+    assert render("{{ fields|lookup:name }}", fields={"rating-x": "3"}, name="rating-x") == "3"
+    assert render("{{ fields|lookup:name }}", fields=None, name="rating-x") == ""
+    assert render("{{ key|spoken }}", key="instruction_following") == "Instruction following"
 
 
 def test_form_is_labelled_and_says_what_is_wrong():

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation.models import (
     Assignment,
     Enrollment,
+    Intervention,
     Item,
+    ItemReport,
     Label,
     QualificationAnswer,
     Response,
@@ -165,25 +168,204 @@ def test_a_reload_keeps_the_draft(page: Page, live_server, study, new_context):
     assert not Label.objects.exists()
 
 
-def test_a_submit_without_a_network_loses_nothing(chromium, live_server, study):
-    context = chromium.new_context()  # not watched for errors: being offline is one
-    page = context.new_page()
+@pytest.fixture
+def unwatched(chromium):
+    """A browser that is not watched for errors: being offline is one."""
+    context = chromium.new_context()
+    context.set_default_timeout(10_000)
+    yield context
+    context.close()
+
+
+def draft_state(page: Page):
+    return page.locator("[data-draft-state]")
+
+
+def test_a_submit_without_a_network_is_kept_and_sent_when_it_is_back(unwatched, live_server, study):
+    page = unwatched.new_page()
     open_work(page, live_server, study)
     work = page.url
-    context.set_offline(True)
+    unwatched.set_offline(True)
     press(page, "b")
-    expect(page.locator("[data-draft-state]")).to_have_text("Draft kept in this browser")
+    expect(draft_state(page)).to_have_text("Draft kept in this browser")
     press(page, "Enter")
-    page.wait_for_timeout(300)
-    context.set_offline(False)
-    page.goto(work)
-    expect(radio(page, "b")).to_be_checked()
-    expect(page.locator("[data-draft-state]")).to_have_text("Draft saved")
-    press(page, "Enter")
+    expect(draft_state(page)).to_contain_text("No connection. Your answer is kept in this browser")
+    page.wait_for_timeout(1500)  # tried again meanwhile, in vain
+    assert not Label.objects.exists()
+    assert page.url == work
+    unwatched.set_offline(False)
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
-    context.close()
     label = Label.objects.get()
     assert label.choice == label.shown_order[1] + 1
+    expect(page.get_by_role("button", name="Submit")).to_be_disabled()
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.includes('draft')).length") <= 1
+
+
+def test_what_was_submitted_offline_is_sent_by_the_next_page(unwatched, live_server, study):
+    page = unwatched.new_page()
+    person = open_work(page, live_server, study)
+    work = page.url
+    unwatched.set_offline(True)
+    press(page, "a")
+    press(page, "Enter")
+    expect(draft_state(page)).to_contain_text("No connection")
+    page.close()
+    unwatched.set_offline(False)
+    page = unwatched.new_page()
+    page.goto(work)
+    expect(page.locator(".progress-label")).to_have_text("1 of 3")
+    assert Label.objects.get().choice == Label.objects.get().shown_order[0] + 1
+    person.refresh_from_db()
+    assert person.n_accepted == 1
+
+
+def test_what_waits_for_another_item_is_sent_too(unwatched, live_server, study):
+    page = unwatched.new_page()
+    open_work(page, live_server, study)
+    unwatched.set_offline(True)
+    press(page, "a")
+    press(page, "Enter")
+    expect(draft_state(page)).to_contain_text("No connection")
+    page.close()
+    late = Assignment.objects.get()
+    late.study_item.item.study_items.update(overlap=1, n_open=0, n_accepted=1)
+    Assignment.objects.update(state="expired")
+    unwatched.set_offline(False)
+    page = unwatched.new_page()
+    with page.expect_response(lambda response: response.status == 204):
+        page.goto(f"{live_server.url}{reverse('annotation:work', args=[study.slug])}")
+    expect(page.get_by_role("button", name="Submit")).to_be_visible()
+    assert str(late.pk) not in page.url.rsplit("/work/", 1)[1]
+    assert Label.objects.get().is_surplus
+    page.reload()
+    expect(page.get_by_text("Your answer is kept, but it came after the time")).to_be_visible()
+
+
+def test_another_choice_calls_back_what_waits(unwatched, live_server, study):
+    page = unwatched.new_page()
+    open_work(page, live_server, study)
+    unwatched.set_offline(True)
+    press(page, "a")
+    press(page, "Enter")
+    expect(draft_state(page)).to_contain_text("No connection")
+    press(page, "b")
+    expect(draft_state(page)).to_have_text("Draft kept in this browser")
+    unwatched.set_offline(False)
+    page.wait_for_timeout(1500)
+    assert not Label.objects.exists()
+    press(page, "Enter")
+    expect(page.locator(".progress-label")).to_have_text("1 of 3")
+    assert Label.objects.get().choice == Label.objects.get().shown_order[1] + 1
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_a_site_that_is_in_trouble_is_asked_again(unwatched, live_server, study, status):
+    page = unwatched.new_page()
+    open_work(page, live_server, study)
+    times = []
+
+    def trouble(route):
+        if route.request.method == "POST" and len(times) < 1:
+            times.append(1)
+            route.fulfill(status=status, body="<h1>Trouble</h1>")
+        else:
+            route.continue_()
+
+    page.route(re.compile(r"/work/\d+/$"), trouble)
+    press(page, "b")
+    press(page, "Enter")
+    expect(draft_state(page)).to_contain_text("Your answer is kept in this browser")
+    expect(page.locator(".progress-label")).to_have_text("1 of 3")
+    assert Label.objects.count() == 1
+
+
+def test_whom_the_browser_does_not_know_any_more_gets_the_page_that_says_so(unwatched, live_server, study):
+    page = unwatched.new_page()
+    open_work(page, live_server, study)
+    unwatched.clear_cookies(name="studies")
+    press(page, "b")
+    press(page, "Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("We do not know you in this browser")
+    assert page.locator("h1").count() == 1
+
+
+def test_who_is_suspended_meanwhile_is_told_on_a_page_of_its_own(page: Page, live_server, study):
+    open_work(page, live_server, study)
+    press(page, "b")
+    expect(draft_state(page)).to_have_text("Draft saved")
+    Enrollment.objects.update(suspended_at=timezone.now(), suspended_because="checks")
+    press(page, "Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your work here has stopped")
+    assert Label.objects.get().is_surplus
+
+
+def test_after_a_submit_the_next_item_is_at_its_top_and_named(page: Page, live_server, study):
+    open_work(page, live_server, study)
+    first = page.url
+    page.set_viewport_size({"width": 800, "height": 400})
+    press(page, "a")
+    page.evaluate("scrollTo(0, 500)")
+    press(page, "Enter")
+    expect(page.locator(".progress-label")).to_have_text("1 of 3")
+    expect(page.locator("main")).to_be_focused()
+    assert page.evaluate("scrollY") == 0
+    assert page.url != first
+    expect(page).to_have_title(study.question)
+    expect(page.locator("[data-work-said]")).to_have_text("Next item. 1 of 3")
+    assert page.evaluate("performance.getEntriesByType('navigation').length") == 1
+    page.reload()
+    expect(page.locator(".progress-label")).to_have_text("1 of 3")
+
+
+def test_a_break_frees_the_item_and_keeps_the_draft(page: Page, live_server, study):
+    open_work(page, live_server, study)
+    work = page.url
+    press(page, "b")
+    press(page, "q")
+    page.get_by_role("button", name="Take a break").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Enjoy your break")
+    assert not Assignment.objects.filter(state="open").exists()
+    press(page, "Enter")
+    expect(radio(page, "b")).to_be_checked()
+    assert page.url == work
+    assert Assignment.objects.get().state == "open"
+
+
+def test_a_message_is_read_once_and_new_guidelines_are_told(page: Page, live_server, study):
+    person = open_work(page, live_server, study)
+    Intervention.objects.create(enrollment=person, action="message", text="Please take your time.")
+    Enrollment.objects.update(guidelines_read_version=1)
+    Study.objects.update(guidelines_version=2)
+    page.reload()
+    expect(page.get_by_text("Please take your time.")).to_be_visible()
+    press(page, "o")
+    expect(page.get_by_text("Please take your time.")).to_have_count(0)
+    expect(page.get_by_text("The guidelines have changed")).to_be_visible()
+    press(page, "y")
+    expect(page.get_by_text("The guidelines have changed")).to_have_count(0)
+    person.refresh_from_db()
+    assert person.guidelines_read_version == 2
+
+
+def test_a_problem_is_reported_by_key(page: Page, live_server, study):
+    open_work(page, live_server, study)
+    press(page, "p")
+    dialog = page.get_by_role("dialog", name="Report a problem")
+    dialog.get_by_label("A text is broken").check()
+    dialog.get_by_role("button", name="Report it").click()
+    expect(page.get_by_text("The researchers will look at that item")).to_be_visible()
+    assert ItemReport.objects.get().reason == "broken"
+
+
+def test_a_person_who_reads_for_long_keeps_the_item(page: Page, live_server, study):
+    Study.objects.update(idle_seconds=3600)
+    page.clock.install()
+    open_work(page, live_server, study)
+    before = Assignment.objects.get().expires_at
+    page.clock.run_for(11 * 60 * 1000)
+    page.wait_for_timeout(300)
+    assert Assignment.objects.get().expires_at > before
+    assert not Label.objects.exists()
 
 
 def test_a_slow_draft_does_not_overtake_a_later_one(page: Page, live_server, study):
@@ -203,7 +385,7 @@ def test_a_slow_draft_does_not_overtake_a_later_one(page: Page, live_server, stu
     held[0].continue_()
     expect(page.locator("[data-draft-state]")).to_have_text("Draft saved")
     lease = Assignment.objects.get()
-    assert lease.draft["value"]["choice"] == lease.shown_order[1] + 1
+    assert lease.draft["fields"] == {"choice": "2"}
 
 
 def test_a_double_click_submits_once(page: Page, live_server, study):
@@ -226,7 +408,7 @@ def test_two_tabs_show_one_item_and_lose_nothing(page: Page, live_server, study)
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
     press(other, "b")
     press(other, "Enter")
-    expect(other.get_by_text("You had answered that pair already")).to_be_visible()
+    expect(other.get_by_text("You had answered that item already")).to_be_visible()
     assert other.url == page.url
     label = Label.objects.get()
     assert label.choice == label.shown_order[0] + 1
@@ -238,9 +420,14 @@ def test_the_back_button_asks_the_server_again(page: Page, live_server, study):
     press(page, "a")
     press(page, "Enter")
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
-    page.go_back()
+    second = page.url
+    press(page, "u")
     expect(page.get_by_text("You answered this pair")).to_be_visible()
-    press(page, "n")
+    page.go_back()
+    expect(page.get_by_role("button", name="Submit")).to_be_visible()
+    assert page.url == second
+    page.go_forward()
+    press(page, "o")
     expect(page.get_by_role("button", name="Submit")).to_be_visible()
     assert Label.objects.count() == 1
 
@@ -297,7 +484,10 @@ def test_dark_on_a_desk(new_context, live_server, study, shot):
 
 def test_it_works_without_scripts(new_context, live_server, study):
     page = new_context(java_script_enabled=False).new_page()
-    open_work(page, live_server, study)
+    person = enrollment_make(study=study)
+    page.goto(f"{live_server.url}{reverse('annotation:resume', args=[person.resume_token])}")
+    page.get_by_role("button", name="Show it").click()
+    expect(page).to_have_url(re.compile(r"/work/\d+/$"))
     page.locator("label.choice", has=radio(page, "a")).click()
     page.get_by_role("button", name="Submit").click()
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
