@@ -338,7 +338,7 @@ def test_a_message_is_read_once_and_new_guidelines_are_told(page: Page, live_ser
     Study.objects.update(guidelines_version=2)
     page.reload()
     expect(page.get_by_text("Please take your time.")).to_be_visible()
-    press(page, "o")
+    press(page, "f")
     expect(page.get_by_text("Please take your time.")).to_have_count(0)
     expect(page.get_by_text("The guidelines have changed")).to_be_visible()
     press(page, "y")
@@ -427,7 +427,7 @@ def test_the_back_button_asks_the_server_again(page: Page, live_server, study):
     expect(page.get_by_role("button", name="Submit")).to_be_visible()
     assert page.url == second
     page.go_forward()
-    press(page, "o")
+    press(page, "f")
     expect(page.get_by_role("button", name="Submit")).to_be_visible()
     assert Label.objects.count() == 1
 
