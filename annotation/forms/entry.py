@@ -47,7 +47,8 @@ class PlatformLinkForm(forms.Form):
         self.platform = platform
         if link is not None:
             kwargs["initial"] = {name: getattr(link, name) for name in self.base_fields}
-        super().__init__(*args, auto_id=f"id_{platform.name}_%s", **kwargs)
+        super().__init__(*args, **kwargs)
+        self.auto_id = f"id_{platform.name}_%s"  # several of these forms are on one page
         self.fields["completed_code"].help_text = platform.code_help
         if not platform.token_parameter:
             del self.fields["require_signed_token"]

@@ -31,7 +31,8 @@ def account_create(*, email: str, password: str, now: datetime | None = None) ->
     Raises `ValidationError` for a weak password, `AccountRefusedError` when the address is taken.
     """
     email = email_normal(email)
-    validate_password(password, Account(email=email))
+    # The validators look at attributes of whomever they are given.
+    validate_password(password, Account(email=email))  # type: ignore[arg-type]
     # Hashed before anybody looks whether the address is taken, so that the answer takes as long either way.
     hashed = make_password(password)
     try:

@@ -163,6 +163,7 @@ def reconcile(request: ResearcherRequest, slug: str, platform: str) -> HttpRespo
     if "rows" in request.POST:
         return _confirm(request, study, link)
     adapter = PLATFORMS[link.platform]
+    at: datetime | None
     try:
         if request.POST.get("source") == "api":
             token = secret_read(adapter.api_variable)

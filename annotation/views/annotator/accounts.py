@@ -63,13 +63,13 @@ def account_of(request: HttpRequest) -> Account | None:
 def account_annotator(request: HttpRequest) -> Annotator | None:
     """Whom the person takes part as, by whatever door, while they are signed in."""
     account = account_of(request)
-    return account and account.annotator
+    return None if account is None else account.annotator
 
 
 def account_enrollment(request: HttpRequest, study: Study) -> Enrollment | None:
     """The place in this study of who is signed in."""
     account = account_of(request)
-    return account and enrollment_of(account, study)
+    return None if account is None else enrollment_of(account, study)
 
 
 def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -90,7 +90,7 @@ def _enter(request: HttpRequest, account: Account) -> HttpResponse:
     request.session.cycle_key()
     request.session[SESSION_KEY] = account.pk
     for enrollment in reversed(list(enrollments_of(account)[:MAX_HELD])):
-        session_hold(request, enrollment)
+        session_hold(request, enrollment, cycle=False)
     return redirect("annotation:account")
 
 
@@ -206,5 +206,5 @@ def join(request: HttpRequest, account: Account, slug: str) -> HttpResponse:
         enrollment = account_join(account=account, study=study, device=device_of(study, mark))
     except EntryRefusedError as refused:
         return refuse(request, refused.reason)
-    session_hold(request, enrollment)
+    session_hold(request, enrollment, cycle=False)
     return device_keep(request, redirect("annotation:place", study.slug), mark)

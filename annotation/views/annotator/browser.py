@@ -41,10 +41,13 @@ def _read(cookie: str) -> dict[str, str]:
     return held if isinstance(held, dict) else {}
 
 
-def session_hold(request: HttpRequest, enrollment: Enrollment) -> None:
-    """Let this browser act for the enrollment; the answer to this request carries the cookie."""
+def session_hold(request: HttpRequest, enrollment: Enrollment, *, cycle: bool = True) -> None:
+    """Let this browser act for the enrollment; the answer to this request carries the cookie.
+
+    `cycle=False` where the session is known to be the person's own: the other half of a double click still needs it.
+    """
     # Whoever planted a session before the person came in shares nothing with them afterwards.
-    if not request.session.is_empty():
+    if cycle and not request.session.is_empty():
         request.session.cycle_key()
     slug = enrollment.study.slug
     others = {name: token for name, token in session_enrollments(request).items() if name != slug}

@@ -115,7 +115,7 @@ def _door(request: HttpRequest, link: PlatformLink, arrival: Arrival, *, verifie
 
 
 def _back_in(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    session_hold(request, enrollment)
+    session_hold(request, enrollment, cycle=False)
     return redirect("annotation:place", enrollment.study.slug)
 
 
