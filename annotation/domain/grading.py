@@ -9,12 +9,10 @@ aspect of a checklist, an element of a ranking. Two rules of passing:
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 from annotation.domain.values import dense
 
-WITHIN = 1.0
 Ranks = Mapping[str, int]
 
 
@@ -110,26 +108,6 @@ def answer_grade(
     )
 
 
-def score(
-    kind: str, value: Mapping[str, Any], gold: Mapping[str, Any], *, tolerance: float = WITHIN
-) -> float:
-    """How right an answer is, from 0 to 1, for a running accuracy over hidden checks.
-
-    The share of its judgments that are right, for ratings: within the tolerance. Of rankings the share of pairs that
-    are ordered as in gold, because in a short one every rank is near every other. 1 where gold says nothing of what
-    was asked: nothing was wrong.
-
-    Examples
-    --------
-    >>> score("importance", {"ranks": {"a": 1, "b": 2, "c": 3}}, {"ranks": {"a": 2, "b": 1, "c": 3}})
-    0.6666666666666666
-    """
-    if kind in ("importance", "answer_ranking"):
-        return _pairs_alike(*_both_ranked(value["ranks"], gold["ranks"]))
-    found = answer_grade(kind, value, gold, tolerance=tolerance)
-    return found.within / found.judgments if found.judgments else 1.0
-
-
 def distances(kind: str, value: Mapping[str, Any], gold: Mapping[str, Any]) -> list[int]:
     """The distance from gold of each judgment that has a gold: points of a rating, ranks of a ranking; 0 or 1 of the
     others.
@@ -153,12 +131,3 @@ def _both_ranked(value: Ranks, gold: Ranks) -> tuple[Ranks, Ranks]:
     """Both rankings on the elements that they share, without gaps: 1, 3, 3 is 1, 2, 2."""
     shared = [key for key in gold if key in value]
     return dense({key: value[key] for key in shared}), dense({key: gold[key] for key in shared})
-
-
-def _pairs_alike(ranks: Ranks, gold: Ranks) -> float:
-    alike = [_order(ranks, *pair) == _order(gold, *pair) for pair in combinations(gold, 2)]
-    return sum(alike) / len(alike) if alike else 1.0
-
-
-def _order(ranks: Ranks, one: str, other: str) -> int:
-    return (ranks[one] > ranks[other]) - (ranks[one] < ranks[other])

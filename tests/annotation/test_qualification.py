@@ -7,12 +7,8 @@ from itertools import pairwise
 import pytest
 from django.db import connection
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
 
-from annotation.domain.eligibility import eligibility_read, is_eligible
-from annotation.domain.errors import EntryRefusedError, LabelValueError, StudyRuleError
-from annotation.domain.grading import answer_grade, distances, grade_tolerant
+from annotation.domain.errors import LabelValueError
 from annotation.models import (
     Enrollment,
     Kind,
@@ -32,7 +28,6 @@ from annotation.selectors.steps import (
     training_next,
 )
 from annotation.services.enrollment import (
-    consent_give,
     enrollment_decline,
     enrollment_start,
     guidelines_acknowledge,
@@ -95,127 +90,6 @@ def training_make(study: Study, items: int = 2) -> None:
     )
     study.dataset.items.update(explanation="Because it **follows** the instruction.")
     study.refresh_from_db()
-
-
-class TestGrading:
-    """By hand, by property, and at the edges."""
-
-    @pytest.mark.parametrize(
-        ("kind", "value", "gold", "expected"),
-        [
-            ("pairwise", {"choice": 1}, {"choice": 1}, [0]),
-            ("pairwise", {"choice": 0, "both_bad": True}, {"choice": 2}, [1]),
-            ("rubric", {"ratings": {"a": 1, "b": 5}}, {"ratings": {"a": 4, "b": 4}}, [3, 1]),
-            ("rubric", {"ratings": {"a": 1}}, {"ratings": {"a": 1, "not_asked": 4}}, [0]),
-            ("checklist", {"answers": {"a": None, "b": False}}, {"answers": {"a": True, "b": False}}, [1, 0]),
-            ("checklist", {"answers": {"a": None}}, {"answers": {"a": None}}, []),
-            (
-                "importance",
-                {"ranks": {"a": 1, "b": 3, "c": 2}},
-                {"ranks": {"a": 1, "b": 2, "c": 3}},
-                [0, 1, 1],
-            ),
-            ("answer_ranking", {"ranks": {"0": 1, "1": 1}}, {"ranks": {"0": 1, "1": 2}}, [0, 1]),
-        ],
-    )
-    def test_distances_by_hand(self, kind, value, gold, expected):
-        assert distances(kind, value, gold) == expected
-
-    def test_helm_by_hand(self):
-        """17 answers of 5 criteria: 85 judgments, of which 73 within one point are 0.8588 and 72 are 0.847."""
-        answers = [(5, 5)] * 14
-        assert grade_tolerant([*answers, (5, 3), (5, 0), (5, 0)], threshold=0.85).passed
-        assert not grade_tolerant([*answers, (5, 2), (5, 0), (5, 0)], threshold=0.85).passed
-
-    def test_the_threshold_has_to_be_exceeded(self):
-        assert not grade_tolerant([(20, 17)], threshold=0.85).passed
-
-    def test_nothing_to_judge_is_no_pass(self):
-        result = grade_tolerant([], threshold=0.0)
-        assert result.accuracy is None
-        assert not result.passed
-
-    def test_what_is_right_or_wrong_has_no_tolerance(self):
-        assert answer_grade("pairwise", {"choice": 1}, {"choice": 2}, tolerance=1).within == 0
-        wrong = answer_grade("checklist", {"answers": {"a": True}}, {"answers": {"a": False}}, tolerance=5)
-        assert wrong.within == 0
-
-    def test_unknown(self):
-        with pytest.raises(ValueError, match="kind"):
-            distances("poem", {}, {})
-        with pytest.raises(ValueError, match="tolerance"):
-            answer_grade("pairwise", {"choice": 1}, {"choice": 1}, tolerance=-1)
-
-    @given(
-        ratings=st.dictionaries(
-            st.sampled_from("abcde"), st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1
-        ),
-        tolerance=st.integers(0, 4),
-    )
-    def test_ratings(self, ratings, tolerance):
-        value = {"ratings": {key: given for key, (given, _) in ratings.items()}}
-        gold = {"ratings": {key: right for key, (_, right) in ratings.items()}}
-        result = answer_grade("rubric", value, gold, tolerance=tolerance)
-        assert result.within == sum(abs(given - right) <= tolerance for given, right in ratings.values())
-        assert result.judgments == len(ratings)
-        assert result.is_right == (value == gold)
-        assert answer_grade("rubric", gold, value, tolerance=tolerance) == result
-        assert answer_grade("rubric", value, gold, tolerance=4).within == len(ratings)
-
-    @given(ranks=st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 6), min_size=1))
-    def test_a_ranking_with_gaps_is_the_same_ranking(self, ranks):
-        wider = {"ranks": {key: rank * 10 for key, rank in ranks.items()}}
-        assert answer_grade("importance", wider, {"ranks": ranks}, tolerance=0).is_right
-
-
-class TestEligibilityRules:
-    def test_reading(self):
-        native, degree = eligibility_read([NATIVE, DEGREE])
-        assert (native.key, [option.text for option in degree.options]) == (
-            "native",
-            ["None", "Bachelor", "Doctorate"],
-        )
-        assert eligibility_read([]) == ()
-
-    @pytest.mark.parametrize(
-        ("value", "message"),
-        [
-            ("x", "expected a list"),
-            ([NATIVE] * 21, "at most 20"),
-            ([[]], r"\[0\]: expected an object"),
-            ([NATIVE, NATIVE], r"\[1\].key: 'native' is the key"),
-            ([NATIVE | {"key": "Has Space"}], r"\[0\].key"),
-            ([NATIVE | {"question": " "}], r"\[0\].question"),
-            ([{"key": "a", "question": "b"}], r"\[0\].options: is missing"),
-            ([NATIVE | {"right": 1}], r"\[0\].right: is not expected"),
-            ([NATIVE | {"options": NATIVE["options"][:1]}], r"\[0\].options: expected 2"),
-            ([NATIVE | {"options": NATIVE["options"][1:] * 2}], r"\[0\].options: two"),
-            (
-                [NATIVE | {"options": [{"text": "a", "eligible": False}, {"text": "b", "eligible": False}]}],
-                "nobody",
-            ),
-            (
-                [NATIVE | {"options": [{"text": "a", "eligible": "yes"}, {"text": "b", "eligible": True}]}],
-                r"\[0\].options\[0\].eligible",
-            ),
-        ],
-    )
-    def test_what_is_wrong_is_named(self, value, message):
-        with pytest.raises(StudyRuleError, match=message) as caught:
-            eligibility_read(value)
-        assert caught.value.field == "eligibility"
-
-    @given(native=st.sampled_from(["Yes", "No"]), degree=st.sampled_from(["None", "Bachelor", "Doctorate"]))
-    def test_every_answer_has_to_let_them_in(self, native, degree):
-        questions = eligibility_read([NATIVE, DEGREE])
-        answers = {"native": native, "degree": degree}
-        assert is_eligible(questions, answers) == (native == "Yes" and degree != "None")
-
-    @pytest.mark.parametrize("answers", [{}, {"native": "Perhaps"}, {"native": 1}])
-    def test_an_answer_that_is_none(self, answers):
-        with pytest.raises(LabelValueError) as caught:
-            is_eligible(eligibility_read([NATIVE]), answers)
-        assert caught.value.field == "native"
 
 
 class TestEligibility:
@@ -500,92 +374,6 @@ class TestSharing:
         assert not standing_get(annotator_make(), second, now=timezone.now()).passed
 
 
-class TestStart:
-    def test_all_that_is_known_is_kept(self):
-        study, annotator = study_make(), annotator_make()
-        person = enrollment_start(
-            study=study,
-            annotator=annotator,
-            platform_session="s1",
-            platform_data={"age": "30"},
-            device="d",
-        )
-        assert (person.platform_session, person.platform_data, person.device) == ("s1", {"age": "30"}, "d")
-        assert (person.stage, len(person.resume_token) >= 32) == (Stage.CONSENT, True)
-        again = enrollment_start(study=study, annotator=annotator, platform_session="s2", device="other")
-        assert (again.pk, again.platform_session) == (person.pk, "s1")
-
-    def test_who_is_in_it_stays_when_it_is_closed_or_full(self):
-        study, annotator = study_make(max_annotators=1), annotator_make()
-        person = enrollment_start(study=study, annotator=annotator)
-        Study.objects.filter(pk=study.pk).update(state="closed")
-        assert enrollment_start(study=study, annotator=annotator) == person
-
-    @pytest.mark.parametrize(
-        ("rules", "reason"),
-        [
-            ({"state": "draft"}, "draft"),
-            ({"state": "paused"}, "paused"),
-            ({"state": "closed"}, "closed"),
-            ({"closes_at": timezone.now() - timedelta(seconds=1)}, "closed"),
-            ({"max_annotators": 1}, "full"),
-        ],
-    )
-    def test_refusals(self, rules, reason):
-        study = study_make(**rules)
-        enrollment_make(study=study)
-        with pytest.raises(EntryRefusedError) as caught:
-            enrollment_start(study=study, annotator=annotator_make())
-        assert caught.value.reason == reason
-        assert Enrollment.objects.count() == 1
-
-    @pytest.mark.parametrize("stage", [Stage.DECLINED, Stage.LEFT])
-    def test_who_has_gone_leaves_their_place(self, stage):
-        study = study_make(max_annotators=1)
-        enrollment_make(study=study, stage=stage)
-        assert enrollment_start(study=study, annotator=annotator_make())
-
-    def test_one_person_a_browser(self):
-        study, other = study_make(), study_make()
-        enrollment_make(study=study, device="d")
-        with pytest.raises(EntryRefusedError) as caught:
-            enrollment_start(study=study, annotator=annotator_make(), device="d")
-        assert caught.value.reason == "device"
-        assert enrollment_start(study=other, annotator=annotator_make(), device="d")
-        Study.objects.filter(pk=study.pk).update(one_per_device=False)
-        assert enrollment_start(study=study, annotator=annotator_make(), device="d")
-
-    def test_no_mark_is_nobodys(self):
-        study = study_make()
-        for _ in range(2):
-            enrollment_start(study=study, annotator=annotator_make(), device="")
-        assert Enrollment.objects.count() == 2
-
-    def test_who_declined_begins_again_in_their_own(self):
-        study, annotator = study_make(max_annotators=1), annotator_make()
-        person = enrollment_start(study=study, annotator=annotator, device="d")
-        enrollment_decline(enrollment=person)
-        again = enrollment_start(study=study, annotator=annotator, device="d")
-        assert (again.pk, again.stage) == (person.pk, Stage.CONSENT)
-
-    def test_guidelines_that_were_read_are_remembered_by_version(self):
-        study = study_make(guidelines_version=2)
-        person = enrollment_make(study=study, stage=Stage.GUIDELINES)
-        guidelines_acknowledge(enrollment=person)
-        assert fresh(person).guidelines_read_version == 2
-        Study.objects.filter(pk=study.pk).update(guidelines_version=3)
-        guidelines_acknowledge(enrollment=fresh(person))
-        first = fresh(person)
-        guidelines_acknowledge(enrollment=first)
-        assert (first.guidelines_read_version, first.stage) == (3, Stage.WORK)
-        assert fresh(person).guidelines_read_at == first.guidelines_read_at
-
-    def test_consent_leads_to_the_questions(self):
-        person = enrollment_make(study=study_make(eligibility=[NATIVE]), stage=Stage.CONSENT)
-        consent_give(enrollment=person)
-        assert fresh(person).stage == Stage.ELIGIBILITY
-
-
 @pytest.mark.django_db(transaction=True)
 class TestAtOnce:
     def all_at_once(self, work, arguments):
@@ -597,29 +385,6 @@ class TestAtOnce:
 
         with ThreadPoolExecutor(len(arguments)) as pool:
             return list(pool.map(body, arguments))
-
-    def starts(self, study, **fields):
-        def start(_):
-            try:
-                return enrollment_start(study=study, annotator=annotator_make(), **fields).pk
-            except EntryRefusedError as refused:
-                return refused.reason
-
-        return self.all_at_once(start, list(range(8)))
-
-    def test_places_over_all_doors(self):
-        study = study_make(max_annotators=3)
-        assert self.starts(study).count("full") == 5
-
-    def test_one_browser(self):
-        assert self.starts(study_make(), device="d").count("device") == 7
-
-    def test_one_annotator_is_one_enrollment(self):
-        study, annotator = study_make(), annotator_make()
-        pks = self.all_at_once(
-            lambda _: enrollment_start(study=study, annotator=annotator).pk, list(range(8))
-        )
-        assert len(set(pks)) == 1
 
     def test_one_attempt_over_two_studies(self):
         first = study_make(qualification=2)
