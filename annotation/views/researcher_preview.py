@@ -31,6 +31,7 @@ from annotation.views.researcher_study_form import study_of
 PAGES = "annotation/annotator"
 ADDRESSES = {Stage.QUALIFICATION: "test"}
 STAGES = {"test": Stage.QUALIFICATION}
+NOBODY = "preview"
 ITEM_STEPS = (Stage.TRAINING, Stage.QUALIFICATION, Stage.WORK)
 
 
@@ -40,6 +41,7 @@ class Walk:
     def __init__(self, request: ResearcherRequest, preview: Preview, step: str, place: int) -> None:
         self.request, self.preview, self.step, self.place = request, preview, step, place
         self.study = preview.study
+        self.stage = step
         self.root = reverse("annotation:study-preview", args=[self.study.slug])
 
     def address(self, step: str, place: int = 0) -> str:
@@ -61,7 +63,14 @@ class Walk:
     def page(self, template: str, *, status: int = 200, **extra: Any) -> HttpResponse:
         """A page of the annotators with the banner, its addresses led back here."""
         study = self.study
-        person = Enrollment(study=study, annotator=Annotator(), stage=self.step)
+        # Nobody, never saved: the pages name a person's stage, and an address of theirs that is replaced below.
+        person = Enrollment(
+            study=study,
+            annotator=Annotator(),
+            stage=self.stage,
+            resume_token=NOBODY,
+            completion_code=study.completion_code or "TS-PREVIEW",
+        )
         context = study_context(self.request, person) | {
             "pay_for_test": money(study.pay_for_test, study),
             "resume_url": self.request.build_absolute_uri(self.root),
@@ -237,10 +246,8 @@ def _work(walk: Walk) -> HttpResponse:
 def _end(walk: Walk) -> HttpResponse:
     study = walk.study
     answers = len(walk.preview.items[Stage.WORK])
-    person = {"completion_code": study.completion_code or "TS-PREVIEW", "stage": Stage.DONE}
-    return walk.page(
-        "done", answers=answers, earned=money(answers * study.pay_per_item, study), enrollment=person
-    )
+    walk.stage = Stage.DONE
+    return walk.page("done", answers=answers, earned=money(answers * study.pay_per_item, study))
 
 
 VIEWS = {

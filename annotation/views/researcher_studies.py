@@ -84,7 +84,6 @@ def _live(study: Study) -> dict[str, Any]:
         "study": study,
         "progress": progress,
         "funnel": funnel,
-        "pace": None if study.state == StudyState.DRAFT else study_pace(study, progress),
         "labels": stamp,
         "stamp": f"{study.state}.{stamp}.{progress.labels}.{progress.open_leases}.{people}",
         "polling": study.state == StudyState.OPEN,
@@ -94,7 +93,12 @@ def _live(study: Study) -> dict[str, Any]:
 
 
 def _figures(study: Study, live: dict[str, Any]) -> dict[str, Any]:
-    return live | {"agreement": agreement_so_far(study, live["labels"]), "days": _bars(labels_by_day(study))}
+    pace = None if study.state == StudyState.DRAFT else study_pace(study, live["progress"])
+    return live | {
+        "pace": pace,
+        "agreement": agreement_so_far(study, live["labels"]),
+        "days": _bars(labels_by_day(study)),
+    }
 
 
 def _bars(days: tuple[Any, ...]) -> list[dict[str, Any]]:

@@ -204,7 +204,7 @@ class TestEdit:
         labels_make(study, [[1, 1, 2]])
         response = self.edit(cast.alice, study, overlap=2)
         assert response.status_code == 200
-        assert "some items have 3 labels" in " ".join(response.context["form"].errors["overlap"])
+        assert "Some items have 3 labels" in " ".join(response.context["form"].errors["overlap"])
         study.refresh_from_db()
         assert study.overlap == 4
 
