@@ -3,6 +3,7 @@
 from annotation.importers.alpaca import read_alpaca_human
 from annotation.importers.errors import ImportFileError
 from annotation.importers.generic import read_generic
+from annotation.importers.infobench import read_infobench
 from annotation.importers.llmbar import read_llmbar
 from annotation.importers.pandalm import read_pandalm
 from annotation.importers.records import (
@@ -31,6 +32,7 @@ __all__ = [
     "VerdictRecord",
     "read_alpaca_human",
     "read_generic",
+    "read_infobench",
     "read_llmbar",
     "read_llmbar_judgments",
     "read_pandalm",

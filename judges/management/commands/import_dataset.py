@@ -12,6 +12,7 @@ from annotation.importers import (
     ImportFileError,
     read_alpaca_human,
     read_generic,
+    read_infobench,
     read_llmbar,
     read_pandalm,
 )
@@ -20,7 +21,7 @@ from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
 from judges.services.judgments import bundle_import
 
-KINDS = ("llmbar", "alpaca-human", "pandalm", "generic")
+KINDS = ("llmbar", "alpaca-human", "pandalm", "infobench", "generic")
 
 
 def positive(text: str) -> int:
@@ -83,6 +84,8 @@ class Command(BaseCommand):
             return read_alpaca_human(path, labels_per_item=options["labels_per_item"])
         if kind == "pandalm":
             return read_pandalm(path)
+        if kind == "infobench":
+            return read_infobench(path)
         criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
         return read_generic(path, progress=self._progress, criteria=criteria)
 
