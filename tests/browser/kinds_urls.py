@@ -124,7 +124,7 @@ def kind_page(request: HttpRequest, kind: str, variant: str) -> HttpResponse:
         "dock": f"annotation/annotator/kinds/_{kind}_dock.html",
     }
     page = engines["django"].from_string(PAGE).render(context, request)
-    return HttpResponse(page, status=422 if form.error else 200)
+    return HttpResponse(page)
 
 
 urlpatterns = [path("kinds/<str:kind>/<str:variant>/", kind_page), path("", include("config.urls"))]

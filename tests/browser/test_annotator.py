@@ -338,7 +338,7 @@ def test_a_message_is_read_once_and_new_guidelines_are_told(page: Page, live_ser
     Study.objects.update(guidelines_version=2)
     page.reload()
     expect(page.get_by_text("Please take your time.")).to_be_visible()
-    press(page, "f")
+    press(page, "o")
     expect(page.get_by_text("Please take your time.")).to_have_count(0)
     expect(page.get_by_text("The guidelines have changed")).to_be_visible()
     press(page, "y")
