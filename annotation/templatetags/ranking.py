@@ -48,7 +48,9 @@ def ranking_of(item: ShownItem, fields: Mapping[str, str] | None, study: Study) 
     """The cards of a ranking, with the ranks of `fields` (a draft, or an answer given)."""
     ties = study.tie_policy != TiePolicy.OFF
     if item.kind == Kind.IMPORTANCE:
-        known = [(aspect.key, aspect.text, None) for aspect in item.aspects]
+        known: list[tuple[str, str, ShownResponse | None]] = [
+            (aspect.key, aspect.text, None) for aspect in item.aspects
+        ]
     else:
         known = [
             (str(index), f"Answer {letter_of(index)}", answer) for index, answer in enumerate(item.responses)

@@ -5,6 +5,7 @@
   const SLACK = 6;
   const EDGE = 72;
   const SPEED = 14;
+  const ASIDE = 0.12; // of its width, so that the rank of what is under it shows
   const HALF_BAND = 0.3; // of a card's height, above and below: beside it. Between: onto it, where ties are allowed.
   const MAX_BAND = 36;
   const { levelsOf, rankGive, rankInsert } = window.touchstoneOrder;
@@ -19,7 +20,7 @@
     };
     const ghostOf = (card) => {
       const ghost = card.cloneNode(true);
-      ghost.querySelectorAll("[data-rank-body], [data-expand], [data-tied], button").forEach((part) => part.remove());
+      ghost.querySelectorAll("[data-rank-body], [data-expand], button").forEach((part) => part.remove());
       const rank = document.createElement("span");
       rank.className = "rank-select num";
       rank.dataset.would = "";
@@ -28,7 +29,7 @@
       ghost.classList.add("rank-ghost");
       ghost.setAttribute("aria-hidden", "true");
       ghost.inert = true;
-      ghost.style.width = `${card.offsetWidth}px`;
+      ghost.style.width = `${card.offsetWidth * (1 - ASIDE)}px`;
       return ghost;
     };
     const begin = () => {
@@ -49,13 +50,14 @@
 
     // Where it would land: {row, how}, how being before, after, onto (a tie), gap, out (not ranked) or first.
     const landing = () => {
-      const { x, y, index } = drag;
-      const box = ranking.rest.getBoundingClientRect();
-      if (!ranking.rest.hidden && y > box.top) return { row: ranking.rest, how: "out" };
+      const { y, index } = drag;
+      if (!ranking.rest.hidden && y > ranking.rest.getBoundingClientRect().top) {
+        return ranking.isRanked(index) ? { row: ranking.rest, how: "out" } : null;
+      }
       const rows = [...ranking.ranked.children].filter((row) => !row.hidden);
       if (rows.includes(ranking.empty)) return { row: ranking.empty, how: "first" };
       const row = rows.find((other) => y <= other.getBoundingClientRect().bottom) ?? rows.at(-1);
-      if (row === ranking.itemOf(index) || x < 0) return null;
+      if (row === ranking.itemOf(index)) return null;
       if (row.dataset.gap) return { row, how: "gap" };
       const { top, bottom, height } = row.getBoundingClientRect();
       const band = ranking.ties ? Math.min(height * HALF_BAND, MAX_BAND) : height / 2;
@@ -80,6 +82,7 @@
       // Along the list, as that is where a card can go; its rank is the one that it would have.
       drag.ghost.style.transform = `translate(${drag.left}px, ${drag.y - drag.dy}px)`;
       const target = landing();
+      drag.ghost.querySelector("[data-tied]").hidden = target?.how !== "onto";
       drag.ghost.querySelector("[data-would]").textContent = (target ? outcome(target) : ranking.ranks)[drag.index] || "–";
       if (drag.target?.row !== target?.row) drag.target?.row.removeAttribute("data-drop");
       target?.row.setAttribute("data-drop", target.how);
@@ -125,7 +128,7 @@
         y: event.clientY,
         startX: event.clientX,
         startY: event.clientY,
-        left: box.left,
+        left: box.left + box.width * ASIDE,
         dy: event.clientY - box.top,
       };
     });

@@ -206,7 +206,7 @@ def test_dragging_with_a_mouse(live_server, page: Page):
     visit(page, f"{live_server.url}/importance/ties/")
     target = page.locator("[data-rank-empty]").bounding_box()
     drag(page, "college", target["x"] + 300, target["y"] + 10)
-    expect(page.locator(".rank-ghost")).to_be_visible()
+    expect(page.locator(".rank-ghost [data-would]")).to_have_text("1")
     page.mouse.up()
     assert order(page) == ["college"]
     expect(page.locator(".rank-ghost")).to_have_count(0)
@@ -216,6 +216,8 @@ def test_dragging_with_a_mouse(live_server, page: Page):
     assert order(page) == ["letter", "college"]
     box = card(page, "college").bounding_box()
     drag(page, "warm", box["x"] + 300, box["y"] + box["height"] / 2)
+    expect(page.locator(".rank-ghost [data-would]")).to_have_text("2")
+    expect(page.locator(".rank-ghost [data-tied]")).to_be_visible()
     page.mouse.up()
     assert [ranks(page)[f"rank-{name}"] for name in ("letter", "college", "warm")] == ["1", "2", "2"]
     drag(page, "letter", box["x"] + 300, box["y"] + box["height"] / 2)
