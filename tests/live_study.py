@@ -1,0 +1,155 @@
+"""A study on a live site, made by a process of its own, and what its tables say of the rules that never break.
+
+`python -m tests.live_study` makes one on the database of the environment and prints it as JSON.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from tests.live_site import ROOT
+
+BATCH = 2000
+WORDS = (
+    "the of model answer context response evaluates quality because prompt reference given each pair human label "
+    "study metric score value result table question data set under test when two systems compare"
+).split()
+PROMPT_WORDS, ANSWER_WORDS = 40, 120  # 1.9 KB an item
+
+
+@dataclass(frozen=True)
+class LiveStudy:
+    pk: int
+    slug: str
+    resume_paths: list[str]
+
+
+def live_study(database_url: str, *, items: int, people: int, **rules: Any) -> LiveStudy:
+    """An open study of pairs, with people who are at its work."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tests.live_study", "--items", str(items), "--people", str(people)),
+            *("--rules", json.dumps(rules)),
+        ],
+        cwd=ROOT,
+        env=os.environ
+        | {
+            "DATABASE_URL": database_url,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DATABASE_POOL_SIZE": "0",
+            "LOG_LEVEL": "ERROR",
+        },
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return LiveStudy(**json.loads(done.stdout.splitlines()[-1]))
+
+
+CURRENT = """
+    FROM annotation_label l WHERE l.study_id = %(study)s AND l.role = 'work' AND NOT l.is_surplus AND NOT l.is_set_aside
+    AND NOT EXISTS (SELECT 1 FROM annotation_label later WHERE later.supersedes_id = l.id)
+"""
+FINDINGS = {
+    "over_assigned": f"""
+        SELECT count(*) FROM annotation_studyitem s
+        LEFT JOIN (SELECT item_id, count(*) AS n {CURRENT} GROUP BY item_id) c ON c.item_id = s.item_id
+        WHERE s.study_id = %(study)s AND (c.n > s.overlap OR s.n_open + s.n_accepted > s.overlap)""",
+    "repeated": """
+        SELECT count(*) FROM (
+            SELECT 1 FROM annotation_label WHERE study_id = %(study)s AND supersedes_id IS NULL AND role = 'work'
+            GROUP BY item_id, annotator_id HAVING count(*) > 1) twice""",
+    "items_miscounted": f"""
+        SELECT count(*) FROM annotation_studyitem s
+        LEFT JOIN (SELECT item_id, count(*) AS n {CURRENT} GROUP BY item_id) c ON c.item_id = s.item_id
+        LEFT JOIN (SELECT study_item_id, count(*) AS n FROM annotation_assignment
+                   WHERE state = 'open' AND role = 'work' GROUP BY study_item_id) o ON o.study_item_id = s.id
+        WHERE s.study_id = %(study)s AND (s.n_accepted <> coalesce(c.n, 0) OR s.n_open <> coalesce(o.n, 0))""",
+    "people_miscounted": f"""
+        SELECT count(*) FROM annotation_enrollment e
+        LEFT JOIN (SELECT annotator_id, count(*) AS n {CURRENT} GROUP BY annotator_id) c
+            ON c.annotator_id = e.annotator_id
+        WHERE e.study_id = %(study)s AND e.n_accepted <> coalesce(c.n, 0)""",
+}
+FIRST_LABELS = """
+    SELECT assignment_id, choice, shown_order FROM annotation_label
+    WHERE study_id = %s AND supersedes_id IS NULL AND assignment_id IS NOT NULL"""
+
+
+def findings(database_url: str, study: int, acknowledged: Iterable[tuple[int | str, int]]) -> dict[str, int]:
+    """How often a rule was broken; `lost` are acknowledged answers (assignment, choice as shown) that are not there
+    exactly once, as they were given.
+    """
+    with psycopg.connect(database_url) as connection:
+        found = {
+            name: connection.execute(query, {"study": study}).fetchone()[0]  # type: ignore[index, arg-type]
+            for name, query in FINDINGS.items()
+        }
+        stored: dict[Any, list[int]] = {}
+        for assignment, choice, order in connection.execute(FIRST_LABELS, (study,)):
+            shown = 0 if choice == 0 else order.index(choice - 1) + 1
+            stored.setdefault(assignment, []).append(shown)
+    found["lost"] = sum(stored.get(assignment) != [choice] for assignment, choice in acknowledged)
+    found["labels"] = len(stored)
+    return found
+
+
+def _make(items: int, people: int, rules: dict[str, Any]) -> LiveStudy:
+    from django.urls import reverse
+
+    from annotation.models import Dataset, Instruction, Item, ItemResponse, Response, StudyItem
+    from tests.annotation.factories import enrollment_make, study_make
+
+    words = random.Random(7)
+    text = lambda n: " ".join(words.choices(WORDS, k=n))  # noqa: E731
+    count = Dataset.objects.count()
+    dataset = Dataset.objects.create(name=f"live-{count}", title="Pairs")
+    study = study_make(dataset=dataset, slug=f"live-{count}", **rules)
+    for start in range(0, items, BATCH):
+        some = range(start, min(start + BATCH, items))
+        instructions = Instruction.objects.bulk_create(
+            Instruction(dataset=dataset, external_id=f"i{k}", text=f"#{k} {text(PROMPT_WORDS)}") for k in some
+        )
+        rows = Item.objects.bulk_create(
+            Item(dataset=dataset, instruction=one, external_id=f"p{k}", kind="pairwise", position=k)
+            for k, one in zip(some, instructions, strict=True)
+        )
+        responses = Response.objects.bulk_create(
+            Response(instruction=one, external_id=str(side), system=f"system-{side}", text=text(ANSWER_WORDS))
+            for one in instructions
+            for side in (0, 1)
+        )
+        ItemResponse.objects.bulk_create(
+            ItemResponse(item=rows[k // 2], response=response, position=k % 2)
+            for k, response in enumerate(responses)
+        )
+        StudyItem.objects.bulk_create(
+            StudyItem(study=study, item=row, position=row.position, overlap=study.overlap) for row in rows
+        )
+    enrolled = [enrollment_make(study=study) for _ in range(people)]
+    paths = [reverse("annotation:resume", args=[person.resume_token]) for person in enrolled]
+    return LiveStudy(study.pk, study.slug, paths)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, required=True)
+    parser.add_argument("--people", type=int, required=True)
+    parser.add_argument("--rules", type=json.loads, default={})
+    arguments = parser.parse_args()
+    import django
+
+    django.setup()
+    print(json.dumps(vars(_make(arguments.items, arguments.people, arguments.rules))))
+
+
+if __name__ == "__main__":
+    main()
