@@ -258,12 +258,28 @@ def interventions_of(enrollment: Enrollment) -> list[Intervention]:
 LATEST = 30
 
 
-def labels_latest(enrollment: Enrollment) -> list[Label]:
+@dataclass(frozen=True, slots=True)
+class LatestAnswer:
+    """An answer of a person with its times in seconds."""
+
+    label: Label
+    active: float | None
+    wall: float | None
+
+
+def answers_latest(enrollment: Enrollment) -> list[LatestAnswer]:
     """The person's latest answers with their items."""
     labels = Label.objects.standing().filter(
         study_id=enrollment.study_id, annotator_id=enrollment.annotator_id
     )
-    return list(labels.select_related("item").order_by("-pk")[:LATEST])
+    return [
+        LatestAnswer(label, _seconds(label.active_ms), _seconds(label.wall_ms))
+        for label in labels.select_related("item").order_by("-pk")[:LATEST]
+    ]
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
 
 
 def people_filtered(rows: Sequence[PersonRow], show: str) -> list[PersonRow]:

@@ -1,11 +1,11 @@
-"""Reports of broken items, gathered an item, for who decides about them; and messages that people have not read."""
+"""Reports of broken items, gathered an item, for who decides about them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from annotation.models import Enrollment, Intervention, ItemReport, Study, StudyItem
+from annotation.models import ItemReport, Study, StudyItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,3 @@ def reported_open(study: Study) -> int:
 def report_get(study: Study, pk: int) -> ItemReport:
     """A report of a study that was fetched for the user, or `ItemReport.DoesNotExist`."""
     return ItemReport.objects.select_related("study_item").get(pk=pk, study_item__study=study)
-
-
-def messages_unread(enrollment: Enrollment) -> list[Intervention]:
-    """Texts for a person that they have not read, first first. Uses the partial index; one query."""
-    return list(enrollment.interventions.filter(read_at=None).exclude(text="").order_by("pk"))

@@ -2,12 +2,16 @@
 
 from django.urls import include, path
 
-from annotation.urls import annotator, entry, researcher, site
+from annotation.urls import annotator, entry, quality, researcher, site
+
+pages = [
+    *annotator.urlpatterns,
+    *entry.urlpatterns,
+    *researcher.urlpatterns,
+    *quality.urlpatterns,
+]
 
 urlpatterns = [
     *site.urlpatterns,
-    path(
-        "",
-        include(([*annotator.urlpatterns, *entry.urlpatterns, *researcher.urlpatterns], "annotation")),
-    ),
+    path("", include((pages, "annotation"))),
 ]

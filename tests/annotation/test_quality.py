@@ -22,7 +22,7 @@ from annotation.models import (
     StudyItem,
     StudyState,
 )
-from annotation.selectors.item_reports import messages_unread
+from annotation.selectors.work import texts_unread
 from annotation.services.assignments import assignment_claim, assignment_submit
 from annotation.services.labels import label_change
 from annotation.services.quality import (
@@ -252,17 +252,17 @@ class TestMessages:
         person, other = enrollment_make(study=study_make()), enrollment_make(study=study_make())
         assert message_send(enrollment=person, by=None, text="Hello.", nonce="n")
         assert not message_send(enrollment=person, by=None, text="Hello.", nonce="n")
-        (message,) = messages_unread(person)
+        (message,) = texts_unread(person)
         assert message.text == "Hello."
         assert not message_read(enrollment=other, message_id=message.pk)
         assert message_read(enrollment=person, message_id=message.pk)
         assert not message_read(enrollment=person, message_id=message.pk)
-        assert messages_unread(person) == []
+        assert texts_unread(person) == []
 
     def test_what_has_no_text_is_not_shown(self):
         person = enrollment_make(study=study_make())
         enrollment_suspend(enrollment=person, by=None, reason="for us only")
-        assert messages_unread(person) == []
+        assert texts_unread(person) == []
 
 
 class TestReports:

@@ -1,0 +1,64 @@
+"""Forms of what is done about people and items. Each carries a nonce, so that sent twice it acts once."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django import forms
+
+MAX_MESSAGE = 2_000
+
+
+class _ActionForm(forms.Form):
+    nonce = forms.CharField(widget=forms.HiddenInput, min_length=8, max_length=32)
+
+    @classmethod
+    def fresh(cls, **options: Any) -> Any:
+        return cls(initial={"nonce": secrets.token_hex(8)}, **options)
+
+
+def _reason() -> forms.CharField:
+    return forms.CharField(max_length=200, help_text="For your records; the person does not see it.")
+
+
+def _text(help_text: str, *, required: bool = False) -> forms.CharField:
+    return forms.CharField(
+        label="Message",
+        required=required,
+        max_length=MAX_MESSAGE,
+        help_text=help_text,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "true"}),
+    )
+
+
+class SuspendForm(_ActionForm):
+    reason = _reason()
+    text = _text("Shown to the person, who is also told that they cannot go on.")
+    set_aside = forms.BooleanField(
+        label="Set their labels aside",
+        required=False,
+        help_text="They do not count any more, and others are given the items again. Nothing is deleted.",
+    )
+
+
+class RestoreForm(_ActionForm):
+    reason = _reason()
+    text = _text("Shown to the person when they come back.")
+    take_back = forms.BooleanField(
+        label="Take back what was set aside",
+        required=False,
+        help_text="Labels count again where their place is still free; elsewhere they are surplus.",
+    )
+
+
+class SetAsideForm(_ActionForm):
+    reason = _reason()
+
+
+class TakeBackForm(_ActionForm):
+    reason = _reason()
+
+
+class MessageForm(_ActionForm):
+    text = _text("Shown to the person until they have read it.", required=True)

@@ -1,0 +1,139 @@
+"""Adjudication: an expert decides about items on which people disagree, without knowing who said what."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation.domain.errors import LabelValueError
+from annotation.domain.values import from_canonical
+from annotation.forms.work import WorkForm, work_form
+from annotation.models import Adjudication, Study, StudyItem
+from annotation.selectors.adjudication import (
+    Queue,
+    adjudications_listed,
+    expert_order,
+    place_of,
+    queue_of,
+    standing_for,
+    tally_of,
+)
+from annotation.selectors.shown import fields_of_value, item_shown, value_rules
+from annotation.services.adjudication import adjudicate
+from annotation.views.access import ResearcherRequest, researcher_required
+from annotation.views.researcher_people import study_fetch, study_page
+
+MAX_NOTE = 2_000
+
+
+@require_safe
+@researcher_required
+def adjudicate_next(request: ResearcherRequest, slug: str) -> HttpResponse:
+    """Go to the most disputed item that waits for a decision; `?after=` leaves one out for now."""
+    study = study_fetch(request, slug)
+    queue = queue_of(study)
+    after = request.GET.get("after", "")
+    item = queue.next(int(after) if after.isdecimal() and len(after) < 19 else None)
+    if item is not None:
+        return redirect("annotation:study-adjudicate-item", slug, item)
+    context = study_page(study, "adjudicate", ("Adjudicate", None)) | {
+        "queue": queue,
+        "adjudications": adjudications_listed(study),
+    }
+    return render(request, "annotation/researcher/adjudicate_done.html", context)
+
+
+def _place(study: Study, queue: Queue, item_id: int) -> StudyItem:
+    """An item that is disputed, or that was decided about."""
+    if item_id not in queue.items and item_id not in queue.decided:
+        raise Http404("There is no such item to decide about.")
+    try:
+        return place_of(study, item_id)
+    except StudyItem.DoesNotExist:
+        raise Http404("There is no such item in this study.") from None
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researcher_required
+def adjudicate_item(request: ResearcherRequest, slug: str, item_id: int) -> HttpResponse:
+    study = study_fetch(request, slug)
+    queue = queue_of(study)
+    place = _place(study, queue, item_id)
+    if request.method != "POST":
+        return _page(request, place, queue)
+    form = work_form(study, value_rules(study, place.item), request.POST)
+    if not form.is_valid():
+        return _page(request, place, queue, form=form, error=form.error)
+    try:
+        adjudicate(
+            place=place,
+            expert=request.user,
+            shown_value=form.shown_value,
+            order=expert_order(study, item_id, request.user),
+            note=request.POST.get("note", "").replace("\x00", "").strip()[:MAX_NOTE],
+        )
+    except LabelValueError as refusal:
+        return _page(request, place, queue, form=form, error=refusal.message)
+    messages.success(request, "Decided.")
+    following = Queue(queue.items, queue.decided | {item_id}).next(after=item_id)
+    if following is None:
+        return redirect("annotation:study-adjudicate", slug)
+    return redirect("annotation:study-adjudicate-item", slug, following)
+
+
+def _page(
+    request: ResearcherRequest,
+    place: StudyItem,
+    queue: Queue,
+    *,
+    form: WorkForm | None = None,
+    error: str = "",
+) -> HttpResponse:
+    """The item as an annotator would see it. What people said is not on it before the expert has decided or asks."""
+    study = place.study
+    order = expert_order(study, place.item_id, request.user)
+    shown = item_shown(study, place.item, order)
+    standing = standing_for(place)
+    mine = standing if standing and standing.expert_id == request.user.pk else None
+    asked = request.GET.get("said") == "1"
+    context = {
+        "study": study,
+        "place": place,
+        "item": shown,
+        "fields": form.fields if form else _fields(study, mine, order),
+        "note": request.POST.get("note", "") if form else (mine.note if mine else ""),
+        "error": error,
+        "queue": queue,
+        "standing": standing,
+        "mine": mine,
+        "tally": tally_of(place, shown, order) if mine or asked else None,
+        "submit": "Decide again" if mine else "Decide",
+        "body": f"annotation/annotator/kinds/{study.kind}.html",
+        "dock": f"annotation/annotator/kinds/_{study.kind}_dock.html",
+    }
+    return render(request, "annotation/researcher/adjudicate.html", context, status=422 if error else 200)
+
+
+def _fields(study: Study, mine: Adjudication | None, order: list[int]) -> dict[str, str]:
+    """What the expert said before, to begin with."""
+    if mine is None:
+        return {}
+    return fields_of_value(study.kind, from_canonical(study.kind, mine.value, order))
+
+
+@require_safe
+@researcher_required
+def adjudicate_said(request: ResearcherRequest, slug: str, item_id: int) -> HttpResponse:
+    """What people said of an item, as counts: the fragment that an expert asks for."""
+    study = study_fetch(request, slug)
+    place = _place(study, queue_of(study), item_id)
+    if not request.htmx:
+        return redirect(f"{reverse('annotation:study-adjudicate-item', args=[slug, item_id])}?said=1")
+    order = expert_order(study, item_id, request.user)
+    tally = tally_of(place, item_shown(study, place.item, order), order)
+    return render(
+        request, "annotation/researcher/_said.html", {"tally": tally, "study": study, "place": place}
+    )

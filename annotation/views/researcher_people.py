@@ -1,0 +1,222 @@
+"""The people of a study: the table, a page for each, and what is done about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.forms.quality import MessageForm, RestoreForm, SetAsideForm, SuspendForm, TakeBackForm
+from annotation.models import Enrollment, Study, StudyState
+from annotation.selectors.adjudication import waiting_counts
+from annotation.selectors.annotators import (
+    answers_latest,
+    enrollment_of,
+    interventions_of,
+    people_filtered,
+    people_of,
+    people_stamp,
+)
+from annotation.selectors.overview import may_identify, study_get_for
+from annotation.services.quality import (
+    enrollment_restore,
+    enrollment_suspend,
+    labels_set_aside,
+    labels_take_back,
+    message_send,
+)
+from annotation.views.access import ResearcherRequest, researcher_required
+
+SHOWN = {
+    "": "Everybody",
+    "flagged": "Flagged",
+    "working": "Working",
+    "suspended": "Suspended",
+    "done": "Finished",
+}
+
+
+def study_fetch(request: ResearcherRequest, slug: str) -> Study:
+    try:
+        return study_get_for(request.user, slug)
+    except Study.DoesNotExist:
+        raise Http404("There is no such study.") from None
+
+
+def study_page(study: Study, tab: str, *crumbs: tuple[str, str | None]) -> dict[str, Any]:
+    """What every page of a study has: where it is, and the tabs."""
+    return {
+        "section": "studies",
+        "study": study,
+        "tab": tab,
+        "crumbs": [
+            ("Studies", reverse("annotation:study-list")),
+            (study.title, reverse("annotation:study-detail", args=[study.slug])),
+            *crumbs,
+        ],
+    } | waiting_counts(study)
+
+
+def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, Any]:
+    show = request.GET.get("show", "")
+    show = show if show in SHOWN else ""
+    people = people_of(study)
+    return {
+        "study": study,
+        "people": people,
+        "rows": people_filtered(people.rows, show),
+        "show": show,
+        "filters": [(key, words, len(people_filtered(people.rows, key))) for key, words in SHOWN.items()],
+        "stamp": stamp,
+        "polling": study.state == StudyState.OPEN,
+        "identified": may_identify(request.user, study),
+    }
+
+
+@require_safe
+@researcher_required
+def people(request: ResearcherRequest, slug: str) -> HttpResponse:
+    """A row an annotator. The part that changes is asked for again by htmx: 204 while nothing has (`?seen=`)."""
+    study = study_fetch(request, slug)
+    stamp = people_stamp(study)
+    if request.htmx:
+        if request.GET.get("seen") == stamp:
+            return HttpResponse(status=204)
+        context = _table(request, study, stamp)
+        return render(request, "annotation/researcher/_people_table.html", context)
+    context = study_page(study, "people", ("People", None)) | _table(request, study, stamp)
+    return render(request, "annotation/researcher/people.html", context)
+
+
+def _enrollment(study: Study, public_id: str) -> Enrollment:
+    try:
+        return enrollment_of(study, public_id)
+    except (Enrollment.DoesNotExist, ValidationError):
+        raise Http404("There is no such person in this study.") from None
+
+
+@require_safe
+@researcher_required
+def person(request: ResearcherRequest, slug: str, public_id: str) -> HttpResponse:
+    study = study_fetch(request, slug)
+    return _person_page(request, _enrollment(study, public_id))
+
+
+def _person_page(
+    request: ResearcherRequest, enrollment: Enrollment, bound: tuple[str, forms.Form] | None = None
+) -> HttpResponse:
+    """The page with a fresh form for each action; one that was refused is `bound`, and open."""
+    study = enrollment.study
+    everybody = people_of(study)
+    row = next(row for row in everybody.rows if row.enrollment.pk == enrollment.pk)
+    held = enrollment.suspended_at is not None
+    offered = {
+        "message": True,
+        "suspend": not held,
+        "restore": held,
+        "set-aside": row.figures.labels > 0,
+        "take-back": row.figures.set_aside > 0,
+    }
+    panels = []
+    for name, action in ACTIONS.items():
+        refused = bound is not None and bound[0] == name
+        form = bound[1] if bound and refused else action.form.fresh(auto_id=f"{name}-%s")
+        if offered[name] or refused:
+            panels.append({"name": name, "action": action, "form": form, "refused": refused})
+    people_url = reverse("annotation:study-people", args=[study.slug])
+    context = study_page(study, "people", ("People", people_url), (row.short_id, None)) | {
+        "people": everybody,
+        "row": row,
+        "enrollment": enrollment,
+        "interventions": interventions_of(enrollment),
+        "answers": answers_latest(enrollment),
+        "panels": panels,
+        "identified": may_identify(request.user, study),
+    }
+    return render(request, "annotation/researcher/person.html", context, status=422 if bound else 200)
+
+
+def _suspend(enrollment: Enrollment, **given: Any) -> str:
+    done = enrollment_suspend(enrollment=enrollment, **given)
+    return "They are suspended, and what they had open is free again." if done else ""
+
+
+def _restore(enrollment: Enrollment, **given: Any) -> str:
+    return "They may go on." if enrollment_restore(enrollment=enrollment, **given) else ""
+
+
+def _set_aside(enrollment: Enrollment, **given: Any) -> str:
+    n = labels_set_aside(enrollment=enrollment, **given)
+    return f"{n} label{'' if n == 1 else 's'} set aside; the places are open again." if n else ""
+
+
+def _take_back(enrollment: Enrollment, **given: Any) -> str:
+    before = Enrollment.objects.get(pk=enrollment.pk)
+    n = labels_take_back(enrollment=before, **given)
+    return f"{n} label{'' if n == 1 else 's'} count again; others, whose places were refilled, are surplus."
+
+
+def _message(enrollment: Enrollment, **given: Any) -> str:
+    return "The message waits for them." if message_send(enrollment=enrollment, **given) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonAction:
+    """Something that can be done about a person: its words, its form, and the service behind it."""
+
+    words: str
+    button: str
+    form: Any
+    act: Callable[..., str]
+    confirm: str = ""
+
+
+ACTIONS = {
+    "message": PersonAction("Send a message", "Send", MessageForm, _message),
+    "suspend": PersonAction(
+        "Suspend",
+        "Suspend",
+        SuspendForm,
+        _suspend,
+        "Suspend this person? What they have open goes back at once.",
+    ),
+    "restore": PersonAction("Restore", "Let them go on", RestoreForm, _restore, "Let this person go on?"),
+    "set-aside": PersonAction(
+        "Set labels aside",
+        "Set all aside",
+        SetAsideForm,
+        _set_aside,
+        "Set all labels of this person aside? Their places open to others.",
+    ),
+    "take-back": PersonAction(
+        "Take labels back",
+        "Take back",
+        TakeBackForm,
+        _take_back,
+        "Take back what was set aside? Labels whose places were refilled become surplus.",
+    ),
+}
+
+
+@require_POST
+@researcher_required
+def person_act(request: ResearcherRequest, slug: str, public_id: str, action: str) -> HttpResponse:
+    study = study_fetch(request, slug)
+    enrollment = _enrollment(study, public_id)
+    if action not in ACTIONS:
+        raise Http404("There is no such action.")
+    form = ACTIONS[action].form(request.POST, auto_id=f"{action}-%s")
+    if not form.is_valid():
+        return _person_page(request, enrollment, (action, form))
+    words = ACTIONS[action].act(enrollment, by=request.user, **form.cleaned_data)
+    if words:
+        messages.success(request, words)
+    return redirect("annotation:study-person", slug, public_id)

@@ -1,0 +1,49 @@
+"""Items that people reported as broken, and the decision about them."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.forms.annotator import REPORT_REASONS
+from annotation.models import ItemReport
+from annotation.selectors.item_reports import report_get, reported_items
+from annotation.services.quality import report_resolve
+from annotation.views.access import ResearcherRequest, researcher_required
+from annotation.views.researcher_people import study_fetch, study_page
+
+DECISIONS = {
+    "withdraw": "The item is withdrawn: nobody else is given it. What was said of it stays.",
+    "keep": "The item is kept.",
+}
+
+
+@require_safe
+@researcher_required
+def item_reports(request: ResearcherRequest, slug: str) -> HttpResponse:
+    study = study_fetch(request, slug)
+    rows = reported_items(study)
+    context = study_page(study, "reports", ("Reported items", None)) | {
+        "waiting": [row for row in rows if row.resolved_at is None],
+        "reasons": dict(REPORT_REASONS),
+        "decided": [row for row in rows if row.resolved_at is not None],
+    }
+    return render(request, "annotation/researcher/item_reports.html", context)
+
+
+@require_POST
+@researcher_required
+def report_decide(request: ResearcherRequest, slug: str, pk: int) -> HttpResponse:
+    study = study_fetch(request, slug)
+    decision = request.POST.get("decision", "")
+    try:
+        report = report_get(study, pk)
+    except ItemReport.DoesNotExist:
+        raise Http404("There is no such report.") from None
+    if decision not in DECISIONS:
+        raise Http404("There is no such decision.")
+    if report_resolve(report=report, withdraw=decision == "withdraw"):
+        messages.success(request, DECISIONS[decision])
+    return redirect("annotation:study-item-reports", slug)
