@@ -10,8 +10,9 @@ from math import ceil
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Count, Exists, F, Model, OuterRef, QuerySet, Subquery
 
+from annotation.compiled import CompiledSelect, Parameter
 from annotation.domain.values import from_canonical
 from annotation.models import (
     Action,
@@ -32,14 +33,26 @@ MANY = 500
 MANY_FOR_SECONDS = 20
 
 
+def _parameter(model: type[Model], name: str) -> Parameter:
+    return Parameter(name, model._meta.get_field(name))
+
+
+ENROLLMENT = CompiledSelect(
+    lambda: Enrollment.objects.select_related("study", "annotator").filter(
+        resume_token=_parameter(Enrollment, "resume_token"), study__slug=_parameter(Study, "slug")
+    )
+)
+
+
 def enrollment_get_for(held: Mapping[str, str], slug: str) -> Enrollment:
     """The enrollment that this browser holds in the study (slug to the person's token); `Enrollment.DoesNotExist`
     for everybody else.
     """
     token = held.get(slug)
-    if not token:
+    found = ENROLLMENT.first(resume_token=token, slug=slug) if token else None
+    if found is None:
         raise Enrollment.DoesNotExist
-    return Enrollment.objects.select_related("study", "annotator").get(resume_token=token, study__slug=slug)
+    return found
 
 
 def enrollment_get_by_resume_token(token: str) -> Enrollment:
@@ -51,13 +64,59 @@ def invitation_get_by_token(token: str) -> Invitation:
     return Invitation.objects.select_related("study").get(token=token.replace("\x00", ""))
 
 
+ASSIGNMENT = CompiledSelect(
+    lambda: Assignment.objects.select_related("study_item__item__dataset").filter(
+        pk=_parameter(Assignment, "id"), enrollment=Parameter("enrollment", Enrollment._meta.get_field("id"))
+    )
+)
+
+
 def assignment_get_for(enrollment: Enrollment, pk: int) -> Assignment:
     """An assignment of this person; `Assignment.DoesNotExist` for anybody else's."""
-    assignment = Assignment.objects.select_related("study_item__item__dataset").get(
-        pk=pk, enrollment=enrollment
-    )
+    assignment = ASSIGNMENT.first(id=pk, enrollment=enrollment.pk)
+    if assignment is None:
+        raise Assignment.DoesNotExist
     assignment.enrollment = enrollment
     return assignment
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a page of the work says of the person: their answers so far, and texts to them that are unread."""
+
+    n_answers: int
+    n_unread: int
+
+
+CHANGING = ("stage", "suspended_at", "suspended_because", "n_accepted", "n_claimed", "cursor")
+
+
+def _standing() -> QuerySet[Enrollment]:
+    answers = Assignment.objects.filter(enrollment=OuterRef("pk"), state=AssignmentState.SUBMITTED)
+    unread = Intervention.objects.filter(enrollment=OuterRef("pk"), read_at=None).exclude(text="")
+    return (
+        Enrollment.objects.filter(pk=_parameter(Enrollment, "id"))
+        .only(*CHANGING)
+        .annotate(n_answers=_number_of(answers), n_unread=_number_of(unread))
+    )
+
+
+def _number_of(rows: QuerySet[Any]) -> Subquery:
+    return Subquery(rows.order_by().values("enrollment").annotate(number=Count("pk")).values("number"))
+
+
+STANDING = CompiledSelect(_standing)
+
+
+def standing_get(enrollment: Enrollment) -> Standing:
+    """Read again, in one query, what an answer may have changed; the columns of `enrollment` are brought up to date."""
+    now = STANDING.first(id=enrollment.pk)
+    if now is None:
+        raise Enrollment.DoesNotExist
+    for name in CHANGING:
+        setattr(enrollment, name, getattr(now, name))
+    counted = now.__dict__
+    return Standing(counted["n_answers"] or 0, counted["n_unread"] or 0)
 
 
 def _not_met_by(enrollment: Enrollment) -> QuerySet[StudyItem]:
@@ -96,10 +155,10 @@ class Progress:
     total: int | None
 
 
-def progress_get(enrollment: Enrollment) -> Progress:
+def progress_get(enrollment: Enrollment, standing: Standing | None = None) -> Progress:
     """How far a person is. Answers of every role count alike, so that the bar does not tell a check from work."""
     study = enrollment.study
-    done = answers_given(enrollment)
+    done = answers_given(enrollment) if standing is None else standing.n_answers
     if study.check_rate or study.repeat_rate:
         return Progress(done, _total_with_hidden(study, done))
     if _has_many(study):

@@ -135,7 +135,7 @@
       scrollTo({ top: 0, behavior: "instant" });
     }
     const said = document.querySelector("[data-work-said]");
-    const told = [...root.querySelectorAll("#messages li, .flash-error, .notice-text")].map((one) => one.textContent.trim());
+    const told = [...root.querySelectorAll("#messages li, .flash-error, .notice-text")].map((one) => one.textContent.trim().replace(/\.$/, ""));
     const label = root.querySelector(".progress-label")?.textContent ?? "";
     if (said) said.textContent = [...told, root.dataset.state === "item" ? "Next item" : document.title, label].join(". ");
   };

@@ -353,7 +353,7 @@ def test_a_problem_is_reported_by_key(page: Page, live_server, study):
     dialog = page.get_by_role("dialog", name="Report a problem")
     dialog.get_by_label("A text is broken").check()
     dialog.get_by_role("button", name="Report it").click()
-    expect(page.get_by_text("The researchers will look at that item")).to_be_visible()
+    expect(page.locator("#messages")).to_contain_text("The researchers will look at that item")
     assert ItemReport.objects.get().reason == "broken"
 
 
@@ -408,7 +408,7 @@ def test_two_tabs_show_one_item_and_lose_nothing(page: Page, live_server, study)
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
     press(other, "b")
     press(other, "Enter")
-    expect(other.get_by_text("You had answered that item already")).to_be_visible()
+    expect(other.locator("#messages")).to_contain_text("You had answered that item already")
     assert other.url == page.url
     label = Label.objects.get()
     assert label.choice == label.shown_order[0] + 1

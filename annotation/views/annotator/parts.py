@@ -10,16 +10,18 @@ from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
 from annotation.forms.work import WorkForm
 from annotation.models import Assignment, Enrollment, Label, Stage, StudyState
 from annotation.selectors.shown import fields_of_value, item_shown
-from annotation.selectors.work import progress_get, texts_unread
+from annotation.selectors.work import Standing, progress_get, standing_get, texts_unread
 from annotation.views.annotator.common import resume_url
 
 KINDS = "annotation/annotator/kinds"
 
 
-def part_context(request: HttpRequest, enrollment: Enrollment, state: str) -> dict[str, Any]:
+def part_context(
+    request: HttpRequest, enrollment: Enrollment, state: str, *, standing: Standing | None = None
+) -> dict[str, Any]:
     """For the part in any `state`: `item`, `claim` or `nothing_now`."""
     study = enrollment.study
-    progress = progress_get(enrollment)
+    standing = standing or standing_get(enrollment)
     return {
         "study": study,
         "enrollment": enrollment,
@@ -27,9 +29,9 @@ def part_context(request: HttpRequest, enrollment: Enrollment, state: str) -> di
         "title": study.title,
         "state_template": f"annotation/annotator/_{state}.html",
         "here": reverse("annotation:work", args=[study.slug]),
-        "progress": progress,
+        "progress": progress_get(enrollment, standing),
         "resume_url": resume_url(request, enrollment),
-        "texts": texts_unread(enrollment),
+        "texts": texts_unread(enrollment) if standing.n_unread else [],
         "guidelines_changed": enrollment.stage == Stage.WORK
         and (enrollment.guidelines_read_version or study.guidelines_version) < study.guidelines_version,
     }
@@ -43,13 +45,14 @@ def item_context(
     form: WorkForm | None,
     error: str,
     last: Assignment | None,
+    standing: Standing | None,
 ) -> dict[str, Any]:
     """For the part with an item: the answer of an answered one (`label`), the draft of an open one."""
     enrollment, study = found.enrollment, found.enrollment.study
     draft = found.draft or {}
     stored = _fields_of_label(label) if label else draft.get("fields") or {}
     slug = study.slug
-    return part_context(request, enrollment, "item") | {
+    return part_context(request, enrollment, "item", standing=standing) | {
         "assignment": found,
         "title": f"Your answer: {study.question}" if label else study.question,
         "here": reverse("annotation:assignment", args=[slug, found.pk]),

@@ -24,12 +24,14 @@ from annotation.selectors.guidelines_read import guidelines_changes
 from annotation.selectors.pay import earned_by
 from annotation.selectors.shown import value_rules
 from annotation.selectors.work import (
+    Standing,
     answers_list,
     assignment_get_for,
     assignment_in_hand,
     items_left_ever,
     last_submitted,
     own_label,
+    standing_get,
     suspension_text,
 )
 from annotation.services.assignments import (
@@ -124,7 +126,12 @@ def work(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 
 def _next(
-    request: HttpRequest, enrollment: Enrollment, *, was: str = "", last: Assignment | None = None
+    request: HttpRequest,
+    enrollment: Enrollment,
+    *,
+    was: str = "",
+    last: Assignment | None = None,
+    standing: Standing | None = None,
 ) -> HttpResponse:
     """Give the person their next item: `last` is the one just answered, `was` the one whose page they came from."""
     try:
@@ -139,13 +146,13 @@ def _next(
         )
     if claimed is None:
         if items_left_ever(enrollment):
-            return _work(request, part_context(request, enrollment, "nothing_now"))
+            return _work(request, part_context(request, enrollment, "nothing_now", standing=standing))
         return _finish(request, enrollment)
     if was and was != str(claimed.pk):
         messages.info(request, "That item was given back after a while without an answer.")
     if not _is_part(request):
         return redirect("annotation:assignment", enrollment.study.slug, claimed.pk)
-    return _show(request, assignment_get_for(enrollment, claimed.pk), last=last)
+    return _show(request, assignment_get_for(enrollment, claimed.pk), last=last, standing=standing)
 
 
 def _finish(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
@@ -186,12 +193,13 @@ def _show(
     form: WorkForm | None = None,
     error: str = "",
     last: Assignment | None = None,
+    standing: Standing | None = None,
 ) -> HttpResponse:
     """The item with what was typed: in the form just sent, else in the answer given, else in the draft."""
     label = own_label(found) if found.state == AssignmentState.SUBMITTED else None
     if last is None and label is None and found.enrollment.study.allow_changes:
         last = last_submitted(found.enrollment)
-    context = item_context(request, found, label=label, form=form, error=error, last=last)
+    context = item_context(request, found, label=label, form=form, error=error, last=last, standing=standing)
     return _work(request, context, status=422 if error else 200)
 
 
@@ -217,8 +225,7 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
         # An answer that waited in the browser until it was online again; another item is on its screen.
         return HttpResponse(status=204)
     # What the submit changed (the counts, the rules' verdict on checks) is read again by the claim that follows.
-    enrollment.refresh_from_db(fields=["n_accepted", "n_claimed", "cursor", "stage", "suspended_at"])
-    return _next(request, enrollment, last=found)
+    return _next(request, enrollment, last=found, standing=standing_get(enrollment))
 
 
 def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
@@ -284,8 +291,7 @@ def _leave_out(
             item_report(assignment=found, reason=form.chosen, note=form.said)
             messages.success(request, "Thank you. The researchers will look at that item.")
         assignment_release(assignment=found, reason=form.words)
-        enrollment.refresh_from_db(fields=["n_accepted", "n_claimed", "cursor", "stage", "suspended_at"])
-        return _next(request, enrollment)
+        return _next(request, enrollment, standing=standing_get(enrollment))
     if found.state in (AssignmentState.SUBMITTED, AssignmentState.RELEASED):
         return _go(request, "place", enrollment)
     context = study_context(request, enrollment) | {"assignment": found, "form": form}

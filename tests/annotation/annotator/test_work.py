@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 
 from annotation.models import (
     Assignment,
@@ -32,6 +33,7 @@ class TestWork:
     def test_the_page(self, browser, lease, study):
         page = browser.get(url("work", study), follow=True)
         html = page.content.decode()
+        assert html.count('id="work"') == 1
         texts = [f"Response {position} to pair" for position in lease.shown_order]
         assert page.redirect_chain[-1][0] == url("assignment", study, lease.pk)
         assert html.index(texts[0]) < html.index(texts[1])
@@ -76,7 +78,7 @@ class TestWork:
         self.submit(browser, lease, "1")
         page = self.submit(browser, lease, "2")
         assert Label.objects.count() == 1
-        assert "You had answered that pair already" in text_of(page)
+        assert "You had answered that item already" in text_of(page)
 
     def test_back_to_an_answered_one(self, browser, lease, study):
         self.submit(browser, lease, "2")
@@ -96,7 +98,7 @@ class TestWork:
 
     def test_a_change_before_an_answer_is_none(self, browser, lease):
         page = self.submit(browser, lease, change="1")
-        assert "no answer to change" in text_of(page)
+        assert "That answer cannot be changed" in text_of(page)
         assert not Label.objects.exists()
 
     def test_no_change_when_the_study_is_not_open(self, browser, lease, study):
@@ -108,13 +110,13 @@ class TestWork:
         assert Label.objects.count() == 1
 
     def test_all_done_gives_the_code(self, browser, study, person):
+        page = browser.post(url("work", study), follow=True)
         for _ in range(3):
-            page = browser.get(url("work", study), follow=True)
             page = browser.post(page.request["PATH_INFO"], {"choice": "0"}, follow=True)
         person.refresh_from_db()
         assert person.stage == Stage.DONE
         assert person.completion_code in text_of(page)
-        assert "You answered 3 pairs" in text_of(page)
+        assert "You answered 3 items" in text_of(page)
         assert browser.get(url("place", study)).url == url("done", study)
 
     def test_pay_is_said(self, browser, lease, study):
@@ -130,7 +132,7 @@ class TestWork:
             assignment_claim(
                 enrollment=Enrollment.objects.select_related("study", "annotator").get(pk=other.pk)
             )
-        page = client_of(enrollment_make(study=study)).get(url("work", study))
+        page = client_of(enrollment_make(study=study)).post(url("work", study))
         assert "Nothing left right now" in text_of(page)
 
     def test_stopping_early(self, browser, lease, study, person):
@@ -152,7 +154,8 @@ class TestWork:
     def test_closed_is_told_with_the_code(self, browser, lease, study, person):
         self.submit(browser, lease)
         Study.objects.update(state="closed")
-        page = browser.get(url("work", study), follow=True)
+        assert "Go to your completion code" in text_of(browser.get(url("work", study)))
+        page = browser.post(url("work", study), follow=True)
         person.refresh_from_db()
         assert "The study has ended" in text_of(page)
         assert person.completion_code in text_of(page)
@@ -167,6 +170,9 @@ class TestWork:
         Assignment.objects.update(state=AssignmentState.EXPIRED)
         study.study_items.update(n_open=0)
         page = browser.get(url("assignment", study, lease.pk), follow=True)
+        lease.refresh_from_db()
+        assert lease.state == AssignmentState.EXPIRED  # a GET changes nothing
+        page = browser.post(url("work", study), follow=True)
         assert page.status_code == 200
         lease.refresh_from_db()
         assert lease.state == AssignmentState.OPEN
@@ -182,11 +188,23 @@ class TestDraft:
         assert 'name="active_ms" value="700"' in html
         assert not Label.objects.exists()
 
-    def test_nonsense_is_refused(self, browser, lease, study):
-        assert browser.post(url("draft", study, lease.pk), {"choice": "9"}).status_code == 422
-        Study.objects.update(tie_policy="off")
-        assert browser.post(url("draft", study, lease.pk), {"choice": "0"}).status_code == 422
+    def test_it_is_kept_as_typed_whatever_it_is(self, browser, lease, study):
+        sent = {"choice": "9", "comment": "half a sen", "csrfmiddlewaretoken": "x", "else": "y"}
+        assert browser.post(url("draft", study, lease.pk), sent).status_code == 204
+        lease.refresh_from_db()
+        assert lease.draft["fields"] == {"choice": "9", "comment": "half a sen"}
         assert browser.get(url("draft", study, lease.pk)).status_code == 405
+
+    def test_it_renews_the_lease(self, browser, lease, study):
+        before = lease.expires_at
+        browser.post(url("draft", study, lease.pk), {})
+        lease.refresh_from_db()
+        assert lease.expires_at > before
+
+    def test_of_somebody_else_there_is_none(self, lease, study):
+        other = client_of(enrollment_make(study=study))
+        assert other.post(url("draft", study, lease.pk), {"choice": "1"}).status_code == 404
+        assert Client().post(url("draft", study, lease.pk), {"choice": "1"}).status_code == 404
 
     def test_after_the_answer_it_is_not_needed(self, browser, lease, study):
         browser.post(url("assignment", study, lease.pk), {"choice": "1"})
@@ -216,7 +234,7 @@ class TestSkip:
 
 def test_hostile_text_is_shown_as_text(browser, study):
     study.dataset.instructions.update(text="<script>alert(1)</script> **bold**")
-    html = browser.get(url("work", study), follow=True).content.decode()
+    html = browser.post(url("work", study), follow=True).content.decode()
     assert "<script>alert(1)" not in html
     assert "<strong>bold</strong>" in html
 
@@ -233,6 +251,7 @@ class TestWhatIsShown:
     def test_a_lease_that_ran_out_and_is_theirs_again_is_not_said_to_be_gone(self, browser, lease, study):
         leases_reap(now=lease.expires_at + timedelta(minutes=1))
         page = browser.get(url("assignment", study, lease.pk), follow=True)
+        page = browser.post(url("work", study), {"was": page.context["was"]}, follow=True)
         assert page.redirect_chain[-1][0] == url("assignment", study, lease.pk)
         assert "given back" not in text_of(page)
 
@@ -240,5 +259,6 @@ class TestWhatIsShown:
         leases_reap(now=lease.expires_at + timedelta(minutes=1))
         StudyItem.objects.filter(pk=lease.study_item_id).update(overlap=1, n_accepted=1)
         page = browser.get(url("assignment", study, lease.pk), follow=True)
+        page = browser.post(url("work", study), {"was": page.context["was"]}, follow=True)
         assert page.redirect_chain[-1][0] != url("assignment", study, lease.pk)
         assert "given back" in text_of(page)
