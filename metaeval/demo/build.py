@@ -15,13 +15,15 @@ from annotation.importers import read_generic
 from annotation.models import Dataset, Invitation, Role, Study, StudyState, User
 from annotation.services.datasets import dataset_import
 from annotation.services.simulation import labels_simulate
-from annotation.services.studies import invitation_create, study_create, study_open
+from annotation.services.studies import invitation_create, study_create
+from annotation.services.study_opening import study_open
 from annotation.services.users import user_ensure
 from judges.engine.runner import run_pending
 from judges.models import Endpoint, Judge, Sweep, SweepState
 from judges.services.endpoints import endpoint_create
 from judges.services.judges import DuplicateJudgeError, heuristic_judges_ensure, judge_create
 from judges.services.sweeps import sweep_create, sweep_resume, sweep_start
+from metaeval.demo.kinds import KindStudy, kinds_build
 from metaeval.models import Report
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.reports import report_build, report_save
@@ -46,6 +48,7 @@ class Demo:
     invitation: Invitation
     sweep: Sweep
     report: Report
+    kinds: list[KindStudy]
 
 
 def demo_build(*, mock_url: str, say: Callable[[str], None] = lambda _line: None) -> Demo:
@@ -64,14 +67,16 @@ def demo_build(*, mock_url: str, say: Callable[[str], None] = lambda _line: None
     study = _study(plan, dataset, questions, researcher)
     invitation = study.invitations.filter(revoked_at=None).order_by("pk").first()
     invitation = invitation or invitation_create(study=study, note="Demo")
-    written = _simulate(study)
+    people = _people()
+    written = _simulate(study, people)
     say(f"labels: {written or 'the same'} by simulated annotators")
+    kinds = kinds_build(content=CONTENT, people=people, owner=researcher, say=say)
     sweep = _finished_sweep(dataset, administrator, say)
     _model_sweep(dataset, administrator, mock_url)
     content = report_build(dataset=dataset, sweep=sweep_view(sweep.pk))
     report = report_save(content=content, dataset=dataset, sweep_id=sweep.pk, user=administrator)
     say(f"report: {len(content['judges'])} judges against people")
-    return Demo(study, invitation, sweep, report)
+    return Demo(study, invitation, sweep, report, kinds)
 
 
 def _import(plan: dict[str, Any], owner: User, say: Callable[[str], None]) -> Dataset:
@@ -106,13 +111,18 @@ def _text(file: str) -> str:
     return Path(CONTENT / file).read_text(encoding="utf-8")
 
 
-def _simulate(study: Study) -> int:
-    plan = tomllib.loads((CONTENT / "simulated.toml").read_text(encoding="utf-8"))
+def _people() -> list[SimulatedAnnotator]:
+    return [SimulatedAnnotator(**row) for row in _simulated()["annotators"]]
+
+
+def _simulated() -> dict[str, Any]:
+    return tomllib.loads(_text("simulated.toml"))
+
+
+def _simulate(study: Study, people: list[SimulatedAnnotator]) -> int:
     if study.state != StudyState.OPEN:
         return 0
-    return labels_simulate(
-        study=study, people=[SimulatedAnnotator(**row) for row in plan["annotators"]], **plan["plan"]
-    )
+    return labels_simulate(study=study, people=people, **_simulated()["plan"])
 
 
 def _finished_sweep(dataset: Dataset, owner: User, say: Callable[[str], None]) -> Sweep:

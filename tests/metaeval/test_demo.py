@@ -1,8 +1,10 @@
 """The demonstration is built through the real services, once."""
 
 import pytest
+from django.db.models import F
 
-from annotation.models import Annotator, Item, Label, Study, StudyItem, User
+from annotation.models import Annotator, Item, Kind, Label, Study, StudyItem, User
+from annotation.selectors.agreement import agreement_so_far
 from judges.models import Judgment, Sweep, SweepState
 from metaeval.demo.build import demo_build
 from metaeval.models import Report
@@ -31,6 +33,20 @@ def test_demo_has_a_study_a_finished_sweep_and_a_report():
         assert row.n_accepted == labels.filter(item=row.item).count()
     names = {judge["name"] for judge in demo.report.content["judges"]}
     assert {"Longer response", "Random choice", "ROUGE-L with the reference"} <= names
+
+
+def test_demo_has_a_study_of_every_kind():
+    demo = demo_build(mock_url=MOCK)
+    kinds = {kind.study.kind: kind.study for kind in demo.kinds} | {demo.study.kind: demo.study}
+    assert set(kinds) == set(Kind.values)
+    for study in kinds.values():
+        assert study.state == "open"
+        work = StudyItem.objects.filter(study=study, role="work")
+        assert work.count() >= 8
+        assert work.filter(overlap__gt=F("n_accepted")).exists(), "a place for a visitor"
+        agreement = agreement_so_far(study)
+        assert agreement.items_with_two >= 8
+        assert agreement.simulated == agreement.annotators > 2
 
 
 def test_building_it_again_changes_nothing():
