@@ -19,6 +19,7 @@ from annotation.rendering import MAX_MARKDOWN
 
 KINDS_WITH_ASPECTS = (Kind.IMPORTANCE, Kind.CHECKLIST)
 CACHE_CHARS = 16_000_000
+CHARS_OF_FRAME = 500  # what an item takes beside its texts
 BOTH_BAD = "bad"
 NO_ANSWER = "no answer"
 PAIR_WORDS = {"1": "A is better", "2": "B is better", "0": "Tie", BOTH_BAD: "Both are bad"}
@@ -79,9 +80,10 @@ class ShownItem:
 
     @property
     def n_chars(self) -> int:
-        turns = [*self.conversation, *(turn for response in self.responses for turn in response.turns)]
-        parts = [*self.responses, *turns, *self.aspects]
-        return len(self.instruction) + len(self.context) + sum(len(part.text) for part in parts) + 500
+        turns = [turn.text for response in self.responses for turn in response.turns]
+        texts = [self.instruction, self.context, *(turn.text for turn in self.conversation), *turns]
+        texts += [response.text for response in self.responses] + [aspect.text for aspect in self.aspects]
+        return sum(map(len, texts)) + CHARS_OF_FRAME
 
 
 _items: BoundedCache[tuple[object, ...], ShownItem] = BoundedCache(
@@ -220,7 +222,7 @@ def answer_letter(place: int) -> str:
 
 def _dataset(study: Study, item: Item) -> Dataset:
     """The item's dataset, without a query where somebody has fetched it already."""
-    if item.dataset_id == study.dataset_id and not Item.dataset.is_cached(item):  # type: ignore[attr-defined]
+    if item.dataset_id == study.dataset_id and not Item.dataset.is_cached(item):
         return study.dataset
     return item.dataset
 
