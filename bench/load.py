@@ -1,4 +1,4 @@
-"""People who label as fast as the site lets them: a closed loop of requests, in one thread, with little work of its own.
+"""People who label as fast as the site lets them: a closed loop of requests, in one thread, with little own work.
 
 Each person has a connection that is kept alive and does what a browser does: opens the personal link, follows it to
 the first item, and answers; the answer to a submit carries the next item. Whatever fails (the server was killed) is
