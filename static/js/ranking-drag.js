@@ -4,7 +4,8 @@
 (() => {
   const SLACK = 6;
   const EDGE = 72;
-  const SPEED = 14;
+  const SPEED = 0.9; // pixels a millisecond at the very edge, whatever the screen's rate
+  const MAX_FRAME = 50;
   const ASIDE = 0.12; // of its width, so that the rank of what is under it shows
   const HALF_BAND = 0.3; // of a card's height, above and below: beside it. Between: onto it, where ties are allowed.
   const MAX_BAND = 36;
@@ -88,13 +89,15 @@
       target?.row.setAttribute("data-drop", target.how);
       drag.target = target;
     };
-    const scroll = () => {
+    const scroll = (now) => {
       if (!drag?.moving) return;
+      const passed = Math.min(now - (drag.frameAt ?? now), MAX_FRAME);
+      drag.frameAt = now;
       const top = document.querySelector(".topbar")?.getBoundingClientRect().bottom ?? 0;
       const bottom = document.querySelector(".dock")?.getBoundingClientRect().top ?? innerHeight;
       const over = Math.min(0, drag.y - Math.max(top, 0) - EDGE) + Math.max(0, drag.y - bottom + EDGE);
       if (over) {
-        scrollBy({ top: Math.max(-1, Math.min(1, over / EDGE)) * SPEED, behavior: "instant" });
+        scrollBy({ top: Math.max(-1, Math.min(1, over / EDGE)) * SPEED * passed, behavior: "instant" });
         show();
       }
       drag.frame = requestAnimationFrame(scroll);
