@@ -1,0 +1,166 @@
+"""The steps before the work in a real browser: by key, wide and narrow, light and dark, under axe-core."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page
+
+from annotation.models import Enrollment, Kind, QualificationQuestion, Stage, Study
+from annotation.selectors.steps import question_next
+from annotation.services.qualification import qualification_answer
+from tests.annotation.factories import enrollment_make, invitation_make, study_make
+from tests.annotation.kinds import VALUES, kind_study_make
+from tests.browser.conftest import press
+from tests.browser.test_accessibility import violations
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+QUESTIONS = [
+    {
+        "key": "native",
+        "question": "Is English your first language?",
+        "options": [{"text": "Yes", "eligible": True}, {"text": "No", "eligible": False}],
+    },
+    {
+        "key": "degree",
+        "question": "What is the highest degree that you have finished?",
+        "options": [
+            {"text": "None of these", "eligible": False},
+            {"text": "Bachelor", "eligible": True},
+            {"text": "Master or doctorate", "eligible": True},
+        ],
+    },
+]
+
+
+def part_make(study: Study, part: str, size: int = 1, skip: int = 0) -> None:
+    for place, item in enumerate(study.dataset.items.order_by("position")[skip : skip + size]):
+        QualificationQuestion.objects.create(study=study, item=item, position=place, part=part)
+    study.dataset.items.update(explanation="It **follows** the instruction, and the other does not.")
+
+
+def opened(page: Page, live_server, person: Enrollment) -> None:
+    page.goto(live_server.url + reverse("annotation:resume", args=[person.resume_token]))
+
+
+def test_from_the_link_to_the_work_by_keys(live_server, page: Page):
+    study = study_make(
+        pairs=4,
+        eligibility=QUESTIONS,
+        training_size=1,
+        qualification=1,
+        passing=1,
+        pay_per_item="0.10",
+        qualification_attempts=2,
+        pay_for_test="0.50",
+    )
+    part_make(study, "training", skip=1)
+    page.goto(live_server.url + reverse("annotation:join", args=[invitation_make(study=study).token]))
+    found = violations(page)
+    press(page, "Enter")
+    page.wait_for_selector("text=Before you begin")
+    press(page, "a")
+    press(page, "Enter")
+    page.wait_for_selector("h1:has-text('About you')")
+    found += violations(page)
+    page.check("label:has-text('Yes') input")
+    page.check("label:has-text('Master') input")
+    press(page, "Enter")
+    page.wait_for_selector("text=Start the training")
+    found += violations(page)
+    press(page, "Enter")
+    page.wait_for_selector("text=This is for practice")
+    found += violations(page)
+    press(page, "a")
+    press(page, "Enter")
+    page.wait_for_selector("#verdict")
+    found += violations(page)
+    press(page, "Enter")
+    page.wait_for_selector("text=Question 1 of 1")
+    found += violations(page)
+    person = Enrollment.objects.get()
+    question = question_next(person)
+    shown = question.order.index(question.question.item.gold["choice"] - 1)
+    press(page, "ab"[shown])
+    press(page, "Enter")
+    page.wait_for_url(f"**/s/{study.slug}/work/**")
+    assert not found, "\n".join(found)
+    person.refresh_from_db()
+    assert person.stage == Stage.WORK
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind.values if kind != Kind.PAIRWISE])
+def test_training_and_test_of_every_kind(kind, live_server, page: Page):
+    study = kind_study_make(
+        kind, gold=VALUES[kind], training_size=2, qualification_size=1, qualification_pass=1
+    )
+    part_make(study, "training", size=2)
+    part_make(study, "test", skip=2)
+    person = enrollment_make(study=study, stage=Stage.TRAINING)
+    opened(page, live_server, person)
+    page.wait_for_selector("text=This is for practice")
+    found = violations(page)
+    answer_by_keys(page, kind)
+    page.wait_for_selector("#verdict")
+    found += violations(page)
+    press(page, "Enter")
+    page.wait_for_selector("text=Training 2 of 2")
+    answer_by_keys(page, kind)
+    page.wait_for_selector("text=Go on to the test")
+    press(page, "Enter")
+    page.wait_for_selector("text=Question 1 of 1")
+    found += violations(page)
+    assert not found, "\n".join(found)
+
+
+def answer_by_keys(page: Page, kind: str) -> None:
+    page.wait_for_load_state("load")
+    page.wait_for_timeout(200)
+    keys = {"rubric": "45", "checklist": "yny", "importance": "123", "answer_ranking": "123"}[kind]
+    for key in keys:
+        page.keyboard.press(key)
+        page.wait_for_timeout(100)
+    page.keyboard.press("Enter")
+
+
+def test_the_ends_and_the_wait(live_server, new_context):
+    found = []
+    study = study_make(
+        pairs=1,
+        qualification=1,
+        qualification_attempts=2,
+        qualification_cooldown_minutes=45,
+        pay_for_test="0.50",
+    )
+    waiting = failed(enrollment_make(study=study, stage=Stage.QUALIFICATION))
+    ready = failed(
+        enrollment_make(study=study, stage=Stage.QUALIFICATION), timezone.now() - timedelta(hours=1)
+    )
+    once = study_make(pairs=1, qualification=1, pay_for_test="0.50")
+    people = {
+        "You may try again in": waiting,
+        "Try again": ready,
+        "Thank you for taking the test": failed(enrollment_make(study=once, stage=Stage.QUALIFICATION)),
+        "Thank you for answering": enrollment_make(
+            study=once, stage=Stage.SCREENED_OUT, screened_out_by="eligibility"
+        ),
+        "Thank you for considering it": enrollment_make(study=once, stage=Stage.DECLINED),
+        "You have left this study": enrollment_make(study=once, stage=Stage.LEFT),
+    }
+    for words, person in people.items():
+        page = new_context().new_page()
+        opened(page, live_server, person)
+        page.wait_for_selector(f"text={words}")
+        found += violations(page)
+    assert not found, "\n".join(found)
+
+
+def failed(person: Enrollment, now=None) -> Enrollment:
+    question = question_next(person)
+    wrong = question.order.index(2 - question.question.item.gold["choice"]) + 1
+    qualification_answer(
+        enrollment=person, question=question.question, shown_value={"choice": wrong}, now=now
+    )
+    return person
