@@ -1,11 +1,19 @@
 """Pairs, rubrics and checklists in a real browser: by keyboard, by touch on a phone, without a script, under axe."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from django.test import override_settings
 from playwright.sync_api import BrowserContext, Page, expect
 
+from annotation.importers import read_generic
+from annotation.models import Enrollment, Label
+from annotation.services.criteria import criteria_set
+from annotation.services.datasets import dataset_import
+from tests.annotation.factories import enrollment_make, study_make
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
 from tests.browser.test_accessibility import violations
 
@@ -217,6 +225,70 @@ class TestWithoutScript:
         page.locator("label[for=choice-tie]").click()
         page.get_by_role("button", name="Submit").click()
         assert "{'choice': 0}" in read(page)
+
+
+def work_make(kind: str, **rules: object) -> Enrollment:
+    """A person before two items of the kind, in a study on the real work page."""
+    criteria = criteria_set("helm-instruct") if kind == "rubric" else ()
+    aspects = [{"key": f"a{n}", "text": f"Is requirement {n} met?"} for n in range(3)]
+    rows = [
+        {"id": f"x{n}", "kind": kind, "instruction": f"Say {n}.", "responses": [f"It is {n}."]}
+        | ({"aspects": aspects} if kind == "checklist" else {})
+        for n in range(2)
+    ]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        dataset = dataset_import(bundle=read_generic(path, criteria=criteria), name="d").dataset
+    study = study_make(dataset=dataset, kind=kind, consent="", guidelines="", overlap=1, **rules)
+    return enrollment_make(study=study)
+
+
+class TestWorkPage:
+    def test_a_rubric_is_rated_and_the_next_comes_in_its_place(self, live_server, page: Page):
+        person = work_make("rubric", ask_comment=True)
+        page.goto(f"{live_server.url}/resume/{person.resume_token}/")
+        page.goto(f"{live_server.url}/s/{person.study.slug}/work/")
+        for key in "12":
+            press(page, key)
+        expect(page.get_by_text("Draft saved")).to_be_visible()
+        page.reload()
+        expect(page.locator("[data-parts-count]")).to_have_text("2 of 5 rated")
+        expect(current(page)).to_contain_text("Completeness")
+        for key in "345":
+            press(page, key)
+        press(page, "Enter")
+        expect(page.locator("[data-parts-count]")).to_have_text("0 of 5 rated")
+        expect(current(page)).to_contain_text("Helpfulness")
+        assert Label.objects.get().value == {
+            "ratings": {
+                "helpfulness": 1,
+                "understandability": 2,
+                "completeness": 3,
+                "conciseness": 4,
+                "harmlessness": 5,
+            }
+        }
+        press(page, "5")
+        expect(page.locator("[data-parts-count]")).to_have_text("1 of 5 rated")
+        assert not violations(page)
+
+    def test_an_answered_checklist_is_changed_by_its_keys(self, live_server, page: Page):
+        person = work_make("checklist", allow_cannot_tell=False)
+        page.goto(f"{live_server.url}/resume/{person.resume_token}/")
+        page.goto(f"{live_server.url}/s/{person.study.slug}/work/")
+        for key in "ynyc":
+            press(page, key)
+        expect(page.locator("[data-parts-count]")).to_have_text("3 of 3 answered")
+        expect(page.get_by_text("Cannot tell", exact=True)).to_have_count(0)
+        press(page, "Enter")
+        expect(page.locator("[data-parts-count]")).to_have_text("0 of 3 answered")
+        press(page, "u")
+        expect(page.get_by_text("You answered this one")).to_be_visible()
+        press(page, "n")
+        press(page, "Enter")
+        expect(page.get_by_text("Your answer was changed.")).to_be_visible()
+        assert Label.objects.standing().get().value == {"answers": {"a0": False, "a1": False, "a2": True}}
 
 
 @pytest.mark.parametrize("name", WIDE_PAGES)
