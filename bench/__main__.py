@@ -6,7 +6,7 @@ import json
 import platform
 import sys
 
-NAMES = ("loo", "engine", "claims")
+NAMES = ("loo", "engine", "claims", "pages")
 
 
 def main() -> int:

@@ -66,6 +66,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    # Pages are compressed here, so that they are small without a proxy too. BREACH, which guesses a secret from the
+    # length of compressed pages, finds none: CSRF tokens are masked anew in each page, requests that other sites
+    # make bring no cookies (SameSite), and Django pads each answer by a random length.
+    "django.middleware.gzip.GZipMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -1,0 +1,122 @@
+"""What an annotator's browser loads: the first page and the next item, in a real Chromium, over the wire.
+
+The site runs as in earnest: granian, PostgreSQL, collected static files with hashed names. Sizes are of the answers as
+they are transferred, headers and compression included, as Chromium counts them.
+
+Figures
+-------
+first_load_kb, first_load_requests : from the personal link to the first item on the screen, with nothing cached:
+    documents, styles, scripts, font, and the item.
+next_item_kb : the answer to a submit, which carries the next item; mean over all. next_item_kb_max, the largest.
+next_item_requests : requests that a submit makes until the next item is there.
+next_item_ms, next_item_p95_ms : from the key that submits to the frame that shows the next item, on loopback.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+from typing import Any
+
+ITEMS = 200
+SUBMITS = 60
+WARM_UP = 5
+# Runs in the page: presses Enter's button, and waits until another item has been painted.
+SUBMIT = """() => new Promise((resolve) => {
+    const before = document.querySelector("#work form[data-annotate]").action;
+    const began = performance.now();
+    const look = () => {
+        const form = document.querySelector("#work form[data-annotate]");
+        if (!form || form.action === before) requestAnimationFrame(look);
+        else requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began)));
+    };
+    document.querySelector(".dock button[type=submit]").click();
+    look();
+})"""
+
+
+class Wire:
+    """What Chromium received, request by request, through its debugging protocol."""
+
+    def __init__(self, page: Any) -> None:
+        self.received: list[tuple[str, float]] = []
+        self._addresses: dict[str, str] = {}
+        session = page.context.new_cdp_session(page)
+        session.on("Network.requestWillBeSent", self._sent)
+        session.on("Network.loadingFinished", self._finished)
+        session.send("Network.enable")
+        session.send("Network.setCacheDisabled", {"cacheDisabled": False})
+
+    def _sent(self, event: dict[str, Any]) -> None:
+        if redirect := event.get("redirectResponse"):
+            self.received.append((self._addresses[event["requestId"]], redirect["encodedDataLength"]))
+        self._addresses[event["requestId"]] = event["request"]["url"]
+
+    def _finished(self, event: dict[str, Any]) -> None:
+        self.received.append((self._addresses.get(event["requestId"], ""), event["encodedDataLength"]))
+
+    def take(self) -> list[tuple[str, float]]:
+        """What came since the last time."""
+        taken, self.received = self.received, []
+        return taken
+
+
+def _kb(received: list[tuple[str, float]]) -> float:
+    return round(sum(size for _, size in received) / 1000, 1)
+
+
+def run() -> dict[str, float]:
+    """Start the site, open it as a person, answer `SUBMITS` items by keyboard."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.live_site import live_site, manage
+    from tests.live_study import live_study
+    from tests.services import chromium_executable
+
+    executable = chromium_executable()
+    with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as var:
+        os.environ["STATIC_MANIFEST"] = "true"
+        os.environ["TOUCHSTONE_VAR"] = var
+        manage(f"sqlite:///{var}/unused.sqlite3", "collectstatic", "--noinput", "--verbosity", "0")
+        with live_site(TOUCHSTONE_VAR=var) as (postgres, site):
+            study = live_study(postgres.url, items=ITEMS, people=2, overlap=2)
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(
+                    executable_path=executable, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
+                )
+                address = f"http://127.0.0.1:{site.port}"
+                # Somebody has been there before: what is measured is the page, not the server's start.
+                _work(browser, address + study.resume_paths[0], submits=WARM_UP)
+                figures = _work(browser, address + study.resume_paths[1], submits=SUBMITS)
+                browser.close()
+    return figures
+
+
+def _work(browser: Any, link: str, *, submits: int) -> dict[str, float]:
+    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    wire = Wire(page)
+    page.goto(link)
+    page.wait_for_selector("#work form[data-annotate]")
+    page.wait_for_load_state("networkidle")
+    first = wire.take()
+    times, answers, requests = [], [], []
+    for _ in range(submits):
+        page.locator(".dock input[name=choice]").first.check()
+        page.wait_for_selector("[data-draft-state][data-state=saved]")
+        wire.take()
+        times.append(page.evaluate(SUBMIT))
+        page.wait_for_timeout(50)
+        received = wire.take()
+        requests.append(len(received))
+        answers.append(_kb(received))
+    page.context.close()
+    return {
+        "first_load_kb": _kb(first),
+        "first_load_requests": len(first),
+        "next_item_kb": round(statistics.mean(answers), 2),
+        "next_item_kb_max": max(answers),
+        "next_item_requests": max(requests),
+        "next_item_ms": round(statistics.median(times), 1),
+        "next_item_p95_ms": round(statistics.quantiles(times, n=20)[18], 1) if len(times) > 1 else times[0],
+    }
