@@ -105,7 +105,7 @@ def annotator_sharing_test(tokens: Iterable[str], study: Study) -> Annotator | N
     sharing = Q(study=test) | Q(study__qualification_from=test)
     held = Enrollment.objects.filter(sharing, resume_token__in=list(tokens)).exclude(study=study)
     known = held.select_related("annotator").order_by("-pk").first()
-    return known and known.annotator
+    return known.annotator if known else None
 
 
 @dataclass(frozen=True, slots=True)

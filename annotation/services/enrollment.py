@@ -25,6 +25,7 @@ from annotation.models import (
     Study,
     StudyItem,
     StudyState,
+    WorkRole,
 )
 from annotation.selectors.steps import standing_get, steps_of
 
@@ -245,7 +246,9 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
             raise StageError(locked.stage)
         if opened is not None:
             Assignment.objects.filter(pk=opened.pk).update(state=AssignmentState.EXPIRED)
-            StudyItem.objects.filter(pk=opened.study_item_id).update(n_open=F("n_open") - 1)
+            # Hidden checks and repeats take no place.
+            if opened.role == WorkRole.WORK:
+                StudyItem.objects.filter(pk=opened.study_item_id).update(n_open=F("n_open") - 1)
         locked.stage = Stage.DONE
         locked.finished_at = now or timezone.now()
         # Who answered nothing gets no code: one code may stand for pay in the whole study.

@@ -12,7 +12,7 @@ from annotation.domain.errors import (
     StageError,
     StudyRuleError,
 )
-from annotation.models import Annotator, Enrollment, QualificationAnswer, Stage, StudyState
+from annotation.models import Annotator, Assignment, Enrollment, QualificationAnswer, Stage, StudyState
 from annotation.selectors.steps import question_next
 from annotation.services.assignments import assignment_claim, assignment_submit
 from annotation.services.enrollment import (
@@ -136,6 +136,23 @@ class TestSteps:
         assert done.stage == Stage.DONE
         assert done.completion_code == again.completion_code != ""
         assert sum(study.study_items.values_list("n_open", flat=True)) == 0
+
+    def test_finish_during_a_hidden_check_gives_back_no_place(self):
+        study = study_make(pairs=1)
+        place = study.study_items.get()
+        study.study_items.update(role="check", overlap=0)
+        person, now = enrollment_make(study=study), timezone.now()
+        Assignment.objects.create(
+            study_item=place,
+            enrollment=person,
+            role="check",
+            shown_order=[0, 1],
+            leased_at=now,
+            expires_at=now + timedelta(hours=1),
+        )
+        assert enrollment_finish(enrollment=person).stage == Stage.DONE
+        assert study.study_items.get().n_open == 0
+        assert Assignment.objects.get().state == "expired"
 
     def test_the_code_of_the_study_and_none_for_nothing(self):
         study = study_make(completion_code="THANKS")
