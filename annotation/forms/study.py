@@ -18,7 +18,7 @@ from annotation.forms.eligibility import (
     rows_read,
     rows_to_fill,
 )
-from annotation.forms.study_fields import HELP_TEXTS, LABELS, NamesField, PercentField, noun
+from annotation.forms.study_fields import HELP_TEXTS, LABELS, PERCENT, NamesField, PercentField, noun
 from annotation.models import (
     Dataset,
     Kind,
@@ -47,7 +47,26 @@ DATASETS = ("dataset", "qualification_dataset", "training_dataset", "check_datas
 LISTS = ("categories", "criteria")
 PERCENTS = ("check_rate", "repeat_rate", "check_warn_below", "check_suspend_below", "qualification_threshold")
 TIED_KINDS = frozenset([Kind.PAIRWISE, *RANKED_KINDS])
+DEFAULTS = {
+    field.name: field.get_default() * (PERCENT if field.name in PERCENTS else 1)
+    for field in Study._meta.concrete_fields
+    if field.name in LABELS and field.name != "overlap" and field.has_default() and not field.null
+    # A box that is not ticked is not empty, and a list may well be.
+    if not isinstance(field.get_default(), bool | list)
+}
 DEADLINE_FORMAT = "%Y-%m-%dT%H:%M"
+
+
+def _filled(data: Any) -> Any:
+    """What was sent, with the value of a new study in place of every rule that was left empty.
+
+    What an empty field means otherwise ("no limit") is said beside it; these have no such meaning.
+    """
+    filled = data.copy()
+    for name, default in DEFAULTS.items():
+        if not str(filled.get(name, "")).strip():
+            filled[name] = default
+    return filled
 
 
 class DatasetChoiceField(forms.ModelChoiceField[Dataset]):
@@ -63,7 +82,12 @@ class DatasetChoiceField(forms.ModelChoiceField[Dataset]):
 
 
 class StudyForm(forms.ModelForm[Study]):
-    """A study's rules. `rules()` is what the services take; the form itself saves nothing."""
+    """A study's rules. `rules()` is what the services take; the form itself saves nothing.
+
+    `slice` is what the study would offer, once that is known.
+    """
+
+    slice: SliceCounts | None = None
 
     # Makes the address of a new study, so that the same form sent twice makes one study.
     nonce = forms.CharField(widget=forms.HiddenInput, required=False, max_length=12)
@@ -87,11 +111,11 @@ class StudyForm(forms.ModelForm[Study]):
     # Carries what is wrong with the rows of the editor, which are no fields of their own.
     eligibility = forms.CharField(required=False, disabled=True, label="Questions about the person")
     passthrough = NamesField(required=False, max_length=1500)
-    check_rate = PercentField(required=False)
-    repeat_rate = PercentField(required=False)
+    check_rate = PercentField()
+    repeat_rate = PercentField()
     check_warn_below = PercentField(required=False)
     check_suspend_below = PercentField(required=False)
-    qualification_threshold = PercentField(required=False)
+    qualification_threshold = PercentField()
 
     class Meta:
         model = Study
@@ -109,8 +133,8 @@ class StudyForm(forms.ModelForm[Study]):
             "closes_at": forms.DateTimeInput(attrs={"type": "datetime-local"}, format=DEADLINE_FORMAT),
         }
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Any = None, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(None if data is None else _filled(data), *args, **kwargs)
         self.locked: dict[str, str] = {}
         self._words()
         self.sizes = dataset_sizes()
@@ -136,9 +160,6 @@ class StudyForm(forms.ModelForm[Study]):
             field.label = LABELS.get(name, field.label)
             field.help_text = HELP_TEXTS.get(name, field.help_text)
             model_field = next((one for one in Study._meta.concrete_fields if one.name == name), None)
-            # A number or a choice that is left empty means what it means in a new study.
-            if model_field is not None and model_field.has_default() and name not in ("overlap", "title"):
-                field.required = False
             if isinstance(field.widget, forms.RadioSelect) and model_field is not None:
                 field.choices = model_field.choices  # type: ignore[attr-defined]  # without an empty one
         for name in MARKDOWN_FIELDS:
@@ -224,7 +245,6 @@ class StudyForm(forms.ModelForm[Study]):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
-        self._fill_in(data)
         self._drop_what_does_not_apply(data)
         if not self.errors.keys() & {"dataset", "kind", *LISTS, "subset"}:
             self._check_slice(data)
@@ -235,15 +255,6 @@ class StudyForm(forms.ModelForm[Study]):
         if "closes_at" in self.changed_data and deadline is not None and deadline <= timezone.now():
             self.add_error("closes_at", "This is over already.")
         return data
-
-    def _fill_in(self, data: dict[str, Any]) -> None:
-        """Empty means the value of a new study; what an empty field means otherwise is said beside it."""
-        for model_field in Study._meta.concrete_fields:
-            name = model_field.name
-            if name in self.locked or name not in data or data[name] not in (None, ""):
-                continue
-            if model_field.has_default() and not model_field.null:
-                data[name] = model_field.get_default()
 
     def _drop_what_does_not_apply(self, data: dict[str, Any]) -> None:
         """Fields that the page hides for this kind or rule, as nobody has seen what is in them."""
@@ -275,15 +286,14 @@ class StudyForm(forms.ModelForm[Study]):
         if kind not in self.sizes.get(dataset.pk, {}):
             self.add_error("kind", f"{dataset.name} has no {noun(kind)}.")
             return
-        self.slice = slice_counts(
-            slice_items(
-                dataset_id=dataset.pk, kind=kind, categories=data["categories"], subset=data["subset"]
-            )
+        offered = slice_items(
+            dataset_id=dataset.pk, kind=kind, categories=data["categories"], subset=data["subset"]
         )
+        self.slice = slice_counts(offered)
         if not self.slice.items:
             self.add_error("categories" if data["categories"] else "subset", "Nothing is in this slice.")
         elif "qualification_size" not in self.locked:
-            self._check_gold(dataset, kind, data)
+            self._check_gold(dataset, kind, data, self.slice)
 
     def _check_test(self, data: dict[str, Any]) -> None:
         size, needed = data.get("qualification_size"), data.get("qualification_pass")
@@ -296,18 +306,19 @@ class StudyForm(forms.ModelForm[Study]):
                 "qualification_pass", "With 0 everybody passes; make the test 0 questions instead."
             )
 
-    def _check_gold(self, dataset: Dataset, kind: str, data: dict[str, Any]) -> None:
+    def _check_gold(self, dataset: Dataset, kind: str, data: dict[str, Any], offered: SliceCounts) -> None:
         """Whether there is gold for the test, the training and the checks, and work beside them."""
         needs = {
             "training": data.get("training_size") or 0,
             "qualification": 0 if data.get("qualification_from") else data.get("qualification_size") or 0,
             "check": data.get("check_size") or 0,
         }
-        own = 0
+        used = 0
         left: dict[int, int] = {}
         for purpose, size in needs.items():
             source = data.get(f"{purpose}_dataset") or dataset
-            gold = self._gold(source, dataset, kind)
+            own = source == dataset
+            gold = offered.gold if own else self.sizes.get(source.pk, {}).get(kind, (0, 0))[1]
             left.setdefault(source.pk, gold)
             if left[source.pk] < size:
                 beside = "" if left[source.pk] == gold else f", {left[source.pk]} of them not used above"
@@ -318,19 +329,10 @@ class StudyForm(forms.ModelForm[Study]):
                 )
                 return
             left[source.pk] -= size
-            own += size if source == dataset else 0
-        if own and own >= self.slice.items:
+            used += size if own else 0
+        if used and used >= offered.items:
             field = next(f"{purpose}_size" for purpose, size in needs.items() if size)
-            self.add_error(
-                field, f"This would use all {noun(kind, self.slice.items)} and leave none to label."
-            )
-
-    slice: SliceCounts
-
-    def _gold(self, source: Dataset, own: Dataset, kind: str) -> int:
-        if source == own:
-            return self.slice.gold
-        return self.sizes.get(source.pk, {}).get(kind, (0, 0))[1]
+            self.add_error(field, f"This would use all {noun(kind, offered.items)} and leave none to label.")
 
     def rules(self) -> dict[str, Any]:
         """The columns that the services may set, without what is locked."""

@@ -6,7 +6,7 @@ from annotation.domain.planning import Plan, study_plan
 from annotation.forms.study import StudyForm
 from annotation.forms.study_fields import seconds_or
 from annotation.models import PayBasis
-from annotation.selectors.slices import work_size
+from annotation.selectors.slices import slice_counts, study_slice, work_size
 
 
 def plan_of(form: StudyForm, *, seconds: str = "") -> Plan | None:
@@ -17,7 +17,12 @@ def plan_of(form: StudyForm, *, seconds: str = "") -> Plan | None:
     if form.is_bound:
         form.is_valid()
     study = form.instance
-    if study.dataset_id is None or {"dataset", "kind", "categories", "subset", "overlap"} & form.errors.keys():
+    if not form.is_bound and study.dataset_id is not None:
+        form.slice = slice_counts(study_slice(study))
+    if (
+        study.dataset_id is None
+        or {"dataset", "kind", "categories", "subset", "overlap"} & form.errors.keys()
+    ):
         return None
     return study_plan(
         items=work_size(study),

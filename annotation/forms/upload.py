@@ -22,6 +22,7 @@ from annotation.importers import (
     read_pandalm,
 )
 from annotation.models import Split
+from annotation.services.criteria import criteria_set, criteria_sets
 
 MAX_BYTES = 64 * 2**20
 MEBIBYTE = 2**20
@@ -62,6 +63,20 @@ def check_size(upload: UploadedFile) -> None:
         )
 
 
+def criteria_choices() -> list[tuple[str, str]]:
+    """Sets of criteria with what is in them."""
+    return [
+        (name, f"{name.replace('-', ' ').capitalize()}: {', '.join(one.key for one in criteria_set(name))}")
+        for name in criteria_sets()
+    ]
+
+
+class CriteriaForm(forms.Form):
+    """A ready-made set of criteria for a dataset."""
+
+    criteria = forms.ChoiceField(label="Set", choices=criteria_choices)
+
+
 class DatasetUploadForm(forms.Form):
     """A dataset from a file."""
 
@@ -87,6 +102,12 @@ class DatasetUploadForm(forms.Form):
         help_text="A private one is for you and administrators; nothing of it leaves the site.",
     )
     licence = forms.CharField(max_length=100, required=False, help_text="Such as CC-BY-4.0.")
+    criteria = forms.ChoiceField(
+        required=False,
+        label="Ready-made criteria",
+        choices=lambda: [("", "None"), *criteria_choices()],
+        help_text="For rubrics: questions with worded options 1 to 5.",
+    )
 
     def clean_file(self) -> UploadedFile:
         upload: UploadedFile = self.cleaned_data["file"]

@@ -99,6 +99,12 @@ def datasets_visible_to(user: User) -> QuerySet[Dataset]:
     return Dataset.objects.filter(~Q(split=Split.PRIVATE) | Q(owner=user))
 
 
+def datasets_changeable_by(user: User) -> QuerySet[Dataset]:
+    """Datasets that this person may add to: their own and nobody's; administrators: all."""
+    visible = datasets_visible_to(user)
+    return visible if user.is_administrator else visible.filter(Q(owner=user) | Q(owner=None))
+
+
 def items_for_judging(dataset_id: int, item_ids: Sequence[int] | None = None) -> Iterator[ItemRow]:
     """The items in the order of the source, with their texts.
 

@@ -35,7 +35,8 @@ urlpatterns = [
     path("studies/<slug:slug>/pay/<str:public_id>/", researcher_pay.bonus, name="study-bonus"),
     path("studies/<slug:slug>/labels.<str:format>/", exports.study_export, name="study-export"),
     path("datasets/", researcher_datasets.dataset_list, name="dataset-list"),
-    path("datasets/upload/", researcher_upload.dataset_upload, name="dataset-upload"),
+    path("datasets/upload/", researcher_upload.dataset_upload_view, name="dataset-upload"),
     path("datasets/<slug:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),
+    path("datasets/<slug:name>/criteria/", researcher_upload.dataset_criteria, name="dataset-criteria"),
     path("datasets/<slug:name>/labels.<str:format>/", exports.dataset_export, name="dataset-export"),
 ]

@@ -7,7 +7,8 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from annotation.selectors.datasets import dataset_counts, datasets_visible_to
+from annotation.forms.upload import CriteriaForm
+from annotation.selectors.datasets import dataset_counts, datasets_changeable_by, datasets_visible_to
 from annotation.selectors.overview import (
     dataset_labels_for,
     dataset_list_for,
@@ -46,6 +47,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
     for item in page.object_list:
         item.tally = tallies.get(item.pk)  # type: ignore[attr-defined]  # for the template
     counts = dataset_counts(dataset.pk)
+    may_change = datasets_changeable_by(request.user).filter(pk=dataset.pk).exists()
     context = {
         "section": "datasets",
         "crumbs": [("Datasets", "/datasets/"), (dataset.title, None)],
@@ -56,6 +58,8 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         "subsets": _shares(counts.by_subset),
         "labelled": dataset_labels_for(request.user, dataset),
         "studies": list(studies_visible_to(request.user).filter(dataset=dataset)),
+        "criteria": list(dataset.criteria.all()),
+        "criteria_form": CriteriaForm() if may_change else None,
         "page_obj": page,
         "filters": filters,
         "filtered": any(filters.values()),

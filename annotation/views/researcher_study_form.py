@@ -13,6 +13,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.domain.errors import StudyRuleError
+from annotation.domain.planning import Plan
 from annotation.forms.eligibility import rows_read
 from annotation.forms.study import LISTS, MARKDOWN_FIELDS, StudyForm
 from annotation.forms.study_fields import KIND_SECONDS
@@ -69,7 +70,7 @@ def _new_form(request: ResearcherRequest) -> StudyForm:
         return form
     # The first kind that the dataset has, in the order in which kinds are offered.
     kinds = [kind for kind in Kind.values if kind in form.sizes[chosen.pk]]
-    return StudyForm(user=request.user, initial={"dataset": chosen.pk, "kind": kinds[0]})
+    return StudyForm(user=request.user, instance=Study(dataset=chosen, kind=kinds[0]))
 
 
 def _form_again(request: ResearcherRequest, study: Study | None) -> StudyForm:
@@ -154,12 +155,24 @@ def _form_page(request: ResearcherRequest, form: StudyForm) -> HttpResponse:
         "datasets": form.fields["dataset"].queryset.exists(),  # type: ignore[attr-defined]
         "kinds_offered": form.kinds_offered(),
         "problems": _problems(form),
-        "plan": plan_of(form, seconds=seconds),
+        "plan": _plan(request, form, seconds),
         "assumed_seconds": seconds,
         "usual_seconds": KIND_SECONDS[Kind(form.kind_chosen())],
         "opened": study is not None and study.state != StudyState.DRAFT,
     }
     return render(request, "annotation/researcher/study_form.html", context)
+
+
+def _plan(request: ResearcherRequest, form: StudyForm, seconds: str) -> Plan | None:
+    """Of what was typed, also where the form is shown again unchecked."""
+    if form.is_bound or request.method != "POST":
+        return plan_of(form, seconds=seconds)
+    stored = Study.objects.get(pk=form.instance.pk) if form.instance.pk else None
+    typed = StudyForm(request.POST, user=request.user, instance=stored)
+    plan = plan_of(typed, seconds=seconds)
+    if plan is not None:
+        form.slice = typed.slice
+    return plan
 
 
 def _problems(form: StudyForm) -> list[tuple[str, str, str]]:

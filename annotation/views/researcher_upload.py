@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.domain.errors import StudyRuleError
-from annotation.forms.upload import DatasetUploadForm, ItemChoiceForm, on_disk
+from annotation.forms.upload import CriteriaForm, DatasetUploadForm, ItemChoiceForm, on_disk
 from annotation.importers import ImportFileError
 from annotation.models import Dataset
-from annotation.services.datasets import DatasetImportError, dataset_import
+from annotation.selectors.datasets import datasets_changeable_by
+from annotation.services.criteria import criteria_add
+from annotation.services.datasets import DatasetImportError
 from annotation.services.item_choice import chosen_items_read, items_choose
+from annotation.services.uploads import dataset_upload
 from annotation.views.access import ResearcherRequest, researcher_required
 from annotation.views.researcher_study_form import study_of
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @researcher_required
-def dataset_upload(request: ResearcherRequest) -> HttpResponse:
+def dataset_upload_view(request: ResearcherRequest) -> HttpResponse:
     form = DatasetUploadForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         dataset = _import(request, form)
@@ -39,13 +42,10 @@ def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | No
     data = form.cleaned_data
     try:
         bundle = form.bundle()
-        result = dataset_import(
+        result = dataset_upload(
             bundle=bundle,
-            name=data["name"],
-            title=data["title"] or None,
-            split=data["split"],
-            licence=data["licence"] or None,
             owner=request.user,
+            **{field: data[field] for field in ("name", "title", "split", "licence", "criteria")},
             source=f"{data['format']}: {data['file'].name}",
         )
     except ImportFileError as error:
@@ -61,6 +61,24 @@ def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | No
             "The verdicts of judges in the file were left out: import_dataset on the command line stores them.",
         )
     return result.dataset
+
+
+@require_POST
+@researcher_required
+def dataset_criteria(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Put a ready-made set of criteria on a dataset of theirs; the same set again changes nothing."""
+    dataset = get_object_or_404(datasets_changeable_by(request.user), name=name)
+    form = CriteriaForm(request.POST)
+    if not form.is_valid():
+        raise Http404("There is no such set.")
+    try:
+        added = criteria_add(dataset=dataset, name=form.cleaned_data["criteria"])
+    except DatasetImportError as error:
+        messages.error(request, f"Nothing was added. {error}")
+    else:
+        words = f"{added} criteria were added." if added else "They were there already."
+        messages.success(request, words)
+    return redirect(f"{reverse('annotation:dataset-detail', args=[dataset.name])}#criteria")
 
 
 @require_POST
