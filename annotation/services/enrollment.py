@@ -225,7 +225,8 @@ def completion_code_give(*, enrollment: Enrollment) -> None:
 def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) -> Enrollment:
     """End the work of a person, give back what they had open, and make their completion code.
 
-    Finishing twice changes nothing. Raises `StageError` before the work. Returns the enrollment as it is now.
+    Finishing twice changes nothing, and who is suspended stays where they are. Raises `StageError` before the work.
+    Returns the enrollment as it is now.
     """
     with transaction.atomic():
         # Assignment and study item before the enrollment: the order of locks of `services.assignments`.
@@ -240,7 +241,7 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
             .select_related("study", "annotator")
             .get(pk=enrollment.pk)
         )
-        if locked.stage == Stage.DONE:
+        if locked.stage == Stage.DONE or locked.suspended_at is not None:
             return locked
         if locked.stage != Stage.WORK:
             raise StageError(locked.stage)

@@ -154,6 +154,11 @@ class TestSteps:
         assert study.study_items.get().n_open == 0
         assert Assignment.objects.get().state == "expired"
 
+    def test_who_is_suspended_does_not_finish(self):
+        person = enrollment_make(study=study_make(), suspended_at=timezone.now())
+        assert enrollment_finish(enrollment=person).stage == Stage.WORK
+        assert fresh(person).completion_code == ""
+
     def test_the_code_of_the_study_and_none_for_nothing(self):
         study = study_make(completion_code="THANKS")
         idle, busy = enrollment_make(study=study), enrollment_make(study=study)
