@@ -91,13 +91,13 @@ def _welcome(demo: Demo, port: int) -> str:
     comparison = reverse("metaeval:comparison", args=[demo.sweep.pk])
     report = reverse("metaeval:report-detail", args=[demo.report.pk])
     kinds = "\n".join(
-        f"    {kind.study.kind.replace('_', ' '):13} {site}{reverse('annotation:join', args=[kind.invitation.token])}"
+        f"    {kind.study.kind.replace('_', ' '):15} {site}{reverse('annotation:join', args=[kind.invitation.token])}"
         for kind in demo.kinds
     )
     return f"""
   Touchstone runs on {site}
 
-  Annotator       {site}{join}
+  Annotator         {site}{join}
                   no account needed; the labels that are there come from simulated annotators
 {kinds}
   Researcher      {site}/login/          {RESEARCHER} / {PASSWORD}
