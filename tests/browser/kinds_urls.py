@@ -10,6 +10,7 @@ from annotation.domain.values import ValueRules
 from annotation.forms.work import draft_fields, work_form
 from annotation.models import Study
 from annotation.selectors.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, ShownTurn
+from annotation.services.criteria import criteria_set
 
 PAGE = """{% extends "base_annotator.html" %}{% load static touchstone %}
 {% block styles %}{{ block.super }}<link rel="stylesheet" href="{% static 'css/ranking.css' %}">{% endblock %}
@@ -57,6 +58,10 @@ CRITERIA = tuple(
         ),
     )
 )
+HELM = tuple(
+    ShownCriterion(record.key, record.question, tuple(record.options.items()))
+    for record in criteria_set("helm-instruct")
+)
 ASPECTS = (
     ShownAspect("a1", "Does the answer give the surface area in square units?"),
     ShownAspect("a2", "Is the calculation shown in one line?"),
@@ -79,6 +84,8 @@ def item_of(kind: str, variant: str) -> ShownItem:
             ShownTurn("assistant", "Then it is **150**."),
         )
         responses = (ShownResponse("all", more), ShownResponse("all", more))
+    if variant == "helm":
+        responses = (ShownResponse("\n\n".join([ANSWER] * 4)),)
     if kind in ("rubric", "checklist"):
         responses = responses[:1]
     return ShownItem(
@@ -87,7 +94,7 @@ def item_of(kind: str, variant: str) -> ShownItem:
         context="",
         conversation=TURNS if variant == "turns" else (),
         responses=() if kind == "importance" else responses,
-        criteria=CRITERIA if kind == "rubric" else (),
+        criteria=(HELM if variant == "helm" else CRITERIA) if kind == "rubric" else (),
         aspects=ASPECTS if kind in ("checklist", "importance") else (),
     )
 

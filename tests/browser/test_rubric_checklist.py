@@ -19,7 +19,14 @@ from tests.browser.test_accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-WIDE_PAGES = ["pairwise/full", "pairwise/turns", "rubric/full", "rubric/turns", "checklist/full"]
+WIDE_PAGES = [
+    "pairwise/full",
+    "pairwise/turns",
+    "rubric/full",
+    "rubric/turns",
+    "rubric/helm",
+    "checklist/full",
+]
 
 
 @pytest.fixture
