@@ -1,0 +1,242 @@
+"""Files that researchers send: datasets, ready-made criteria, and the items that a study offers."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+
+from annotation.forms import upload as upload_forms
+from annotation.models import Criterion, Dataset, Item, StudyItem
+from tests.annotation.cast import Cast, client_of, text_of, url
+from tests.annotation.factories import dataset_make, study_make
+
+pytestmark = pytest.mark.django_db
+PAIR = {"id": "q1", "kind": "pairwise", "instruction": "Shorten this.", "response_1": "a", "response_2": "b"}
+
+
+def jsonl(*rows):
+    return "\n".join(json.dumps(row) for row in rows).encode()
+
+
+def fields(content=None, called="pairs.jsonl", **changed):
+    content = jsonl(PAIR, PAIR | {"id": "q2", "gold": {"choice": 1}}) if content is None else content
+    return {
+        "file": SimpleUploadedFile(called, content),
+        "format": "generic",
+        "name": "uploaded",
+        "title": "Uploaded",
+        "split": "private",
+        "licence": "CC-BY-4.0",
+        "criteria": "",
+    } | changed
+
+
+class TestDataset:
+    def test_a_file_becomes_a_dataset(self, cast):
+        response = client_of(cast.alice).post(url("dataset-upload"), fields(criteria="helm-instruct"))
+        dataset = Dataset.objects.get()
+        assert response.url == url("dataset-detail", "uploaded")
+        assert (dataset.owner, dataset.split, dataset.licence) == (cast.alice, "private", "CC-BY-4.0")
+        assert dataset.source == "generic: pairs.jsonl"
+        assert (dataset.items.count(), dataset.criteria.count()) == (2, 5)
+        assert "Uploaded" in text_of(client_of(cast.alice).get(response.url))
+
+    def test_csv(self, cast):
+        content = b"id,instruction,response_1,response_2\nq1,Shorten.,a,b\n"
+        assert (
+            client_of(cast.alice).post(url("dataset-upload"), fields(content, "pairs.csv")).status_code == 302
+        )
+        assert Item.objects.get().external_id == "q1"
+
+    def test_published_formats(self, cast):
+        rows = [{"input": "Shorten.", "output_1": "a", "output_2": "b", "label": 2}]
+        sent = fields(json.dumps(rows).encode(), "dataset.json", format="llmbar", name="bar")
+        assert client_of(cast.alice).post(url("dataset-upload"), sent).status_code == 302
+        item = Item.objects.get()
+        assert (item.gold, item.external_id) == ({"choice": 2}, "bar/0")
+
+    @pytest.mark.parametrize(
+        ("changed", "field", "message"),
+        [
+            ({"content": jsonl(PAIR, {"id": "q2"})}, "file", "pairs.jsonl, row 2, field responses"),
+            ({"content": b"{"}, "file", "pairs.jsonl, row 1: expected JSON"),
+            ({"content": b"id,instruction\n", "called": "pairs.csv"}, "file", "Nothing was stored"),
+            ({"content": b""}, "file", "empty"),
+            ({"called": "pairs.txt"}, "file", "Expected a file named .jsonl"),
+            ({"name": "no spaces"}, "name", "Expected letters, digits"),
+            ({"name": "upload"}, "name", "address of another page"),
+            ({"split": "secret"}, "split", "Select a valid choice"),
+            ({"criteria": "none-such"}, "criteria", "Select a valid choice"),
+            ({"format": "xml"}, "format", "Select a valid choice"),
+        ],
+    )
+    def test_what_is_wrong_is_said_and_nothing_is_stored(self, cast, changed, field, message):
+        changed = dict(changed)
+        sent = fields(changed.pop("content", None), changed.pop("called", "pairs.jsonl"), **changed)
+        response = client_of(cast.alice).post(url("dataset-upload"), sent)
+        assert response.status_code == 200
+        assert message in " ".join(response.context["form"].errors[field])
+        assert not Dataset.objects.exists()
+
+    def test_too_large(self, cast, monkeypatch):
+        monkeypatch.setattr(upload_forms, "MAX_BYTES", 10)
+        response = client_of(cast.alice).post(url("dataset-upload"), fields())
+        assert "Expected at most" in text_of(response)
+        assert not Dataset.objects.exists()
+
+    def test_the_same_form_twice_makes_one_dataset(self, cast):
+        client = client_of(cast.alice)
+        for _ in range(2):
+            assert client.post(url("dataset-upload"), fields(criteria="helm-instruct")).status_code == 302
+        assert (Dataset.objects.get().version, Criterion.objects.count()) == (2, 5)
+
+    def test_somebody_elses_name_is_not_added_to(self, cast):
+        dataset_make(name="uploaded", owner=cast.bob, pairs=1)
+        response = client_of(cast.alice).post(url("dataset-upload"), fields())
+        assert response.status_code == 200
+        assert Item.objects.count() == 1
+
+    def test_who_may_not(self, cast):
+        assert client_of(None).post(url("dataset-upload"), fields()).status_code == 302
+        assert client_of(cast.carl).post(url("dataset-upload"), fields()).status_code == 403
+        assert not Dataset.objects.exists()
+
+
+class TestCriteria:
+    def test_they_are_added_once(self, cast):
+        dataset_make(name="mine", owner=cast.alice)
+        client = client_of(cast.alice)
+        for _ in range(2):
+            response = client.post(url("dataset-criteria", "mine"), {"criteria": "helm-instruct"})
+            assert response.status_code == 302
+        assert Criterion.objects.count() == 5
+        assert "They were there already" in text_of(client.get(url("dataset-detail", "mine")))
+
+    def test_other_words_are_refused(self, cast):
+        dataset = dataset_make(name="mine", owner=cast.alice)
+        Criterion.objects.create(dataset=dataset, key="helpfulness", question="Else?", options={}, position=0)
+        client = client_of(cast.alice)
+        client.post(url("dataset-criteria", "mine"), {"criteria": "helm-instruct"})
+        assert Criterion.objects.count() == 1
+        assert "Nothing was added" in text_of(client.get(url("dataset-detail", "mine")))
+
+    def test_who_may_not(self, cast):
+        dataset_make(name="mine", owner=cast.alice)
+        address, sent = url("dataset-criteria", "mine"), {"criteria": "helm-instruct"}
+        assert client_of(None).post(address, sent).status_code == 302
+        assert client_of(cast.carl).post(address, sent).status_code == 403
+        assert client_of(cast.bob).post(address, sent).status_code == 404
+        assert client_of(cast.alice).get(address).status_code == 405
+        assert client_of(cast.alice).post(address, {"criteria": "none"}).status_code == 404
+        assert not Criterion.objects.exists()
+        assert "Add ready-made" not in text_of(client_of(cast.bob).get(url("dataset-detail", "mine")))
+
+
+class TestItems:
+    def send(self, user, study, content, name="items.csv"):
+        return client_of(user).post(
+            url("study-items", study.slug), {"file": SimpleUploadedFile(name, content)}, follow=True
+        )
+
+    @pytest.fixture
+    def draft(self, cast, dataset):
+        study = study_make(dataset=dataset, slug="draft", owner=cast.alice, state="draft")
+        study.study_items.all().delete()
+        return study
+
+    def test_a_draft_offers_what_is_in_the_file(self, cast, draft):
+        page = self.send(cast.alice, draft, b"item,overlap\np1,\np2,5\n")
+        assert "2 items chosen" in text_of(page)
+        assert "asks for 7 labels: 2 items" in text_of(page)
+        page = client_of(cast.alice).post(url("study-items", "draft"), {"action": "forget"}, follow=True)
+        assert "asks for 24 labels: 12 items, 2 each" in text_of(page)
+
+    def test_the_same_file_twice(self, cast, study):
+        for _ in range(2):
+            self.send(cast.alice, study, b"item,priority\np9,1\n")
+        first = study.study_items.order_by("position").first()
+        assert first.item.external_id == "p9"
+        assert study.study_items.count() == 12
+
+    @pytest.mark.parametrize(
+        ("content", "name", "message"),
+        [
+            (b"item,priority\np1,1\np2,soon\n", "items.csv", "items.csv, row 3, field priority"),
+            (b"item\np1\np99\n", "items.csv", "items.csv, row 3, field item"),
+            (b"item\n", "items.txt", "Expected a file named"),
+        ],
+    )
+    def test_what_is_wrong_is_said_and_nothing_changes(self, cast, draft, content, name, message):
+        page = self.send(cast.alice, draft, content, name)
+        assert "Nothing was changed" in text_of(page)
+        assert message in text_of(page)
+        assert not StudyItem.objects.exists()
+
+    def test_an_open_study_does_not_forget(self, cast, study):
+        response = client_of(cast.alice).post(url("study-items", "mine"), {"action": "forget"})
+        assert response.status_code == 404
+        assert study.study_items.count() == 12
+
+    def test_who_may_not(self, cast, draft):
+        for user, status in ((None, 302), (cast.carl, 403), (cast.bob, 404)):
+            sent = {"file": SimpleUploadedFile("items.csv", b"item\np1\n")}
+            assert client_of(user).post(url("study-items", "draft"), sent).status_code == status
+        assert client_of(cast.alice).get(url("study-items", "draft")).status_code == 405
+        assert not StudyItem.objects.exists()
+
+
+def _press(clients, send):
+    start = Barrier(len(clients))
+
+    def press(client):
+        try:
+            start.wait()
+            return send(client)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        return list(pool.map(press, clients))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
+def test_the_same_upload_from_many_tabs_makes_one_dataset():
+    cast = Cast.make()
+    clients = [client_of(cast.alice) for _ in range(4)]
+    sent = [fields(criteria="helm-instruct") for _ in clients]
+    pages = _press(clients, lambda client: client.post(url("dataset-upload"), sent.pop()).status_code)
+    assert set(pages) == {302}
+    assert (Dataset.objects.count(), Item.objects.count(), Criterion.objects.count()) == (1, 2, 5)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
+def test_the_same_copy_from_many_tabs_is_one_copy():
+    cast = Cast.make()
+    study = study_make(owner=cast.alice, slug="mine")
+    clients = [client_of(cast.alice) for _ in range(4)]
+    pages = _press(
+        clients, lambda client: client.post(url("study-copy", "mine"), {"nonce": "abcd"}).status_code
+    )
+    assert set(pages) == {302}
+    assert type(study).objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
+def test_one_file_of_items_from_many_tabs():
+    cast = Cast.make()
+    study = study_make(owner=cast.alice, slug="mine", pairs=6)
+    clients = [client_of(cast.alice) for _ in range(4)]
+
+    def send(client):
+        content = SimpleUploadedFile("items.csv", b"item,priority,overlap\np4,2,5\np1,1,\n")
+        return client.post(url("study-items", "mine"), {"file": content}).status_code
+
+    assert set(_press(clients, send)) == {302}
+    found = [(one.item.external_id, one.overlap) for one in study.study_items.order_by("position")]
+    assert found == [("p4", 5), ("p1", 2), ("p0", 2), ("p2", 2), ("p3", 2), ("p5", 2)]
