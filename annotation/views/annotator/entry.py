@@ -73,11 +73,14 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 def _person(request: HttpRequest, study: Study) -> Annotator | None:
     """Who is signed in, or whom this browser holds in a study that shares its test with this one: what they passed
-    there counts here.
+    there counts here. Of a computer that people share, nobody knows who sits before it.
     """
     from annotation.views.annotator.accounts import account_annotator  # it is built on what is here
 
-    return account_annotator(request) or annotator_sharing_test(session_enrollments(request).values(), study)
+    known = account_annotator(request)
+    if known is None and study.one_per_device:
+        known = annotator_sharing_test(session_enrollments(request).values(), study)
+    return known
 
 
 def enrollment_held(request: HttpRequest, study: Study) -> Enrollment | None:

@@ -5,13 +5,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import (
+    Account,
     Enrollment,
     QualificationAttempt,
     Stage,
 )
+from annotation.views.annotator.accounts import SESSION_KEY as ACCOUNT_KEY
 from annotation.views.annotator.device import COOKIE
 from tests.annotation.cast import text_of
 from tests.annotation.factories import (
+    annotator_make,
     enrollment_make,
     invitation_make,
     study_make,
@@ -102,6 +105,21 @@ class TestDevice:
         self.join(client, invitation_make(study=second))
         joined = Enrollment.objects.get(study=second)
         assert (joined.stage, joined.annotator) == (Stage.WORK, person.annotator)
+
+    def test_who_is_signed_in_is_one_person_by_every_link(self, client):
+        account = Account.objects.create(annotator=annotator_make(), email="a@example.org", password="!")
+        session = client.session
+        session[ACCOUNT_KEY] = account.pk
+        session.save()
+        study = study_make(one_per_device=False)
+        for _ in range(2):
+            assert self.join(client, invitation_make(study=study)).url == url("place", study)
+            del client.cookies["studies"]
+        assert Enrollment.objects.get().annotator == account.annotator
+        invitation = invitation_make(study=study, revoked_at=timezone.now())
+        address = reverse("annotation:join", args=[invitation.token])
+        assert client.get(address).url == url("place", study)
+        assert client.get(url("place", study)).status_code == 200
 
     def test_places_over_all_links(self, client):
         study = study_make(max_annotators=1)
