@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.entry import PLATFORMS
-from annotation.entry.base import Platform, SubmissionRow
+from annotation.entry.base import Outcome, Platform, SubmissionRow
 from annotation.entry.errors import EntryError
 from annotation.forms.entry import PlatformLinkForm, ReconcileForm
 from annotation.models import PlatformLink, Study
@@ -106,6 +106,7 @@ def _door(
     address = settings.SITE_URL + reverse("annotation:enter", args=[platform.name, link.token])
     query = "&".join(f"{name}={value}" for name, value in platform.parameters.placeholders.items())
     door["address"] = f"{address}?{query}" if query else address
+    door["lacks"] = _lacking(platform, link)
     door["can_fetch"] = bool(secret_read(platform.api_variable))
     if platform.webhook_variable:
         door["hook"] = settings.SITE_URL + reverse("annotation:hook", args=[platform.name, link.token])
@@ -123,6 +124,18 @@ def _door(
         if variable
     ]
     return door
+
+
+def _lacking(platform: Platform, link: PlatformLink) -> list[str]:
+    """The outcomes for which the platform could take people back, but has no code."""
+    outcomes = (
+        (Outcome.COMPLETED, link.completed_code, "completed"),
+        (Outcome.SCREENED_OUT, link.screened_out_code, "screened out"),
+        (Outcome.NO_CONSENT, link.no_consent_code, "no consent"),
+    )
+    return [
+        words for outcome, code, words in outcomes if not code and platform.return_url(link, outcome, "x")
+    ]
 
 
 @require_POST
