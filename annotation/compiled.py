@@ -6,13 +6,13 @@ made into instances, as the ORM itself does it.
 
     BY_TOKEN = CompiledSelect(
         lambda: Enrollment.objects.select_related("study").filter(
-            resume_token=Parameter("token", Enrollment._meta.get_field("resume_token"))
+            resume_token=Parameter.of(Enrollment, "resume_token", "token")
         )
     )
     BY_TOKEN.first(token="...")
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Generic, TypeVar
 
@@ -35,6 +35,11 @@ class Parameter(Expression):
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:  # noqa: ARG002  (Django's signature)
         return "%s", [self]
 
+    @classmethod
+    def of(cls, model: type[Model], field: str, name: str = "") -> "Parameter":
+        """A value of the model's field, named like it unless `name` says otherwise."""
+        return cls(name or field, model._meta.get_field(field))
+
     def bound(self, values: Mapping[str, Any]) -> Any:
         return self.output_field.get_db_prep_value(values[self.name], connection)
 
@@ -55,7 +60,7 @@ class _Compiled:
         return known
 
 
-def _bind(parameters: tuple[Any, ...], values: Mapping[str, Any]) -> list[Any]:
+def _bind(parameters: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
     return [one.bound(values) if isinstance(one, Parameter) else one for one in parameters]
 
 
@@ -91,9 +96,7 @@ class CompiledSelect(_Compiled, Generic[M]):
         found = []
         for raw in rows:
             row = list(raw)
-            for place, (functions, expression) in converters:
-                for function in functions:
-                    row[place] = function(row[place], expression, connection)
+            _convert(row, converters)
             instance = model.from_db(connection.alias, names, row[start:end])
             for populator in populators:
                 populator.populate(row, instance)
@@ -105,6 +108,81 @@ class CompiledSelect(_Compiled, Generic[M]):
     def first(self, **values: Any) -> M | None:
         found = self.all(**values)
         return found[0] if found else None
+
+
+class CompiledRows(_Compiled):
+    """A SELECT of plain rows, by `values_list`."""
+
+    def __init__(self, build: Callable[[], QuerySet[Any, Any]]) -> None:
+        super().__init__()
+        self._build = build
+
+    def _compile(self) -> tuple[Any, ...]:
+        compiler = self._build().query.get_compiler(connection=connection)
+        sql, parameters = compiler.as_sql()
+        converters = compiler.get_converters([expression for expression, _, _ in compiler.select])
+        return sql, parameters, tuple(converters.items())
+
+    def all(self, **values: Any) -> list[list[Any]]:
+        sql, parameters, converters = self._ready()
+        with connection.cursor() as cursor:
+            cursor.execute(sql, _bind(parameters, values))
+            rows = [list(row) for row in cursor.fetchall()]
+        for row in rows:
+            _convert(row, converters)
+        return rows
+
+
+def _convert(row: list[Any], converters: tuple[Any, ...]) -> None:
+    for place, (functions, expression) in converters:
+        for function in functions:
+            row[place] = function(row[place], expression, connection)
+
+
+class CompiledInsert(_Compiled, Generic[M]):
+    """An INSERT of one row. Signals are not sent; nobody here listens to them."""
+
+    def __init__(self, model: type[M]) -> None:
+        super().__init__()
+        self._model = model
+
+    def _compile(self) -> tuple[str, list[Any]]:
+        meta, quote = self._model._meta, connection.ops.quote_name
+        fields = [field for field in meta.concrete_fields if not field.primary_key]
+        columns = ", ".join(quote(field.column) for field in fields)
+        places = ", ".join(["%s"] * len(fields))
+        table, key = quote(meta.db_table), quote(meta.pk.column)
+        # Names of our own columns, and no value among them.
+        return f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING {key}", fields  # noqa: S608
+
+    def create(self, **values: Any) -> M:
+        sql, fields = self._ready()
+        instance = self._model(**values)
+        parameters = [field.get_db_prep_save(field.pre_save(instance, True), connection) for field in fields]
+        with connection.cursor() as cursor:
+            cursor.execute(sql, parameters)
+            instance.pk = cursor.fetchone()[0]
+        instance._state.adding, instance._state.db = False, connection.alias
+        return instance
+
+
+class CompiledStatement(_Compiled):
+    """A statement in words of our own, with parts that the ORM compiled; `build` gives its SQL and parameters."""
+
+    def __init__(self, build: Callable[[], tuple[str, list[Any]]]) -> None:
+        super().__init__()
+        self._build = build
+
+    def _compile(self) -> tuple[str, list[Any]]:
+        return self._build()
+
+    def row(self, **values: Any) -> tuple[Any, ...] | None:
+        """The one row that it returns, if it does."""
+        sql, parameters = self._ready()
+        with connection.cursor() as cursor:
+            cursor.execute(sql, _bind(parameters, values))
+            found: tuple[Any, ...] | None = cursor.fetchone()
+        return found
 
 
 class CompiledUpdate(_Compiled, Generic[M]):

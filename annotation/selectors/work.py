@@ -10,7 +10,7 @@ from math import ceil
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, Exists, F, Model, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 
 from annotation.compiled import CompiledSelect, Parameter
 from annotation.domain.values import from_canonical
@@ -33,13 +33,9 @@ MANY = 500
 MANY_FOR_SECONDS = 20
 
 
-def _parameter(model: type[Model], name: str) -> Parameter:
-    return Parameter(name, model._meta.get_field(name))
-
-
 ENROLLMENT = CompiledSelect(
     lambda: Enrollment.objects.select_related("study", "annotator").filter(
-        resume_token=_parameter(Enrollment, "resume_token"), study__slug=_parameter(Study, "slug")
+        resume_token=Parameter.of(Enrollment, "resume_token"), study__slug=Parameter.of(Study, "slug")
     )
 )
 
@@ -66,7 +62,7 @@ def invitation_get_by_token(token: str) -> Invitation:
 
 ASSIGNMENT = CompiledSelect(
     lambda: Assignment.objects.select_related("study_item__item__dataset").filter(
-        pk=_parameter(Assignment, "id"), enrollment=Parameter("enrollment", Enrollment._meta.get_field("id"))
+        pk=Parameter.of(Assignment, "id"), enrollment=Parameter.of(Enrollment, "id", "enrollment")
     )
 )
 
@@ -95,7 +91,7 @@ def _standing() -> QuerySet[Enrollment]:
     answers = Assignment.objects.filter(enrollment=OuterRef("pk"), state=AssignmentState.SUBMITTED)
     unread = Intervention.objects.filter(enrollment=OuterRef("pk"), read_at=None).exclude(text="")
     return (
-        Enrollment.objects.filter(pk=_parameter(Enrollment, "id"))
+        Enrollment.objects.filter(pk=Parameter.of(Enrollment, "id"))
         .only(*CHANGING)
         .annotate(n_answers=_number_of(answers), n_unread=_number_of(unread))
     )

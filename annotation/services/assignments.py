@@ -20,6 +20,7 @@ from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter
 from annotation.domain.values import to_canonical, validate_value
 from annotation.models import (
     Assignment,
@@ -187,13 +188,49 @@ SUBMIT_FIELDS = (
 )
 
 
-def _locked(assignment: Assignment) -> Assignment:
-    return (
+LOCKED = CompiledSelect(
+    lambda: (
         Assignment.objects.select_for_update(of=("self", "study_item"), no_key=True)
         .select_related("enrollment__study", "study_item__item__dataset")
         .only(*SUBMIT_FIELDS)
-        .get(pk=assignment.pk, enrollment_id=assignment.enrollment_id)
+        .filter(pk=Parameter.of(Assignment, "id"), enrollment=Parameter.of(Enrollment, "id", "enrollment"))
     )
+)
+ANSWERED = CompiledUpdate(
+    lambda: (
+        Assignment.objects.filter(pk=Parameter.of(Assignment, "id")),
+        {
+            "state": AssignmentState.SUBMITTED,
+            "submitted_at": Parameter.of(Assignment, "submitted_at"),
+            "draft": None,
+        },
+    )
+)
+PLACE_FILLED = CompiledUpdate(
+    lambda: (
+        StudyItem.objects.filter(pk=Parameter.of(StudyItem, "id")),
+        {
+            "n_open": F("n_open") - Parameter.of(StudyItem, "n_open", "held"),
+            "n_accepted": F("n_accepted") + Parameter.of(StudyItem, "n_accepted", "accepted"),
+        },
+    )
+)
+# The row is read again as it is now: nothing that a suspended person says is counted.
+COUNTED = CompiledUpdate(
+    lambda: (
+        Enrollment.objects.filter(pk=Parameter.of(Enrollment, "id"), suspended_at=None).exclude(
+            stage=Stage.LEFT
+        ),
+        {"n_accepted": F("n_accepted") + 1},
+    )
+)
+
+
+def _locked(assignment: Assignment) -> Assignment:
+    locked = LOCKED.first(id=assignment.pk, enrollment=assignment.enrollment_id)
+    if locked is None:
+        raise Assignment.DoesNotExist
+    return locked
 
 
 def assignment_submit(
@@ -240,9 +277,7 @@ def _submit(
     if told["wall_ms"] is None:
         told = told | {"wall_ms": _milliseconds(now - locked.leased_at)}
     label = label_record(assignment=locked, value=value, is_surplus=outcome != "accepted", **told)
-    Assignment.objects.filter(pk=locked.pk).update(
-        state=AssignmentState.SUBMITTED, submitted_at=now, draft=None
-    )
+    ANSWERED.run(id=locked.pk, submitted_at=now)
     if locked.role == WorkRole.WORK:
         _count(locked, held=held, accepted=outcome == "accepted")
     elif locked.role == WorkRole.CHECK and outcome == "accepted":
@@ -274,14 +309,9 @@ def _outcome(assignment: Assignment, *, held: bool, now: datetime) -> Outcome:
 
 def _count(assignment: Assignment, *, held: bool, accepted: bool) -> None:
     if held or accepted:
-        StudyItem.objects.filter(pk=assignment.study_item_id).update(
-            n_open=F("n_open") - int(held), n_accepted=F("n_accepted") + int(accepted)
-        )
-    if accepted:
-        # The row is read again as it is now: nothing that a suspended person says is counted.
-        counted = Enrollment.objects.filter(pk=assignment.enrollment_id, suspended_at=None)
-        if not counted.exclude(stage=Stage.LEFT).update(n_accepted=F("n_accepted") + 1):
-            raise Overtaken
+        PLACE_FILLED.run(id=assignment.study_item_id, held=int(held), accepted=int(accepted))
+    if accepted and not COUNTED.run(id=assignment.enrollment_id):
+        raise Overtaken
 
 
 def _milliseconds(duration: timedelta) -> int:

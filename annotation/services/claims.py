@@ -10,11 +10,14 @@ while there is work for the person, so that nobody is kept for checks alone.
 """
 
 from datetime import datetime, timedelta
+from itertools import product
+from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.crypto import salted_hmac
 
+from annotation.compiled import CompiledInsert, CompiledStatement, CompiledUpdate, Parameter
 from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
 from annotation.domain.mixing import pick, role_of_turn
 from annotation.domain.presentation import shown_order
@@ -82,15 +85,16 @@ def expiry(study: Study, now: datetime) -> datetime:
     return now + timedelta(minutes=study.lease_minutes)
 
 
-def _free(enrollment: Enrollment, *, nothing_pending: bool) -> QuerySet[StudyItem]:
+def _free(enrollment: Any, study: Any, *, nothing_pending: bool) -> QuerySet[StudyItem]:
     """Items with a free place that the person never had, in the order of giving out; none if they may not work.
 
     The rules that the caller has read a moment ago (stage, state of the study, cap) are asked again in it; with
-    `nothing_pending`, so is that no lease of theirs, open or to be renewed, comes first.
+    `nothing_pending`, so is that no lease of theirs, open or to be renewed, comes first. `enrollment` and `study` are
+    their ids, or parameters for these.
     """
     may_work = Enrollment.objects.filter(
         Q(study__items_per_annotator=None) | Q(n_accepted__lt=F("study__items_per_annotator")),
-        pk=enrollment.pk,
+        pk=enrollment,
         stage=Stage.WORK,
         suspended_at=None,
         study__state=StudyState.OPEN,
@@ -99,7 +103,7 @@ def _free(enrollment: Enrollment, *, nothing_pending: bool) -> QuerySet[StudyIte
     free = StudyItem.objects.filter(
         Exists(may_work),
         ~Exists(had),
-        study_id=enrollment.study_id,
+        study_id=study,
         overlap__gt=F("n_open") + F("n_accepted"),
         withdrawn_at=None,
     ).order_by("position")
@@ -107,6 +111,43 @@ def _free(enrollment: Enrollment, *, nothing_pending: bool) -> QuerySet[StudyIte
         mine = Assignment.objects.filter(enrollment=enrollment)
         free = free.filter(~Exists(mine.filter(state=AssignmentState.OPEN)), ~Exists(mine.filter(RENEWABLE)))
     return free
+
+
+def _take(*, nothing_pending: bool, wait: bool, with_cursor: bool) -> tuple[str, list[Any]]:
+    """The statement that takes a place, and its parameters."""
+    enrollment, study = Parameter.of(Enrollment, "id", "enrollment"), Parameter.of(Study, "id", "study")
+    free = _free(enrollment, study, nothing_pending=nothing_pending).values("pk")
+    free = free.select_for_update(skip_locked=not wait, no_key=True)
+    searches = [free[:1]]
+    if with_cursor:
+        searches.insert(0, free.filter(position__gt=Parameter.of(Enrollment, "cursor"))[:1])
+    statements, parameters = zip(*(search.query.sql_with_params() for search in searches), strict=True)
+    # The second search runs only when the first finds nothing. NULL is what COALESCE wants beside a single one.
+    chosen = ", ".join(f"({statement})" for statement in statements)
+    # The ORM's UPDATE does not say which row it took, so the statement around its SELECT is ours.
+    return (
+        "UPDATE annotation_studyitem SET n_open = n_open + 1 "  # noqa: S608  (no text of others)
+        f"WHERE id = COALESCE({chosen}, NULL) RETURNING id, item_id, position",
+        [value for some in parameters for value in some],
+    )
+
+
+def _taking(pending: bool, wait: bool, cursor: bool) -> CompiledStatement:
+    return CompiledStatement(lambda: _take(nothing_pending=pending, wait=wait, with_cursor=cursor))
+
+
+TAKE = {key: _taking(*key) for key in product((False, True), repeat=3)}
+TURN_COUNTED = {
+    with_cursor: CompiledUpdate(
+        lambda with_cursor=with_cursor: (  # type: ignore[misc]
+            Enrollment.objects.filter(pk=Parameter.of(Enrollment, "id"), stage=Stage.WORK, suspended_at=None),
+            {"n_claimed": F("n_claimed") + 1}
+            | ({"cursor": Parameter.of(Enrollment, "cursor")} if with_cursor else {}),
+        )
+    )
+    for with_cursor in (False, True)
+}
+LEASE = CompiledInsert(Assignment)
 
 
 def place_take(
@@ -117,22 +158,9 @@ def place_take(
     Choosing, locking and counting are one statement. `wait` for rows that others have locked, instead of passing them
     over.
     """
-    free = _free(enrollment, nothing_pending=nothing_pending).values("pk")
-    free = free.select_for_update(skip_locked=not wait, no_key=True)
-    searches = [free[:1]]
-    if enrollment.cursor is not None:
-        searches.insert(0, free.filter(position__gt=enrollment.cursor)[:1])
-    statements, parameters = zip(*(search.query.sql_with_params() for search in searches), strict=True)
-    # The second search runs only when the first finds nothing. NULL is what COALESCE wants beside a single one.
-    chosen = ", ".join(f"({statement})" for statement in statements)
-    # The ORM's UPDATE does not say which row it took, so the statement around its SELECT is ours.
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE annotation_studyitem SET n_open = n_open + 1 "  # noqa: S608  (no text of others)
-            f"WHERE id = COALESCE({chosen}, NULL) RETURNING id, item_id, position",
-            [value for some in parameters for value in some],
-        )
-        row = cursor.fetchone()
+    row = TAKE[nothing_pending, wait, enrollment.cursor is not None].row(
+        enrollment=enrollment.pk, study=enrollment.study_id, cursor=enrollment.cursor
+    )
     if row is None:
         return None
     study_item_id, item_id, position = row
@@ -142,8 +170,7 @@ def place_take(
 
 def _turn_count(enrollment: Enrollment, **changed: int) -> None:
     """Count the item that the person is given. Who was suspended or has left meanwhile gets nothing."""
-    may_have = Enrollment.objects.filter(pk=enrollment.pk, stage=Stage.WORK, suspended_at=None)
-    if not may_have.update(n_claimed=F("n_claimed") + 1, **changed):
+    if not TURN_COUNTED["cursor" in changed].run(id=enrollment.pk, **changed):
         raise Overtaken
     enrollment.n_claimed += 1
     enrollment.cursor = changed.get("cursor", enrollment.cursor)
@@ -152,7 +179,7 @@ def _turn_count(enrollment: Enrollment, **changed: int) -> None:
 def _lease(enrollment: Enrollment, role: WorkRole, place: int, item_id: int, now: datetime) -> Assignment:
     n_parts = parts_count(enrollment.study, item_id)
     salt = WorkRole.REPEAT.value if role == WorkRole.REPEAT else ""
-    return Assignment.objects.create(
+    return LEASE.create(
         study_item_id=place,
         enrollment=enrollment,
         role=role,
@@ -209,7 +236,7 @@ def _repeats(enrollment: Enrollment) -> QuerySet[Assignment, tuple[int, int]]:
 
 def _has_work_ahead(enrollment: Enrollment) -> bool:
     """Whether there is work for the person now, with nothing pending that comes first."""
-    free = _free(enrollment, nothing_pending=True)
+    free = _free(enrollment.pk, enrollment.study_id, nothing_pending=True)
     ahead = enrollment.cursor is not None and free.filter(position__gt=enrollment.cursor).exists()
     return ahead or free.exists()
 

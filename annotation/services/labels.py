@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from annotation.compiled import CompiledInsert
 from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
 from annotation.domain.scoring import score
 from annotation.domain.values import to_canonical, validate_value
@@ -24,6 +25,8 @@ from annotation.models import (
 from annotation.selectors.shown import value_rules
 from annotation.selectors.work import own_label
 from annotation.services.claims import is_over
+
+LABEL = CompiledInsert(Label)
 
 
 def label_record(
@@ -45,7 +48,7 @@ def label_record(
     """
     study, place = assignment.enrollment.study, assignment.study_item
     gold = place.item.gold if assignment.role == WorkRole.CHECK else None
-    return Label.objects.create(
+    return LABEL.create(
         item_id=place.item_id,
         annotator_id=assignment.enrollment.annotator_id,
         study=study,
