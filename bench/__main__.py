@@ -5,6 +5,7 @@ import importlib
 import json
 import platform
 import sys
+from collections.abc import Callable
 
 NAMES = ("loo", "engine", "claims", "pages")
 
@@ -13,9 +14,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object, last")
+    parser.add_argument(
+        "--quick", action="store_true", help="a small run of claims, to look at while developing"
+    )
     arguments = parser.parse_args()
     print(f"bench {arguments.name}: Python {platform.python_version()} on {platform.machine()}", flush=True)
-    figures: dict[str, float] = importlib.import_module(f"bench.{arguments.name}").run()
+    run: Callable[..., dict[str, float]] = importlib.import_module(f"bench.{arguments.name}").run
+    figures = run(quick=True) if arguments.quick else run()
     for name, value in figures.items():
         print(f"  {name:44} {value:,.6g}")
     if arguments.json:

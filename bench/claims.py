@@ -1,184 +1,136 @@
-"""Claim and submit on PostgreSQL, thirty-two people at once, until everything is labelled.
+"""Sixty-four people at once through the real pages, on PostgreSQL, while the web server's workers are killed.
 
 Figures
 -------
 over_assigned, repeated : items with more accepted labels than their overlap, and (item, person) pairs labelled more
     than once; both have to be 0.
-queries_per_pair : statements that one claim and one submit send together, BEGIN and COMMIT counted, mean over all.
-pairs_per_second, p50_ms, p99_ms : through the services, from threads of this process.
-http_pairs_per_second, http_p50_ms, http_p99_ms : the same through the real pages (submit, redirect, next page).
+lost : answers that were acknowledged and are not in the database exactly once as they were given; has to be 0.
+miscounted : items and people whose counters are not what a recount finds; has to be 0.
+cpu_ms_per_pair : CPU time of the web server and of PostgreSQL, with all that they started, for a submit whose answer
+    carries the next item; `web_` and `database_` are its parts. Restarts of killed workers are in it, and are large in
+    a short run: `quiet_cpu_ms_per_pair` is that of the run of 16 people, in which nothing is killed.
+claim_p50_ms, claim_p99_ms : the same request, as 16 people see it who do not think.
+potato_pairs_per_s, ratio_vs_potato : Potato's own server on the same texts with the same 16 people, and how many times
+    as many pairs ours does.
+growth_1e4_to_1e6 : time of a claim in a study of 1,000,000 items over that in one of 10,000, half of each labelled.
 """
 
 from __future__ import annotations
 
-import os
-import statistics
-import tempfile
+import random
 import threading
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
-PEOPLE = 32
-ITEMS = 300
+from bench import growth, load, potato
+from tests.live_site import LiveSite, PrivatePostgres, cpu_seconds, live_site
+from tests.live_study import LiveStudy, findings, live_study
+
 OVERLAP = 4
-HTTP_ITEMS = 40
+FEW = 16
 
 
-def run() -> dict[str, float]:
-    """Start a private PostgreSQL, label a study with services and one with pages, and count."""
-    _setup()
-    from django.core.management import call_command
-    from django.db import connection
+@dataclass(frozen=True)
+class Size:
+    """How much is done; `quick` is for a look while developing."""
 
-    call_command("migrate", verbosity=0)
+    people: int = 64
+    items: int = 20_000
+    labels: int = 50_000
+    seconds: float = 20.0
+    kill_every: float = 20.0
+    small_items: int = 2_000
+    many: int = 1_000_000
+
+
+QUICK = Size(items=2_000, labels=2_000, seconds=8.0, kill_every=6.0, many=100_000)
+
+
+def run(*, quick: bool = False) -> dict[str, float]:
+    """Measure; the figures by name."""
+    size = QUICK if quick else Size()
+    with live_site() as (postgres, site):
+        figures = _crowd(postgres, site, size) | _few(postgres, site, size)
+        site.stop_serving()
+        figures |= growth.measure(postgres.url, few=10_000, many=size.many)
+    return figures | _against_potato(figures["pairs_per_s_16"], size)
+
+
+def _people(site: LiveSite, study: LiveStudy, log: load.Log) -> list[load.Annotator]:
+    return [load.Annotator(site.port, path, log, seed) for seed, path in enumerate(study.resume_paths)]
+
+
+def _crowd(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, float]:
+    """All people at once until so many labels are there; a worker is killed every now and then."""
+    print(f"  {size.people} people, {size.items:,} items, until {size.labels:,} labels", flush=True)
+    study = live_study(postgres.url, items=size.items, people=size.people, overlap=OVERLAP)
+    log = load.Log()
+    before = cpu_seconds(site.process), cpu_seconds(postgres.process)
+    with _killing(site, size.kill_every) as killed:
+        load.run(_people(site, study, log), log, pairs=size.labels)
+    web, database = cpu_seconds(site.process) - before[0], cpu_seconds(postgres.process) - before[1]
+    found = findings(postgres.url, study.pk, log.acknowledged)
+    pairs = len(log.acknowledged)
+    print(f"  {len(killed)} workers killed; what people saw of it: {dict(log.failures)}", flush=True)
+    return {
+        "over_assigned": found["over_assigned"],
+        "repeated": found["repeated"],
+        "lost": found["lost"],
+        "miscounted": found["items_miscounted"] + found["people_miscounted"],
+        "labels": found["labels"],
+        "workers_killed": len(killed),
+        "cpu_ms_per_pair": 1000 * (web + database) / pairs,
+        "web_cpu_ms_per_pair": 1000 * web / pairs,
+        "database_cpu_ms_per_pair": 1000 * database / pairs,
+        "pairs_per_s": log.pairs_per_s,
+    }
+
+
+@contextmanager
+def _killing(site: LiveSite, every: float) -> Iterator[list[int]]:
+    """One worker gets SIGKILL every so many seconds; granian starts another."""
+    over, killed, chance = threading.Event(), [], random.Random(0)
+
+    def work() -> None:
+        while not over.wait(every):
+            victim = chance.choice(site.worker_processes())
+            site.kill_workers([victim])
+            killed.append(victim.pid)
+
+    thread = threading.Thread(target=work)
+    thread.start()
     try:
-        return _measure_services() | _measure_pages()
+        yield killed
     finally:
-        connection.close()
-        if hasattr(connection, "close_pool"):
-            connection.close_pool()
+        over.set()
+        thread.join()
 
 
-def _setup() -> None:
-    from tests import services
-
-    os.environ["DATABASE_URL"] = services.start_postgres()
-    os.environ["DATABASE_POOL_SIZE"] = str(PEOPLE + 4)
-    os.environ["RATELIMIT_ENABLE"] = "false"
-    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    os.environ["LOG_LEVEL"] = "ERROR"
-    os.environ.setdefault("TOUCHSTONE_VAR", tempfile.mkdtemp(prefix="touchstone-bench-"))
-    import django
-    from django.conf import settings
-
-    django.setup()
-    settings.STATIC_ROOT.mkdir(
-        parents=True, exist_ok=True
-    )  # whitenoise warns about a folder that is not there
-
-
-def _all_at_once(work: Callable[[Any], list[float]], arguments: list[Any]) -> tuple[list[float], float]:
-    """Milliseconds of every pair, and the seconds that the whole took."""
-    from django.db import connection
-
-    start = threading.Barrier(len(arguments) + 1)
-
-    def body(argument: Any) -> list[float]:
-        try:
-            start.wait(timeout=30)
-            return work(argument)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(arguments)) as pool:
-        futures = [pool.submit(body, argument) for argument in arguments]
-        start.wait(timeout=30)
-        began = time.perf_counter()
-        times = [ms for future in futures for ms in future.result()]
-    return times, time.perf_counter() - began
-
-
-def _quantiles(times: list[float]) -> tuple[float, float]:
-    cuts = statistics.quantiles(times, n=100)
-    return round(cuts[49], 2), round(cuts[98], 2)
-
-
-def _study(items: int) -> tuple[Any, list[Any]]:
-    from tests.annotation.factories import enrollment_make, study_make
-
-    study = study_make(pairs=items, overlap=OVERLAP)
-    return study, [enrollment_make(study=study) for _ in range(PEOPLE)]
-
-
-def _violations(study: Any) -> dict[str, float]:
-    from django.db.models import Count, F
-
-    from annotation.models import Label
-
-    accepted = Label.objects.current().filter(study=study)
-    per_item = accepted.values("item").annotate(times=Count("pk"))
-    full = study.study_items.filter(n_accepted=F("overlap"), n_open=0).count()
-    if full != study.study_items.count():
-        raise RuntimeError(f"only {full} of {study.study_items.count()} items are complete")
-    per_pair = Label.objects.filter(study=study, supersedes=None).values("item", "annotator")
+def _few(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, float]:
+    """Sixteen people for a short while, after a warm-up, with nothing killed."""
+    study = live_study(postgres.url, items=size.small_items, people=FEW, overlap=OVERLAP)
+    warm, log = load.Log(), load.Log()
+    load.run(_people(site, study, warm), warm, seconds=3)
+    people = _people(site, study, log)
+    before = cpu_seconds(site.process, postgres.process)
+    load.run(people, log, seconds=size.seconds)
+    spent = cpu_seconds(site.process, postgres.process) - before
+    found = findings(postgres.url, study.pk, [*warm.acknowledged, *log.acknowledged])
+    if any(value for name, value in found.items() if name != "labels"):
+        raise RuntimeError(f"with 16 people: {found}")
     return {
-        "over_assigned": per_item.filter(times__gt=OVERLAP).count(),
-        "repeated": per_pair.annotate(times=Count("pk")).filter(times__gt=1).count(),
+        "pairs_per_s_16": log.pairs_per_s,
+        "claim_p50_ms": log.quantile(50),
+        "claim_p99_ms": log.quantile(99),
+        "quiet_cpu_ms_per_pair": 1000 * spent / len(log.acknowledged),
     }
 
 
-def _measure_services() -> dict[str, float]:
-    from django.db import connection
-
-    from annotation.models import Enrollment
-    from annotation.services.assignments import assignment_claim, assignment_submit
-
-    study, people = _study(ITEMS)
-    queries: list[int] = []  # appended by all threads, which is atomic
-
-    def work(pk: int) -> list[float]:
-        times = []
-        sent = 0
-
-        def count(execute: Any, sql: Any, params: Any, many: Any, context: Any) -> Any:
-            nonlocal sent
-            sent += 1
-            return execute(sql, params, many, context)
-
-        with connection.execute_wrapper(count):
-            while True:
-                person = Enrollment.objects.select_related("study", "annotator").get(pk=pk)
-                began, sent = time.perf_counter(), 0
-                lease = assignment_claim(enrollment=person)
-                if lease is None:
-                    return times
-                assignment_submit(assignment=lease, shown_value={"choice": len(times) % 3})
-                times.append(1000 * (time.perf_counter() - began))
-                # BEGIN and COMMIT of the two transactions do not pass through the wrapper.
-                queries.append(sent + 4)
-
-    times, seconds = _all_at_once(work, [person.pk for person in people])
-    p50, p99 = _quantiles(times)
+def _against_potato(ours: float, size: Size) -> dict[str, float]:
+    theirs = potato.measure(items=size.small_items, people=FEW, seconds=size.seconds, overlap=OVERLAP)
     return {
-        **_violations(study),
-        "pairs": len(times),
-        "queries_per_pair": round(statistics.mean(queries), 2),
-        "queries_per_pair_max": max(queries),
-        "pairs_per_second": round(len(times) / seconds, 1),
-        "p50_ms": p50,
-        "p99_ms": p99,
-    }
-
-
-def _measure_pages() -> dict[str, float]:
-    from django.test import Client
-    from django.urls import reverse
-
-    study, people = _study(HTTP_ITEMS)
-    work_url = reverse("annotation:work", args=[study.slug])
-
-    def work(person: Any) -> list[float]:
-        times = []
-        browser = Client(HTTP_HOST="localhost")
-        browser.get(reverse("annotation:resume", args=[person.resume_token]))
-        page = browser.get(work_url)
-        while page.status_code == 302 and "/done/" not in page["Location"]:
-            began = time.perf_counter()
-            address = page["Location"]
-            browser.get(address)
-            page = browser.post(address, {"choice": len(times) % 3})
-            times.append(1000 * (time.perf_counter() - began))
-        return times
-
-    times, seconds = _all_at_once(work, people)
-    found = _violations(study)
-    if any(found.values()):
-        raise RuntimeError(f"through the pages: {found}")
-    p50, p99 = _quantiles(times)
-    return {
-        "http_pairs_per_second": round(len(times) / seconds, 1),
-        "http_p50_ms": p50,
-        "http_p99_ms": p99,
+        "potato_pairs_per_s": theirs.pairs_per_s,
+        "potato_claim_p99_ms": theirs.quantile(99),
+        "ratio_vs_potato": ours / theirs.pairs_per_s,
     }

@@ -134,11 +134,14 @@ class LiveSite:
         """SIGKILL to workers, all or these; granian starts others in their place."""
         _kill_all(self.worker_processes() if processes is None else processes)
 
-    def stop(self) -> None:
+    def stop_serving(self) -> None:
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+
+    def stop(self) -> None:
+        self.stop_serving()
         self._var.cleanup()
 
 

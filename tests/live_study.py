@@ -18,7 +18,20 @@ import psycopg
 from tests.live_site import ROOT
 
 BATCH = 2000
-WORDS = ["annotator", "answer", "context", "each", "human", "label", "model", "of", "score", "study", "the", "when"]
+WORDS = [
+    "annotator",
+    "answer",
+    "context",
+    "each",
+    "human",
+    "label",
+    "model",
+    "of",
+    "score",
+    "study",
+    "the",
+    "when",
+]
 PROMPT_WORDS, ANSWER_WORDS = 50, 130  # 1.9 KB an item
 
 
