@@ -31,7 +31,11 @@
   const box = (element) => element.closest?.("[data-comment]");
   document.addEventListener("click", (event) => {
     const details = event.target.closest?.("[data-comment] > summary")?.parentElement;
-    if (details && !details.open) queueMicrotask(() => setTimeout(() => details.querySelector("textarea").focus(), 0));
+    if (!details || details.open) return;
+    event.preventDefault();
+    details.open = true;
+    // After the key has put the focus on what it pressed, and before the next key arrives.
+    queueMicrotask(() => details.querySelector("textarea").focus());
   });
   document.addEventListener("keydown", (event) => {
     const details = event.key === "Escape" && !event.isComposing && event.target.matches?.("textarea") && box(event.target);
