@@ -167,6 +167,7 @@ class TestAttempts:
         assert "you earn 0.50 USD, whether you pass or not" in words
         words = text_of(self.fail(browser, person))
         assert "Not passed yet" in words
+        assert "1 is needed." in words
         assert "once more" in words
         assert re.search(r"(9|10).minutes", words)
         browser.post(url("retry", study))
@@ -210,3 +211,24 @@ class TestAttempts:
         browser.get(url("place", study))
         with django_assert_max_num_queries(7):
             browser.get(url("place", study))
+
+
+def test_a_tolerant_test_says_its_rule_and_its_result():
+    study = kind_study_make(
+        "rubric",
+        gold=VALUES["rubric"],
+        qualification_size=1,
+        qualification_pass=0,
+        qualification_rule="tolerant",
+        qualification_threshold=0.85,
+    )
+    QualificationQuestion.objects.create(study=study, item=study.dataset.items.first(), position=0)
+    person = enrollment_make(study=study, stage=Stage.QUALIFICATION)
+    browser = client_of(person)
+    assert "more than 85 % of your answers have to be right or at most 1 away" in text_of(
+        browser.get(url("place", study))
+    )
+    form = {"question": question_next(person).question.pk, "rating-helpful": "1", "rating-clear": "4"}
+    words = text_of(browser.post(url("qualification", study), form, follow=True))
+    assert "50 % of your answers were right or at most 1 away" in words
+    assert "more than 85 % is needed in this study" in words
