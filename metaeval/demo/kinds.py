@@ -18,7 +18,7 @@ from annotation.services.simulation import labels_simulate
 from annotation.services.studies import invitation_create, study_create
 from annotation.services.study_opening import study_open
 
-COMMON = {
+COMMON: dict[str, Any] = {
     "overlap": 4,
     "qualification_size": 0,
     "pay_per_item": Decimal("0.20"),

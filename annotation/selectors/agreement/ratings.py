@@ -98,16 +98,15 @@ def units_of(kind: str, labels: list[LabelRow]) -> Units:
             index.append(place)
     rows = np.array(row, dtype=np.int64)
     values = np.array(value, dtype=np.float64)
-    item, part, instruction, category = zip(*unit, strict=True) if unit else ((), (), (), ())
     return Units(
         row=rows,
         value=values,
         label=np.array(index, dtype=np.int64),
         slots=slots_of(rows, values, len(unit)),
-        item=np.array(item, dtype=np.int64),
-        part=np.array(part, dtype=np.str_),
-        instruction=np.array(instruction, dtype=np.int64),
-        category=np.array(category, dtype=np.str_),
+        item=np.array([item for item, *_ in unit], dtype=np.int64),
+        part=np.array([part for _, part, *_ in unit], dtype=np.str_),
+        instruction=np.array([instruction for *_, instruction, _ in unit], dtype=np.int64),
+        category=np.array([category for *_, category in unit], dtype=np.str_),
     )
 
 
