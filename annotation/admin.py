@@ -17,10 +17,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from annotation.models import (
+    Adjudication,
     Annotator,
+    Bonus,
     Dataset,
     Enrollment,
+    Intervention,
     Invitation,
+    ItemReport,
     Label,
     QualificationAnswer,
     Study,
@@ -265,3 +269,51 @@ class LabelAdmin(ReadOnlyMixin, admin.ModelAdmin[Label]):
     @admin.display(description="Not surplus", boolean=True, ordering="is_surplus")
     def counts(self, label: Label) -> bool:
         return not label.is_surplus
+
+
+@admin.register(Intervention)
+class InterventionAdmin(ReadOnlyMixin, admin.ModelAdmin[Intervention]):
+    """What was done about people, by whom; it is done on the page of the person in their study."""
+
+    list_display = ("id", "enrollment", "action", "by", "reason", "n_labels", "read_at", "created_at")
+    list_filter = ("action", ("enrollment__study", admin.RelatedOnlyFieldListFilter))
+    list_select_related = ("enrollment__annotator", "by")
+    search_fields = ("reason", "enrollment__annotator__public_id__startswith")
+    ordering = ("-pk",)
+    fields = ("enrollment", "action", "by", "reason", "text", "n_labels", "read_at", "created_at")
+
+
+@admin.register(ItemReport)
+class ItemReportAdmin(ReadOnlyMixin, admin.ModelAdmin[ItemReport]):
+    """Items that people called broken; decided on the page of the study."""
+
+    list_display = ("id", "study_item", "enrollment", "reason", "resolution", "created_at", "resolved_at")
+    list_filter = ("reason", "resolution", ("study_item__study", admin.RelatedOnlyFieldListFilter))
+    list_select_related = ("study_item", "enrollment__annotator")
+    search_fields = ("note", "study_item__item__external_id")
+    ordering = ("-pk",)
+    fields = ("study_item", "enrollment", "reason", "note", "resolution", "created_at", "resolved_at")
+
+
+@admin.register(Adjudication)
+class AdjudicationAdmin(ReadOnlyMixin, admin.ModelAdmin[Adjudication]):
+    """Experts' words; the latest of a study and item stands."""
+
+    list_display = ("id", "study", "item", "expert", "value", "supersedes", "created_at")
+    list_filter = (("study", admin.RelatedOnlyFieldListFilter),)
+    list_select_related = ("study", "item", "expert", "supersedes")
+    search_fields = ("item__external_id", "note")
+    ordering = ("-pk",)
+    fields = ("study", "item", "expert", "value", "shown_order", "note", "supersedes", "created_at")
+
+
+@admin.register(Bonus)
+class BonusAdmin(ReadOnlyMixin, admin.ModelAdmin[Bonus]):
+    """Money beside the pay for the work; granted on the page of pay of the study."""
+
+    list_display = ("id", "enrollment", "amount", "reason", "by", "created_at")
+    list_filter = (("enrollment__study", admin.RelatedOnlyFieldListFilter),)
+    list_select_related = ("enrollment__annotator", "by")
+    search_fields = ("reason", "enrollment__annotator__public_id__startswith")
+    ordering = ("-pk",)
+    fields = ("enrollment", "amount", "reason", "by", "created_at")

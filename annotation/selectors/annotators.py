@@ -290,4 +290,4 @@ def people_filtered(rows: Sequence[PersonRow], show: str) -> list[PersonRow]:
         "suspended": lambda row: row.enrollment.suspended_at is not None,
         "done": lambda row: row.enrollment.stage == Stage.DONE,
     }
-    return [row for row in rows if tests.get(show, lambda _: True)(row)]
+    return [row for row in rows if show not in tests or tests[show](row)]

@@ -82,7 +82,7 @@ def _window(enrollment: Enrollment) -> list[Check]:
         .order_by("-pk")
         .values_list("check_score", "created_at")[: enrollment.study.check_window]
     )
-    return [Check(score, at) for score, at in reversed(rows)]
+    return [Check(score, at) for score, at in reversed(rows) if score is not None]
 
 
 def _first_failed(window: Sequence[Check], below: float) -> datetime:

@@ -159,9 +159,8 @@ def _set_aside(enrollment: Enrollment, **given: Any) -> str:
 
 
 def _take_back(enrollment: Enrollment, **given: Any) -> str:
-    before = Enrollment.objects.get(pk=enrollment.pk)
-    n = labels_take_back(enrollment=before, **given)
-    return f"{n} label{'' if n == 1 else 's'} count again; others, whose places were refilled, are surplus."
+    n = labels_take_back(enrollment=enrollment, **given)
+    return f"{n} label{' counts' if n == 1 else 's count'} again. Any whose place was refilled is surplus."
 
 
 def _message(enrollment: Enrollment, **given: Any) -> str:

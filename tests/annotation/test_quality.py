@@ -11,8 +11,10 @@ from django.utils import timezone
 from annotation.domain.errors import StageError, SuspendedError
 from annotation.models import (
     Action,
+    Adjudication,
     Assignment,
     AssignmentState,
+    Bonus,
     Enrollment,
     Intervention,
     ItemReport,
@@ -437,3 +439,26 @@ def test_stage_is_left_as_it_is():
     enrollment_suspend(enrollment=person, by=None, reason="x", now=timezone.now() - timedelta(days=1))
     assert fresh(person.pk).stage == Stage.DONE
     assert Assignment.objects.count() == 0
+
+
+@pytest.mark.parametrize("model", ["intervention", "itemreport", "adjudication", "bonus"])
+def test_the_admin_shows_what_was_done_and_changes_nothing(client, model):
+    study, ann = study_make(pairs=1), user_make(role="administrator")
+    person = enrollment_make(study=study)
+    (label,) = labels_give(person, 1)
+    rows = {
+        "intervention": lambda: Intervention.objects.create(enrollment=person, action="message", text="Hi."),
+        "itemreport": lambda: item_report(assignment=label.assignment, reason="broken"),
+        "adjudication": lambda: Adjudication.objects.create(
+            study=study, item=label.item, expert=ann, value={"choice": 1}, shown_order=[0, 1]
+        ),
+        "bonus": lambda: Bonus.objects.create(enrollment=person, amount=1, reason="x", by=ann, nonce="n"),
+    }
+    row = rows[model]()
+    client.force_login(ann)
+    page = f"/admin/annotation/{model}/"
+    assert client.get(page).status_code == 200
+    assert client.get(f"{page}?q=a").status_code == 200
+    assert client.get(f"{page}{row.pk}/change/").status_code == 200
+    assert client.get(f"{page}add/").status_code == 403
+    assert client.post(f"{page}{row.pk}/delete/").status_code == 403
