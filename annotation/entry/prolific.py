@@ -35,10 +35,11 @@ from annotation.entry.errors import ArrivalError, FetchError, TokenError, Webhoo
 
 COMPLETE = "https://app.prolific.com/submissions/complete"
 API = "https://api.prolific.com/api/v1"
-TIMEOUT_SECONDS = 20.0
+# A page may be waiting for the answer: better to say soon that there is none.
+TIMEOUT_SECONDS = 10.0
 PAGE = 200
 MAX_PAGES = 200
-TRIES = 4
+TRIES = 3
 FRESH = timedelta(minutes=5)
 ALGORITHMS = ["RS256", "ES256"]
 SUBMISSION_CHANGED = "submission.status.change"

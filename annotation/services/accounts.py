@@ -14,6 +14,7 @@ from annotation.models import Account, Annotator, Enrollment, Study
 from annotation.services.enrollment import enrollment_start
 
 SOURCE = "account"
+MAX_EMAIL = 200  # the width of its column
 
 
 class AccountRefusedError(AnnotationError):
@@ -31,6 +32,8 @@ def account_create(*, email: str, password: str, now: datetime | None = None) ->
     Raises `ValidationError` for a weak password, `AccountRefusedError` when the address is taken.
     """
     email = email_normal(email)
+    if len(email) > MAX_EMAIL:
+        raise AccountRefusedError
     # The validators look at attributes of whomever they are given.
     validate_password(password, Account(email=email))  # type: ignore[arg-type]
     # Hashed before anybody looks whether the address is taken, so that the answer takes as long either way.

@@ -100,6 +100,8 @@ def platform_enter(
     if reason := arrival_refusal(link=link, arrival=arrival, verified=verified):
         raise EntryRefusedError(reason)
     annotator, _ = Annotator.objects.get_or_create(source=link.platform, external_id=arrival.external_id)
+    known = Enrollment.objects.filter(study=link.study_id, annotator=annotator)
+    before = known.values_list("platform_session", flat=True).first()
     enrollment = enrollment_start(
         study=link.study,
         annotator=annotator,
@@ -114,6 +116,9 @@ def platform_enter(
         raise EntryRefusedError(reason)
     if enrollment.platform_session != arrival.session:
         return _session_change(enrollment, link, arrival, now)
+    if before is not None and before != arrival.session:
+        # Who had declined begins again: what was heard was about their earlier submission.
+        known.update(platform_status="")
     return enrollment
 
 

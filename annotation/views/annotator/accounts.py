@@ -153,8 +153,8 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     account = account_of(request)
     if account is not None:
         session_drop(request, [enrollment.study.slug for enrollment in enrollments_of(account)])
-    request.session.pop(SESSION_KEY, None)
-    request.session.cycle_key()
+        del request.session[SESSION_KEY]
+        request.session.cycle_key()
     return redirect("annotation:account-sign-in")
 
 

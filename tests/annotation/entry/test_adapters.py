@@ -369,7 +369,7 @@ def test_a_busy_api_is_asked_again():
 
     rows, waits = fetch(answer)
     assert [row.session for row in rows] == ["s1"]
-    assert waits == [2.0, 4.0]
+    assert waits == [2.0, 4.0]  # and no more tries than three
 
 
 @pytest.mark.parametrize(

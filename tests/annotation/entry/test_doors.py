@@ -5,8 +5,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.entry.connect import CONNECT
 from annotation.models import Annotator, Enrollment, PlatformLink, Stage, StudyState
 from annotation.services.entry import platform_link_close
+from annotation.services.reconcile import reconcile_apply
 from tests.annotation.entry.props import (
     KEYS,
     PID,
@@ -151,7 +153,8 @@ def test_many_clicks_at_once_make_one_person():
 
 def test_the_door_counts_its_visitors(client, link, settings):
     settings.RATELIMIT_ENABLE = True
-    answers = {client.get(door(link), params()).status_code for _ in range(61)}
+    # Twice as many, and one more: whenever the minute turns over meanwhile.
+    answers = {client.get(door(link), params()).status_code for _ in range(122)}
     assert answers == {200, 429}
 
 
@@ -246,6 +249,13 @@ def test_who_declined_may_think_again(client, link):
     assert (person.stage, person.platform_session) == (Stage.CONSENT, "second")
 
 
+def test_who_declined_a_submission_that_was_returned_is_heard_anew(client, link):
+    arrive(client, link)
+    Enrollment.objects.update(stage=Stage.DECLINED, platform_status="RETURNED")
+    arrive(Client(), link, session="second")
+    assert person_of(link).platform_status == ""
+
+
 # --- Signed tokens ----------------------------------------------------------------------------------------------------
 
 
@@ -290,6 +300,37 @@ def test_a_bad_token_where_none_is_asked_for_is_no_proof(client, link, monkeypat
     arrive(client, link)
     response = Client().get(door(link), params(session="second", prolific_token="x"))
     assert refused(response, "elsewhere")
+
+
+# --- Another platform
+
+
+def test_from_connect_and_back(client):
+    connect = link_make(
+        study_make(), "connect", completed_code="41B26CAA44", external_study_id="J1", no_consent_code=""
+    )
+    address = {"participantId": "P1", "assignmentId": "A1", "projectId": "J1"}
+    assert refused(client.get(door(connect), address | {"projectId": "J2"}), "study")
+    page = client.get(door(connect), address)
+    assert client.post(door(connect), {"visit": visit_of(page)}).url == place(connect)
+    person = person_of(connect, "P1")
+    assert person.annotator.source == "connect"
+    Enrollment.objects.update(stage=Stage.DONE, completion_code="TS-1")
+    done = client.get(place(connect), follow=True).content.decode()
+    assert "https://connect.cloudresearch.com/participant/project/41B26CAA44/complete" in done
+    file = b"Participant ID,Assignment ID,Status\nP1,A1,Approved\n"
+    reconcile_apply(link=connect, rows=CONNECT.rows(file, "export.csv"), channel="file")
+    assert person_of(connect, "P1").platform_status == "APPROVED"
+
+
+def test_from_mechanical_turk_there_is_no_way_back(client):
+    turk = link_make(study_make(), "mturk")
+    page = client.get(door(turk), {"workerId": "W1", "assignmentId": "A1", "hitId": "H1"})
+    client.post(door(turk), {"visit": visit_of(page)})
+    Enrollment.objects.update(stage=Stage.DONE, completion_code="TS-1")
+    done = client.get(place(turk), follow=True).content.decode()
+    assert "TS-1" in done
+    assert "Return to" not in done
 
 
 # --- Other doors ------------------------------------------------------------------------------------------------------
