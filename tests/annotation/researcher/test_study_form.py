@@ -7,9 +7,9 @@ from threading import Barrier
 import pytest
 from django.db import connection
 
-from annotation.models import Study, StudyItem
+from annotation.models import Criterion, Kind, Study, StudyItem
 from annotation.selectors.progress import study_progress
-from annotation.services.studies import study_create, study_open
+from annotation.services.studies import study_create, study_open, study_update
 from tests.annotation.cast import Cast, client_of, labels_make, study_fields, text_of, url
 from tests.annotation.factories import (
     dataset_make,
@@ -230,3 +230,277 @@ def test_the_same_form_from_many_tabs_makes_one_study():
     with ThreadPoolExecutor(tabs) as pool:
         assert len(set(pool.map(press, clients))) == 1
     assert Study.objects.count() == 1
+
+
+class TestKinds:
+    """What is asked of each kind, and what does not apply is not kept."""
+
+    @pytest.fixture
+    def rated(self, cast):
+        dataset = dataset_make(pairs=12, name="rated")
+        dataset.items.update(kind="rubric", gold={"ratings": {"clear": 3}})
+        Criterion.objects.create(dataset=dataset, key="clear", question="Clear?", options={}, position=0)
+        Criterion.objects.create(dataset=dataset, key="short", question="Short?", options={}, position=1)
+        return dataset
+
+    def test_a_rubric_with_a_tolerant_test(self, cast, rated):
+        sent = study_fields(
+            rated,
+            kind="rubric",
+            criteria=["clear"],
+            qualification_rule="tolerant",
+            qualification_threshold="85",
+            qualification_tolerance="1",
+            # Hidden for this kind, and not kept whatever they say.
+            tie_policy="both_bad",
+            ask_strength="on",
+        )
+        assert client_of(cast.alice).post(url("study-create"), sent).status_code == 302
+        study = Study.objects.get()
+        assert (study.kind, study.criteria, study.qualification_rule) == ("rubric", ["clear"], "tolerant")
+        assert (study.qualification_threshold, study.qualification_pass) == (0.85, 0)
+        assert (study.tie_policy, study.ask_strength) == ("tie", False)
+
+    def test_the_dataset_has_none(self, cast, dataset):
+        response = client_of(cast.alice).post(url("study-create"), study_fields(dataset, kind="checklist"))
+        assert "pairs has no answers to check" in text_of(response)
+
+    def test_every_rule_can_be_set(self, cast, dataset):
+        sent = study_fields(
+            dataset,
+            categories=["Rewrite"],
+            sampling="random",
+            sample_size="3",
+            sample_seed="7",
+            balance_categories="on",
+            tie_policy="both_bad",
+            ask_strength="on",
+            ask_comment="on",
+            check_rate="10",
+            check_size="1",
+            repeat_rate="5",
+            check_warn_below="80",
+            check_suspend_below="60",
+            set_aside_on_suspend="on",
+            qualification_attempts="2",
+            qualification_cooldown_minutes="60",
+            qualification_valid_days="90",
+            training_size="1",
+            open_signup="on",
+            max_annotators="50",
+            passthrough="age, country",
+            pay_basis="time",
+            pay_per_hour="12.50",
+            pay_floor_per_hour="10",
+            closes_at="2999-01-01T12:00",
+        )
+        response = client_of(cast.alice).post(url("study-create"), sent)
+        assert response.status_code == 302, response.context["form"].errors
+        study = Study.objects.get()
+        assert (study.categories, study.sample_size, study.sample_seed) == (["Rewrite"], 3, 7)
+        assert (study.check_rate, study.repeat_rate, study.check_suspend_below) == (0.1, 0.05, 0.6)
+        assert (study.passthrough, study.one_per_device) == (["age", "country"], False)
+        assert (str(study.pay_per_hour), study.closes_at.year) == ("12.50", 2999)
+        page = client_of(cast.alice).get(url("study-edit", study.slug)).content.decode()
+        assert 'name="check_rate" value="10"' in page
+        assert 'value="age, country"' in page
+        assert 'value="2999-01-01T12:00"' in page
+        assert client_of(cast.alice).post(url("study-edit", study.slug), sent).status_code == 302
+
+    @pytest.mark.parametrize(
+        ("changed", "field", "message"),
+        [
+            ({"sampling": "random"}, "sample_size", "Say how many items"),
+            ({"sampling": "length_balanced"}, "sampling_baseline", "Name the system"),
+            ({"check_rate": "10"}, "check_size", "Say how many gold items"),
+            (
+                {"check_rate": "60", "repeat_rate": "40", "check_size": "1"},
+                "check_rate",
+                "no work would be left",
+            ),
+            ({"check_rate": "160"}, "check_rate", "less than or equal to 100"),
+            (
+                {"check_warn_below": "50", "check_suspend_below": "60"},
+                "check_suspend_below",
+                "above the accuracy",
+            ),
+            ({"check_minimum": "20"}, "check_minimum", "more than the checks"),
+            ({"passthrough": "a b! c"}, "passthrough", "no name of a parameter"),
+            ({"closes_at": "2001-01-01T00:00"}, "closes_at", "over already"),
+            ({"subset": "Nowhere"}, "subset", "Select a valid choice"),
+            ({"categories": ["Nothing"]}, "categories", "Select a valid choice"),
+            ({"training_size": "11"}, "qualification_size", "1 of them not used above"),
+            ({"qualification_attempts": "0"}, "qualification_attempts", "greater than or equal to 1"),
+        ],
+    )
+    def test_what_does_not_fit_together(self, cast, dataset, changed, field, message):
+        response = client_of(cast.alice).post(url("study-create"), study_fields(dataset) | changed)
+        assert response.status_code == 200
+        assert message in " ".join(response.context["form"].errors[field])
+        assert f'href="#id_{field}' in response.content.decode()
+        assert not Study.objects.exists()
+
+
+class TestEligibility:
+    ROWS = {
+        "eligibility-0-question": "Is English your first language?",
+        "eligibility-0-option-0": "Yes",
+        "eligibility-0-allowed-0": "on",
+        "eligibility-0-option-1": "No",
+        "eligibility-7-question": "Do you have a degree?",
+        "eligibility-7-option-0": "Yes",
+        "eligibility-7-allowed-0": "on",
+        "eligibility-7-option-3": "No",
+        "eligibility-7-option-4": "",
+    }
+
+    def test_questions_are_kept_with_their_keys(self, cast, dataset):
+        client = client_of(cast.alice)
+        client.post(url("study-create"), study_fields(dataset) | self.ROWS)
+        study = Study.objects.get()
+        first, second = study.eligibility
+        assert first == {
+            "key": "is-english-your-first-language",
+            "question": "Is English your first language?",
+            "options": [{"text": "Yes", "eligible": True}, {"text": "No", "eligible": False}],
+        }
+        assert [option["text"] for option in second["options"]] == ["Yes", "No"]
+        sent = study_fields(dataset) | {
+            "eligibility-0-key": first["key"],
+            **self.ROWS,
+            "eligibility-0-question": "Do you speak English at home?",
+            "eligibility-7-question": "",
+            "eligibility-7-option-0": "",
+            "eligibility-7-option-3": "",
+        }
+        client.post(url("study-edit", study.slug), sent)
+        study.refresh_from_db()
+        assert [(one["key"], one["question"]) for one in study.eligibility] == [
+            (first["key"], "Do you speak English at home?")
+        ]
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            ({"eligibility-0-option-1": ""}, "Question 1 needs at least two options."),
+            ({"eligibility-0-option-1": "Yes"}, "Two options of question 1 have the same words."),
+            ({"eligibility-7-question": ""}, "Question 2 has options, but no words."),
+        ],
+    )
+    def test_what_is_wrong_is_said_and_kept(self, cast, dataset, changed, message):
+        sent = study_fields(dataset) | self.ROWS | changed
+        response = client_of(cast.alice).post(url("study-create"), sent)
+        assert message in text_of(response)
+        assert 'href="#eligibility"' in response.content.decode()
+        assert not Study.objects.exists()
+
+    def test_nobody_may_take_part(self, cast, dataset):
+        rows = {name: text for name, text in self.ROWS.items() if "allowed" not in name}
+        response = client_of(cast.alice).post(url("study-create"), study_fields(dataset) | rows)
+        assert "nobody may take part" in text_of(response)
+
+
+class TestAgain:
+    """Buttons of the form that save nothing."""
+
+    def test_what_the_dataset_has(self, cast, dataset):
+        sent = study_fields(dataset, title="Kept", action="refresh", tie_policy="off", check_rate="12")
+        page = client_of(cast.alice).post(url("study-create"), sent).content.decode()
+        assert 'value="Kept"' in page
+        assert 'name="check_rate" value="12"' in page
+        assert 'value="Rewrite"' in page
+        assert "Not saved" not in page
+        assert not Study.objects.exists()
+
+    def test_a_starting_text_of_each_kind(self, cast, dataset):
+        for kind in Kind.values:
+            sent = study_fields(dataset, kind=kind, action="starting-text")
+            response = client_of(cast.alice).post(url("study-create"), sent)
+            text = response.context["form"]["guidelines"].value()
+            assert len(text) > 800, kind
+            assert "## An example" in text or "## Examples" in text
+        assert not Study.objects.exists()
+
+
+class TestEstimate:
+    def estimate(self, user, dataset, query="", **changed):
+        return client_of(user).post(url("study-estimate") + query, study_fields(dataset) | changed)
+
+    def test_labels_hours_and_money(self, cast, dataset):
+        page = text_of(self.estimate(cast.alice, dataset, assumed_seconds="60"))
+        assert "10 items × 3 labels = 30 labels" in page
+        assert "about 0.5 h" in page
+        assert "3.60 EUR" in page
+        assert "7.20 EUR" in page
+        assert "Brainstorm 6" in page
+
+    def test_checks_are_answered_too(self, cast, dataset):
+        page = text_of(self.estimate(cast.alice, dataset, check_rate="10", check_size="1"))
+        assert "Checks and repeats about 3" in page
+
+    def test_below_the_floor(self, cast, dataset):
+        page = text_of(self.estimate(cast.alice, dataset, pay_floor_per_hour="9", assumed_seconds="72"))
+        assert "Below your least per hour" in page
+
+    def test_a_form_that_is_wrong_elsewhere_is_still_estimated(self, cast, dataset):
+        assert "= 30 labels" in text_of(self.estimate(cast.alice, dataset, title="", lease_minutes="x"))
+        empty = study_fields(dataset) | {"dataset": ""}
+        assert "Choose a dataset" in text_of(client_of(cast.alice).post(url("study-estimate"), empty))
+
+    def test_of_a_study(self, cast, dataset, study):
+        page = self.estimate(cast.alice, dataset, "?study=mine", overlap=5)
+        assert "12 items × 5 labels" in text_of(page)
+        study.refresh_from_db()
+        assert study.overlap == 4
+        assert self.estimate(cast.bob, dataset, "?study=mine").status_code == 404
+
+    def test_who_may_not(self, cast, dataset):
+        assert self.estimate(None, dataset).status_code == 302
+        assert self.estimate(cast.carl, dataset).status_code == 403
+        assert client_of(cast.alice).get(url("study-estimate")).status_code == 405
+
+
+class TestGuidelines:
+    def test_versions_and_what_changed(self, cast, dataset):
+        study = study_create(
+            dataset=dataset, title="x", owner=cast.alice, guidelines="one\ntwo", qualification_size=0
+        )
+        study_update(study=study, guidelines="one\nthree <b>")
+        page = client_of(cast.alice).get(url("study-guidelines", study.slug))
+        words = text_of(page)
+        assert "Version 2" in words
+        assert "Removed: two" in words
+        assert "Added: three &lt;b&gt;" in words
+        assert list(study.guidelines_revisions.values_list("version", "text")) == [
+            (1, "one\ntwo"),
+            (2, "one\nthree <b>"),
+        ]
+
+    def test_who_may_not(self, cast, study):
+        address = url("study-guidelines", "mine")
+        assert client_of(None).get(address).status_code == 302
+        assert client_of(cast.carl).get(address).status_code == 403
+        assert client_of(cast.bob).get(address).status_code == 404
+        assert client_of(cast.alice).get(address).status_code == 200
+
+
+class TestCopy:
+    def copy(self, user, slug="mine", nonce="abcd"):
+        return client_of(user).post(url("study-copy", slug), {"nonce": nonce})
+
+    def test_a_copy_is_a_draft_with_the_same_rules_once(self, cast, study):
+        Study.objects.update(overlap=6, guidelines="Read me.", categories=["Rewrite"])
+        first, second = (self.copy(cast.alice) for _ in range(2))
+        assert first.url == second.url
+        copied = Study.objects.exclude(pk=study.pk).get()
+        assert (copied.state, copied.title, copied.overlap) == ("draft", "Copy of Mine", 6)
+        assert (copied.guidelines, copied.categories, copied.owner) == ("Read me.", ["Rewrite"], cast.alice)
+        assert not copied.study_items.exists()
+        assert first.url == url("study-edit", copied.slug)
+
+    def test_who_may_not(self, cast, study):
+        assert self.copy(None).status_code == 302
+        assert self.copy(cast.carl).status_code == 403
+        assert self.copy(cast.bob).status_code == 404
+        assert self.copy(cast.alice, nonce="").status_code == 404
+        assert Study.objects.count() == 1
