@@ -64,7 +64,7 @@ def rows_of(questions: list[dict[str, Any]]) -> list[QuestionRow]:
 def rows_read(data: Mapping[str, str]) -> list[QuestionRow]:
     """The rows of a submitted form that are not empty, in their order."""
     numbers = sorted({int(match[1]) for name in data if (match := NAME.match(name))})
-    rows = []
+    rows: list[QuestionRow] = []
     for number in numbers[:MAX_QUESTIONS]:
         options = tuple(
             OptionRow(

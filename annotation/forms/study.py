@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 from django.core.validators import MaxLengthValidator, RegexValidator
-from django.db.models import QuerySet
+from django.db.models import Field, QuerySet
 from django.utils import timezone
 
 from annotation.forms.eligibility import (
@@ -263,8 +263,10 @@ class StudyForm(forms.ModelForm[Study]):
         def drop(*names: str) -> None:
             for name in names:
                 if name not in self.locked:
-                    data[name] = Study._meta.get_field(name).get_default()  # type: ignore[union-attr]
-                    self._errors.pop(name, None)  # type: ignore[union-attr]
+                    column = Study._meta.get_field(name)
+                    assert isinstance(column, Field)
+                    data[name] = column.get_default()
+                    self.errors.pop(name, None)
 
         if kind != Kind.RUBRIC:
             drop("criteria")

@@ -61,7 +61,7 @@ class NamesField(forms.CharField):
     def prepare_value(self, value: Any) -> Any:
         return ", ".join(map(str, value)) if isinstance(value, list) else value
 
-    def clean(self, value: Any) -> list[str]:  # type: ignore[override]  # a list, from one line of text
+    def clean(self, value: Any) -> list[str]:
         return list(dict.fromkeys(part for part in re.split(r"[\s,;]+", super().clean(value)) if part))
 
 

@@ -37,7 +37,7 @@ FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBund
 
 
 @contextmanager
-def on_disk(upload: UploadedFile, *, folder: str = "upload", name: str = "") -> Iterator[Path]:
+def on_disk(upload: UploadedFile[Any], *, folder: str = "upload", name: str = "") -> Iterator[Path]:
     """The uploaded file in a folder of its own, that is gone afterwards.
 
     A refusal names the file as the person knows it, not the place where it lay for a moment.
@@ -55,7 +55,7 @@ def on_disk(upload: UploadedFile, *, folder: str = "upload", name: str = "") -> 
             raise ImportFileError(known_as, error.row, error.field, error.message) from None
 
 
-def check_size(upload: UploadedFile) -> None:
+def check_size(upload: UploadedFile[Any]) -> None:
     if (upload.size or 0) > MAX_BYTES:
         raise forms.ValidationError(
             f"Expected at most {MAX_BYTES // MEBIBYTE} MiB, found {(upload.size or 0) / MEBIBYTE:.0f}. "
@@ -109,8 +109,8 @@ class DatasetUploadForm(forms.Form):
         help_text="For rubrics: questions with worded options 1 to 5.",
     )
 
-    def clean_file(self) -> UploadedFile:
-        upload: UploadedFile = self.cleaned_data["file"]
+    def clean_file(self) -> UploadedFile[Any]:
+        upload: UploadedFile[Any] = self.cleaned_data["file"]
         check_size(upload)
         return upload
 
@@ -150,8 +150,8 @@ class ItemChoiceForm(forms.Form):
         help_text="CSV or JSONL with the column item, and optionally priority, probability, overlap.",
     )
 
-    def clean_file(self) -> UploadedFile:
-        upload: UploadedFile = self.cleaned_data["file"]
+    def clean_file(self) -> UploadedFile[Any]:
+        upload: UploadedFile[Any] = self.cleaned_data["file"]
         check_size(upload)
         if Path(upload.name or "").suffix.lower() not in TABLES:
             raise forms.ValidationError(f"Expected a file named {', '.join(TABLES)}.")

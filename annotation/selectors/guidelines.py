@@ -27,12 +27,9 @@ class Version:
 def guidelines_versions(study: Study) -> list[Version]:
     """Versions whose text is kept, the latest first."""
     labels = dict(
-        Label.objects.filter(study=study)
-        .order_by()
-        .values_list("guidelines_version")
-        .annotate(n=Count("pk"))
+        Label.objects.filter(study=study).order_by().values_list("guidelines_version").annotate(n=Count("pk"))
     )
-    kept = [
+    kept: list[tuple[int, str, datetime | None]] = [
         (one.version, one.text, one.created_at) for one in study.guidelines_revisions.order_by("version")
     ]
     if study.guidelines_version not in {number for number, *_ in kept}:

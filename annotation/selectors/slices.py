@@ -133,7 +133,8 @@ def _pair_lengths(study: Study) -> Iterable[tuple[int, int, list[int], list[int]
             if current is not None:
                 yield current
             current = (item, instruction, [], [])
-        current[2 if system == study.sampling_baseline else 3].append(length)
+        _, _, ours, others = current
+        (ours if system == study.sampling_baseline else others).append(length)
     if current is not None:
         yield current
 

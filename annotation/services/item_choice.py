@@ -218,7 +218,9 @@ def _open_change(study: Study, rows: Sequence[ChosenItem], items: dict[str, tupl
     there: dict[int, dict[str, Any]] = {}
     for chunk in _chunks(list(pks)):
         known = StudyItem.objects.filter(study=study, item__in=chunk)
-        there |= {row["item_id"]: row for row in known.values("pk", "item_id", "n_accepted", "probability")}
+        there |= {
+            row["item_id"]: dict(row) for row in known.values("pk", "item_id", "n_accepted", "probability")
+        }
     old = [one for pk, one in pks.items() if pk in there]
     new = [one for pk, one in pks.items() if pk not in there]
     places = {one.item: there[items[one.item][0]] for one in old}

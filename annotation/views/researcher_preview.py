@@ -78,7 +78,7 @@ class Walk:
             "preview_steps": self._steps(),
             "section": "studies",
         }
-        html = render_to_string(f"{PAGES}/{template}.html", context | extra, request=self.request)
+        html: str = render_to_string(f"{PAGES}/{template}.html", context | extra, request=self.request)
         place = reverse("annotation:place", args=[study.slug])
         html = html.replace(f'"{place}"', f'"{self.following()}"').replace(f'"{place}', f'"{self.root}')
         return HttpResponse(html, status=status)

@@ -84,7 +84,7 @@ def _form_again(request: ResearcherRequest, study: Study | None) -> StudyForm:
     if request.POST.get("action") == STARTING_TEXT:
         typed["guidelines"] = starting_text(typed.get("kind") or blank.kind_chosen())
     form = StudyForm(user=request.user, instance=study, initial=typed)
-    form.initial |= typed
+    form.initial.update(typed)
     form.question_rows = rows_read(request.POST)
     return form
 
