@@ -29,7 +29,7 @@ from annotation.models import (
 
 PLACES_TAKEN = F("n_open") + F("n_accepted")
 # Above this many free items a person's own total is not counted: it would cost more than the answer itself.
-MANY = 500
+MANY = 200
 MANY_FOR_SECONDS = 20
 
 

@@ -269,7 +269,7 @@ class TestQueries:
         assert not [query for query in asked.captured_queries if "django_session" in query["sql"]]
 
     def test_a_study_of_many_items_is_not_counted(self, django_assert_max_num_queries):
-        study = study_make(pairs=510, overlap=1)
+        study = study_make(pairs=210, overlap=1)
         browser = client_of(enrollment_make(study=study))
         part = browser.post(url("work", study), headers=HTMX)
         assert "0 done" in text_of(part)
