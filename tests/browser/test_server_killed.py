@@ -20,7 +20,8 @@ def test_an_answer_outlives_the_server(chromium: Browser):
         page = context.new_page()
         page.goto(f"http://127.0.0.1:{site.port}{study.resume_paths[0]}")
         expect(page.get_by_role("button", name="Submit")).to_be_visible()
-        server = site.process
+        server = site._process
+        assert server is not None
         os.killpg(server.pid, signal.SIGKILL)  # with its workers
         server.wait()
         page.keyboard.press("b")
