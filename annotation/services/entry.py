@@ -97,28 +97,28 @@ def platform_enter(
     Raises `EntryRefusedError`: the reasons of `enrollment_start`, or those of `arrival_refusal`.
     """
     now = now or timezone.now()
-    if reason := arrival_refusal(link=link, arrival=arrival, verified=verified):
-        raise EntryRefusedError(reason)
-    annotator, _ = Annotator.objects.get_or_create(source=link.platform, external_id=arrival.external_id)
-    known = Enrollment.objects.filter(study=link.study_id, annotator=annotator)
-    before = known.values_list("platform_session", flat=True).first()
-    enrollment = enrollment_start(
-        study=link.study,
-        annotator=annotator,
-        platform_link=link,
-        platform_session=arrival.session,
-        platform_data=parameters_kept(link.study, arrival.extras),
-        device=device,
-        now=now,
-    )
-    # They may have come twice at once: what was looked at before has changed.
-    if reason := _hold_refusal(enrollment, arrival, verified):
-        raise EntryRefusedError(reason)
-    if enrollment.platform_session != arrival.session:
-        return _session_change(enrollment, link, arrival, now)
-    if before is not None and before != arrival.session:
-        # Who had declined begins again: what was heard was about their earlier submission.
-        known.update(platform_status="")
+    with transaction.atomic():
+        # One at a time for each study, as in `enrollment_start`: two people cannot come with one submission at once.
+        Study.objects.select_for_update(no_key=True).get(pk=link.study_id)
+        if reason := arrival_refusal(link=link, arrival=arrival, verified=verified):
+            raise EntryRefusedError(reason)
+        annotator, _ = Annotator.objects.get_or_create(source=link.platform, external_id=arrival.external_id)
+        known = Enrollment.objects.filter(study=link.study_id, annotator=annotator)
+        before = known.values_list("platform_session", flat=True).first()
+        enrollment = enrollment_start(
+            study=link.study,
+            annotator=annotator,
+            platform_link=link,
+            platform_session=arrival.session,
+            platform_data=parameters_kept(link.study, arrival.extras),
+            device=device,
+            now=now,
+        )
+        if enrollment.platform_session != arrival.session:
+            return _session_change(enrollment, link, arrival, now)
+        if before is not None and before != arrival.session:
+            # Who had declined begins again: what was heard was about their earlier submission.
+            known.update(platform_status="")
     return enrollment
 
 

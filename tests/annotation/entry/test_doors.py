@@ -5,9 +5,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.domain.errors import EntryRefusedError
+from annotation.entry.base import Arrival
 from annotation.entry.connect import CONNECT
 from annotation.models import Annotator, Enrollment, PlatformLink, Stage, StudyState
-from annotation.services.entry import platform_link_close
+from annotation.services.entry import platform_enter, platform_link_close
 from annotation.services.reconcile import reconcile_apply
 from tests.annotation.entry.props import (
     KEYS,
@@ -149,6 +151,23 @@ def test_many_clicks_at_once_make_one_person():
     assert set(all_at_once(click, list(range(8)))) == {place(link)}
     assert Enrollment.objects.count() == 1
     assert Annotator.objects.count() == 1
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_one_submission_brings_one_person_in_also_at_once():
+    link = link_make(study_make())
+
+    def come(number: int) -> str:
+        try:
+            platform_enter(link=link, arrival=Arrival(f"p{number}", SESSION))
+        except EntryRefusedError as refused:
+            return refused.reason
+        return "in"
+
+    outcomes = all_at_once(come, list(range(6)))
+    assert sorted(outcomes) == ["in"] + ["session"] * 5
+    assert Annotator.objects.count() == Enrollment.objects.count() == 1
 
 
 def test_the_door_counts_its_visitors(client, link, settings):
