@@ -35,6 +35,7 @@ from annotation.services.quality import (
 )
 from annotation.views.access import ResearcherRequest, researcher_required
 
+MANY_LABELS = 5_000
 SHOWN = {
     "": "Everybody",
     "flagged": "Flagged",
@@ -77,6 +78,8 @@ def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, An
         "filters": [(key, words, len(people_filtered(people.rows, key))) for key, words in SHOWN.items()],
         "stamp": stamp,
         "polling": study.state == StudyState.OPEN,
+        # Figures of many labels take a while; they do not change much in a minute either.
+        "every": 15 if people.everybody.labels < MANY_LABELS else 60,
         "identified": may_identify(request.user, study),
     }
 

@@ -1,6 +1,6 @@
 // <table data-sortable>: headers with data-sort ("text" or "number") become buttons that sort the first body.
 // A cell sorts by data-sort-value, else by its text; cells without a value stay last in both directions;
-// rows with data-sort-fixed keep their place at the end.
+// rows with data-sort-fixed keep their place at the end. A table with an id that htmx swaps in anew stays sorted.
 "use strict";
 (() => {
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
@@ -11,6 +11,7 @@
     const number = Number.parseFloat(text.replace(",", ""));
     return Number.isFinite(number) ? number : null;
   };
+  const chosen = new Map();
   const sort = (table, header, direction) => {
     const column = header.cellIndex;
     const kind = header.dataset.sort;
@@ -28,6 +29,7 @@
     body.append(...keyed.map((entry) => entry.row), ...fixed);
     table.querySelectorAll("thead th[aria-sort]").forEach((other) => other.setAttribute("aria-sort", "none"));
     header.setAttribute("aria-sort", direction);
+    if (table.id) chosen.set(table.id, { column, direction });
   };
   const prepare = (table) => {
     if (table.dataset.sortable === "ready") return;
@@ -44,6 +46,9 @@
       const other = first === "ascending" ? "descending" : "ascending";
       button.addEventListener("click", () => sort(table, header, header.getAttribute("aria-sort") === first ? other : first));
     });
+    const before = chosen.get(table.id);
+    const header = before && table.tHead.rows[0].cells[before.column];
+    if (header?.dataset.sort) sort(table, header, before.direction);
   };
   const prepareAll = () => document.querySelectorAll("table[data-sortable]").forEach(prepare);
   addEventListener("DOMContentLoaded", prepareAll);

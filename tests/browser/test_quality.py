@@ -108,11 +108,15 @@ def test_the_table_is_kept_up_to_date(page: Page, live_server, study):
     log_in(page, live_server)
     page.goto(f"{live_server.url}/studies/mine/people/")
     expect(page.locator("#people tbody tr")).to_have_count(6)
+    page.get_by_role("button", name="Fast").click()
+    expect(page.locator("#people tbody tr").first).to_contain_text("fails checks")
     enrollment_make(study=study, stage="consent")
     page.evaluate("htmx.ajax('GET', document.querySelector('#people').getAttribute('hx-get'), "
                   "{target: '#people', swap: 'outerHTML'})")  # fmt: skip
     expect(page.locator("#people tbody tr")).to_have_count(7)
-    expect(page.get_by_role("button", name="Fast")).to_be_visible()
+    # As they had sorted it.
+    expect(page.get_by_role("columnheader", name="Fast")).to_have_attribute("aria-sort", "descending")
+    expect(page.locator("#people tbody tr").first).to_contain_text("fails checks")
 
 
 def test_adjudicated_by_keys_alone(page: Page, live_server, study):
