@@ -23,6 +23,8 @@ from annotation.models import (
 from annotation.services.assignments import assignment_claim, assignment_submit
 from annotation.services.quality import enrollment_restore
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
+from tests.annotation.test_concurrency import all_at_once, label_everything
+from tests.annotation.test_quality import counters_are_right
 
 pytestmark = pytest.mark.django_db
 
@@ -216,3 +218,31 @@ def test_looking_costs_one_query_on_a_check_and_none_on_work():
     with CaptureQueriesContext(connection) as context:
         assignment_submit(assignment=lease, shown_value={"choice": 1})
     assert not [query for query in context if "check_score" in query["sql"] and "SELECT" in query["sql"][:6]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
+def test_many_suspended_by_their_checks_at_once_while_others_label():
+    study = study_with_checks(pairs=12, overlap=6, set_aside_on_suspend=True, check_minimum=3, check_window=3)
+    careless = [enrollment_make(study=study) for _ in range(4)]
+    careful = [enrollment_make(study=study) for _ in range(4)]
+    for person in careless:
+        check_answer(person, right=False)
+        for _ in range(6):
+            work_answer(person)
+        check_answer(person, right=False)
+
+    def act(who: tuple[str, Enrollment]) -> None:
+        doing, person = who
+        if doing == "check":
+            check_answer(person, right=False)
+        else:
+            label_everything(person.pk)
+
+    all_at_once(act, [*(("check", p) for p in careless), *(("label", p) for p in careful)])
+    assert {fresh(person).suspended_at is not None for person in careless} == {True}
+    assert {fresh(person).n_accepted for person in careless} == {0}
+    for person in careful:  # what reopened after they had looked
+        label_everything(person.pk)
+    assert {fresh(person).n_accepted for person in careful} == {12}
+    counters_are_right(study)
