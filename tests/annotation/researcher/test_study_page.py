@@ -1,19 +1,23 @@
 """The study page: progress, people, figures, and the part of it that is looked at again and again."""
 
 import re
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotation.models import Stage, Study
+from annotation.selectors import costly
+from annotation.selectors.progress import StudyProgress, study_pace
 from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
 from tests.annotation.factories import (
     annotator_make,
     enrollment_make,
     invitation_make,
+    study_make,
 )
 
 pytestmark = pytest.mark.django_db
@@ -149,3 +153,89 @@ def test_labels_by_day_have_no_gaps(cast, study):
     (day,) = labels_by_day(study)
     assert day.labels == 2
     assert isinstance(day.day, date)
+
+
+class TestPace:
+    def pace(self, study, *, hours, labels, wanted=100):
+        """The pace as it looks so many hours after the labels were given."""
+        labels_make(study, [[1] * labels])
+        now = timezone.now() + timedelta(hours=hours)
+        return study_pace(study, StudyProgress(1, wanted, labels, 0, 0), now=now), now
+
+    @pytest.fixture
+    def wide(self, dataset, cast):
+        return study_make(dataset=dataset, slug="wide", owner=cast.alice, overlap=12)
+
+    def test_nothing_is_said_without_labels(self, wide):
+        found = study_pace(wide, StudyProgress(1, 12, 0, 0, 0))
+        assert (found.recent, found.per_hour, found.done_at, found.reason) == (
+            0,
+            None,
+            None,
+            "No labels yet.",
+        )
+
+    def test_the_end_at_the_pace_of_the_last_day(self, wide):
+        found, now = self.pace(wide, hours=2, labels=10, wanted=40)
+        assert (found.recent, found.per_hour) == (10, pytest.approx(5, rel=0.01))
+        assert abs(found.done_at - now - timedelta(hours=6)) < timedelta(minutes=5)
+
+    def test_too_early(self, wide):
+        found, _ = self.pace(wide, hours=0.1, labels=10)
+        assert found.done_at is None
+        assert "Too early" in found.reason
+
+    def test_a_day_without_labels(self, wide):
+        found, _ = self.pace(wide, hours=100, labels=10)
+        assert (found.recent, found.done_at) == (0, None)
+        assert "last 24 hours" in found.reason
+
+    def test_all_there(self, wide):
+        found, _ = self.pace(wide, hours=2, labels=10, wanted=10)
+        assert found.reason == "All labels are there."
+
+
+def test_the_steps_of_everybody(cast, study):
+    Study.objects.update(
+        training_size=2,
+        qualification_size=2,
+        qualification_pass=2,
+        eligibility=[{"key": "a", "question": "?", "options": []}],
+    )
+    for stage in (Stage.ELIGIBILITY, Stage.GUIDELINES, Stage.TRAINING, Stage.QUALIFICATION, Stage.WORK):
+        enrollment_make(study=study, stage=stage)
+    enrollment_make(study=study, stage=Stage.SCREENED_OUT, screened_out_by="eligibility")
+    enrollment_make(study=study, stage=Stage.SCREENED_OUT, screened_out_by="qualification")
+    enrollment_make(study=study, stage=Stage.LEFT)
+    enrollment_make(study=study, stage=Stage.WORK, suspended_at=timezone.now())
+    response = client_of(cast.alice).get(url("study-detail", "mine"))
+    steps = {step.name: step.people for step in response.context["funnel"].steps}
+    assert steps == {
+        "Entered": 9,
+        "Agreed to take part": 8,
+        "May take part": 6,
+        "Read the guidelines": 5,
+        "Finished the training": 4,
+        "Passed the test": 2,
+        "Gave a label": 0,
+        "Finished": 0,
+    }
+    assert response.context["funnel"].gone == [
+        "1 not eligible",
+        "1 did not pass the test",
+        "1 returned or timed out",
+        "1 suspended",
+    ]
+
+
+def test_counting_that_takes_long_is_not_done_at_each_look(study, monkeypatch):
+    calls = []
+
+    def count():
+        calls.append(1)
+        return len(calls)
+
+    monkeypatch.setattr(costly, "QUICK_SECONDS", -1)
+    assert [costly.counted("looked-at", count) for _ in range(3)] == [1, 1, 1]
+    monkeypatch.setattr(costly, "QUICK_SECONDS", 60)
+    assert [costly.counted("quick", count) for _ in range(2)] == [2, 3]
