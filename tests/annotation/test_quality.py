@@ -1,14 +1,12 @@
 """Suspended and restored, set aside and taken back, told and reported: what is done about people and items."""
 
-import random
-import threading
 from datetime import timedelta
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotation.domain.errors import StageError, SuspendedError
+from annotation.domain.errors import SuspendedError
 from annotation.models import (
     Action,
     Adjudication,
@@ -38,7 +36,7 @@ from annotation.services.quality import (
     report_resolve,
 )
 from tests.annotation.factories import enrollment_make, study_make, user_make
-from tests.annotation.test_concurrency import all_at_once, fresh, label_everything
+from tests.annotation.test_concurrency import fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -299,116 +297,6 @@ class TestReports:
         assert report_resolve(report=report, withdraw=False) == 1
         assert report_resolve(report=report, withdraw=True) == 0
         assert study.study_items.get().withdrawn_at is None
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.both_databases
-class TestAtOnce:
-    def test_taken_back_while_others_fill_the_places(self):
-        study = study_make(pairs=12, overlap=2)
-        person = enrollment_make(study=study)
-        labels_give(person, 12)
-        labels_set_aside(enrollment=person, by=None, reason="x")
-        others = [enrollment_make(study=study).pk for _ in range(6)]
-
-        def act(who: int | str) -> int:
-            if isinstance(who, int):
-                return label_everything(who)
-            return labels_take_back(enrollment=person, by=None)
-
-        all_at_once(act, [*others, "take back", "take back"])
-        counters_are_right(study)
-        assert {accepted for _, accepted in counts(study)} == {2}
-        assert not Label.objects.filter(is_set_aside=True).exists()
-        assert Label.objects.filter(assignment__enrollment=person).count() == 12
-
-    def test_set_aside_and_taken_back_again_and_again(self):
-        study = study_make(pairs=10, overlap=2)
-        people = [enrollment_make(study=study) for _ in range(4)]
-        for person in people[:2]:
-            labels_give(person, 10)
-        stop = threading.Event()
-
-        def act(what: tuple[str, Enrollment]) -> None:
-            doing, person = what
-            if doing == "label":
-                label_everything(person.pk)
-                return
-            for _ in range(4):
-                labels_set_aside(enrollment=person, by=None, reason="x")
-                labels_take_back(enrollment=person, by=None)
-            stop.set()
-
-        all_at_once(act, [*(("moderate", p) for p in people[:2]), *(("label", p) for p in people)])
-        counters_are_right(study)
-        assert stop.is_set()
-
-    def test_suspended_while_submitting(self):
-        study = study_make(pairs=40, overlap=2)
-        people = [enrollment_make(study=study) for _ in range(4)]
-
-        def act(what: tuple[str, Enrollment]) -> None:
-            doing, person = what
-            try:
-                if doing == "label":
-                    label_everything(person.pk)
-                else:
-                    threading.Event().wait(random.random() / 5)
-                    enrollment_suspend(enrollment=person, by=None, reason="x", set_aside=True)
-            except (SuspendedError, StageError):
-                pass
-
-        all_at_once(act, [(doing, person) for doing in ("label", "suspend") for person in people])
-        counters_are_right(study)
-        assert not Label.objects.current().exists()
-        assert set(study.enrollments.values_list("n_accepted", flat=True)) == {0}
-        assert sum(study.study_items.values_list("n_open", flat=True)) == 0
-
-    def test_changed_while_set_aside(self):
-        study = study_make(pairs=1, overlap=1)
-        person = enrollment_make(study=study)
-        (label,) = labels_give(person, 1)
-
-        def act(what: int | str) -> None:
-            if isinstance(what, int):
-                label_change(assignment=label.assignment, shown_value={"choice": what})
-            else:
-                labels_set_aside(enrollment=person, by=None, reason="x")
-
-        all_at_once(act, [1, 2, "set aside", 0, 1, 2])
-        assert set(Label.objects.values_list("is_set_aside", flat=True)) == {True}
-        counters_are_right(study)
-
-    def test_a_form_sent_twice_at_once_acts_once(self):
-        person = enrollment_make(study=study_make())
-        labels_give(person, 2)
-
-        def act(_: int) -> int:
-            return labels_set_aside(enrollment=person, by=None, reason="x", nonce="n")
-
-        assert sorted(all_at_once(act, list(range(4)))) == [0, 0, 0, 2]
-        sent = all_at_once(lambda _: message_send(enrollment=person, by=None, text="x", nonce="m"), [1, 2, 3])
-        assert sorted(sent) == [False, False, True]
-
-    def test_reported_twice_and_withdrawn_while_claimed(self):
-        study = study_make(pairs=1, overlap=4)
-        lease = assignment_claim(enrollment=fresh(enrollment_make(study=study).pk))
-        report = item_report(assignment=lease, reason="x")
-        others = [enrollment_make(study=study).pk for _ in range(6)]
-
-        def act(what: int | str) -> None:
-            if isinstance(what, int):
-                assignment_claim(enrollment=fresh(what))
-            elif what == "report":
-                item_report(assignment=lease, reason="x")
-            else:
-                report_resolve(report=report, withdraw=True)
-
-        all_at_once(act, [*others, "report", "resolve", "resolve"])
-        place = study.study_items.get()
-        assert place.overlap == place.n_open
-        assert ItemReport.objects.count() == 1
-        counters_are_right(study)
 
 
 def test_two_people_suspended_by_checks_at_once_do_not_wait_in_a_circle():
