@@ -158,7 +158,8 @@
       if (this.waiting) return; // the time until it was submitted first
       const [active, wall] = [this.time("active_ms"), this.time("wall_ms")];
       if (active) active.value = String(this.watch.read());
-      if (wall) wall.value = String(Math.max(0, Date.now() - this.opened));
+      // At least the active time: the clocks differ by a millisecond, and it may have been begun on another device.
+      if (wall) wall.value = String(Math.max(this.watch.read(), Date.now() - this.opened));
     }
 
     ready() {
