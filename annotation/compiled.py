@@ -14,7 +14,7 @@ made into instances, as the ORM itself does it.
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from django.db import connection
 from django.db.models import Expression, Field, Model, QuerySet
@@ -32,13 +32,13 @@ class Parameter(Expression):
         super().__init__(output_field=field)
         self.name = name
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:  # noqa: ARG002  (Django's signature)
+    def as_sql(self, compiler: Any, connection: Any) -> Any:  # noqa: ARG002  (Django's signature)
         return "%s", [self]
 
     @classmethod
     def of(cls, model: type[Model], field: str, name: str = "") -> "Parameter":
         """A value of the model's field, named like it unless `name` says otherwise."""
-        return cls(name or field, model._meta.get_field(field))
+        return cls(name or field, cast("Field[Any, Any]", model._meta.get_field(field)))
 
     def bound(self, values: Mapping[str, Any]) -> Any:
         return self.output_field.get_db_prep_value(values[self.name], connection)
@@ -84,7 +84,7 @@ class CompiledSelect(_Compiled, Generic[M]):
             info["model"],
             [one[0].target.attname for one in select[start:end]],
             (start, end),
-            get_related_populators(info, select, connection.alias),
+            cast("Any", get_related_populators)(info, select, connection.alias),
             tuple(compiler.annotation_col_map.items()),
         )
 
@@ -147,7 +147,8 @@ class CompiledInsert(_Compiled, Generic[M]):
         self._model = model
 
     def _compile(self) -> tuple[str, list[Any]]:
-        meta, quote = self._model._meta, connection.ops.quote_name
+        meta: Any = self._model._meta
+        quote = connection.ops.quote_name
         fields = [field for field in meta.concrete_fields if not field.primary_key]
         columns = ", ".join(quote(field.column) for field in fields)
         places = ", ".join(["%s"] * len(fields))
@@ -194,7 +195,7 @@ class CompiledUpdate(_Compiled, Generic[M]):
 
     def _compile(self) -> tuple[str, tuple[Any, ...]]:
         rows, changes = self._build()
-        query = rows.query.chain(UpdateQuery)
+        query: Any = rows.query.chain(UpdateQuery)
         query.add_update_values(dict(changes))
         sql, parameters = query.get_compiler(connection=connection).as_sql()
         return sql, tuple(parameters)
