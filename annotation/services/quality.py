@@ -55,12 +55,13 @@ def enrollment_suspend(
     Returns whether anything was done: not for who is suspended already, nor for a form sent twice.
     """
     now = now or timezone.now()
+    held = False
 
     def suspend() -> bool:
         rows = _labels_locked(enrollment, since=since) if set_aside else {}
         _leases_give_back(enrollment)
         person = _enrollments_locked(enrollment, cursors=bool(rows))
-        if _done(person, nonce) or (person.suspended_at is not None and not rows):
+        if _done(person, nonce) or (person.suspended_at is not None and not rows and not held):
             return False
         _nothing_came_between(person, rows if set_aside else None, since)
         n_labels = _set_aside(person, rows) if rows else 0
@@ -70,7 +71,13 @@ def enrollment_suspend(
         _note(person, Action.SUSPEND, by, reason, text=text, n_labels=n_labels, nonce=nonce)
         return True
 
-    return transaction_retried(suspend)
+    try:
+        return transaction_retried(suspend)
+    except Overtaken:
+        # They answer faster than can be looked at: nothing more is given or counted from here on, so now it can.
+        mine = Enrollment.objects.filter(pk=enrollment.pk, suspended_at=None)
+        held = bool(mine.update(suspended_at=now, suspended_because=reason[:200]))
+        return transaction_retried(suspend)
 
 
 def enrollment_restore(

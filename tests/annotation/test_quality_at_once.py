@@ -1,5 +1,6 @@
 """People suspended, restored and set aside while they and others work, and the counters stay right."""
 
+import contextlib
 import random
 import threading
 
@@ -7,6 +8,7 @@ import pytest
 
 from annotation.domain.errors import StageError, SuspendedError
 from annotation.models import Enrollment, ItemReport, Label
+from annotation.services import quality
 from annotation.services.assignments import assignment_claim
 from annotation.services.labels import label_change
 from annotation.services.quality import (
@@ -133,4 +135,23 @@ def test_reported_twice_and_withdrawn_while_claimed():
     place = study.study_items.get()
     assert place.overlap == place.n_open
     assert ItemReport.objects.count() == 1
+    counters_are_right(study)
+
+
+def test_who_answers_faster_than_can_be_looked_at_is_held_first(monkeypatch):
+    """Every look finds that they have said something new since, until nothing more of theirs is counted."""
+    study = study_make(pairs=40, overlap=1)
+    person = enrollment_make(study=study)
+    labels_give(person, 2)
+    looked = quality._enrollments_locked
+
+    def look(enrollment: Enrollment, **options: bool) -> Enrollment:
+        with contextlib.suppress(SuspendedError):
+            labels_give(person, 1)
+        return looked(enrollment, **options)
+
+    monkeypatch.setattr(quality, "_enrollments_locked", look)
+    assert enrollment_suspend(enrollment=person, by=None, reason="x", set_aside=True)
+    assert fresh(person.pk).n_accepted == 0
+    assert person.interventions.count() == 1
     counters_are_right(study)
