@@ -48,7 +48,8 @@ LISTS = ("categories", "criteria")
 PERCENTS = ("check_rate", "repeat_rate", "check_warn_below", "check_suspend_below", "qualification_threshold")
 TIED_KINDS = frozenset([Kind.PAIRWISE, *RANKED_KINDS])
 DEFAULTS = {
-    field.name: field.get_default() * (PERCENT if field.name in PERCENTS else 1)
+    # As it would be typed.
+    field.name: f"{field.get_default() * PERCENT:g}" if field.name in PERCENTS else field.get_default()
     for field in Study._meta.concrete_fields
     if field.name in LABELS and field.name != "overlap" and field.has_default() and not field.null
     # A box that is not ticked is not empty, and a list may well be.
@@ -160,6 +161,8 @@ class StudyForm(forms.ModelForm[Study]):
             field.label = LABELS.get(name, field.label)
             field.help_text = HELP_TEXTS.get(name, field.help_text)
             model_field = next((one for one in Study._meta.concrete_fields if one.name == name), None)
+            if model_field is not None and model_field.has_default() and field.initial is None:
+                field.initial = model_field.get_default()
             if isinstance(field.widget, forms.RadioSelect) and model_field is not None:
                 field.choices = model_field.choices  # type: ignore[attr-defined]  # without an empty one
         for name in MARKDOWN_FIELDS:

@@ -400,6 +400,19 @@ class TestEligibility:
         assert "nobody may take part" in text_of(response)
 
 
+def test_shares_are_typed_in_percent_and_stay_so_when_the_form_comes_back(cast, dataset):
+    client = client_of(cast.alice)
+    fresh = client.get(url("study-create")).content.decode()
+    assert 'name="qualification_threshold" value="85"' in fresh
+    assert 'name="check_rate" value="0"' in fresh
+    for sent in (
+        study_fields(dataset, title=""),
+        study_fields(dataset, title="", qualification_threshold=""),
+    ):
+        again = client.post(url("study-create"), sent).content.decode()
+        assert 'name="qualification_threshold" value="85"' in again
+
+
 class TestAgain:
     """Buttons of the form that save nothing."""
 
