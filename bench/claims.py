@@ -39,12 +39,12 @@ class Size:
     items: int = 20_000
     labels: int = 50_000
     seconds: float = 20.0
-    kill_every: float = 20.0
+    kills: int = 12
     small_items: int = 2_000
     many: int = 1_000_000
 
 
-QUICK = Size(items=2_000, labels=2_000, seconds=8.0, kill_every=6.0, many=100_000)
+QUICK = Size(items=2_000, labels=2_000, seconds=8.0, kills=2, many=100_000)
 
 
 def run(*, quick: bool = False) -> dict[str, float]:
@@ -52,7 +52,7 @@ def run(*, quick: bool = False) -> dict[str, float]:
     size = QUICK if quick else Size()
     with live_site() as (postgres, site):
         figures = _crowd(postgres, site, size) | _few(postgres, site, size)
-        site.stop_serving()
+        site.kill()
         figures |= growth.measure(postgres.url, few=10_000, many=size.many)
     return figures | _against_potato(figures["pairs_per_s_16"], size)
 
@@ -67,7 +67,7 @@ def _crowd(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, f
     study = live_study(postgres.url, items=size.items, people=size.people, overlap=OVERLAP)
     log = load.Log()
     before = cpu_seconds(site.process), cpu_seconds(postgres.process)
-    with _killing(site, size.kill_every) as killed:
+    with _killing(site, log, size) as killed:
         load.run(_people(site, study, log), log, pairs=size.labels)
     web, database = cpu_seconds(site.process) - before[0], cpu_seconds(postgres.process) - before[1]
     found = findings(postgres.url, study.pk, log.acknowledged)
@@ -88,15 +88,16 @@ def _crowd(postgres: PrivatePostgres, site: LiveSite, size: Size) -> dict[str, f
 
 
 @contextmanager
-def _killing(site: LiveSite, every: float) -> Iterator[list[int]]:
-    """One worker gets SIGKILL every so many seconds; granian starts another."""
-    over, killed, chance = threading.Event(), [], random.Random(0)
+def _killing(site: LiveSite, log: load.Log, size: Size) -> Iterator[list[int]]:
+    """One worker gets SIGKILL after each such share of the labels; granian starts another."""
+    over, chance = threading.Event(), random.Random(0)
+    killed: list[int] = []
 
     def work() -> None:
-        while not over.wait(every):
-            victim = chance.choice(site.worker_processes())
-            site.kill_workers([victim])
-            killed.append(victim.pid)
+        while not over.wait(0.1) and len(killed) < size.kills:
+            done = len(log.acknowledged)
+            if done > size.labels * (len(killed) + 1) / (size.kills + 1) and site.kill_worker(chance):
+                killed.append(done)
 
     thread = threading.Thread(target=work)
     thread.start()

@@ -5,6 +5,7 @@ Both can be killed as hard as a machine can, and started again on the same data 
 
 import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from tests import services
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_WITHIN = 60
+CRASH_LOOP = 6.5  # seconds: granian gives up when a worker dies within 5.5 of its start
 
 
 class PrivatePostgres:
@@ -130,18 +132,24 @@ class LiveSite:
                     workers.append(child)
         return workers
 
-    def kill_workers(self, processes: list[psutil.Process] | None = None) -> None:
-        """SIGKILL to workers, all or these; granian starts others in their place."""
-        _kill_all(self.worker_processes() if processes is None else processes)
+    def kill_worker(self, chance: random.Random) -> bool:
+        """SIGKILL to one worker; granian starts another in its place, once the worker is no newborn. Whether one was
+        killed.
+        """
+        grown = [one for one in self.worker_processes() if time.time() - one.create_time() > CRASH_LOOP]
+        if grown:
+            _kill_all([chance.choice(grown)])
+        return bool(grown)
 
-    def stop_serving(self) -> None:
+    def kill(self) -> None:
+        """SIGKILL to the server with all of its workers; `start` it again as a service manager does."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
     def stop(self) -> None:
-        self.stop_serving()
+        self.kill()
         self._var.cleanup()
 
 

@@ -116,7 +116,7 @@ def _make(items: int, people: int, rules: dict[str, Any]) -> LiveStudy:
     from django.urls import reverse
 
     from annotation.models import Dataset, Instruction, Item, ItemResponse, Response, StudyItem
-    from tests.annotation.factories import enrollment_make, study_make
+    from tests.annotation.factories import annotator_make, enrollment_make, study_make
 
     words = random.Random(7)
     text = lambda n: " ".join(words.choices(WORDS, k=n))  # noqa: E731
@@ -144,7 +144,10 @@ def _make(items: int, people: int, rules: dict[str, Any]) -> LiveStudy:
         StudyItem.objects.bulk_create(
             StudyItem(study=study, item=row, position=row.position, overlap=study.overlap) for row in rows
         )
-    enrolled = [enrollment_make(study=study) for _ in range(people)]
+    enrolled = [
+        enrollment_make(study=study, annotator=annotator_make(source=study.slug, external_id=str(k)))
+        for k in range(people)
+    ]
     paths = [reverse("annotation:resume", args=[person.resume_token]) for person in enrolled]
     return LiveStudy(study.pk, study.slug, paths)
 
