@@ -126,7 +126,9 @@ class TestStates:
         study_make(dataset=plain, slug="draft", owner=cast.alice, state="draft")
         Study.objects.update(qualification_size=2)
         StudyItem.objects.all().delete()
-        assert "the test needs 2 items with a known right answer" in text_of(self.act(cast.alice, "open", "draft"))
+        assert "the test needs 2 items with a known right answer" in text_of(
+            self.act(cast.alice, "open", "draft")
+        )
         assert Study.objects.get().state == "draft"
 
     def test_another_action_is_none(self, cast, study):
