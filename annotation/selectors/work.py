@@ -89,12 +89,17 @@ CHANGING = ("stage", "suspended_at", "suspended_because", "n_accepted", "n_claim
 
 def _standing() -> QuerySet[Enrollment]:
     answers = Assignment.objects.filter(enrollment=OuterRef("pk"), state=AssignmentState.SUBMITTED)
-    unread = Intervention.objects.filter(enrollment=OuterRef("pk"), read_at=None).exclude(text="")
+    unread = _unread().filter(enrollment=OuterRef("pk"))
     return (
         Enrollment.objects.filter(pk=Parameter.of(Enrollment, "id"))
         .only(*CHANGING)
         .annotate(n_answers=_number_of(answers), n_unread=_number_of(unread))
     )
+
+
+def _unread() -> QuerySet[Intervention]:
+    # What was said at a suspension has its own page, and is the past once the person may go on.
+    return Intervention.objects.filter(read_at=None).exclude(text="").exclude(action=Action.SUSPEND)
 
 
 def _number_of(rows: QuerySet[Any]) -> Subquery:
@@ -212,7 +217,7 @@ def answers_list(enrollment: Enrollment) -> QuerySet[Assignment]:
 
 def texts_unread(enrollment: Enrollment) -> list[Intervention]:
     """What was written to the person and not read yet, oldest first."""
-    unread = Intervention.objects.filter(enrollment=enrollment, read_at=None).exclude(text="")
+    unread = _unread().filter(enrollment=enrollment)
     return list(unread.only("pk", "text", "created_at").order_by("created_at", "pk"))
 
 

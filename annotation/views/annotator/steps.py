@@ -25,7 +25,7 @@ from annotation.selectors.steps import (
     standing_get,
     training_next,
 )
-from annotation.selectors.work import answers_given
+from annotation.selectors.work import answers_given, texts_unread
 from annotation.services.enrollment import (
     consent_fingerprint,
     consent_give,
@@ -316,4 +316,5 @@ def done(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if enrollment.stage != Stage.DONE:
         return _here(enrollment)
     answers, earned = answers_given(enrollment), _earned_words(enrollment)
-    return _show(request, enrollment, "done", answers=answers, earned=earned)
+    texts = texts_unread(enrollment)
+    return _show(request, enrollment, "done", answers=answers, earned=earned, texts=texts)

@@ -33,6 +33,7 @@ from annotation.selectors.work import (
     own_label,
     standing_get,
     suspension_text,
+    texts_unread,
 )
 from annotation.services.assignments import (
     Outcome,
@@ -104,6 +105,7 @@ def _suspended(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     earned, owner = earned_by(enrollment), enrollment.study.owner
     context = study_context(request, enrollment) | {
         "said": suspension_text(enrollment),
+        "texts": texts_unread(enrollment),
         "answers": earned.answers,
         "earned": money(earned.total, enrollment.study) if earned.total else "",
         "contact": owner.email if owner else "",
