@@ -87,7 +87,7 @@ def _install() -> None:
         print(f"  installing potato-annotation {VERSION} into {PEER.relative_to(ROOT)}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", str(PEER)], check=True)
     # pip is quick when it is there already, and finishes what an interrupted run began.
-    quiet = ("-q", "--disable-pip-version-check")
+    quiet = ("-qq", "--disable-pip-version-check")
     subprocess.run([str(python), "-m", "pip", "install", *quiet, f"potato-annotation=={VERSION}"], check=True)
 
 
