@@ -1,6 +1,7 @@
 """Which turns are hidden, and how right an answer is: pure rules."""
 
 import secrets
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ def test_the_rates_are_kept_in_any_stretch(key, check_rate, repeat_rate):
 @given(st.binary(min_size=1), st.integers(1, 33), st.integers(0, 1))
 def test_two_hidden_items_never_touch(key, percent, split):
     drawn = roles(key, 200, percent / 100, 0.0) if split else roles(key, 200, percent / 200, percent / 200)
-    assert all(one == WORK or other == WORK for one, other in zip(drawn, drawn[1:], strict=False))
+    assert all(one == WORK or other == WORK for one, other in pairwise(drawn))
 
 
 def test_nothing_is_hidden_without_rates():
