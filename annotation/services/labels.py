@@ -17,6 +17,7 @@ from annotation.models import (
     Enrollment,
     Kind,
     Label,
+    QualificationRule,
     Stage,
     Study,
     StudyState,
@@ -63,12 +64,19 @@ def label_record(
         is_set_aside=is_set_aside,
         comment=comment,
         pasted_chars=pasted_chars,
-        check_score=None if gold is None else score(study.kind, value, gold),
+        check_score=None if gold is None else _check_score(study, value, gold),
         guidelines_version=study.guidelines_version,
         probability=place.probability,
         active_ms=active_ms,
         wall_ms=wall_ms,
     )
+
+
+def _check_score(study: Study, value: Mapping[str, Any], gold: Mapping[str, Any]) -> float | None:
+    """By the rule of the study's test: who qualifies within a distance of gold is held to no more than that."""
+    rules = study.test_study
+    tolerant = rules.qualification_rule == QualificationRule.TOLERANT
+    return score(study.kind, value, gold, tolerance=rules.qualification_tolerance if tolerant else 0.0)
 
 
 def label_change(

@@ -15,6 +15,7 @@ from annotation.models import (
     Enrollment,
     Intervention,
     ItemRole,
+    Kind,
     Label,
     Study,
     StudyItem,
@@ -23,6 +24,7 @@ from annotation.models import (
 from annotation.services.assignments import assignment_claim, assignment_submit
 from annotation.services.quality import enrollment_restore
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
+from tests.annotation.kinds import kind_study_make
 from tests.annotation.test_concurrency import all_at_once, label_everything
 from tests.annotation.test_quality import counters_are_right
 
@@ -246,3 +248,36 @@ def test_many_suspended_by_their_checks_at_once_while_others_label():
         label_everything(person.pk)
     assert {fresh(person).n_accepted for person in careful} == {12}
     counters_are_right(study)
+
+
+class TestTolerance:
+    """A hidden check of ratings is held to the rule of the study's test."""
+
+    def answered(self, ratings: dict[str, int], **rules: Any) -> Label:
+        study = kind_study_make(Kind.RUBRIC, items=2, **rules)
+        place = study.study_items.order_by("position").last()
+        place.item.gold = {"ratings": {"helpful": 4, "clear": 2}}
+        place.item.save()
+        StudyItem.objects.filter(pk=place.pk).update(role=ItemRole.CHECK, overlap=0)
+        person = enrollment_make(study=study)
+        now = timezone.now()
+        lease = Assignment.objects.create(
+            study_item=place, enrollment=person, role=WorkRole.CHECK, shown_order=[0],
+            leased_at=now, expires_at=now + timedelta(minutes=30),
+        )  # fmt: skip
+        return assignment_submit(assignment=lease, shown_value={"ratings": ratings}).label
+
+    def test_exactly_by_default(self):
+        assert self.answered({"helpful": 4, "clear": 3}).check_score == 0.5
+
+    def test_within_the_distance_of_a_tolerant_rule(self):
+        rules = {"qualification_rule": "tolerant", "qualification_tolerance": 1}
+        assert self.answered({"helpful": 5, "clear": 3}, **rules).check_score == 1.0
+        assert self.answered({"helpful": 2, "clear": 3}, **rules).check_score == 0.5
+
+    def test_by_the_rule_of_the_test_that_is_shared(self):
+        test = study_make(pairs=1, qualification_rule="tolerant", qualification_tolerance=1)
+        assert self.answered({"helpful": 5, "clear": 3}, qualification_from=test).check_score == 1.0
+
+    def test_a_criterion_that_is_not_asked_is_not_wrong(self):
+        assert self.answered({"helpful": 4}, criteria=["helpful"]).check_score == 1.0

@@ -68,11 +68,35 @@ def test_a_pick_is_one_of_the_candidates_and_another_for_another_key():
         ("importance", {"ranks": {"a": 1, "b": 1}}, {"ranks": {"a": 1, "b": 2}}, 0.0),
         ("answer_ranking", {"ranks": {"0": 3, "1": 2, "2": 1}}, {"ranks": {"0": 1, "1": 2, "2": 3}}, 0.0),
         ("answer_ranking", {"ranks": {"0": 1, "1": 3, "2": 2}}, {"ranks": {"0": 1, "1": 2, "2": 3}}, 1 / 3),
-        ("importance", {"ranks": {"a": 1}}, {"ranks": {"a": 1}}, 1.0),
+        # What the study does not ask, and what the gold leaves open, is not wrong.
+        ("rubric", {"ratings": {"a": 1}}, {"ratings": {"a": 1, "b": 4}}, 1.0),
+        ("checklist", {"answers": {"a": True, "b": False}}, {"answers": {"a": True, "b": None}}, 1.0),
+        ("importance", {"ranks": {"a": 1, "b": 2}}, {"ranks": {"a": 1, "b": 2, "c": 3}}, 1.0),
     ],
 )
 def test_scores(kind, value, gold, right):
     assert score(kind, value, gold) == pytest.approx(right)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "gold"),
+    [
+        ("importance", {"ranks": {"a": 1}}, {"ranks": {"a": 1}}),
+        ("checklist", {"answers": {"a": True}}, {"answers": {"a": None}}),
+        ("rubric", {"ratings": {"a": 1}}, {"ratings": {"b": 4}}),
+    ],
+)
+def test_nothing_to_compare_is_no_score(kind, value, gold):
+    assert score(kind, value, gold) is None
+
+
+def test_a_rating_is_right_within_the_tolerance_and_a_yes_is_not():
+    ratings = {"ratings": {"a": 1, "b": 5, "c": 3}}
+    gold = {"ratings": {"a": 2, "b": 3, "c": 3}}
+    assert score("rubric", ratings, gold) == pytest.approx(1 / 3)
+    assert score("rubric", ratings, gold, tolerance=1) == pytest.approx(2 / 3)
+    assert score("checklist", {"answers": {"a": True}}, {"answers": {"a": False}}, tolerance=1) == 0.0
+    assert score("pairwise", {"choice": 1}, {"choice": 2}, tolerance=1) == 0.0
 
 
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=6), st.data())
@@ -81,6 +105,7 @@ def test_a_ranking_is_fully_right_only_in_the_same_dense_order(ranks, data):
     dense = lambda given: [sorted(set(given)).index(rank) for rank in given]  # noqa: E731
     named = lambda given: {"ranks": {str(k): rank for k, rank in enumerate(given)}}  # noqa: E731
     got = score("importance", named(ranks), named(other))
+    assert got is not None
     assert 0.0 <= got <= 1.0
     assert (got == 1.0) == (dense(ranks) == dense(other))
 
