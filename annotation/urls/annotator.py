@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, path
 
+from annotation.urls import converters  # noqa: F401  (makes `row` known)
 from annotation.views.annotator import entry, steps, work
 
 urlpatterns: list[URLPattern] = [
@@ -12,17 +13,17 @@ urlpatterns: list[URLPattern] = [
     path("s/<slug:slug>/eligibility/", steps.eligibility, name="eligibility"),
     path("s/<slug:slug>/guidelines/", steps.guidelines, name="guidelines"),
     path("s/<slug:slug>/training/", steps.training, name="training"),
-    path("s/<slug:slug>/training/<int:pk>/", steps.training_feedback, name="training-feedback"),
+    path("s/<slug:slug>/training/<row:pk>/", steps.training_feedback, name="training-feedback"),
     path("s/<slug:slug>/test/", steps.qualification, name="qualification"),
     path("s/<slug:slug>/test/again/", steps.retry, name="retry"),
     path("s/<slug:slug>/work/", work.work, name="work"),
-    path("s/<slug:slug>/work/<int:pk>/", work.assignment, name="assignment"),
-    path("s/<slug:slug>/work/<int:pk>/draft/", work.draft, name="draft"),
-    path("s/<slug:slug>/work/<int:pk>/skip/", work.skip, name="skip"),
-    path("s/<slug:slug>/work/<int:pk>/report/", work.report, name="report"),
+    path("s/<slug:slug>/work/<row:pk>/", work.assignment, name="assignment"),
+    path("s/<slug:slug>/work/<row:pk>/draft/", work.draft, name="draft"),
+    path("s/<slug:slug>/work/<row:pk>/skip/", work.skip, name="skip"),
+    path("s/<slug:slug>/work/<row:pk>/report/", work.report, name="report"),
     path("s/<slug:slug>/answers/", work.answers, name="answers"),
     path("s/<slug:slug>/break/", work.rest, name="rest"),
-    path("s/<slug:slug>/messages/<int:pk>/", work.message, name="message"),
+    path("s/<slug:slug>/messages/<row:pk>/", work.message, name="message"),
     path("s/<slug:slug>/guidelines/changes/", work.changes, name="changes"),
     path("s/<slug:slug>/finish/", steps.finish, name="finish"),
     path("s/<slug:slug>/done/", steps.done, name="done"),

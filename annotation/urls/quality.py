@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, path
 
+from annotation.urls import converters  # noqa: F401  (makes `row` known)
 from annotation.views import researcher_adjudication, researcher_people, researcher_reports
 
 urlpatterns: list[URLPattern] = [
@@ -14,17 +15,17 @@ urlpatterns: list[URLPattern] = [
     ),
     path("studies/<slug:slug>/adjudicate/", researcher_adjudication.adjudicate_next, name="study-adjudicate"),
     path(
-        "studies/<slug:slug>/adjudicate/<int:item_id>/",
+        "studies/<slug:slug>/adjudicate/<row:item_id>/",
         researcher_adjudication.adjudicate_item,
         name="study-adjudicate-item",
     ),
     path(
-        "studies/<slug:slug>/adjudicate/<int:item_id>/said/",
+        "studies/<slug:slug>/adjudicate/<row:item_id>/said/",
         researcher_adjudication.adjudicate_said,
         name="study-adjudicate-said",
     ),
     path("studies/<slug:slug>/reports/", researcher_reports.item_reports, name="study-item-reports"),
     path(
-        "studies/<slug:slug>/reports/<int:pk>/", researcher_reports.report_decide, name="study-report-decide"
+        "studies/<slug:slug>/reports/<row:pk>/", researcher_reports.report_decide, name="study-report-decide"
     ),
 ]

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from annotation.urls import converters  # noqa: F401  (makes `row` known)
 from annotation.views import (
     exports,
     researcher_datasets,
@@ -26,7 +27,7 @@ urlpatterns = [
     path("studies/<slug:slug>/state/", researcher_studies.study_state, name="study-state"),
     path("studies/<slug:slug>/invitations/", researcher_studies.invitation_add, name="invitation-create"),
     path(
-        "studies/<slug:slug>/invitations/<int:pk>/revoke/",
+        "studies/<slug:slug>/invitations/<row:pk>/revoke/",
         researcher_studies.invitation_end,
         name="invitation-revoke",
     ),
