@@ -90,7 +90,8 @@ def _option(entry: object, place: str) -> EligibilityOption:
 def _text(value: object, place: str, limit: int) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > limit:
         raise _error(place, f"expected a text of 1 to {limit} characters.")
-    return value.strip()
+    # On one line: a browser sends the lines of a value back with other breaks between them.
+    return " ".join(value.split())
 
 
 def _list(value: object, place: str, expected: str) -> list[object]:

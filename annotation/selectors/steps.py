@@ -43,6 +43,11 @@ def steps_of(study: Study) -> list[str]:
     return [step for step in stages.STEPS if present[step]]
 
 
+def is_over(study: Study, now: datetime) -> bool:
+    """Whether the study is closed, or past its deadline and about to be."""
+    return study.state == StudyState.CLOSED or (study.closes_at is not None and study.closes_at <= now)
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How a person stands with a test, over all studies that share it.
@@ -78,7 +83,7 @@ def standing_get(annotator: Annotator, study: Study, *, now: datetime) -> Standi
         if attempt.passed:
             passed = not _is_expired(attempt.finished_at, test.qualification_valid_days, now)
             failed, retry_at = 0, None
-        elif attempt.finished_at is None and _can_be_finished(attempt):
+        elif attempt.finished_at is None and _can_be_finished(attempt, now):
             begun = attempt
         else:
             failed += 1
@@ -87,10 +92,10 @@ def standing_get(annotator: Annotator, study: Study, *, now: datetime) -> Standi
     return Standing(passed=passed, failed=failed, begun=begun, retry_at=retry_at)
 
 
-def _can_be_finished(attempt: QualificationAttempt) -> bool:
+def _can_be_finished(attempt: QualificationAttempt, now: datetime) -> bool:
     """Whether the person can go on where they began; an attempt that nobody can end has been used up."""
     enrollment = attempt.enrollment
-    return enrollment.stage == Stage.QUALIFICATION and enrollment.study.state != StudyState.CLOSED
+    return enrollment.stage == Stage.QUALIFICATION and not is_over(enrollment.study, now)
 
 
 def _is_expired(finished_at: datetime | None, valid_days: int | None, now: datetime) -> bool:

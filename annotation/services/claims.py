@@ -33,6 +33,7 @@ from annotation.models import (
     WorkRole,
 )
 from annotation.selectors.shown import parts_count
+from annotation.selectors.steps import is_over as is_over
 
 PENDING = (AssignmentState.OPEN, AssignmentState.EXPIRED)
 REPEAT_AFTER = 5  # answers between the first time and the repeat
@@ -47,11 +48,6 @@ RENEWABLE = Q(state=AssignmentState.EXPIRED) & (STILL_FREE | ~Q(role=WorkRole.WO
 
 class Overtaken(Exception):  # noqa: N818  (not an error: what was begun is tried again)
     """Another request changed what was just read."""
-
-
-def is_over(study: Study, now: datetime) -> bool:
-    """Whether the study is closed, or past its deadline and about to be."""
-    return study.state == StudyState.CLOSED or (study.closes_at is not None and study.closes_at <= now)
 
 
 def claim_check(enrollment: Enrollment, now: datetime) -> None:
@@ -156,9 +152,9 @@ def place_take(
     """Take a place of the next free item and lease it. Inside a transaction of the caller.
 
     Choosing, locking and counting are one statement. `wait` for rows that others have locked, instead of passing them
-    over.
+    over: from the first one on, since who waits may hold some already, and all who do so have to go the same way.
     """
-    row = TAKE[nothing_pending, wait, enrollment.cursor is not None].row(
+    row = TAKE[nothing_pending, wait, enrollment.cursor is not None and not wait].row(
         enrollment=enrollment.pk, study=enrollment.study_id, cursor=enrollment.cursor
     )
     if row is None:

@@ -33,6 +33,8 @@ SOURCE = "invitation"
 # Without letters and digits that are mistaken for each other when a code is read aloud or typed.
 CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 RESUME_TOKEN_BYTES = 24
+# What is set when somebody begins.
+BEGUN = ["stage", "invitation", "platform_link", "platform_session", "platform_data", "device"]
 
 
 def code_make() -> str:
@@ -119,7 +121,8 @@ def enrollment_start(
         enrollment.platform_session = platform_session
         enrollment.platform_data = dict(platform_data or {})
         enrollment.device = device
-        enrollment.save()
+        # Of who is known only this: somebody may be suspending them at this moment.
+        enrollment.save(update_fields=BEGUN if known else None)
     return enrollment
 
 
@@ -196,7 +199,9 @@ def enrollment_decline(*, enrollment: Enrollment) -> None:
     in again.
     """
     early = [Stage.CONSENT, Stage.ELIGIBILITY, Stage.GUIDELINES, Stage.TRAINING]
-    Enrollment.objects.filter(pk=enrollment.pk, stage__in=early).update(stage=Stage.DECLINED)
+    # Who is suspended would come in anew.
+    rows = Enrollment.objects.filter(pk=enrollment.pk, stage__in=early, suspended_at=None)
+    rows.update(stage=Stage.DECLINED)
 
 
 def guidelines_acknowledge(*, enrollment: Enrollment, now: datetime | None = None) -> None:

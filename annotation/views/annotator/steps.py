@@ -1,6 +1,8 @@
 """The steps before and after the work. `place` shows where a person is; every POST may come twice."""
 
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
@@ -10,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation.domain.eligibility import eligibility_read
-from annotation.domain.errors import LabelValueError
+from annotation.domain.errors import LabelValueError, StageError, StudyRuleError
 from annotation.forms.steps import EligibilityForm
 from annotation.forms.work import ErrorText, draft_fields, work_form
 from annotation.models import Enrollment, QualificationQuestion, QuestionPart, Stage, StudyState
@@ -20,6 +22,7 @@ from annotation.selectors.steps import (
     Question,
     asked_by,
     feedback_get,
+    is_over,
     question_get_for,
     question_next,
     standing_get,
@@ -44,6 +47,7 @@ from annotation.services.qualification import (
 )
 from annotation.views.annotator.common import POST_RATE, for_enrollment, limited, money, study_context
 
+logger = logging.getLogger(__name__)
 PAGES = "annotation/annotator"
 BEFORE_WORK = (Stage.CONSENT, Stage.ELIGIBILITY, Stage.GUIDELINES, Stage.TRAINING, Stage.QUALIFICATION)
 Answer = Callable[..., Any]
@@ -63,14 +67,15 @@ def _here(enrollment: Enrollment) -> HttpResponse:
 
 
 def not_open(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Tell plainly that the study is paused or closed."""
-    return _show(request, enrollment, "not_open")
+    """Tell plainly that the study is paused or closed, or past its deadline."""
+    return _show(request, enrollment, "not_open", is_over=is_over(enrollment.study, timezone.now()))
 
 
 def is_shut(enrollment: Enrollment) -> bool:
     """Whether somebody cannot go on with the steps now: suspended, or the study rests or has ended."""
-    rests = enrollment.stage in BEFORE_WORK and enrollment.study.state != StudyState.OPEN
-    return rests or enrollment.suspended_at is not None
+    study = enrollment.study
+    rests = study.state != StudyState.OPEN or is_over(study, timezone.now())
+    return (rests and enrollment.stage in BEFORE_WORK) or enrollment.suspended_at is not None
 
 
 @require_safe
@@ -104,7 +109,12 @@ def _guidelines(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 def _eligibility(
     request: HttpRequest, enrollment: Enrollment, form: EligibilityForm | None = None
 ) -> HttpResponse:
-    form = form or EligibilityForm(eligibility_read(enrollment.study.eligibility))
+    try:
+        form = form or EligibilityForm(eligibility_read(enrollment.study.eligibility))
+    except StudyRuleError as error:
+        # Edited past the form. Nobody is let by or screened out until somebody has put it right.
+        logger.error("Study %s asks nobody: %s", enrollment.study.slug, error)
+        return not_open(request, enrollment)
     status = 422 if form.is_bound else 200
     return _show(request, enrollment, "eligibility", status=status, form=form)
 
@@ -207,7 +217,10 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 def eligibility(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if request.method != "POST" or enrollment.stage != Stage.ELIGIBILITY or is_shut(enrollment):
         return _here(enrollment)
-    form = EligibilityForm(eligibility_read(enrollment.study.eligibility), request.POST)
+    try:
+        form = EligibilityForm(eligibility_read(enrollment.study.eligibility), request.POST)
+    except StudyRuleError:
+        return _here(enrollment)
     if not form.is_valid():
         return _eligibility(request, enrollment, form)
     eligibility_answer(enrollment=enrollment, answers=form.answers)
@@ -306,7 +319,8 @@ def finish(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         return _here(enrollment)
     if request.method != "POST":
         return _show(request, enrollment, "finish")
-    enrollment_finish(enrollment=enrollment)
+    with suppress(StageError):  # their platform sent them away a moment ago; `done` leads on
+        enrollment_finish(enrollment=enrollment)
     return redirect("annotation:done", enrollment.study.slug)
 
 
