@@ -118,6 +118,8 @@ def _database() -> dict[str, Any]:
         size = env.int("DATABASE_POOL_SIZE", default=8)
         # Beside what the URL itself asks for: `?sslmode=require`, `?host=/a/socket/directory`.
         options = config.get("OPTIONS", {}) | ({"pool": {"min_size": 1, "max_size": size}} if size else {})
+        # Statements of the work pages are prepared (annotation.compiled); off for poolers that cannot keep them.
+        options["prepare_threshold"] = 0 if env.bool("DATABASE_PREPARE", default=True) else None
         return config | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
     raise ImproperlyConfigured("DATABASE_URL must be a sqlite:// or postgres:// URL.")
 

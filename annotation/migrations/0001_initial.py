@@ -709,6 +709,10 @@ class Migration(migrations.Migration):
             model_name='assignment',
             index=models.Index(condition=models.Q(('state', 'open')), fields=['expires_at'], name='assignment_open_expiry'),
         ),
+        migrations.AddIndex(
+            model_name='assignment',
+            index=models.Index(condition=models.Q(('state', 'expired')), fields=['enrollment'], name='assignment_run_out'),
+        ),
         migrations.AddConstraint(
             model_name='assignment',
             constraint=models.UniqueConstraint(fields=('study_item', 'enrollment', 'role'), name='assignment_unique'),

@@ -56,6 +56,8 @@ class Assignment(models.Model):
         ]
         indexes = [
             models.Index(fields=["expires_at"], condition=Q(state="open"), name="assignment_open_expiry"),
+            # What ran out and may be had again is looked for at each claim, among all that the person ever had.
+            models.Index(fields=["enrollment"], condition=Q(state="expired"), name="assignment_run_out"),
         ]
 
     def __str__(self) -> str:
