@@ -27,6 +27,7 @@ from annotation.models import (
     WorkRole,
 )
 from annotation.selectors.agreement import agreement_so_far, label_stamp
+from annotation.selectors.agreement.common import seconds_of
 from annotation.selectors.annotator_figures import FEW, Answer, Figures, StudyFigures, figures_compute
 from metaeval.stats import Estimate
 
@@ -87,7 +88,10 @@ class People:
 
 
 def people_stamp(study: Study) -> str:
-    """Changes whenever a row of `people_of` might: labels, stages, suspensions, anything done. Three queries."""
+    """Changes whenever the table might: labels, stages, suspensions, anything done, the study opened or closed.
+
+    Three queries.
+    """
     stages = (
         Enrollment.objects.filter(study=study)
         .order_by("stage")
@@ -96,7 +100,7 @@ def people_stamp(study: Study) -> str:
     )
     latest = _latest_intervention(study)
     people = "-".join(f"{stage}{n}.{held}" for stage, n, held in stages)
-    return f"{label_stamp(study)}.{latest}.{people}"
+    return f"{study.state}.{label_stamp(study)}.{latest}.{people}"
 
 
 def _latest_intervention(study: Study) -> int:
@@ -179,8 +183,7 @@ def answers_of(study: Study) -> list[Answer]:
         annotator, item, role, value, order, instruction, ms, earlier, pasted, surplus, aside, score = row
         if study.kind == Kind.PAIRWISE:
             value = {"choice": value}
-        # The time of a change says nothing of how long the item took.
-        seconds = float("nan") if ms is None or earlier is not None else ms / 1000
+        seconds = seconds_of(ms, earlier)
         counts = role == WorkRole.WORK and not surplus and not aside
         seen = shown(value, order, instruction) if order else None
         answers.append(
@@ -201,7 +204,9 @@ def _as_shown(study: Study) -> Callable[[Mapping[str, Any], list[int], int], str
     if kind != Kind.IMPORTANCE:
         return lambda value, *_: json.dumps(value, sort_keys=True)
     aspects: dict[int, list[str]] = {}
-    rows = Aspect.objects.filter(instruction__dataset_id=study.dataset_id).order_by("position", "pk")
+    # Hidden checks may come from another dataset.
+    datasets = {study.dataset_id, study.check_dataset_id}
+    rows = Aspect.objects.filter(instruction__dataset_id__in=datasets).order_by("position", "pk")
     for instruction, key in rows.values_list("instruction_id", "key"):
         aspects.setdefault(instruction, []).append(key)
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 # Part of the cache key: goes up when what is computed changes.
-VERSION = 2
+VERSION = 3
 CACHE_SECONDS = 24 * 60 * 60
 
 

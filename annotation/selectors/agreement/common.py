@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, Subquery
 from numpy.typing import NDArray
 
-from annotation.models import Label, Study, WorkRole
+from annotation.models import Intervention, Label, Study, WorkRole
 from metaeval.stats import Estimate, Resamples, krippendorff_alpha, wilson_interval
 from metaeval.stats.alpha import Level
 
@@ -41,20 +41,31 @@ class AnnotatorRow:
 
 @dataclass(frozen=True, slots=True)
 class LabelStamp:
-    """Identifies the labels of a study at a moment: new ones raise `latest`, set aside ones lower `counted`."""
+    """Identifies the labels of a study at a moment: new ones raise `latest`, set aside ones lower `counted`.
+
+    As many may be taken back as are set aside of somebody else; `changed`, the latest time that labels were, tells.
+    """
 
     count: int
     counted: int
     latest: int
+    changed: int
 
     def __str__(self) -> str:
-        return f"{self.count}-{self.counted}-{self.latest}"
+        return f"{self.count}-{self.counted}-{self.latest}-{self.changed}"
 
 
 def label_stamp(study: Study) -> LabelStamp:
+    """One query."""
     counted = Count("pk", filter=Q(is_surplus=False, is_set_aside=False, role=WorkRole.WORK))
-    row = Label.objects.filter(study=study).aggregate(count=Count("pk"), counted=counted, latest=Max("pk"))
-    return LabelStamp(row["count"], row["counted"], row["latest"] or 0)
+    interventions = Intervention.objects.filter(enrollment__study=study, n_labels__gt=0).order_by("-pk")
+    row = Label.objects.filter(study=study).aggregate(
+        count=Count("pk"),
+        counted=counted,
+        latest=Max("pk"),
+        changed=Max(Subquery(interventions.values("pk")[:1])),
+    )
+    return LabelStamp(row["count"], row["counted"], row["latest"] or 0, row["changed"] or 0)
 
 
 def slots_of(row: Integers, values: Floats, n_items: int) -> Floats:
@@ -95,6 +106,11 @@ def one_cluster(resamples: Resamples, where: NDArray[np.bool_]) -> bool:
     return resamples.codes is not None and len(np.unique(resamples.codes[where])) <= 1
 
 
+def seconds_of(active_ms: int | None, supersedes: int | None) -> float:
+    """Active time on an item, NaN where it is unknown. That of a change says nothing of how long the item took."""
+    return float("nan") if active_ms is None or supersedes is not None else active_ms / 1000
+
+
 def median_known(seconds: Floats) -> float | None:
     known = seconds[~np.isnan(seconds)]
     return float(np.median(known)) if len(known) else None
@@ -121,7 +137,11 @@ def matches_with_others(row: Integers, choice: Floats, slots: Floats) -> Floats:
 
 
 def share_of(matches: Floats) -> Estimate:
-    """Mean with Wilson's interval: one person's labels are on different items, hence taken as independent."""
+    """Mean with Wilson's interval: one person's labels are on different items, hence taken as independent.
+
+    A match may be a fraction (of several modes, of several criteria). No numbers between 0 and 1 vary more about their
+    mean than zeros and ones do, so the interval is then wider than it need be, never narrower.
+    """
     known = matches[~np.isnan(matches)]
     if not len(known):
         return undefined(NOT_SHARED)

@@ -22,6 +22,7 @@ from annotation.selectors.agreement.common import (
     matches_with_others,
     median_known,
     paired,
+    seconds_of,
     share_of,
     slots_of,
     undefined,
@@ -51,7 +52,7 @@ class LabelColumns:
     shown_first : ndarray of float64
         The response (1 or 2) that was shown first; NaN where unknown.
     seconds : ndarray of float64
-        Active time; NaN where unknown.
+        Active time; NaN where unknown, and of a changed answer.
     category : ndarray of str
     """
 
@@ -119,6 +120,7 @@ def label_columns(study: Study) -> tuple[LabelColumns, People]:
             "choice",
             "shown_order",
             "active_ms",
+            "supersedes_id",
             "item__instruction__category",
             "annotator__public_id",
             "annotator__is_simulated",
@@ -131,15 +133,15 @@ def label_columns(study: Study) -> tuple[LabelColumns, People]:
         *values, public_id, is_simulated = row
         people[row[2]] = (str(public_id)[:8], is_simulated)
         table.append(tuple(values))
-    columns = list(zip(*table, strict=True)) if table else [()] * 7
-    item, instruction, annotator, choice, orders, active, category = columns
+    columns = list(zip(*table, strict=True)) if table else [()] * 8
+    item, instruction, annotator, choice, orders, active, earlier, category = columns
     return LabelColumns(
         item=np.array(item, dtype=np.int64),
         instruction=np.array(instruction, dtype=np.int64),
         annotator=np.array(annotator, dtype=np.int64),
         choice=np.array(choice, dtype=np.float64),
         shown_first=np.array([order[0] + 1 if order else np.nan for order in orders], dtype=np.float64),
-        seconds=np.array([np.nan if ms is None else ms / 1000 for ms in active], dtype=np.float64),
+        seconds=np.array(list(map(seconds_of, active, earlier)), dtype=np.float64),
         category=np.array(category, dtype=np.str_),
     ), people
 

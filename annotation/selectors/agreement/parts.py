@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.models import Label, Study
-from annotation.selectors.agreement.common import FEW_ITEMS, AnnotatorRow, People
+from annotation.selectors.agreement.common import FEW_ITEMS, AnnotatorRow, People, seconds_of
 from metaeval.stats import Estimate
 
 
@@ -83,14 +83,13 @@ def label_values(study: Study, people: People) -> Iterator[LabelRow]:
             "annotator_id",
             "value",
             "active_ms",
+            "supersedes_id",
             "annotator__public_id",
             "annotator__is_simulated",
         )
     )
-    for item, instruction, category, annotator, value, ms, public_id, simulated in rows.iterator(
+    for item, instruction, category, annotator, value, ms, earlier, public_id, simulated in rows.iterator(
         chunk_size=2_000
     ):
         people[annotator] = (str(public_id)[:8], simulated)
-        yield LabelRow(
-            item, instruction, category, annotator, value, float("nan") if ms is None else ms / 1000
-        )
+        yield LabelRow(item, instruction, category, annotator, value, seconds_of(ms, earlier))

@@ -171,7 +171,8 @@ def _remark(ranked: Ranked, rho: Floats, pairs: NDArray[np.bool_]) -> str:
         remarks.append(f"{two} of {int(pairs.sum())} items have two parts, where rho can only be −1 or 1.")
     if constant:
         remarks.append(
-            f"On {constant} items no two people order the parts (all equal is no order): they have no rho."
+            f"On {constant} item{'' if constant == 1 else 's'} no two people order the parts (all equal is no order): "
+            "no rho."
         )
     return " ".join(remarks)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from annotation.models import Label
 from annotation.selectors.agreement import agreement_so_far, label_stamp, matches_with_others
 from annotation.selectors.agreement.pairwise import LabelColumns, agreement_compute
+from annotation.services.quality import labels_set_aside, labels_take_back
 from metaeval.stats import krippendorff_alpha, leave_one_out_agreement
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.factories import annotator_make, study_make
@@ -200,4 +201,25 @@ class TestFromRows:
         assert sorted(row.is_simulated for row in found.by_annotator) == [False, True]
 
     def test_stamp_of_a_study_without_labels(self):
-        assert str(label_stamp(study_make(pairs=1))) == "0-0-0"
+        assert str(label_stamp(study_make(pairs=1))) == "0-0-0-0"
+
+    def test_as_many_taken_back_as_set_aside_is_news(self):
+        study = study_make(pairs=2, overlap=4)
+        one, other, _ = labels_make(study, [[1, 2, 1], [1, 2, 1]])
+        first, second = (study.enrollments.get(annotator=person) for person in (one, other))
+        labels_set_aside(enrollment=first, by=None, reason="in doubt")
+        before = agreement_so_far(study).people.value
+        labels_take_back(enrollment=first, by=None)
+        labels_set_aside(enrollment=second, by=None, reason="in doubt")
+        assert (before, agreement_so_far(study).people.value) == (0.0, 1.0)
+
+    def test_the_time_of_a_change_is_not_that_of_the_item(self):
+        study = study_make(pairs=1)
+        labels_make(study, [[1, 2]])
+        label = Label.objects.first()
+        Label.objects.create(
+            item=label.item, annotator=label.annotator, study=study, assignment=label.assignment,
+            supersedes=label, kind="pairwise", value={"choice": 2}, choice=2, active_ms=1_000,
+        )  # fmt: skip
+        found = agreement_so_far(study)
+        assert (found.labels, found.seconds) == (2, 20.0)

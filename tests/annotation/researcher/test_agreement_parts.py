@@ -121,7 +121,7 @@ class TestRankings:
         # The same first aspect: one pair of three, the one, and none (all first is another first).
         assert found.figures[1].estimate.value == pytest.approx((1 / 3 + 1 + 0) / 3)
         assert "2 of 3 items have two parts" in found.remark
-        assert "On 1 items no two people" in found.remark
+        assert "On 1 item no two people" in found.remark
 
     def test_the_mean_is_that_of_the_library(self):
         found = rankings_compute("answer_ranking", self.labels[:5], PEOPLE)

@@ -10,7 +10,18 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.models import Action, Annotator, Assignment, Enrollment, Intervention, Label, Stage, Study
+from annotation.models import (
+    Action,
+    Annotator,
+    Assignment,
+    Enrollment,
+    Intervention,
+    Kind,
+    Label,
+    Stage,
+    Study,
+    StudyItem,
+)
 from annotation.selectors.annotator_figures import (
     Answer,
     fast_answers,
@@ -21,6 +32,7 @@ from annotation.selectors.annotator_figures import (
 from annotation.selectors.annotators import answers_of, people_of
 from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
 from tests.annotation.factories import annotator_make, enrollment_make, study_make
+from tests.annotation.kinds import kind_dataset_make, kind_label_make, kind_study_make
 from tests.annotation.test_concurrency import all_at_once
 
 pytestmark = pytest.mark.django_db
@@ -397,3 +409,26 @@ def test_one_form_sent_many_times_at_once(cast, study):
     assert Intervention.objects.count() == 1
     assert Intervention.objects.get().n_labels == 2
     assert Assignment.objects.count() == 2
+
+
+def test_rankings_of_checks_from_another_dataset_are_told_apart():
+    """Else every check would look like the same answer again."""
+    checks = kind_dataset_make(Kind.IMPORTANCE, items=2)
+    study = kind_study_make(Kind.IMPORTANCE, items=1, check_dataset=checks)
+    annotator = annotator_make()
+    ranks = [{"format": 1, "length": 2, "tone": 3}, {"format": 3, "length": 2, "tone": 1}]
+    for item, given in zip(checks.items.order_by("position"), ranks, strict=True):
+        StudyItem.objects.create(study=study, item=item, position=item.pk, overlap=4)
+        kind_label_make(study, item, {"ranks": given}, annotator=annotator, role="check")
+    assert len({answer.shown for answer in answers_of(study)}) == 2
+
+
+def test_a_study_that_closes_ends_the_looking(cast):
+    study = study_make(pairs=1, owner=cast.alice)
+    labels_make(study, [[1, 2]])
+    address = url("study-people", study.slug)
+    seen = re.search(r"seen=([^\"]+)\"", client_of(cast.alice).get(address).content.decode())[1]
+    Study.objects.update(state="closed")
+    again = client_of(cast.alice).get(f"{address}?seen={seen}", headers={"HX-Request": "true"})
+    assert again.status_code == 200
+    assert "hx-trigger" not in again.content.decode()
