@@ -39,6 +39,7 @@ def pay(request: ResearcherRequest, slug: str) -> HttpResponse:
             (study.title, reverse("annotation:study-detail", args=[slug])),
             ("Pay", None),
         ],
+        "per_item": f"{study.pay_per_item.normalize():f}",  # 0.12 and 100, not 0.1200 and 1E+2
         "report": pay_report(study),
         "bonuses": bonuses_of(study),
         "at_work": still_at_work(study),

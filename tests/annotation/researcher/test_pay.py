@@ -77,7 +77,22 @@ class TestEarned:
             supersedes=label, kind="pairwise", value={"choice": 2}, choice=2, active_ms=25_000,
         )  # fmt: skip
         found = earned_by(enrollment)
-        assert (found.answers, found.active_ms) == (1, 25_000)
+        assert (found.answers, found.active_ms, found.n_timed) == (1, 45_000, 1), "both sittings"
+
+    def test_a_change_takes_nothing_away(self, cast):
+        """Each version has the time of its own sitting; together no more than the item is kept for a person."""
+        study = study_of(cast, pairs=3, pay_basis="time", pay_per_hour="60", lease_minutes=2)
+        enrollment = person_of(study, answers=3, seconds=60)
+        first, second, third = Label.objects.order_by("pk")
+        for label, seconds in ((first, 1), (second, 3_600), (third, None)):
+            Label.objects.create(
+                item=label.item, annotator=label.annotator, study=study, assignment=label.assignment,
+                supersedes=label, kind="pairwise", value={"choice": 2}, choice=2,
+                active_ms=None if seconds is None else seconds * 1000,
+            )  # fmt: skip
+        found = earned_by(enrollment)
+        assert (found.answers, found.n_timed, found.active_ms) == (3, 3, 61_000 + 120_000 + 60_000)
+        assert found.work == Decimal("4.02")
 
     def test_the_test_is_paid_whether_passed_or_not(self, cast):
         study = study_of(cast, pairs=2, pay_for_test="1.50")
@@ -127,7 +142,7 @@ class TestReport:
             person_of(study, answers=2)
         with CaptureQueriesContext(connection) as context:
             pay_report(study)
-        assert len(context) == 3, "people, work, bonuses; a fourth where the test is paid"
+        assert len(context) == 4, "people, work, changed answers, bonuses; one more where the test is paid"
 
 
 class TestPages:
@@ -141,6 +156,10 @@ class TestPages:
         assert "below the floor" in words
         assert "1 of 1 earn s less" in words or "earns less" in words
         assert str(enrollment.annotator.public_id)[:8] in words
+
+    def test_large_amounts_are_written_out(self, cast):
+        study = study_of(cast, pairs=1, pay_per_item="100")
+        assert "100 USD an item" in text_of(client_of(cast.alice).get(url("study-pay", study.slug)))
 
     def test_a_page_without_anybody(self, cast, study):
         assert "Nobody has earned" in text_of(client_of(cast.alice).get(url("study-pay", study.slug)))
