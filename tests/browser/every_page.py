@@ -1,0 +1,273 @@
+"""Every page of the product, with somebody who may see it: what the tests of accessibility visit.
+
+An address that is in no list here, and not among those that are no pages, fails `test_every_page_is_visited`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
+from django.utils import timezone
+
+from annotation.domain.values import from_canonical
+from annotation.models import Assignment, Enrollment, Kind, Stage, Study, User
+from annotation.selectors.steps import question_next, training_next
+from annotation.services.assignments import assignment_claim, assignment_submit
+from annotation.services.pay import bonus_grant
+from annotation.services.qualification import qualification_answer, training_answer
+from annotation.services.quality import enrollment_suspend, item_report, message_send
+from annotation.services.studies import study_update
+from tests.annotation.cast import label_make, labels_make
+from tests.annotation.entry.props import link_make, params
+from tests.annotation.factories import annotator_make, enrollment_make, invitation_make, study_make
+from tests.annotation.kinds import VALUES, kind_label_make, kind_study_make
+from tests.browser.walks import ELIGIBILITY, OTHER_VALUES, walk_study
+
+# Addresses that show nothing of their own, and why.
+NO_PAGES = {
+    "home": "leads to the studies or to the login; for who has no role: `test_who_has_no_role`",
+    "annotation:account": "needs an account: `test_the_studies_of_an_account`",
+    "annotation:resume": "leads to the place of the person",
+    "annotation:consent": "shown by `place`",
+    "annotation:eligibility": "shown by `place`",
+    "annotation:training": "shown by `place`",
+    "annotation:qualification": "shown by `place`",
+    "annotation:retry": "shown by `place`",
+    "annotation:draft": "takes a draft, answers nothing",
+    "annotation:message": "takes that a text was read, leads back",
+    "annotation:hook": "for platforms, answers a word",
+    "annotation:account-sign-out": "takes, leads to signing in",
+    "annotation:account-join": "takes, leads to the study",
+    "annotation:entry-link": "takes; shown by `study-entry` when something is wrong",
+    "annotation:entry-door": "takes, leads back",
+    "annotation:entry-reconcile": "answers a file: in `test_entry`",
+    "annotation:study-person-act": "takes; shown by `study-person` when something is wrong",
+    "annotation:study-adjudicate-said": "a part of `study-adjudicate-item`: in `test_quality`",
+    "annotation:study-report-decide": "takes, leads back",
+    "annotation:markdown-preview": "a part of `study-create`",
+    "annotation:study-estimate": "a part of `study-create`",
+    "annotation:study-live": "a part of `study-detail`",
+    "annotation:study-items": "takes a file, leads back",
+    "annotation:study-copy": "takes, leads to the copy",
+    "annotation:study-state": "takes, leads back",
+    "annotation:invitation-create": "takes, leads back",
+    "annotation:invitation-revoke": "takes, leads back",
+    "annotation:study-pay-export": "a file",
+    "annotation:study-export": "a file",
+    "annotation:dataset-export": "a file",
+    "annotation:dataset-criteria": "takes, leads back",
+    "metaeval:report-new": "takes, leads to the report",
+    "metaeval:report-download": "a file",
+    "metaeval:comparison-download": "a file",
+    "metaeval:promote": "takes, leads back",
+    "metaeval:decision-judge": "a file",
+    "logout": "takes, leads to the login",
+}
+# Visited with the demonstration, whose pages are full: sweeps and reports.
+IN_DEMO = {"login", "metaeval:report-list", "metaeval:report-detail", "metaeval:comparison"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A page, and who opens it: `person` by their personal link, else whoever the browser is."""
+
+    what: str
+    address: str
+    person: Enrollment | None = None
+    status: int = 200
+
+    @property
+    def name(self) -> str:
+        match = resolve(self.address.partition("?")[0])
+        return match.view_name if match.url_name else "annotation:study-preview"
+
+
+def names_in(patterns: Any, space: str = "") -> Iterator[str]:
+    """Names of all addresses; those of Django's admin are its own, and the ones we made have tests of their own."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            if pattern.app_name != "admin":
+                yield from names_in(
+                    pattern.url_patterns, f"{pattern.namespace}:" if pattern.namespace else space
+                )
+        elif isinstance(pattern, URLPattern) and pattern.name:
+            yield f"{space}{pattern.name}"
+
+
+def every_name() -> set[str]:
+    return set(names_in(get_resolver().url_patterns))
+
+
+def at(name: str, *args: object) -> str:
+    return reverse(f"annotation:{name}", args=args)
+
+
+def answered(person: Enrollment, value: dict[str, Any]) -> Assignment:
+    lease = assignment_claim(enrollment=person)
+    assert lease is not None
+    shown = from_canonical(person.study.kind, value, lease.shown_order)
+    assignment_submit(assignment=lease, shown_value=shown, active_ms=9_000)
+    return lease
+
+
+def failed(person: Enrollment, *, before: timedelta = timedelta(0)) -> Enrollment:
+    question = question_next(person)
+    assert question is not None
+    wrong = from_canonical(person.study.kind, OTHER_VALUES[person.study.kind], question.order)
+    now = timezone.now() - before
+    qualification_answer(enrollment=person, question=question.question, shown_value=wrong, now=now)
+    return person
+
+
+# People
+
+
+def steps_stops() -> Iterator[Stop]:
+    """Before the work, and the ends."""
+    rules = {"qualification_attempts": 2, "qualification_cooldown_minutes": 45, "pay_for_test": "0.50"}
+    study = walk_study("pairwise", training=1, test=1, eligibility=ELIGIBILITY, pay_per_item="0.10", **rules)
+    here = at("place", study.slug)
+    for stage in (Stage.CONSENT, Stage.ELIGIBILITY, Stage.GUIDELINES, Stage.TRAINING, Stage.QUALIFICATION):
+        yield Stop(stage, here, enrollment_make(study=study, stage=stage))
+    trained = enrollment_make(study=study, stage=Stage.TRAINING)
+    practice = training_next(trained)
+    assert practice is not None
+    training_answer(enrollment=trained, question=practice.question, shown_value={"choice": 1})
+    yield Stop("feedback", at("training-feedback", study.slug, practice.question.pk), trained)
+    waiting = failed(enrollment_make(study=study, stage=Stage.QUALIFICATION))
+    yield Stop("retry-later", here, waiting)
+    ready = failed(enrollment_make(study=study, stage=Stage.QUALIFICATION), before=timedelta(hours=1))
+    yield Stop("retry-now", here, ready)
+    strict = walk_study("pairwise", test=1, pay_for_test="0.50")
+    out = failed(enrollment_make(study=strict, stage=Stage.QUALIFICATION))
+    yield Stop("failed", at("place", strict.slug), out)
+    not_wanted = {"stage": Stage.SCREENED_OUT, "screened_out_by": "eligibility"}
+    link = link_make(study)
+    by_platform = {"platform_link": link, "annotator": annotator_make(source="prolific"), "platform_session": "s"}
+    yield Stop("not-eligible", here, enrollment_make(study=study, **not_wanted, **by_platform))
+    yield Stop("declined", here, enrollment_make(study=study, stage=Stage.DECLINED))
+    yield Stop("left", here, enrollment_make(study=study, stage=Stage.LEFT))
+    for state in ("paused", "closed"):
+        shut = study_make(pairs=1, state=state)
+        yield Stop(state, at("place", shut.slug), enrollment_make(study=shut, stage=Stage.GUIDELINES))
+
+
+def work_stops() -> Iterator[Stop]:
+    """The work of every kind, and what is around it."""
+    kinds = {kind: walk_study(kind, work=3, tie_policy="tie", ask_comment=True) for kind in Kind.values}
+    for kind, study in kinds.items():
+        person = enrollment_make(study=study)
+        done = answered(person, VALUES[kind])
+        lease = assignment_claim(enrollment=person)
+        assert lease is not None
+        yield Stop(f"work-{kind}", at("assignment", study.slug, lease.pk), person)
+        yield Stop(f"answered-{kind}", at("assignment", study.slug, done.pk), person)
+        if kind == Kind.PAIRWISE:
+            yield from _around(study, person, lease)
+    study = kinds[Kind.RUBRIC]
+    busy = walk_study("rubric", work=1)
+    assignment_claim(enrollment=enrollment_make(study=busy))
+    yield Stop("nothing-now", at("work", busy.slug), enrollment_make(study=busy))
+    person = enrollment_make(study=study)
+    enrollment_suspend(enrollment=person, by=None, reason="r", text="Your work has been stopped.")
+    yield Stop("suspended", at("work", study.slug), person)
+    finished = enrollment_make(study=study, stage=Stage.DONE, completion_code="TS-23456-789AB")
+    message_send(enrollment=finished, by=None, text="Thank you for the care.")
+    yield Stop("done", at("done", study.slug), finished)
+    link = link_make(kinds[Kind.IMPORTANCE])
+    back = enrollment_make(
+        study=link.study, stage=Stage.DONE, platform_link=link, platform_session="s",
+        annotator=annotator_make(source="prolific"),
+    )  # fmt: skip
+    yield Stop("done-platform", at("done", link.study.slug), back)
+
+
+def _around(study: Study, person: Enrollment, lease: Assignment) -> Iterator[Stop]:
+    message_send(enrollment=person, by=None, text="Please take your time.")
+    Enrollment.objects.filter(pk=person.pk).update(guidelines_read_version=1)
+    study_update(study=study, guidelines=f"{study.guidelines}\n\nShorter is not better.")
+    for name in ("skip", "report"):
+        yield Stop(name, at(name, study.slug, lease.pk), person)
+    for name in ("answers", "rest", "changes", "guidelines", "finish"):
+        yield Stop(name, at(name, study.slug), person)
+
+
+def door_stops() -> Iterator[Stop]:
+    """Ways in, and what is said to who cannot come in."""
+    study = study_make(pairs=2, open_signup=True, pay_per_item="0.10")
+    link = link_make(study)
+    enter = at("enter", "prolific", link.token)
+    query = "&".join(f"{name}={value}" for name, value in params().items())
+    yield Stop("join", at("join", invitation_make(study=study).token))
+    yield Stop("join-unknown", at("join", "x"), status=404)
+    full = study_make(pairs=1, max_annotators=1)
+    enrollment_make(study=full, stage=Stage.CONSENT)
+    yield Stop("join-full", at("join", invitation_make(study=full).token), status=410)
+    yield Stop("enter", f"{enter}?{query}")
+    yield Stop("enter-refused", f"{enter}?PROLIFIC_PID=x", status=400)
+    yield Stop("unknown", at("place", "nowhere"), status=404)
+    yield Stop("sign-up", at("account-sign-up"))
+    yield Stop("sign-in", at("account-sign-in"))
+
+
+# Researchers
+
+
+def busy_study(owner: User) -> Study:
+    """With people of every sort, disputed items, reports, a bonus, two versions of the guidelines, a platform."""
+    study = study_make(pairs=8, slug="busy", owner=owner, overlap=6, pay_per_item="0.01", pay_floor_per_hour="9")
+    people = labels_make(study, [[1, 1, 2, 1], [1, 2, 0, 1], *([[k % 2 + 1] * 4 for k in range(4)])])
+    items = [place.item for place in study.study_items.select_related("item").order_by("position")]
+    link = link_make(study)
+    odd = annotator_make(source="prolific", external_id="5f3c0a9e1b2d4c6f8a7b9c0d")
+    enrollment_make(study=study, annotator=odd, platform_link=link, platform_session="s", platform_status="APPROVED")
+    for k, item in enumerate(items[:6]):
+        label_make(study=study, item=item, choice=k % 2 + 1, annotator=odd, active_ms=900, pasted_chars=50)
+    for lease in Assignment.objects.order_by("pk")[:2]:
+        item_report(assignment=lease, reason="broken", note="Answer B ends in the middle.")
+    first, last = (Enrollment.objects.get(study=study, annotator=person) for person in (people[0], people[-1]))
+    bonus_grant(enrollment=first, amount=Decimal("1.50"), reason="Careful", by=owner, nonce="n" * 8)
+    enrollment_suspend(enrollment=last, by=owner, reason="careless", text="Please write to us.", set_aside=True)
+    study_update(study=study, guidelines=f"{study.guidelines}\n\nShorter is not better.")
+    return study
+
+
+def staff_stops(owner: User) -> Iterator[Stop]:
+    study = busy_study(owner)
+    slug = study.slug
+    draft = walk_study("checklist", state="draft", owner=owner, slug="draft", training=1, test=1, checks=1)
+    ended = study_make(pairs=2, state="closed", owner=owner, slug="ended")
+    yield Stop("studies", at("study-list"))
+    yield Stop("study-new", f"{at('study-create')}?dataset={study.dataset.name}")
+    for one in (study, draft, ended):
+        yield Stop(f"study-{one.slug}", at("study-detail", one.slug))
+    for one in (study, draft):
+        yield Stop(f"edit-{one.slug}", at("study-edit", one.slug))
+    for name in ("guidelines", "people", "item-reports", "pay", "entry"):
+        yield Stop(f"study-{name}", at(f"study-{name}", slug))
+    for person in Enrollment.objects.filter(study=study).select_related("annotator").order_by("-pk")[:2]:
+        yield Stop(f"person-{person.stage}", at("study-person", slug, person.annotator.public_id))
+        yield Stop("bonus", at("study-bonus", slug, person.annotator.public_id))
+    disputed = study.study_items.order_by("position").first()
+    assert disputed is not None
+    yield Stop("adjudicate-item", at("study-adjudicate-item", slug, disputed.item_id))
+    yield Stop("adjudicate-nothing", at("study-adjudicate", ended.slug))
+    for step in ("consent", "guidelines", "training/1", "test/1", "work/1", "end"):
+        yield Stop(f"preview-{step.partition('/')[0]}", f"{at('study-preview', draft.slug)}{step}/")
+    for kind in Kind.values[1:]:
+        other = kind_study_make(kind, owner=owner, overlap=2)
+        people = [enrollment_make(study=other).annotator for _ in range(2)]
+        for item in other.dataset.items.all():
+            for person, value in zip(people, (VALUES[kind], OTHER_VALUES[kind]), strict=True):
+                kind_label_make(other, item, value, annotator=person)
+        yield Stop(f"agreement-{kind}", at("study-detail", other.slug))
+        yield Stop(f"people-{kind}", at("study-people", other.slug))
+        first = other.dataset.items.first()
+        assert first is not None
+        yield Stop(f"adjudicate-{kind}", at("study-adjudicate-item", other.slug, first.pk))
+    yield Stop("datasets", at("dataset-list"))
+    yield Stop("dataset", at("dataset-detail", other.dataset.name))
+    yield Stop("upload", at("dataset-upload"))
