@@ -4,7 +4,7 @@ import logging
 import re
 
 _SECRET_PATH = re.compile(r"/(join|resume|enter/[^/\s]+|hooks/[^/\s]+)/[^/\s]+(?:/\?\S*)?")
-LOGGERS = ("django.request", "django.security.csrf")
+LOGGERS = ("django.request", "django.security.csrf", "django.server")
 
 
 class HideTokens(logging.Filter):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Protocol
 
 from annotation.entry.errors import ArrivalError, FetchError, FileError, TokenError, WebhookError
@@ -18,6 +19,7 @@ from annotation.entry.errors import ArrivalError, FetchError, FileError, TokenEr
 # Ids of platforms are short and plain; anything else in an address was typed or forged.
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}")
 CODE = re.compile(r"[A-Za-z0-9._-]{1,64}")
+STATUS = re.compile(r"[A-Z][A-Z0-9 ]{0,39}")
 MAX_ROWS = 20_000
 
 
@@ -232,7 +234,7 @@ def read_rows(platform: Platform, file: bytes, name: str) -> list[SubmissionRow]
         io.StringIO(text, newline=""), delimiter=";" if ";" in head and "," not in head else ","
     )
     try:
-        table = list(reader)
+        table = list(islice(reader, MAX_ROWS + 2))
     except csv.Error as error:
         raise FileError(name, f"this is no CSV file ({error})", row=reader.line_num) from None
     if len(table) > MAX_ROWS + 1:

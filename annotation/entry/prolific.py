@@ -19,6 +19,7 @@ import jwt
 
 from annotation.entry.base import (
     ID,
+    STATUS,
     Arrival,
     Columns,
     Event,
@@ -124,7 +125,8 @@ class Prolific(Platform):
         sent = _moment(stamp)
         if sent is None or abs(now - sent) > FRESH:
             raise WebhookError("the message was signed too long ago")
-        happened = _moment(named.get("x-timestamp", "")) or sent
+        # This header is not signed. Later than the message it cannot be, or nothing would ever be news again.
+        happened = min(_moment(named.get("x-timestamp", "")) or sent, sent)
         event_id = named.get("x-event-id", "")[:200] or hashlib.sha256(stamp.encode() + body).hexdigest()
         return Event(event_id=event_id, at=happened, row=_event_row(body, happened))
 
@@ -198,14 +200,14 @@ def _api_row(result: Any) -> SubmissionRow:
         raise FetchError("Prolific's answer is not a list of submissions.")
     session = str(result.get("id") or "")
     person = str(result.get("participant_id") or result.get("participant") or "")
-    status = str(result.get("status") or "")
-    if not ID.fullmatch(session) or not ID.fullmatch(person) or not status:
+    status = status_key(str(result.get("status") or ""))
+    if not ID.fullmatch(session) or not ID.fullmatch(person) or not STATUS.fullmatch(status):
         raise FetchError("A submission in Prolific's answer lacks its id, its participant or its status.")
     times = [read_time(str(result.get(name) or "")) for name in ("started_at", "completed_at")]
     return SubmissionRow(
         session=session,
         external_id=person,
-        status=status_key(status),
+        status=status,
         code=str(result.get("study_code") or result.get("entered_code") or "")[:64],
         at=max((moment for moment in times if moment), default=None),
     )
@@ -228,15 +230,15 @@ def _moment(stamp: str) -> datetime | None:
 def _event_row(body: bytes, at: datetime) -> SubmissionRow | None:
     try:
         message = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise WebhookError("the message is not JSON", status=400) from None
     if not isinstance(message, dict):
         raise WebhookError("the message is not an object", status=400)
     if message.get("event_type") != SUBMISSION_CHANGED:
         return None
     session, person = str(message.get("resource_id") or ""), str(message.get("participant_id") or "")
-    status = status_key(str(message.get("status") or ""))[:40]
-    if not ID.fullmatch(session) or not ID.fullmatch(person) or not status:
+    status = status_key(str(message.get("status") or ""))
+    if not ID.fullmatch(session) or not ID.fullmatch(person) or not STATUS.fullmatch(status):
         raise WebhookError("the message lacks the submission, the participant or the status", status=400)
     return SubmissionRow(session=session, external_id=person, status=status, at=at)
 
@@ -261,7 +263,7 @@ def _claims(token: str, keys: Mapping[str, Any], now: datetime) -> dict[str, Any
         )
     except StopIteration:
         raise TokenError("the token is signed with a key that is not in the key set") from None
-    except (jwt.PyJWTError, ValueError, TypeError, AttributeError) as error:
+    except (jwt.PyJWTError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise TokenError(f"the token is not valid ({type(error).__name__})") from None
     expires, begins = claims.get("exp"), claims.get("nbf")
     if not isinstance(expires, int | float) or now.timestamp() >= expires:
@@ -278,9 +280,13 @@ def _audiences(claims: Mapping[str, Any]) -> list[str]:
 
 def _is_site(audience: str, site: str) -> bool:
     """Whether the audience is this site: its domain, its origin, or an address on it."""
+    own = urlsplit(site)
     if "://" not in audience:
-        return audience.lower() in (urlsplit(site).netloc.lower(), urlsplit(site).hostname)
-    given, own = urlsplit(audience), urlsplit(site)
+        return audience.lower() in (own.netloc.lower(), own.hostname)
+    try:
+        given = urlsplit(audience)
+    except ValueError:
+        return False
     return (given.scheme, given.netloc.lower()) == (own.scheme, own.netloc.lower())
 
 

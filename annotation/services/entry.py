@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotation.domain.errors import EntryRefusedError
 from annotation.entry import PLATFORMS, platform_find
-from annotation.entry.base import LEFT, Arrival, Outcome, Platform
+from annotation.entry.base import LEFT, Arrival, Outcome, Platform, Standing
 from annotation.models import Annotator, Enrollment, PlatformLink, Stage, Study
 from annotation.services.enrollment import enrollment_start, entry_refusal
 from annotation.services.quality import labels_take_back
@@ -147,7 +147,8 @@ def _hold_refusal(mine: Enrollment, arrival: Arrival, verified: bool) -> str | N
     if mine.platform_session == arrival.session:
         return "left" if mine.stage == Stage.LEFT else None
     if has_left(mine):
-        return None
+        # Returned work that was paid after all is not handed in again.
+        return "finished" if _standing(mine) == Standing.APPROVED else None
     if not verified:
         return "elsewhere"
     # A second submission cannot be completed with the work of the first.
@@ -156,10 +157,13 @@ def _hold_refusal(mine: Enrollment, arrival: Arrival, verified: bool) -> str | N
 
 def has_left(enrollment: Enrollment) -> bool:
     """Whether the platform has said that their submission was returned or ran out of time."""
+    return enrollment.stage == Stage.LEFT or _standing(enrollment) in LEFT
+
+
+def _standing(enrollment: Enrollment) -> Standing:
+    """What their platform said last."""
     platform = _platform_of(enrollment)
-    return enrollment.stage == Stage.LEFT or (
-        platform is not None and platform.standing(enrollment.platform_status) in LEFT
-    )
+    return platform.standing(enrollment.platform_status) if platform is not None else Standing.UNKNOWN
 
 
 def _platform_of(enrollment: Enrollment) -> Platform | None:

@@ -34,6 +34,7 @@ from annotation.models import (
 from annotation.selectors.entry import statuses_seen
 from annotation.services.assignments import leases_release
 from annotation.services.entry import LEFT_FROM, SET_ASIDE, STATUS_AT, enrollment_return
+from annotation.services.locks import transaction_retried
 from annotation.services.quality import labels_set_aside
 
 BATCH = 500
@@ -197,12 +198,20 @@ def reconcile_apply(
 ) -> Plan:
     """Do what `reconcile_plan` says, all of it or nothing. Doing it twice changes nothing."""
     now = now or timezone.now()
-    with transaction.atomic():
+
+    def apply() -> Plan:
         # One at a time for each study: what the plan was read from stays as it is, and nobody new comes in.
         Study.objects.select_for_update(no_key=True).get(pk=link.study_id)
         plan = reconcile_plan(link=link, rows=rows, rules=rules, at=at, exact=exact)
         leaving = plan.of(Step.LEAVE)
-        _lock([c.enrollment for c in leaving if c.enrollment], [c.enrollment for c in leaving if c.set_aside])
+        if leaving:
+            _lock(
+                [c.enrollment for c in leaving if c.enrollment],
+                [c.enrollment for c in leaving if c.set_aside],
+            )
+            # They may have gone a step further before they were locked; coming back, they begin where they were.
+            plan = reconcile_plan(link=link, rows=rows, rules=rules, at=at, exact=exact)
+            leaving = plan.of(Step.LEAVE)
         plan.labels = sum(_leave(change, PLATFORMS[link.platform], by, now) for change in leaving)
         for change in plan.of(Step.RETURN):
             _come_back(change, now)
@@ -210,7 +219,10 @@ def reconcile_apply(
         _note_statuses(told, at)
         if channel != "webhook":
             _record(link, told, channel)
-    return plan
+        return plan
+
+    # Again when it waited in a circle with somebody's claim.
+    return transaction_retried(apply)
 
 
 def event_apply(*, link: PlatformLink, event: Event, now: datetime | None = None) -> str:
@@ -218,7 +230,8 @@ def event_apply(*, link: PlatformLink, event: Event, now: datetime | None = None
     row = event.row
     if row is None:
         return "ignored"
-    with transaction.atomic():
+
+    def hear() -> str:
         Study.objects.select_for_update(no_key=True).get(pk=link.study_id)
         if PlatformEvent.objects.filter(link=link, event_id=event.event_id).exists():
             return "repeated"
@@ -235,7 +248,9 @@ def event_apply(*, link: PlatformLink, event: Event, now: datetime | None = None
             status=status_key(row.status),
             outcome=outcome,
         )
-    return outcome
+        return outcome
+
+    return transaction_retried(hear)
 
 
 def _record(link: PlatformLink, told: Sequence[Change], channel: str) -> None:

@@ -35,7 +35,7 @@ from annotation.services.accounts import (
     email_normal,
 )
 from annotation.views.annotator.browser import MAX_HELD, session_drop, session_hold
-from annotation.views.annotator.common import POST_RATE, limited, money
+from annotation.views.annotator.common import POST_RATE, limited, money, pay_line
 from annotation.views.annotator.device import device_keep, device_of, device_read
 from annotation.views.annotator.entry import enrollment_held, refuse
 
@@ -94,6 +94,20 @@ def _enter(request: HttpRequest, account: Account) -> HttpResponse:
     return redirect("annotation:account")
 
 
+def _email_key(_group: str, request: HttpRequest) -> str:
+    return email_normal(request.POST.get("email", ""))[:200]
+
+
+def _tried_too_often(request: HttpRequest) -> HttpResponse | None:
+    """A page when this email has been tried too often, from wherever: signing up may be guessing a password too."""
+    rules: dict[str, Any] = {"group": "account-email", "key": _email_key, "rate": SIGN_IN_RATE_PER_NAME}
+    if not is_ratelimited(request, method="POST", increment=True, **rules):
+        return None
+    response = render(request, "annotation/annotator/too_many.html", status=429)
+    response["Retry-After"] = "300"
+    return response
+
+
 @sensitive_post_parameters("password")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -101,6 +115,8 @@ def _enter(request: HttpRequest, account: Account) -> HttpResponse:
 def sign_up(request: HttpRequest) -> HttpResponse:
     if account_of(request) is not None:
         return redirect("annotation:account")
+    if refused := _tried_too_often(request):
+        return refused
     form = SignUpForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -115,10 +131,6 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/annotator/signup.html", {"form": form}, status=status)
 
 
-def _email_key(_group: str, request: HttpRequest) -> str:
-    return email_normal(request.POST.get("email", ""))[:200]
-
-
 @sensitive_post_parameters("password")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -126,17 +138,8 @@ def _email_key(_group: str, request: HttpRequest) -> str:
 def sign_in(request: HttpRequest) -> HttpResponse:
     if account_of(request) is not None:
         return redirect("annotation:account")
-    if is_ratelimited(
-        request,
-        group="account-email",
-        key=_email_key,
-        rate=SIGN_IN_RATE_PER_NAME,
-        method="POST",
-        increment=True,
-    ):
-        response = render(request, "annotation/annotator/too_many.html", status=429)
-        response["Retry-After"] = "60"
-        return response
+    if refused := _tried_too_often(request):
+        return refused
     form = SignInForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         account = account_sign_in(**form.cleaned_data)
@@ -170,7 +173,7 @@ def my_studies(request: HttpRequest, account: Account) -> HttpResponse:
             {
                 "study": study,
                 "held": enrollment_held(request, study) is not None,
-                "pay": money(study.pay_per_item, study),
+                "pay_line": pay_line(study),
             }
             for study in open_now
         ],

@@ -79,6 +79,8 @@ def _arrived(request: HttpRequest, link: PlatformLink) -> tuple[Arrival, bool]:
 def _posted(request: HttpRequest, link: PlatformLink) -> tuple[Arrival, bool]:
     """What the page that they come from was made for; `BadSignature` for any other."""
     data = signing.loads(request.POST.get("visit", ""), salt=f"{SALT}.{link.pk}", max_age=PAGE_SECONDS)
+    if link.require_signed_token and not data["verified"]:
+        raise TokenError("the page was made before the study asked for signed tokens")
     return Arrival(data["id"], data["session"], data["study"], data["extras"]), data["verified"]
 
 
