@@ -19,6 +19,7 @@ from annotation.domain.presentation import shown_order
 from annotation.domain.values import from_canonical
 from annotation.models import Adjudication, Kind, Label, Study, StudyItem, User
 from annotation.selectors.agreement import label_stamp
+from annotation.selectors.costly import counted, study_key
 from annotation.selectors.item_reports import reported_open
 from annotation.selectors.shown import ShownItem, parts_count
 from metaeval.stats import rank_agreement_contributions
@@ -267,4 +268,7 @@ _TALLIES: dict[Kind, Callable[[list[dict[str, Any]], ShownItem], list[TallyRow]]
 
 def waiting_counts(study: Study) -> dict[str, int]:
     """How much waits for somebody, for the tabs of a study. Four queries where the labels are not new."""
-    return {"disputed_count": queue_of(study).left, "reports_open": reported_open(study)}
+    return counted(
+        study_key(study, "waiting"),
+        lambda: {"disputed": queue_of(study).left, "reports": reported_open(study)},
+    )

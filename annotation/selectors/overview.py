@@ -63,7 +63,11 @@ def may_identify(user: User, study: Study) -> bool:
     return user.is_administrator or (study.owner_id is not None and study.owner_id == user.pk)
 
 
-def _sum_over_items(field: str) -> Coalesce:
+# What was withdrawn wants no more labels than it has, whatever places stand open there.
+_WANTED = Case(When(withdrawn_at=None, then=F("overlap")), default=F("n_accepted"))
+
+
+def _sum_over_items(field: str | Case) -> Coalesce:
     totals = (
         StudyItem.objects.filter(study=OuterRef("pk"))
         .order_by()
@@ -90,7 +94,7 @@ def study_list_for(user: User, *, state: str = "") -> QuerySet[Study]:
         studies.select_related("dataset", "owner")
         .annotate(
             labels_accepted=_sum_over_items("n_accepted"),
-            labels_wanted=_sum_over_items("overlap"),
+            labels_wanted=_sum_over_items(_WANTED),
             people=Coalesce(Subquery(people), 0),
         )
         .order_by("-created_at", "-pk")

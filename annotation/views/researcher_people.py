@@ -16,7 +16,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.forms.quality import MessageForm, RestoreForm, SetAsideForm, SuspendForm, TakeBackForm
 from annotation.models import Enrollment, Study, StudyState
-from annotation.selectors.adjudication import waiting_counts
 from annotation.selectors.annotators import (
     answers_latest,
     enrollment_of,
@@ -63,7 +62,7 @@ def study_page(study: Study, tab: str, *crumbs: tuple[str, str | None]) -> dict[
             (study.title, reverse("annotation:study-detail", args=[study.slug])),
             *crumbs,
         ],
-    } | waiting_counts(study)
+    }
 
 
 def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, Any]:

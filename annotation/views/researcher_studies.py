@@ -44,6 +44,7 @@ from annotation.views.access import ResearcherRequest, researcher_required
 from annotation.views.researcher_study_form import study_of
 
 STUDIES_PER_PAGE = 25
+PACE_SECONDS = 600
 STATE_ACTIONS = {
     "open": (study_open, "The study is open: the links below let people in."),
     "pause": (study_pause, "The study is paused: nobody is given new items."),
@@ -79,13 +80,15 @@ def _live(study: Study) -> dict[str, Any]:
     """What changes while people work. `stamp` says whether it has."""
     stamp = counted(study_key(study, "stamp"), lambda: label_stamp(study))
     progress, funnel = study_progress(study), study_funnel(study)
-    people = "-".join(str(n) for n in funnel.by_stage.values())
+    people = "-".join(str(n) for n in (*funnel.by_stage.values(), funnel.suspended))
+    # The pace wears off by itself.
+    minutes = int(timezone.now().timestamp()) // PACE_SECONDS
     return {
         "study": study,
         "progress": progress,
         "funnel": funnel,
         "labels": stamp,
-        "stamp": f"{study.state}.{stamp}.{progress.labels}.{progress.open_leases}.{people}",
+        "stamp": f"{study.state}.{stamp}.{progress.labels}.{progress.wanted}.{progress.open_leases}.{people}.{minutes}",
         "polling": study.state == StudyState.OPEN,
         "chosen": items_are_chosen(study),
         "now": timezone.now(),

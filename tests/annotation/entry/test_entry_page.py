@@ -164,7 +164,7 @@ def test_queries_of_the_page(study, alice, django_assert_max_num_queries):
     link = link_of(alice, study)
     for number in range(20):
         person_make(link, number)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(16):
         alice.get(page(study))
 
 

@@ -209,7 +209,7 @@ class TestDecide:
         assert row.value == {"choice": order[0] + 1}
         assert (row.expert, row.note, row.shown_order) == (cast.alice, "A is right.", order)
         assert adjudications_of(study) == {disputed[0].pk: row.value}
-        assert waiting_counts(study)["disputed_count"] == 1
+        assert waiting_counts(study) == {"disputed": 1, "reports": 0}
         done = client.post(address(disputed[1]), {"choice": "0"})
         assert done["Location"] == url("study-adjudicate", "mine")
         page = text_of(client.get(done["Location"]))

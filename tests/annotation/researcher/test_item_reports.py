@@ -2,10 +2,13 @@
 
 import pytest
 
-from annotation.models import Assignment, ItemReport, Study
-from annotation.services.quality import item_report
+from annotation.models import Assignment, ItemReport, Study, StudyItem
+from annotation.selectors.overview import study_list_for
+from annotation.selectors.progress import study_progress
+from annotation.services.assignments import assignment_claim, leases_release
+from annotation.services.quality import item_report, report_resolve
 from tests.annotation.cast import client_of, labels_make, text_of, url
-from tests.annotation.factories import study_make
+from tests.annotation.factories import enrollment_make, study_make
 from tests.annotation.test_concurrency import all_at_once
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +38,7 @@ def test_what_waits_most_reported_first(cast, study, reports):
     assert "A text is broken" in page
     assert [len(row.reports) for row in response.context["waiting"]] == [2, 1]
     assert "<b>odd" not in response.content.decode()
-    assert response.context["reports_open"] == 2
+    assert "Reported items (2)" in page
 
 
 def test_nothing(cast, study):
@@ -105,3 +108,23 @@ def test_decided_by_many_at_once(cast, study, reports):
     resolution = set(place.reports.values_list("resolution", flat=True))
     assert len(resolution) == 1
     assert (place.withdrawn_at is not None) == (resolution == {"withdrawn"})
+
+
+def test_a_withdrawn_item_wants_no_more_than_it_has(cast, study):
+    """Its lease may end unanswered: the study is complete all the same."""
+    labels_make(study, [[1, 2], [1, None]])
+    place = study.study_items.order_by("position")[1]
+    lease = assignment_claim(enrollment=enrollment_make(study=study))
+    Assignment.objects.filter(pk=lease.pk).update(study_item=place)
+    StudyItem.objects.filter(pk=lease.study_item_id).update(n_open=0)
+    StudyItem.objects.filter(pk=place.pk).update(n_open=1)
+    report = item_report(assignment=Assignment.objects.get(pk=lease.pk), reason="broken")
+    report_resolve(report=report, withdraw=True)
+    leases_release(enrollment=lease.enrollment)
+    study.study_items.exclude(position__lte=1).delete()
+    study.study_items.filter(position=0).update(overlap=2)
+    assert study.study_items.get(position=1).overlap == 2
+    (listed,) = study_list_for(cast.alice)
+    progress = study_progress(study)
+    assert (listed.labels_accepted, listed.labels_wanted) == (3, 3)
+    assert (progress.labels, progress.wanted) == (3, 3)

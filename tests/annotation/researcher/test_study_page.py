@@ -12,6 +12,7 @@ from django.utils import timezone
 from annotation.models import Stage, Study
 from annotation.selectors import costly
 from annotation.selectors.progress import StudyProgress, study_pace
+from annotation.services.quality import enrollment_suspend
 from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
 from tests.annotation.factories import (
     annotator_make,
@@ -101,7 +102,7 @@ class TestPage:
             counts.append(len(context))
             labels_make(study, [[1, 2], [1, 1], [2, 2]])
             invitation_make(study=study)
-        assert counts[0] == counts[1] == 10
+        assert counts[0] == counts[1] == 15
 
 
 class TestLive:
@@ -130,6 +131,21 @@ class TestLive:
         seen = self.seen(client.get(url("study-detail", "mine")))
         enrollment_make(study=study, stage=Stage.CONSENT)
         assert client.get(f"{url('study-live', 'mine')}?seen={seen}").status_code == 200
+
+    def test_a_suspension_is_news(self, cast, study):
+        enrollment = enrollment_make(study=study)
+        client = client_of(cast.alice)
+        seen = self.seen(client.get(url("study-detail", "mine")))
+        enrollment_suspend(enrollment=enrollment, by=cast.alice, reason="x")
+        response = client.get(f"{url('study-live', 'mine')}?seen={seen}")
+        assert response.status_code == 200
+        assert "1 suspended" in text_of(response)
+
+    def test_what_waits_is_told_on_every_page(self, cast, study):
+        labels_make(study, [[1, 2], [2, 2]])
+        for name in ("study-detail", "study-pay", "study-entry", "study-people", "study-item-reports"):
+            page = text_of(client_of(cast.alice).get(url(name, "mine")))
+            assert "Adjudicate (1)" in page, name
 
     def test_looking_whether_there_is_news_is_cheap(self, cast, study):
         client = client_of(cast.alice)
