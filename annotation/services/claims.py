@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.crypto import salted_hmac
 
 from annotation.compiled import CompiledInsert, CompiledStatement, CompiledUpdate, Parameter
@@ -95,14 +95,20 @@ def _free(enrollment: Any, study: Any, *, nothing_pending: bool) -> QuerySet[Stu
         suspended_at=None,
         study__state=StudyState.OPEN,
     )
-    had = Assignment.objects.filter(study_item=OuterRef("pk"), enrollment=enrollment)
-    free = StudyItem.objects.filter(
-        Exists(may_work),
-        ~Exists(had),
-        study_id=study,
-        overlap__gt=F("n_open") + F("n_accepted"),
-        withdrawn_at=None,
-    ).order_by("position")
+    # A NOT EXISTS may be planned as one pass over all assignments there are, and is, on tables without statistics;
+    # this looks into an index for each item that is passed over.
+    had = Assignment.objects.filter(study_item=OuterRef("pk"), enrollment=enrollment).values("pk")[:1]
+    free = (
+        StudyItem.objects.filter(
+            Exists(may_work),
+            study_id=study,
+            overlap__gt=F("n_open") + F("n_accepted"),
+            withdrawn_at=None,
+        )
+        .alias(had=Subquery(had))
+        .filter(had=None)
+        .order_by("position")
+    )
     if nothing_pending:
         mine = Assignment.objects.filter(enrollment=enrollment)
         free = free.filter(~Exists(mine.filter(state=AssignmentState.OPEN)), ~Exists(mine.filter(RENEWABLE)))
