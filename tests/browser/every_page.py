@@ -146,7 +146,11 @@ def steps_stops() -> Iterator[Stop]:
     yield Stop("failed", at("place", strict.slug), out)
     not_wanted = {"stage": Stage.SCREENED_OUT, "screened_out_by": "eligibility"}
     link = link_make(study)
-    by_platform = {"platform_link": link, "annotator": annotator_make(source="prolific"), "platform_session": "s"}
+    by_platform = {
+        "platform_link": link,
+        "annotator": annotator_make(source="prolific"),
+        "platform_session": "s",
+    }
     yield Stop("not-eligible", here, enrollment_make(study=study, **not_wanted, **by_platform))
     yield Stop("declined", here, enrollment_make(study=study, stage=Stage.DECLINED))
     yield Stop("left", here, enrollment_make(study=study, stage=Stage.LEFT))
@@ -191,6 +195,8 @@ def _around(study: Study, person: Enrollment, lease: Assignment) -> Iterator[Sto
     study_update(study=study, guidelines=f"{study.guidelines}\n\nShorter is not better.")
     for name in ("skip", "report"):
         yield Stop(name, at(name, study.slug, lease.pk), person)
+    resting = enrollment_make(study=study)
+    yield Stop("resting", at("rest", study.slug), resting)
     for name in ("answers", "rest", "changes", "guidelines", "finish"):
         yield Stop(name, at(name, study.slug), person)
 
@@ -218,19 +224,27 @@ def door_stops() -> Iterator[Stop]:
 
 def busy_study(owner: User) -> Study:
     """With people of every sort, disputed items, reports, a bonus, two versions of the guidelines, a platform."""
-    study = study_make(pairs=8, slug="busy", owner=owner, overlap=6, pay_per_item="0.01", pay_floor_per_hour="9")
+    study = study_make(
+        pairs=8, slug="busy", owner=owner, overlap=6, pay_per_item="0.01", pay_floor_per_hour="9"
+    )
     people = labels_make(study, [[1, 1, 2, 1], [1, 2, 0, 1], *([[k % 2 + 1] * 4 for k in range(4)])])
     items = [place.item for place in study.study_items.select_related("item").order_by("position")]
     link = link_make(study)
     odd = annotator_make(source="prolific", external_id="5f3c0a9e1b2d4c6f8a7b9c0d")
-    enrollment_make(study=study, annotator=odd, platform_link=link, platform_session="s", platform_status="APPROVED")
+    enrollment_make(
+        study=study, annotator=odd, platform_link=link, platform_session="s", platform_status="APPROVED"
+    )
     for k, item in enumerate(items[:6]):
         label_make(study=study, item=item, choice=k % 2 + 1, annotator=odd, active_ms=900, pasted_chars=50)
     for lease in Assignment.objects.order_by("pk")[:2]:
         item_report(assignment=lease, reason="broken", note="Answer B ends in the middle.")
-    first, last = (Enrollment.objects.get(study=study, annotator=person) for person in (people[0], people[-1]))
+    first, last = (
+        Enrollment.objects.get(study=study, annotator=person) for person in (people[0], people[-1])
+    )
     bonus_grant(enrollment=first, amount=Decimal("1.50"), reason="Careful", by=owner, nonce="n" * 8)
-    enrollment_suspend(enrollment=last, by=owner, reason="careless", text="Please write to us.", set_aside=True)
+    enrollment_suspend(
+        enrollment=last, by=owner, reason="careless", text="Please write to us.", set_aside=True
+    )
     study_update(study=study, guidelines=f"{study.guidelines}\n\nShorter is not better.")
     return study
 

@@ -177,7 +177,9 @@ class TestWhileTheyWork:
         walker.answer()
         walker.progress("1 of 3")
         log_in(office, live_server.url, then=reverse("annotation:study-edit", args=[study.slug]))
-        office.get_by_role("textbox", name="Guidelines").fill(f"{study.guidelines}\n\nShorter is **not** better.")
+        office.get_by_role("textbox", name="Guidelines").fill(
+            f"{study.guidelines}\n\nShorter is **not** better."
+        )
         office.get_by_role("button", name="Save", exact=True).last.click()
         expect(office.get_by_role("heading", level=1)).to_have_text(study.title)
         assert GuidelinesRevision.objects.filter(study=study).count() >= 1
@@ -335,7 +337,7 @@ def test_the_life_of_a_study(live_server, page: Page, office: Page, alice, tmp_p
     field(office, "Amount", "1.50")
     field(office, "Reason", "Careful work")
     office.get_by_role("button", name="Grant the bonus").dblclick()
-    expect(office.get_by_role("region", name="Bonuses").last).to_contain_text("1.50 USD")
+    expect(office.get_by_role("region", name="Bonuses granted")).to_contain_text("1.50 USD")
     assert str(Bonus.objects.get().amount) == "1.50"
     page.reload()
     expect(page.get_by_text("You earned 1.70 USD.")).to_be_visible()

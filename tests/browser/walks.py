@@ -130,16 +130,17 @@ class Walker:
 
     def consent(self) -> None:
         self.heading("Before you begin")
-        self.page.keyboard.press("a") if self.hand == "keys" else self.touch(self.page.locator("label[for=agree]"))
+        self.page.keyboard.press("a") if self.hand == "keys" else self.touch(
+            self.page.locator("label[for=agree]")
+        )
         expect(self.page.locator("#agree")).to_be_checked()
         self.button("Continue")
 
     def eligibility(self, *, yes: bool = True) -> None:
         self.heading("About you")
-        option = self.page.get_by_label("Yes" if yes else "No", exact=True)
+        option = self.page.get_by_role("radio", name="Yes" if yes else "No", exact=True)
         if self.hand == "keys":
-            self.tab_to("input[type=radio]")
-            self.page.keyboard.press("Space" if yes else "ArrowDown")
+            self.page.keyboard.press("1" if yes else "2")
             expect(option).to_be_checked()
         else:
             self.touch(option)

@@ -307,13 +307,16 @@ def _leave_out(
 @limited(group="steps", rate=POST_RATE, by="session", method="POST")
 @for_enrollment
 def rest(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
-    """Take a break: the item in hand is free for others at once, and its draft stays."""
+    """Take a break: the item in hand is free for others at once, and its draft stays. GET asks first, or says that they
+    have one.
+    """
     if enrollment.stage != Stage.WORK:
         return redirect("annotation:place", enrollment.study.slug)
     if request.method == "POST":
         leases_release(enrollment=enrollment)
         return redirect("annotation:rest", enrollment.study.slug)
-    return render(request, "annotation/annotator/rest.html", study_context(request, enrollment))
+    context = study_context(request, enrollment) | {"resting": assignment_in_hand(enrollment) is None}
+    return render(request, "annotation/annotator/rest.html", context)
 
 
 @require_safe
