@@ -29,6 +29,7 @@ from annotation.models import (
     QualificationAnswer,
     Study,
     User,
+    WorkRole,
 )
 
 
@@ -240,8 +241,8 @@ class EnrollmentAdmin(ReadOnlyMixin, admin.ModelAdmin[Enrollment]):
 class LabelAdmin(ReadOnlyMixin, admin.ModelAdmin[Label]):
     """Append-only: the database refuses a change, and so does this page."""
 
-    list_display = ("id", "item", "annotator", "study", "value", "counts", "created_at")
-    list_filter = ("kind", "is_surplus", ("study", admin.RelatedOnlyFieldListFilter))
+    list_display = ("id", "item", "annotator", "study", "role", "value", "counts", "created_at")
+    list_filter = ("kind", "role", "is_surplus", "is_set_aside", ("study", admin.RelatedOnlyFieldListFilter))
     list_select_related = ("item", "annotator", "study")
     search_fields = ("item__external_id", "annotator__external_id", "source")
     # A million labels are not counted twice for each page, nor sorted by anything but their number.
@@ -253,11 +254,16 @@ class LabelAdmin(ReadOnlyMixin, admin.ModelAdmin[Label]):
         "study",
         "assignment",
         "supersedes",
+        "role",
         "kind",
         "value",
         "choice",
         "shown_order",
         "is_surplus",
+        "is_set_aside",
+        "check_score",
+        "comment",
+        "pasted_chars",
         "source",
         "guidelines_version",
         "probability",
@@ -266,9 +272,9 @@ class LabelAdmin(ReadOnlyMixin, admin.ModelAdmin[Label]):
         "created_at",
     )
 
-    @admin.display(description="Not surplus", boolean=True, ordering="is_surplus")
+    @admin.display(description="Counts unless superseded", boolean=True)
     def counts(self, label: Label) -> bool:
-        return not label.is_surplus
+        return label.role == WorkRole.WORK and not label.is_surplus and not label.is_set_aside
 
 
 @admin.register(Intervention)

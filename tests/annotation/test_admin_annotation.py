@@ -5,13 +5,24 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotation.models import Label, QualificationAnswer, Role, User
-from tests.annotation.cast import client_of, labels_make
+from annotation.models import (
+    Action,
+    Adjudication,
+    Bonus,
+    Intervention,
+    ItemReport,
+    Label,
+    QualificationAnswer,
+    Role,
+    User,
+)
+from tests.annotation.cast import client_of, label_make, labels_make
 from tests.annotation.factories import enrollment_make, invitation_make, study_make, user_make
 
 pytestmark = pytest.mark.django_db
 
-MODELS = ["user", "dataset", "study", "invitation", "annotator", "enrollment", "label"]
+WATCH = ["intervention", "itemreport", "adjudication", "bonus"]
+MODELS = ["user", "dataset", "study", "invitation", "annotator", "enrollment", "label", *WATCH]
 
 
 def url(model, action, *args):
@@ -31,6 +42,13 @@ def populate(owner, number):
             is_correct=True,
         )
         user_make()
+        place = study.study_items.select_related("item").first()
+        Intervention.objects.create(enrollment=enrollment, action=Action.MESSAGE, by=owner, text="Hello.")
+        ItemReport.objects.create(study_item=place, enrollment=enrollment, reason="broken")
+        Adjudication.objects.create(
+            study=study, item=place.item, expert=owner, value={"choice": 1}, shown_order=[0, 1]
+        )
+        Bonus.objects.create(enrollment=enrollment, amount=1, reason="careful", by=owner, nonce="n")
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -67,7 +85,7 @@ def test_researchers_stay_outside(cast, model):
     assert client_of(cast.alice).get(url(model, "changelist")).status_code == 302
 
 
-@pytest.mark.parametrize("model", ["label", "enrollment", "annotator", "invitation"])
+@pytest.mark.parametrize("model", ["label", "enrollment", "annotator", "invitation", *WATCH])
 def test_evidence_is_read_only(cast, model):
     populate(cast.alice, 1)
     from django.apps import apps
@@ -89,6 +107,17 @@ def test_answers_of_the_test_are_shown_and_cannot_be_changed(cast):
     assert "{&quot;choice&quot;: 1}" in page
     assert 'name="qualification_answers-0-value"' not in page
     assert answer.enrollment.resume_token not in page
+
+
+@pytest.mark.parametrize("change", [{"role": "check"}, {"is_set_aside": True}, {"is_surplus": True}])
+def test_a_label_says_whether_it_counts(cast, change):
+    label_make(study=(study := study_make(pairs=1)), item=study.dataset.items.get(), choice=1, **change)
+    page = client_of(cast.ann).get(url("label", "changelist")).content.decode()
+    assert 'alt="False"' in page
+    label = Label.objects.get()
+    page = client_of(cast.ann).get(url("label", "change", label.pk)).content.decode()
+    assert "Is set aside" in page
+    assert "Check score" in page
 
 
 def test_a_study_with_people_is_not_deleted(cast):
