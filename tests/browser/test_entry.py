@@ -121,7 +121,7 @@ def test_from_prolific_and_back_with_everything_done(page: Page, live_server, li
     found = look(page, "welcome")
     begin(page, live_server, link)
     consent(page)
-    page.get_by_label("Yes").check()
+    page.get_by_role("radio", name="Yes").check()
     page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Guidelines")
     press(page, "Enter")
@@ -139,7 +139,7 @@ def test_from_prolific_and_back_with_everything_done(page: Page, live_server, li
 def test_from_prolific_and_back_not_eligible(page: Page, live_server, link, platform, look):
     begin(page, live_server, link)
     consent(page)
-    page.get_by_label("No", exact=True).check()
+    page.get_by_role("radio", name="No", exact=True).check()
     page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Thank you")
     found = look(page, "screened-out")

@@ -65,8 +65,11 @@ def test_from_the_link_to_the_work_by_keys(live_server, page: Page):
     press(page, "Enter")
     page.wait_for_selector("h1:has-text('About you')")
     found += violations(page)
-    page.check("label:has-text('Yes') input")
-    page.check("label:has-text('Master') input")
+    press(page, "1")  # Yes; the next question is the current one then
+    press(page, "Enter")
+    assert page.locator("#part-2").get_attribute("aria-current") == "true"
+    press(page, "3")
+    assert page.get_by_role("radio", name="Master or doctorate").is_checked()
     press(page, "Enter")
     page.wait_for_selector("text=Start the training")
     found += violations(page)
