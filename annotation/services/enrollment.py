@@ -204,17 +204,22 @@ def enrollment_decline(*, enrollment: Enrollment) -> None:
     rows.update(stage=Stage.DECLINED)
 
 
-def guidelines_acknowledge(*, enrollment: Enrollment, now: datetime | None = None) -> None:
-    """Record that the guidelines were read as they are now: at their step, and during the work when they have
-    changed.
+def guidelines_acknowledge(
+    *, enrollment: Enrollment, version: int | None = None, now: datetime | None = None
+) -> None:
+    """Record that the guidelines were read: at their step, and during the work when they have changed.
+
+    `version` is what the page showed (None: the latest): who reads while they are edited has not read the edit.
     """
     study, now = enrollment.study, now or timezone.now()
-    read = {"guidelines_read_at": now, "guidelines_read_version": study.guidelines_version}
+    latest = study.guidelines_version
+    read = min(version or latest, latest)
+    fields = {"guidelines_read_at": now, "guidelines_read_version": read}
     rows = Enrollment.objects.filter(pk=enrollment.pk, stage=enrollment.stage)
     if enrollment.stage == Stage.GUIDELINES:
-        rows.update(stage=stage_next(enrollment, now=now), **read)
+        rows.update(stage=stage_next(enrollment, now=now), **fields)
     elif enrollment.stage == Stage.WORK:
-        rows.exclude(guidelines_read_version=study.guidelines_version).update(**read)
+        rows.exclude(guidelines_read_version__gte=read).update(**fields)
 
 
 def completion_code_give(*, enrollment: Enrollment) -> None:

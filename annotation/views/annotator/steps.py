@@ -233,7 +233,8 @@ def guidelines(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """GET shows them at any time; POST says that they were read."""
     if request.method == "POST":
         if not is_shut(enrollment):
-            guidelines_acknowledge(enrollment=enrollment)
+            version = _number(request.POST.get("version"))
+            guidelines_acknowledge(enrollment=enrollment, version=version)
         return _here(enrollment)
     if enrollment.stage in (Stage.CONSENT, Stage.ELIGIBILITY):
         return _here(enrollment)

@@ -212,3 +212,22 @@ def test_questions_that_are_none(name, number):
     answer = client_of(person).post(url(name, study), data)
     assert answer.status_code == 302
     assert not QualificationAnswer.objects.exists()
+
+
+def test_guidelines_that_are_edited_while_they_are_read():
+    """What was read is what the page showed; the edit is told at the work."""
+    study = study_make(overlap=1)
+    person = enrollment_make(study=study, stage=Stage.GUIDELINES)
+    browser = client_of(person)
+    page = browser.get(url("place", study)).content.decode()
+    assert '<input type="hidden" name="version" value="1">' in page
+    Study.objects.filter(pk=study.pk).update(guidelines="Another text.", guidelines_version=2)
+    browser.post(url("guidelines", study), {"version": "1"})
+    person.refresh_from_db()
+    assert (person.stage, person.guidelines_read_version) == (Stage.WORK, 1)
+    page = browser.post(url("work", study), follow=True).content.decode()
+    assert "The guidelines have changed" in page
+    for version, read in (("1", 1), ("9", 2), ("1", 2), ("x", 2)):
+        browser.post(url("guidelines", study), {"version": version})
+        person.refresh_from_db()
+        assert person.guidelines_read_version == read
