@@ -116,6 +116,7 @@ def _make(items: int, people: int, rules: dict[str, Any]) -> LiveStudy:
     from django.urls import reverse
 
     from annotation.models import Dataset, Instruction, Item, ItemResponse, Response, StudyItem
+    from annotation.services.study_opening import statistics_refresh
     from tests.annotation.factories import annotator_make, enrollment_make, study_make
 
     words = random.Random(7)
@@ -149,6 +150,7 @@ def _make(items: int, people: int, rules: dict[str, Any]) -> LiveStudy:
         for k in range(people)
     ]
     paths = [reverse("annotation:resume", args=[person.resume_token]) for person in enrolled]
+    statistics_refresh()
     return LiveStudy(study.pk, study.slug, paths)
 
 

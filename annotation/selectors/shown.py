@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from string import ascii_uppercase
 from typing import Any
 
+from annotation.compiled import CompiledRows, Parameter
 from annotation.domain.caching import BoundedCache
 from annotation.domain.conversation import SPEAKERS
 from annotation.domain.values import ValueRules
@@ -234,9 +235,10 @@ def _item_texts(study: Study, item: Item) -> ShownItem:
     return _items.get(key, lambda: _read_item(item, dataset))
 
 
-def _read_item(item: Item, dataset: Dataset) -> ShownItem:
-    rows = (
-        ItemResponse.objects.filter(item_id=item.pk)
+# Responses of an item with what was asked; read whenever a process meets an item for the first time.
+RESPONSES = CompiledRows(
+    lambda: (
+        ItemResponse.objects.filter(item=Parameter.of(ItemResponse, "item"))
         .order_by("position")
         .values_list(
             "response__text",
@@ -246,7 +248,11 @@ def _read_item(item: Item, dataset: Dataset) -> ShownItem:
             "item__instruction__conversation",
         )
     )
-    found = list(rows) if item.kind != Kind.IMPORTANCE else []
+)
+
+
+def _read_item(item: Item, dataset: Dataset) -> ShownItem:
+    found = RESPONSES.all(item=item.pk) if item.kind != Kind.IMPORTANCE else []
     if found:
         text, context, conversation = found[0][2:]
     else:

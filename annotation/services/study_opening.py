@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from itertools import islice
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation.domain.errors import StudyRuleError
@@ -133,3 +133,15 @@ def study_items_make(rows: Iterable[StudyItem]) -> None:
     rows = iter(rows)
     while batch := list(islice(rows, BATCH)):
         StudyItem.objects.bulk_create(batch)
+    statistics_refresh()
+
+
+def statistics_refresh() -> None:
+    """Let the database look at the items of studies, of which there are many more now.
+
+    People come as soon as a study opens. PostgreSQL would look by itself a minute later, and until then plan the search
+    for a free place as a pass over all of them.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE annotation_studyitem")
