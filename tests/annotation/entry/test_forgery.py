@@ -43,7 +43,8 @@ from tests.annotation.entry.props import (
     token,
     visit_of,
 )
-from tests.annotation.entry.test_reconcile import hear, person_make, places, post, row, worked
+from tests.annotation.entry.test_messages import post
+from tests.annotation.entry.test_reconcile import hear, person_make, places, row, worked
 from tests.annotation.factories import PASSWORD, enrollment_make, study_make
 from tests.annotation.test_concurrency import all_at_once
 from tests.annotation.visits import client_of, url
