@@ -22,7 +22,7 @@ from tests.annotation.entry.props import (
     message,
     person_of,
 )
-from tests.annotation.entry.test_reconcile import worked
+from tests.annotation.entry.test_reconcile import person_make, worked
 from tests.annotation.factories import study_make
 from tests.annotation.test_concurrency import all_at_once
 
