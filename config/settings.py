@@ -160,7 +160,8 @@ def _broker_options(url: str) -> dict[str, Any]:
         folder = VAR_DIR / "broker"
         folder.mkdir(parents=True, exist_ok=True)
         return {"data_folder_in": str(folder), "data_folder_out": str(folder), "polling_interval": 0.05}
-    return {"polling_interval": 0.02} if scheme == "memory" else {}
+    # Often enough to feel at once, seldom enough to cost nothing: this thread shares the process with the pages.
+    return {"polling_interval": 0.1} if scheme == "memory" else {}
 
 
 CELERY_BROKER_TRANSPORT_OPTIONS = _broker_options(CELERY_BROKER_URL)
