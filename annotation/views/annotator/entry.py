@@ -100,13 +100,16 @@ def _visit(request: HttpRequest, token: str) -> str | None:
     return visit if isinstance(visit, str) and visit.startswith(f"{token}:") else None
 
 
-def refuse(request: HttpRequest, reason: str, study: Study | None = None) -> HttpResponse:
+def refuse(
+    request: HttpRequest, reason: str, study: Study | None = None, *, platform: str = ""
+) -> HttpResponse:
     """Say politely why nobody is let in; `reason` is one of `EntryRefusedError`, or `unknown`. Who holds a place in
-    the study in this browser is led there; nobody else learns of any place.
+    the study in this browser is led there; nobody else learns of any place. `platform` is where they came from, and
+    where their submission has to be given back.
     """
     status = 404 if reason == "unknown" else 410 if reason in GONE else 403
     own = study.slug if study is not None and enrollment_held(request, study) else ""
-    context = {"reason": reason, "own": own}
+    context = {"reason": reason, "own": own, "platform": platform}
     return render(request, "annotation/annotator/refused.html", context, status=status)
 
 

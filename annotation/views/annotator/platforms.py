@@ -152,7 +152,9 @@ def _visit(link: PlatformLink, arrival: Arrival, *, verified: bool) -> str:
 
 
 def _refusal_page(request: HttpRequest, link: PlatformLink, reason: str) -> HttpResponse:
-    return _refused(request, link, reason) if reason in OWN_PAGE else refuse(request, reason)
+    if reason in OWN_PAGE:
+        return _refused(request, link, reason)
+    return refuse(request, reason, platform=PLATFORMS[link.platform].label)
 
 
 def _refused(

@@ -231,3 +231,14 @@ def test_guidelines_that_are_edited_while_they_are_read():
         browser.post(url("guidelines", study), {"version": version})
         person.refresh_from_db()
         assert person.guidelines_read_version == read
+
+
+@pytest.mark.parametrize(("cookie", "words"), [("", "keeps no cookies"), ("x", "open for too long")])
+def test_a_form_without_its_token_is_refused_in_plain_words(cookie, words):
+    browser = Client(enforce_csrf_checks=True)
+    if cookie:
+        browser.cookies["csrftoken"] = cookie
+    answer = browser.post("/account/sign-in/", {"email": "ann@example.org", "password": "x"})
+    assert answer.status_code == 403
+    assert words in text_of(answer)
+    assert "CSRF" not in text_of(answer)

@@ -106,6 +106,7 @@ def test_a_study_that_takes_nobody(client, link, state):
     type(link.study).objects.update(state=state)
     for response in (client.get(door(link), params()), client.post(door(link), {"visit": visit_of(page)})):
         assert response.context["reason"] == state
+        assert b"Please return this submission on Prolific" in response.content
     assert not Enrollment.objects.exists()
 
 
