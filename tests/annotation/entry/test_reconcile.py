@@ -20,6 +20,7 @@ from annotation.models import (
     PlatformLink,
     Stage,
 )
+from annotation.services import reconcile
 from annotation.services.assignments import assignment_claim, assignment_submit
 from annotation.services.enrollment import entry_refusal
 from annotation.services.reconcile import Rules, Step, reconcile_apply, reconcile_plan
@@ -249,6 +250,38 @@ def test_a_large_file_takes_few_queries(link, django_assert_max_num_queries):
     rows = [row("AWAITING REVIEW", number) for number in range(30)]
     with django_assert_max_num_queries(6):
         reconcile_plan(link=link, rows=rows)
+
+
+@pytest.mark.both_databases
+def test_a_file_is_taken_as_a_whole_or_not_at_all(link, monkeypatch):
+    for number in (1, 2):
+        worked(link, number)
+    before, leave = places(link), reconcile._leave
+
+    def fail_at_the_last(change, *rest):
+        if change.row.session == "s2":
+            raise RuntimeError("the power went out")
+        return leave(change, *rest)
+
+    monkeypatch.setattr(reconcile, "_leave", fail_at_the_last)
+    with pytest.raises(RuntimeError):
+        hear(link, *(row("RETURNED", number) for number in (1, 2)))
+    assert places(link) == before
+    assert not Enrollment.objects.exclude(stage=Stage.WORK, platform_status="").exists()
+    assert not Label.objects.filter(is_set_aside=True).exists()
+    assert not PlatformEvent.objects.exists()
+
+
+@pytest.mark.both_databases
+def test_returned_then_approved_then_returned_again(link):
+    """Places are free once and labels set aside once, whatever is heard afterwards."""
+    worked(link)
+    for status in ("RETURNED", "APPROVED", "RETURNED", "APPROVED", "ACTIVE", "RETURNED"):
+        hear(link, row(status))
+        assert places(link) == (0, 0)
+    person = Enrollment.objects.get()
+    assert (person.stage, person.platform_status) == (Stage.LEFT, "APPROVED")
+    assert Label.objects.filter(is_set_aside=True).count() == Intervention.objects.count() == 1
 
 
 @pytest.mark.both_databases
