@@ -26,7 +26,7 @@ from tests.browser.every_page import (
     steps_stops,
     work_stops,
 )
-from tests.browser.walks import log_in
+from tests.browser.walks import Walker, log_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -165,11 +165,10 @@ def demo() -> Demo:
 def test_the_demonstration(demo: Demo, live_server, page: Page):
     """The pages with real amounts of text: the work with its dialogs, and all of sweeps and reports."""
     found = []
-    page.goto(f"{live_server.url}/join/{demo.invitation.token}/")
-    press(page, "Enter")
-    press(page, "a")
-    press(page, "Enter")
-    page.wait_for_selector("text=Start the test")
+    walker = Walker(page, hand="keys")
+    walker.come(live_server.url, demo.invitation)
+    walker.consent()
+    walker.heading("Guidelines")
     found += violations(page)
     press(page, "Enter")
     page.wait_for_selector(".dock")

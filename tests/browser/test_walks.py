@@ -21,7 +21,7 @@ from annotation.models import (
 )
 from tests.annotation.factories import invitation_make
 from tests.annotation.kinds import VALUES
-from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
+from tests.browser.conftest import PHONE, assert_no_sideways_scroll
 from tests.browser.walks import ELIGIBILITY, N_SHOWN, OTHER_VALUES, Walker, walk_study, walker_at_work
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

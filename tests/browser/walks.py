@@ -130,9 +130,7 @@ class Walker:
 
     def consent(self) -> None:
         self.heading("Before you begin")
-        self.page.keyboard.press("a") if self.hand == "keys" else self.touch(
-            self.page.locator("label[for=agree]")
-        )
+        press(self.page, "a") if self.hand == "keys" else self.touch(self.page.locator("label[for=agree]"))
         expect(self.page.locator("#agree")).to_be_checked()
         self.button("Continue")
 
@@ -140,8 +138,9 @@ class Walker:
         self.heading("About you")
         option = self.page.get_by_role("radio", name="Yes" if yes else "No", exact=True)
         if self.hand == "keys":
-            self.page.keyboard.press("1" if yes else "2")
+            press(self.page, "1" if yes else "2")
             expect(option).to_be_checked()
+            self.tab_to("main button[type=submit]")
         else:
             self.touch(option)
         self.button("Continue")
