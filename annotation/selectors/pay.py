@@ -207,7 +207,7 @@ def _bonus(study: Study, one: list[int] | None) -> dict[int, Decimal]:
 
 def still_at_work(study: Study) -> int:
     """People whose pay may still grow."""
-    return Enrollment.objects.filter(Q(study=study), ~Q(stage__in=_ENDED)).count()
+    return Enrollment.objects.filter(~Q(stage__in=_ENDED), study=study, suspended_at=None).count()
 
 
 _ENDED = (Stage.DONE, Stage.DECLINED, Stage.SCREENED_OUT, Stage.LEFT)

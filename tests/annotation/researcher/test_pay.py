@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.models import Bonus, Enrollment, Item, Label, QualificationAttempt, Stage
-from annotation.selectors.pay import earned_by, pay_report
+from annotation.selectors.pay import earned_by, pay_report, still_at_work
 from annotation.services.pay import bonus_grant
 from tests.annotation.cast import Cast, client_of, label_make, text_of, url
 from tests.annotation.factories import annotator_make, dataset_make, enrollment_make, study_make
@@ -136,6 +136,30 @@ class TestReport:
         assert below[few.pk] is None, "two answers say too little"
         assert report.below_floor == 1
         assert report.median_hourly == Decimal("12.00"), "of 6 and 18"
+
+    def test_who_may_still_earn(self, study):
+        for stage in Stage.values:
+            enrollment_make(study=study, stage=stage)
+        enrollment_make(study=study, suspended_at=timezone.now())
+        assert still_at_work(study) == len(Stage.values) - 4
+
+    def test_a_bonus_for_who_is_suspended_or_gone(self, cast, study):
+        for stage in (Stage.LEFT, Stage.SCREENED_OUT, Stage.WORK):
+            person = enrollment_make(study=study, stage=stage, suspended_at=timezone.now())
+            bonus_grant(enrollment=person, amount=Decimal("1"), reason="x", by=cast.alice, nonce="n" * 8)
+        report = pay_report(study)
+        assert [(row.earned.total, row.earned.hourly, row.below_floor) for row in report.rows] == [
+            (Decimal("1"), None, None)
+        ] * 3
+
+    def test_amounts_as_large_as_the_columns_hold(self, cast):
+        study = study_of(cast, pairs=6, pay_basis="time", pay_per_hour="999999.99", lease_minutes=2**31 - 1)
+        person = person_of(study, answers=6, seconds=10**12)
+        bonus_grant(enrollment=person, amount=Decimal("999999.99"), reason="x", by=cast.alice, nonce="n" * 8)
+        (row,) = pay_report(study).rows
+        assert row.earned.active_ms == 6 * 60_000 * (2**31 - 1)
+        assert row.earned.hourly == Decimal("999999.99")
+        assert client_of(cast.alice).get(url("study-pay", study.slug)).status_code == 200
 
     def test_queries_do_not_grow_with_the_people(self, study):
         for _ in range(4):
