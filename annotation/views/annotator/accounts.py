@@ -27,6 +27,7 @@ from annotation.selectors.entry import (
     study_to_join,
 )
 from annotation.selectors.pay import earned_by
+from annotation.selectors.steps import is_over
 from annotation.services.accounts import (
     AccountRefusedError,
     account_create,
@@ -188,6 +189,7 @@ def _shown(enrollment: Enrollment) -> dict[str, Any]:
         "study": study,
         "answers": earned.answers,
         "earned": money(earned.total, study) if earned.total else "",
+        "ended": is_over(study, timezone.now()),
         "over": enrollment.stage in (Stage.DONE, Stage.DECLINED, Stage.SCREENED_OUT, Stage.LEFT),
     }
 

@@ -16,6 +16,8 @@ from annotation.models import Enrollment
 COOKIE = "studies"
 SALT = "annotation.browser"
 MAX_AGE = 60 * 60 * 24 * 30
+# An older cookie is given anew, so that who goes on working is known for as long as they do.
+RENEW_AFTER = 60 * 60 * 24
 # What a cookie has room for; whoever takes part in more studies comes back by a link.
 MAX_HELD = 20
 _HELD = "_enrollments_held"
@@ -26,19 +28,26 @@ def session_enrollments(request: HttpRequest) -> dict[str, str]:
     """Slug of a study to the token of the enrollment that this browser holds in it. Apart from any login."""
     held: dict[str, str] | None = getattr(request, _HELD, None)
     if held is None:
-        held = _read(request.COOKIES.get(COOKIE, ""))
+        held, is_old = _read(request.COOKIES.get(COOKIE, ""))
         setattr(request, _HELD, held)
+        if is_old:
+            setattr(request, _CHANGED, True)
     return held
 
 
-def _read(cookie: str) -> dict[str, str]:
+def _read(cookie: str) -> tuple[dict[str, str], bool]:
+    """What the cookie says, and whether it is time to give it anew."""
     if not cookie:
-        return {}
+        return {}, False
+    is_old = False
     try:
-        held = signing.loads(cookie, salt=SALT, max_age=MAX_AGE)
+        try:
+            held = signing.loads(cookie, salt=SALT, max_age=RENEW_AFTER)
+        except signing.SignatureExpired:
+            held, is_old = signing.loads(cookie, salt=SALT, max_age=MAX_AGE), True
     except signing.BadSignature:
-        return {}
-    return held if isinstance(held, dict) else {}
+        return {}, False
+    return (held, is_old) if isinstance(held, dict) else ({}, False)
 
 
 def session_hold(request: HttpRequest, enrollment: Enrollment, *, cycle: bool = True) -> None:

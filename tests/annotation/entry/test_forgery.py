@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import logging
+import time
 from datetime import timedelta
 
 import jwt
@@ -348,6 +349,21 @@ def test_a_cookie_of_many_studies_stays_small():
     cookie = browser.signing.dumps(browser.session_enrollments(request), salt=browser.SALT, compress=True)
     assert len(browser.session_enrollments(request)) == browser.MAX_HELD
     assert len(browser.COOKIE) + len(cookie) < 4_000
+
+
+@pytest.mark.parametrize(
+    ("days", "status", "renewed"), [(0.5, 302, False), (29, 302, True), (31, 404, False)]
+)
+def test_who_goes_on_working_stays_known(monkeypatch, days, status, renewed):
+    person = enrollment_make(study=study_make())
+    client = client_of(person)
+    then = time.time() + days * 86_400
+    monkeypatch.setattr("django.core.signing.time.time", lambda: then)
+    answer = client.get(url("place", person.study))
+    assert (answer.status_code, browser.COOKIE in answer.cookies) == (status, renewed)
+    if renewed:
+        monkeypatch.setattr("django.core.signing.time.time", lambda: then + 29 * 86_400)
+        assert client.get(url("place", person.study)).status_code == 302
 
 
 @pytest.mark.parametrize(
