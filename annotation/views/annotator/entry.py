@@ -16,7 +16,7 @@ from annotation.selectors.work import (
     enrollment_get_for,
     invitation_get_by_token,
 )
-from annotation.services.enrollment import enrollment_join, entry_refusal, invitation_refusal
+from annotation.services.enrollment import SOURCE, enrollment_join, entry_refusal, invitation_refusal
 from annotation.views.annotator.browser import session_enrollments, session_hold
 from annotation.views.annotator.common import DOOR_RATE, limited, pay_line, steps_shown
 from annotation.views.annotator.device import device_keep, device_of, device_read
@@ -42,7 +42,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         session_hold(request, known)
         return redirect("annotation:place", study.slug)
     mark = device_read(request)
-    annotator = _person(request, study)
+    annotator = _person(request, study, known)
     if request.method == "POST":
         try:
             enrollment = enrollment_join(
@@ -71,14 +71,17 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     return device_keep(request, render(request, "annotation/annotator/join.html", context), mark)
 
 
-def _person(request: HttpRequest, study: Study) -> Annotator | None:
-    """Who is signed in, or whom this browser holds in a study that shares its test with this one: what they passed
-    there counts here. Of a computer that people share, nobody knows who sits before it.
+def _person(request: HttpRequest, study: Study, declined: Enrollment | None) -> Annotator | None:
+    """Who is signed in, who had declined and thinks again, or whom this browser holds in a study that shares its test
+    with this one: what they passed there counts here. Of a computer that people share, nobody knows who sits before it.
     """
     from annotation.views.annotator.accounts import account_annotator  # it is built on what is here
 
     known = account_annotator(request)
     if known is None and study.one_per_device:
+        # Who came from a platform comes in anew from there, with their submission.
+        if declined is not None and declined.annotator.source == SOURCE:
+            return declined.annotator
         known = annotator_sharing_test(session_enrollments(request).values(), study)
     return known
 

@@ -83,7 +83,15 @@ class TestJoin:
         self.join(client, invitation)
         client.post(url("consent", study), {"answer": "decline"})
         assert self.join(client, invitation).status_code == 302
-        assert Enrollment.objects.filter(stage=Stage.CONSENT).count() == 1
+        assert Enrollment.objects.get().stage == Stage.CONSENT
+
+    def test_who_thinks_again_on_a_shared_computer_may_be_another(self, client, study):
+        type(study).objects.update(one_per_device=False)
+        invitation = invitation_make(study=study)
+        self.join(client, invitation)
+        client.post(url("consent", study), {"answer": "decline"})
+        assert self.join(client, invitation).status_code == 302
+        assert Enrollment.objects.count() == 2
 
     def test_beside_a_login(self, client, study):
         user = user_make()
