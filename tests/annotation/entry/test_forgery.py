@@ -369,6 +369,7 @@ def test_who_goes_on_working_stays_known(monkeypatch, days, status, renewed):
 @pytest.mark.parametrize(
     "cookie",
     ["x", "x:y:z", ":::", "\x00", "é", "a" * 5_000, browser.signing.dumps({"s": "t"}, salt="another")],
+    ids=["short", "three parts", "colons", "NUL", "accent", "long", "signed for something else"],
 )
 def test_cookies_that_were_made_up(cookie):
     study = study_make()
