@@ -205,7 +205,7 @@ def _as_shown(study: Study) -> Callable[[Mapping[str, Any], list[int], int], str
         return lambda value, *_: json.dumps(value, sort_keys=True)
     aspects: dict[int, list[str]] = {}
     # Hidden checks may come from another dataset.
-    datasets = {study.dataset_id, study.check_dataset_id}
+    datasets = [pk for pk in (study.dataset_id, study.check_dataset_id) if pk is not None]
     rows = Aspect.objects.filter(instruction__dataset_id__in=datasets).order_by("position", "pk")
     for instruction, key in rows.values_list("instruction_id", "key"):
         aspects.setdefault(instruction, []).append(key)

@@ -8,7 +8,6 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from annotation.models import Label
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import labels_visible_to, may_identify, studies_visible_to
@@ -23,7 +22,8 @@ def study_export(request: ResearcherRequest, slug: str, format: str) -> HttpResp
     `?shape=parts` with a row a rating, rank or answer.
     """
     study = get_object_or_404(studies_visible_to(request.user), slug=slug)
-    labels = Label.objects.filter(study=study)
+    # Hidden checks may come from a dataset that is somebody else's.
+    labels = labels_visible_to(request.user).filter(study=study)
     return _download(request, labels, study.slug, format, identifiable=may_identify(request.user, study))
 
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.models import Label
+from annotation.models import Label, StudyItem
 from annotation.selectors.agreement import agreement_so_far
 from annotation.services import exports
 from annotation.services.exports import COLUMNS, csv_cell, csv_lines, jsonl_lines, label_rows
@@ -209,6 +209,21 @@ def test_a_private_dataset_is_exported_by_its_owner_only(cast):
         assert client_of(cast.bob).get(url).status_code == 404
         assert client_of(cast.alice).get(url).status_code == 200
         assert client_of(cast.ann).get(url).status_code == 200
+
+
+@pytest.mark.django_db
+def test_checks_from_a_private_dataset_stay_with_its_owner(cast):
+    """A study of nobody may have checks that are somebody's secret."""
+    secret = dataset_make(pairs=1, split="private", owner=cast.alice)
+    study = study_make(pairs=1, owner=None, check_dataset=secret)
+    StudyItem.objects.create(study=study, item=secret.items.get(), position=9, overlap=1)
+    for item, role in [(study.dataset.items.get(), "work"), (secret.items.get(), "check")]:
+        label_make(study=study, item=item, choice=1, role=role)
+    rows = {
+        user.username: len(json_rows(client_of(user).get(address(study, "jsonl", history=1))))
+        for user in (cast.bob, cast.alice, cast.ann)
+    }
+    assert rows == {"bob": 1, "alice": 2, "ann": 2}
 
 
 @pytest.mark.django_db
