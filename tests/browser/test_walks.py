@@ -61,11 +61,6 @@ def study_with_everything(kind: str) -> Study:
 
 
 @pytest.mark.parametrize("kind", Kind.values)
-def test_from_the_invitation_to_the_code_by_mouse(kind: str, live_server, page: Page):
-    whole_way(Walker(page, kind), live_server.url, study_with_everything(kind))
-
-
-@pytest.mark.parametrize("kind", Kind.values)
 def test_from_the_invitation_to_the_code_by_keys_alone(kind: str, live_server, page: Page):
     whole_way(Walker(page, kind, "keys"), live_server.url, study_with_everything(kind))
 
