@@ -18,7 +18,7 @@ from django.core.cache import cache
 from annotation.domain.presentation import shown_order
 from annotation.domain.values import from_canonical
 from annotation.models import Adjudication, Kind, Label, Study, StudyItem, User
-from annotation.selectors.agreement import label_stamp
+from annotation.selectors.agreement import LabelStamp, label_stamp
 from annotation.selectors.costly import counted, study_key
 from annotation.selectors.item_reports import reported_open
 from annotation.selectors.shown import ShownItem, parts_count
@@ -28,6 +28,7 @@ VERSION = 1
 CACHE_SECONDS = 24 * 60 * 60
 WIDE_RANGE = 2  # points of a criterion between the highest and the lowest
 LOW_RHO = 0.5
+MANY_LABELS = 50_000  # more are not read for the sake of a number in a tab
 
 Value = Mapping[str, Any]
 
@@ -41,13 +42,13 @@ class Disputed:
     labels: int
 
 
-def disputed_items(study: Study) -> list[Disputed]:
+def disputed_items(study: Study, stamp: LabelStamp | None = None) -> list[Disputed]:
     """Items with two labels or more that differ, most disputed first. Withdrawn items are left out.
 
     Pairs: not all choices the same. Rubrics: two points or more apart on a criterion. Checklists: an aspect
     answered differently. Rankings: mean pairwise rho below 0.5.
     """
-    key = f"disputed:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{label_stamp(study)}"
+    key = f"disputed:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{stamp or label_stamp(study)}"
     known: list[tuple[int, float, int]] | None = cache.get(key)
     if known is None:
         known = _disputed(study)
@@ -170,8 +171,8 @@ class Queue:
         return next((item for item in rotated if item not in self.decided), None)
 
 
-def queue_of(study: Study) -> Queue:
-    items = tuple(row.item for row in disputed_items(study))
+def queue_of(study: Study, stamp: LabelStamp | None = None) -> Queue:
+    items = tuple(row.item for row in disputed_items(study, stamp))
     return Queue(items, frozenset(adjudications_of(study)))
 
 
@@ -266,9 +267,15 @@ _TALLIES: dict[Kind, Callable[[list[dict[str, Any]], ShownItem], list[TallyRow]]
 }
 
 
-def waiting_counts(study: Study) -> dict[str, int]:
-    """How much waits for somebody, for the tabs of a study. Four queries where the labels are not new."""
-    return counted(
-        study_key(study, "waiting"),
-        lambda: {"disputed": queue_of(study).left, "reports": reported_open(study)},
-    )
+def waiting_counts(study: Study) -> dict[str, int | None]:
+    """How much waits for somebody, for the tabs of a study; None where it would take too long to say.
+
+    Four queries where the labels are not new.
+    """
+    return counted(study_key(study, "waiting"), lambda: _waiting_counts(study))
+
+
+def _waiting_counts(study: Study) -> dict[str, int | None]:
+    stamp = label_stamp(study)
+    disputed = queue_of(study, stamp).left if stamp.counted <= MANY_LABELS else None
+    return {"disputed": disputed, "reports": reported_open(study)}

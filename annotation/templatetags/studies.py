@@ -9,6 +9,6 @@ register = template.Library()
 
 
 @register.simple_tag(name="waiting_counts")
-def waiting_counts_tag(study: Study) -> dict[str, int]:
+def waiting_counts_tag(study: Study) -> dict[str, int | None]:
     """How many items wait for an expert (`disputed`) and for a decision about reports (`reports`)."""
     return {} if study.state == StudyState.DRAFT else waiting_counts(study)

@@ -13,6 +13,7 @@ from annotation.selectors.adjudication import (
     adjudications_of,
     disputed_items,
     expert_order,
+    queue_of,
     waiting_counts,
 )
 from tests.annotation.cast import client_of, labels_make, text_of, url
@@ -197,6 +198,14 @@ class TestPage:
         again = client.get(address(items[0]))
         assert "Decide again" in text_of(again)
         assert again.context["fields"] == fields
+
+
+def test_a_tab_does_not_read_a_million_labels(cast, study, disputed, monkeypatch):
+    monkeypatch.setattr("annotation.selectors.adjudication.MANY_LABELS", 1)
+    assert waiting_counts(study) == {"disputed": None, "reports": 0}
+    page = text_of(client_of(cast.alice).get(url("study-pay", "mine")))
+    assert "Adjudicate (" not in page
+    assert queue_of(study).left == 2
 
 
 class TestDecide:
