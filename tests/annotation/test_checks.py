@@ -21,7 +21,9 @@ from annotation.models import (
     StudyItem,
     WorkRole,
 )
+from annotation.selectors.annotators import people_of
 from annotation.services.assignments import assignment_claim, assignment_submit
+from annotation.services.labels import label_change
 from annotation.services.quality import enrollment_restore
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
 from tests.annotation.kinds import kind_study_make
@@ -248,6 +250,19 @@ def test_many_suspended_by_their_checks_at_once_while_others_label():
         label_everything(person.pk)
     assert {fresh(person).n_accepted for person in careful} == {12}
     counters_are_right(study)
+
+
+def test_a_check_whose_answer_was_changed_is_one_check():
+    person = enrollment_make(study=study_with_checks())
+    check_answer(person, right=False)
+    lease = Assignment.objects.select_related("enrollment__study").get(enrollment=person)
+    for choice in (0, lease.study_item.item.gold["choice"]):
+        label_change(assignment=lease, shown_value={"choice": choice})
+    assert list(Label.objects.order_by("pk").values_list("check_score", flat=True)) == [0.0, 0.0, 1.0]
+    check_answer(person, right=True)
+    assert actions(person) == [], "two checks, both right as they stand"
+    row = next(row for row in people_of(person.study).rows if row.enrollment == person)
+    assert (row.figures.checks.n, row.figures.checks.value) == (2, 1.0)
 
 
 class TestTolerance:
