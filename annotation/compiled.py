@@ -2,8 +2,8 @@
 
 Compiling a query costs several times what running it does, and a submit runs more than a dozen. Here a query is built
 once, with a `Parameter` wherever a value differs from run to run; afterwards only its values are bound and its rows
-made into instances, as the ORM itself does it. On PostgreSQL they are prepared statements too (`DATABASE_PREPARE`), which
-spares the server planning them anew.
+made into instances, as the ORM itself does it. On PostgreSQL they are prepared statements too (`DATABASE_PREPARE`),
+which spares the server planning them anew.
 
     BY_TOKEN = CompiledSelect(
         lambda: Enrollment.objects.select_related("study").filter(

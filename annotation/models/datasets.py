@@ -60,7 +60,9 @@ class Instruction(models.Model):
     text = models.TextField()
     context = models.TextField(blank=True)
     conversation = models.JSONField(
-        default=list, blank=True, help_text='Turns before `text`: [{"role": "user" | "assistant", "text": ...}].'
+        default=list,
+        blank=True,
+        help_text='Turns before `text`: [{"role": "user" | "assistant", "text": ...}].',
     )
     reference = models.TextField(
         null=True, blank=True, help_text="A human-written answer, where there is one."

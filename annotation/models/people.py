@@ -58,19 +58,23 @@ class Enrollment(models.Model):
         PlatformLink, on_delete=models.SET_NULL, null=True, blank=True, related_name="enrollments"
     )
     platform_session = models.CharField(max_length=200, blank=True, help_text="The submission's id there.")
-    platform_status = models.CharField(max_length=40, blank=True, help_text="As last reconciled, in its words.")
+    platform_status = models.CharField(
+        max_length=40, blank=True, help_text="As last reconciled, in its words."
+    )
     platform_data = models.JSONField(default=dict, blank=True, help_text="Screeners and parameters kept.")
-    device = models.CharField(max_length=64, blank=True, db_index=True, help_text="Hash of the browser's mark.")
+    device = models.CharField(
+        max_length=64, blank=True, db_index=True, help_text="Hash of the browser's mark."
+    )
     stage = models.CharField(max_length=16, choices=Stage.choices, default=Stage.CONSENT)
     resume_token = models.CharField(max_length=64, unique=True)
     consented_at = models.DateTimeField(null=True, blank=True)
     consent_sha256 = models.CharField(max_length=64, blank=True, help_text="Of the text that was agreed to.")
-    eligibility = models.JSONField(default=dict, blank=True, help_text="Key of a question to the chosen text.")
+    eligibility = models.JSONField(
+        default=dict, blank=True, help_text="Key of a question to the chosen text."
+    )
     guidelines_read_at = models.DateTimeField(null=True, blank=True)
     guidelines_read_version = models.PositiveIntegerField(null=True, blank=True)
-    screened_out_by = models.CharField(
-        max_length=16, blank=True, help_text="eligibility or qualification."
-    )
+    screened_out_by = models.CharField(max_length=16, blank=True, help_text="eligibility or qualification.")
     retry_at = models.DateTimeField(null=True, blank=True, help_text="No attempt at the test before.")
     qualification_score = models.PositiveSmallIntegerField(null=True, blank=True)
     completion_code = models.CharField(max_length=64, blank=True)
@@ -79,7 +83,9 @@ class Enrollment(models.Model):
     n_accepted = models.PositiveIntegerField(default=0, help_text="Labels of theirs that were accepted.")
     n_claimed = models.PositiveIntegerField(default=0, help_text="Items of any role given to them.")
     cursor = models.BigIntegerField(
-        null=True, blank=True, help_text="Position of the item taken last: the search for the next starts there."
+        null=True,
+        blank=True,
+        help_text="Position of the item taken last: the search for the next starts there.",
     )
     warned_at = models.DateTimeField(null=True, blank=True)
     suspended_at = models.DateTimeField(null=True, blank=True)

@@ -27,7 +27,8 @@ class SliceRules(models.Model):
         max_length=200, blank=True, help_text="The system whose responses are the baseline of lengths."
     )
     balance_categories = models.BooleanField(
-        default=True, help_text="Give out items so that at any time the categories are labelled in proportion."
+        default=True,
+        help_text="Give out items so that at any time the categories are labelled in proportion.",
     )
 
     class Meta:
@@ -44,7 +45,9 @@ class WorkRules(models.Model):
     """How an item is asked and how long it is kept for a person."""
 
     question = models.CharField(max_length=200, default="Which answer follows the instruction better?")
-    criteria = models.JSONField(default=list, blank=True, help_text="Keys of the rubric's criteria; empty: all.")
+    criteria = models.JSONField(
+        default=list, blank=True, help_text="Keys of the rubric's criteria; empty: all."
+    )
     tie_policy = models.CharField(max_length=8, choices=TiePolicy.choices, default=TiePolicy.TIE)
     ask_strength = models.BooleanField(default=False, help_text="Of a preference: slightly, or much better.")
     ask_comment = models.BooleanField(default=False, help_text="An optional comment with every answer.")
@@ -146,7 +149,9 @@ class CheckRules(models.Model):
         Dataset, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
     repeat_rate = models.FloatField(
-        default=0.0, validators=SHARE, help_text="Share of the work that repeats an earlier item of the person."
+        default=0.0,
+        validators=SHARE,
+        help_text="Share of the work that repeats an earlier item of the person.",
     )
     check_window = models.PositiveSmallIntegerField(
         default=10, validators=[MinValueValidator(1)], help_text="The latest checks that are looked at."
@@ -167,7 +172,9 @@ class CheckRules(models.Model):
 class EntryRules(models.Model):
     """Who gets in, and once."""
 
-    open_signup = models.BooleanField(default=False, help_text="People with an account may join by themselves.")
+    open_signup = models.BooleanField(
+        default=False, help_text="People with an account may join by themselves."
+    )
     one_per_device = models.BooleanField(
         default=True, help_text="One person a browser; off where people share a computer."
     )

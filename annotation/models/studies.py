@@ -89,7 +89,9 @@ class GuidelinesRevision(models.Model):
 
     class Meta:
         ordering = ["version"]
-        constraints = [models.UniqueConstraint(fields=["study", "version"], name="guidelines_revision_unique")]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "version"], name="guidelines_revision_unique")
+        ]
 
     def __str__(self) -> str:
         return f"{self.study_id}/{self.version}"
@@ -115,7 +117,9 @@ class StudyItem(models.Model):
     overlap = models.PositiveSmallIntegerField()
     n_open = models.PositiveSmallIntegerField(default=0)
     n_accepted = models.PositiveSmallIntegerField(default=0)
-    withdrawn_at = models.DateTimeField(null=True, blank=True, help_text="Taken out: broken, or no longer wanted.")
+    withdrawn_at = models.DateTimeField(
+        null=True, blank=True, help_text="Taken out: broken, or no longer wanted."
+    )
     probability = models.FloatField(
         default=1.0,
         validators=[MinValueValidator(0.0), MaxValueValidator(1.0)],

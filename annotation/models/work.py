@@ -24,8 +24,8 @@ class WorkRole(models.TextChoices):
 class Assignment(models.Model):
     """A lease of one item to one annotator, with the order in which its responses are shown.
 
-    Of each role there is one row per (item, annotator) and study, for ever: an expired lease is renewed in place when the person
-    comes back, so nobody is given an item twice and the shown order never changes for them.
+    Of each role there is one row per (item, annotator) and study, for ever: an expired lease is renewed in place when
+    the person comes back, so nobody is given an item twice and the shown order never changes for them.
     """
 
     study_item = models.ForeignKey(StudyItem, on_delete=models.CASCADE, related_name="assignments")
@@ -106,7 +106,9 @@ class Label(models.Model):
         default=False, help_text="Given by somebody whose work is in doubt: kept, not counted."
     )
     comment = models.TextField(blank=True)
-    pasted_chars = models.PositiveIntegerField(default=0, help_text="Characters of the comment that were pasted.")
+    pasted_chars = models.PositiveIntegerField(
+        default=0, help_text="Characters of the comment that were pasted."
+    )
     check_score = models.FloatField(
         null=True, blank=True, help_text="Of a hidden check: how right it was, 0 to 1."
     )

@@ -92,9 +92,7 @@ def test_no_address_leads_to_the_annotators_own_pages(cast, full):
 
 def test_htmx_is_sent_to_the_next_item(cast, full):
     root = url("study-preview", "full")
-    response = client_of(cast.alice).post(
-        f"{root}work/1/", {"choice": "1"}, headers={"HX-Request": "true"}
-    )
+    response = client_of(cast.alice).post(f"{root}work/1/", {"choice": "1"}, headers={"HX-Request": "true"})
     assert response["HX-Redirect"] == f"{root}work/2/"
 
 
