@@ -13,11 +13,13 @@ which spares the server planning them anew.
     BY_TOKEN.first(token="...")
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Generic, TypeVar, cast
 
 import psycopg
+import psycopg.sql
 from django.db import connection
 from django.db.models import Expression, Field, Model, QuerySet
 from django.db.models.query import get_related_populators
@@ -58,8 +60,32 @@ class _Compiled:
     def _ready(self) -> Any:
         known = connection.__dict__.get(self._key)
         if known is None:
-            known = connection.__dict__[self._key] = self._compile()
+            sql, parameters, *more = self._compile()
+            known = connection.__dict__[self._key] = (*_constants_inlined(sql, parameters), *more)
         return known
+
+
+def _constants_inlined(sql: str, parameters: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Statement and parameters without those that are the same in every run.
+
+    A plan that is kept cannot use an index `WHERE state = 'open'` for a `state = $1`.
+    """
+    if connection.vendor != "postgresql":
+        return sql, list(parameters)
+    left = iter(parameters)
+    kept: list[Any] = []
+
+    def place(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%%"
+        value = next(left)
+        if isinstance(value, Parameter | Field):
+            kept.append(value)
+            return "%s"
+        plain = str(value) if isinstance(value, str) else value  # choices are texts of a type of their own
+        return psycopg.sql.Literal(plain).as_string().replace("%", "%%")
+
+    return re.sub("%s|%%", place, sql), kept
 
 
 def _execute(sql: str, parameters: Sequence[Any]) -> Any:
