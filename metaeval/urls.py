@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path, register_converter
 
+import annotation.urls.converters  # noqa: F401  (registers `row`)
 from metaeval import views
 from metaeval.reports.render import FORMATS
 
@@ -24,14 +25,14 @@ app_name = "metaeval"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/", views.report_list, name="report-list"),
     path("reports/new/", views.report_new, name="report-new"),
-    path("reports/<int:pk>/", views.report_detail, name="report-detail"),
-    path("reports/<int:pk>/report.<report_format:suffix>", views.report_download, name="report-download"),
-    path("sweeps/<int:pk>/comparison/", views.comparison, name="comparison"),
+    path("reports/<row:pk>/", views.report_detail, name="report-detail"),
+    path("reports/<row:pk>/report.<report_format:suffix>", views.report_download, name="report-download"),
+    path("sweeps/<row:pk>/comparison/", views.comparison, name="comparison"),
     path(
-        "sweeps/<int:pk>/comparison.<report_format:suffix>",
+        "sweeps/<row:pk>/comparison.<report_format:suffix>",
         views.comparison_download,
         name="comparison-download",
     ),
-    path("sweeps/<int:pk>/promote/", views.promote, name="promote"),
-    path("decisions/<int:pk>/judge.json", views.decision_judge, name="decision-judge"),
+    path("sweeps/<row:pk>/promote/", views.promote, name="promote"),
+    path("decisions/<row:pk>/judge.json", views.decision_judge, name="decision-judge"),
 ]

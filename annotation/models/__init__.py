@@ -13,7 +13,7 @@ from annotation.models.datasets import (
     Split,
 )
 from annotation.models.entry import PlatformEvent, PlatformLink
-from annotation.models.people import Annotator, Enrollment, Stage
+from annotation.models.people import WITHOUT_A_PLACE, Annotator, Enrollment, Stage
 from annotation.models.qualification import (
     QualificationAnswer,
     QualificationAttempt,
@@ -34,6 +34,7 @@ from annotation.models.users import Role, User
 from annotation.models.work import Assignment, AssignmentState, Label, WorkRole
 
 __all__ = [
+    "WITHOUT_A_PLACE",
     "Account",
     "Action",
     "Adjudication",

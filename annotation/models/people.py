@@ -43,6 +43,10 @@ class Stage(models.TextChoices):
     LEFT = "left", "Returned or timed out"
 
 
+# Who is there has no place of the study: they did not take part, or not to the end.
+WITHOUT_A_PLACE = (Stage.DECLINED, Stage.SCREENED_OUT, Stage.LEFT)
+
+
 class Enrollment(models.Model):
     """One annotator in one study. `resume_token` is their own link, to go on from another device.
 

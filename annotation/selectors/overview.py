@@ -14,12 +14,12 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.models import (
+    WITHOUT_A_PLACE,
     Dataset,
     Enrollment,
     Invitation,
     Item,
     Label,
-    Stage,
     Study,
     StudyItem,
     StudyState,
@@ -110,10 +110,10 @@ def state_counts(user: User) -> dict[str, int]:
 def invitations_of(study: Study, *, now: datetime | None = None) -> QuerySet[Invitation]:
     """Links of the study, newest first.
 
-    Each with how many `people` came in by it (who declined left their place), and whether it `has_expired` or
+    Each with how many `people` came in by it (who did not take part has no place), and whether it `has_expired` or
     `is_full`.
     """
-    people = Count("enrollments", filter=~Q(enrollments__stage=Stage.DECLINED))
+    people = Count("enrollments", filter=~Q(enrollments__stage__in=WITHOUT_A_PLACE))
     return study.invitations.annotate(
         people=people,
         has_expired=_flag(Q(expires_at__isnull=False, expires_at__lte=now or timezone.now())),

@@ -15,6 +15,7 @@ from django.utils import timezone
 from annotation.domain.errors import EntryRefusedError, StageError
 from annotation.domain.stages import stage_after
 from annotation.models import (
+    WITHOUT_A_PLACE,
     Annotator,
     Assignment,
     AssignmentState,
@@ -65,8 +66,8 @@ def entry_refusal(
 ) -> str | None:
     """Why the study takes nobody new, or not from this browser: `draft`, `paused`, `closed`, `full`, `device`.
 
-    Who declined, returned the work or timed out has left their place; but a browser from which somebody has
-    answered stays theirs.
+    Who declined, was screened out, returned the work or timed out has no place; but a browser from which somebody
+    has answered stays theirs.
     """
     now = now or timezone.now()
     if study.state != StudyState.OPEN:
@@ -77,7 +78,7 @@ def entry_refusal(
     if study.one_per_device and device and others.filter(device=device).exists():
         return "device"
     limit = study.max_annotators
-    if limit is not None and others.exclude(stage=Stage.LEFT).count() >= limit:
+    if limit is not None and others.exclude(stage__in=WITHOUT_A_PLACE).count() >= limit:
         return "full"
     return None
 
@@ -127,16 +128,14 @@ def enrollment_start(
 
 
 def invitation_refusal(invitation: Invitation, *, now: datetime | None = None) -> str | None:
-    """Why the link lets nobody in, if so: `revoked`, `expired` or `full`. Who declined or left has left their
-    place.
-    """
+    """Why the link lets nobody in, if so: `revoked`, `expired` or `full`. Who did not take part has no place."""
     now = now or timezone.now()
     if invitation.revoked_at is not None:
         return "revoked"
     if invitation.expires_at is not None and invitation.expires_at <= now:
         return "expired"
-    limit, gone = invitation.max_annotators, [Stage.DECLINED, Stage.LEFT]
-    if limit is not None and invitation.enrollments.exclude(stage__in=gone).count() >= limit:
+    limit = invitation.max_annotators
+    if limit is not None and invitation.enrollments.exclude(stage__in=WITHOUT_A_PLACE).count() >= limit:
         return "full"
     return None
 

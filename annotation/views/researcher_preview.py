@@ -18,7 +18,6 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.eligibility import eligibility_read, is_eligible
-from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
 from annotation.forms.steps import EligibilityForm
 from annotation.forms.work import WorkForm, draft_fields, work_form
 from annotation.models import Annotator, Enrollment, Stage
@@ -26,6 +25,7 @@ from annotation.selectors.preview import Preview, preview_of
 from annotation.selectors.shown import item_shown, value_rules
 from annotation.views.access import ResearcherRequest, researcher_required
 from annotation.views.annotator.common import STEP_WORDS, WORK_WORDS, money, study_context
+from annotation.views.annotator.parts import REPORT_INPUTS, SKIP_INPUTS
 from annotation.views.researcher_study_form import study_of
 
 PAGES = "annotation/annotator"
@@ -237,8 +237,8 @@ def _work(walk: Walk) -> HttpResponse:
         submit="Submit",
         active_ms=0,
         error=form.error if form else "",
-        skip_reasons=SKIP_REASONS,
-        report_reasons=REPORT_REASONS,
+        skip_reasons=SKIP_INPUTS,
+        report_reasons=REPORT_INPUTS,
         lease_seconds=study.lease_minutes * 60,
     )
 

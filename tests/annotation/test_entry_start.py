@@ -17,9 +17,11 @@ from annotation.services.enrollment import (
     consent_give,
     enrollment_decline,
     enrollment_start,
+    entry_refusal,
     guidelines_acknowledge,
+    invitation_refusal,
 )
-from tests.annotation.factories import annotator_make, enrollment_make, study_make
+from tests.annotation.factories import annotator_make, enrollment_make, invitation_make, study_make
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -163,3 +165,15 @@ class TestAtOnce:
             lambda _: enrollment_start(study=study, annotator=annotator).pk, list(range(8))
         )
         assert len(set(pks)) == 1
+
+
+@pytest.mark.parametrize("stage", [Stage.DECLINED, Stage.SCREENED_OUT, Stage.LEFT])
+def test_who_does_not_take_part_has_no_place(stage):
+    study = study_make(pairs=1, max_annotators=1)
+    invitation = invitation_make(study=study, max_annotators=1)
+    enrollment_make(study=study, stage=stage, invitation=invitation)
+    assert entry_refusal(study=study) is None
+    assert invitation_refusal(invitation) is None
+    enrollment_make(study=study, stage=Stage.WORK, invitation=invitation)
+    assert entry_refusal(study=study) == "full"
+    assert invitation_refusal(invitation) == "full"

@@ -1,9 +1,12 @@
 """What the template of the work page is given: `part_context` for every state of it, `item_context` with an item."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from annotation.domain.values import from_canonical
 from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
@@ -14,6 +17,17 @@ from annotation.selectors.work import Standing, progress_get, standing_get, text
 from annotation.views.annotator.common import resume_url
 
 KINDS = "annotation/annotator/kinds"
+
+
+def _inputs(reasons: Iterable[tuple[str, str]]) -> SafeString:
+    """Reasons as radio inputs: the same in every answer, so made once."""
+    line = (
+        '<label class="check"><input type="radio" name="reason" value="{}" required> <span>{}</span></label>'
+    )
+    return format_html_join("", line, reasons)
+
+
+SKIP_INPUTS, REPORT_INPUTS = _inputs(SKIP_REASONS), _inputs(REPORT_REASONS)
 
 
 def part_context(
@@ -69,8 +83,8 @@ def item_context(
         if last and study.allow_changes
         else "",
         "error": error,
-        "skip_reasons": SKIP_REASONS,
-        "report_reasons": REPORT_REASONS,
+        "skip_reasons": SKIP_INPUTS,
+        "report_reasons": REPORT_INPUTS,
         "lease_seconds": study.lease_minutes * 60,
     }
 
