@@ -17,6 +17,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlencode, urlsplit
@@ -277,7 +278,9 @@ def run(
     until: Callable[[], bool] = lambda: False,
 ) -> None:
     """Let all of them work at once until the time is over, that many pairs are acknowledged or all is labelled."""
-    asyncio.run(_run(people, log, seconds, pairs, until))
+    # In a thread of its own: whoever calls may have an event loop in theirs.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(_run(people, log, seconds, pairs, until))).result()
 
 
 async def _run(

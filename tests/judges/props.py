@@ -1,6 +1,7 @@
 """The props of the judging tests: endpoints, judges, sweeps, quick engine options, worker processes."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -68,7 +69,9 @@ def database_url() -> str:
 
 
 def process_start(*command: str, **environment: str) -> subprocess.Popen[str]:
-    """Start a Python process on the test database, in a session of its own."""
+    """Start a Python process on the test database, in a session of its own. It hears Ctrl-C, also where these tests run
+    in the background and do not.
+    """
     return subprocess.Popen(
         [sys.executable, *command],
         cwd=ROOT,
@@ -79,6 +82,7 @@ def process_start(*command: str, **environment: str) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
