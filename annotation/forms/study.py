@@ -40,6 +40,7 @@ from annotation.selectors.slices import (
     slice_counts,
     slice_items,
 )
+from annotation.services.studies import QUESTIONS
 from annotation.services.study_rules import FIXED_ONCE_OPEN, GRADED_KINDS, RANKED_KINDS
 
 MARKDOWN_FIELDS = ("guidelines", "consent")
@@ -249,6 +250,9 @@ class StudyForm(forms.ModelForm[Study]):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
         self._drop_what_does_not_apply(data)
+        # The field begins with the usual question of pairs; who leaves it so wants the usual one of the kind.
+        if data.get("question") in QUESTIONS.values():
+            data["question"] = QUESTIONS[Kind(self.kind_chosen())]
         if not self.errors.keys() & {"dataset", "kind", *LISTS, "subset"}:
             self._check_slice(data)
         self._check_test(data)

@@ -39,7 +39,9 @@ def new_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
 
     def watch(page: Page) -> None:
         def said(message: ConsoleMessage) -> None:
-            if message.type in ("error", "warning"):
+            # htmx says so of a request that a newer one made pointless.
+            is_overtaken = message.text.startswith(("htmx:sendAbort", "htmx:afterRequest"))
+            if message.type in ("error", "warning") and not is_overtaken:
                 complaints.append(f"{message.type} at {page.url}: {message.text}")
 
         page.on("console", said)

@@ -61,6 +61,25 @@ def test_it_shows_what_applies_and_works_out_what_it_comes_to(form):
     assert study.guidelines.startswith("# How good is this answer?")
 
 
+def test_a_kind_chosen_before_the_dataset_has_answered_is_kept(form):
+    page = form()
+    page.get_by_label("Title").fill("Rate them")
+    held = []
+    page.route("**/studies/new/", lambda route: held.append(route))  # the answer is on its way
+    page.get_by_label("Dataset", exact=True).select_option(
+        label="Rated (rated): 6 answers to rate (6 with gold)"
+    )
+    page.wait_for_function("() => document.querySelector('.htmx-request')")
+    page.unroute("**/studies/new/")
+    page.get_by_role("radio", name="Rubric rating").check()
+    expect(page.get_by_role("checkbox", name="clear: Is it clear?")).to_be_visible()
+    expect(page.get_by_role("radio", name="Rubric rating")).to_be_checked()
+    page.get_by_label("Questions in the test").fill("0")
+    page.get_by_role("button", name="Create draft").click()
+    expect(page.get_by_role("heading", name="Rate them", level=1)).to_be_visible()
+    assert Study.objects.get().question == "How good is this answer?", "the usual one of the kind"
+
+
 def test_questions_about_the_person_are_added_and_removed(form):
     page = form()
     page.get_by_label("Title").fill("Which?")
