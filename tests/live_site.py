@@ -55,7 +55,8 @@ class PrivatePostgres:
     def start(self) -> None:
         """Start again after `kill`, with the recovery that this needs."""
         # Where nobody reaps zombies (a container without an init), the dead server's number still looks taken.
-        (Path(self._folder.name) / "data" / "postmaster.pid").unlink(missing_ok=True)
+        for left in ("postmaster.pid", ".s.PGSQL.5432.lock"):
+            (Path(self._folder.name) / "data" / left).unlink(missing_ok=True)
         for attempt in range(20):
             try:
                 self._server.ensure_postgres_running()
