@@ -96,9 +96,9 @@ class JudgeForm(forms.ModelForm[Judge]):
         for name in ("endpoint", "model"):
             self.fields[name].required = self._asks_model()
         for info in STRATEGIES.values():
-            for name, (kind, default) in info.params.items():
-                value = params.get(name, default) if info.name == strategy else default
-                self.fields[_param_key(info, name)] = PARAM_FIELDS[kind](
+            for name, param in info.params.items():
+                value = params.get(name, param.default) if info.name == strategy else param.default
+                self.fields[_param_key(info, name)] = PARAM_FIELDS[param.kind](
                     required=False, initial=value, label=name.replace("_", " ").capitalize()
                 )
 

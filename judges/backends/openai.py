@@ -58,6 +58,8 @@ class OpenAIBackend:
         ``structured_outputs``, or by a JSON schema as vendors do.
     price_prompt, price_completion : float
         Per million tokens, in the currency of the report, >= 0.
+    prices : mapping of str to (float, float)
+        The same two of single models, in their place.
     max_tokens_field : {"max_tokens", "max_completion_tokens"}
         Some vendors renamed it.
     is_local : bool
@@ -83,6 +85,7 @@ class OpenAIBackend:
         structured: str = "none",
         price_prompt: float = 0.0,
         price_completion: float = 0.0,
+        prices: Mapping[str, tuple[float, float]] | None = None,
         max_tokens_field: str = "max_tokens",
         is_local: bool = False,
         extra_body: Mapping[str, Any] | None = None,
@@ -112,6 +115,7 @@ class OpenAIBackend:
         self._structured = structured
         self._max_tokens_field = max_tokens_field
         self._prices = (price_prompt / 1e6, price_completion / 1e6)
+        self._model_prices = {name: (each[0] / 1e6, each[1] / 1e6) for name, each in (prices or {}).items()}
         self._finished: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self._in_flight = 0
         self._lock = threading.Lock()

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from judges.backends.base import Backend
 from judges.backends.errors import BackendUnavailableError, EndpointError
-from judges.strategies.spec import answering_options
+from judges.strategies.model_ref import answering_options
 
 
 @dataclass(frozen=True, slots=True)

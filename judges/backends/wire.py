@@ -38,7 +38,11 @@ class WireRequest:
     sample : int
         Index of an independent sample of the same request.
     text : str
-        The continuation of a "score" request, the text of an "embed" request.
+        The continuation of a "score" request, the text of an "embed" or "classify" request.
+    prefix : str
+        Raw text before the continuation of a "score" request without messages; the second text of a "classify" one.
+    regex : str or None
+        What the whole answer is to match.
     """
 
     kind: str
@@ -51,11 +55,13 @@ class WireRequest:
     sample: int = 0
     revision: str = ""
     text: str = ""
+    prefix: str = ""
+    regex: str | None = None
 
     def payload(self) -> dict[str, Any]:
         """Return the request as plain JSON values; `WireRequest.from_payload` undoes it."""
         decoding = self.decoding
-        return {
+        values = {
             "kind": self.kind,
             "model": self.model,
             "revision": self.revision,
@@ -73,6 +79,12 @@ class WireRequest:
             "sample": self.sample,
             "text": self.text,
         }
+        # Left out where they are empty, as they are in most requests.
+        if self.prefix:
+            values["prefix"] = self.prefix
+        if self.regex is not None:
+            values["regex"] = self.regex
+        return values
 
     def canonical_json(self) -> str:
         """Return the payload as JSON text that is the same for equal requests."""
@@ -94,6 +106,8 @@ class WireRequest:
             logprobs=payload["logprobs"],
             sample=payload["sample"],
             text=payload["text"],
+            prefix=payload.get("prefix", ""),
+            regex=payload.get("regex"),
         )
 
 
@@ -127,14 +141,29 @@ def build_wire(
             TOP_LOGPROBS if request.logprobs else 0,
             request.sample,
             revision,
+            regex=request.regex,
         )
     if isinstance(request, Score):
         return WireRequest(
-            "score", model, request.messages, NO_DECODING, revision=revision, text=request.continuation
+            "score",
+            model,
+            request.messages,
+            NO_DECODING,
+            revision=revision,
+            text=request.continuation,
+            prefix=request.prefix,
         )
     if isinstance(request, Embed):
         return WireRequest("embed", model, (), NO_DECODING, revision=revision, text=request.text)
-    return WireRequest("classify", model, request.messages, NO_DECODING, revision=revision)
+    return WireRequest(
+        "classify",
+        model,
+        request.messages,
+        NO_DECODING,
+        revision=revision,
+        text=request.text,
+        prefix=request.text_pair,
+    )
 
 
 @lru_cache(maxsize=1024)

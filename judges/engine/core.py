@@ -49,7 +49,7 @@ class Engine(Desk):
 
     def transports(self) -> list[Transport]:
         """Return the endpoints of the active runs, each once."""
-        return list({run.transport: None for run in self.runs if run.transport is not None})
+        return list({route.transport: None for run in self.runs for route in run.routes.values()})
 
     def step(self, *, longest_wait: float = 0.1) -> None:
         """Do what can be done now, then wait a moment for what is under way."""
@@ -253,7 +253,9 @@ class Engine(Desk):
     def _examine(self, transport: Transport) -> None:
         if not transport.suspended:
             return
-        more = any(not run.exhausted and not run.stopping for run in self.runs if run.transport is transport)
+        more = any(
+            not run.exhausted and not run.stopping for run in self.runs if transport in run.transports()
+        )
         if trouble := transport.trouble(more_to_come=more):
             self.troubles.append((transport, trouble))
         for flight in transport.poison(more_to_come=more):

@@ -118,26 +118,26 @@ class Desk:
                 self._ask(work, asked)
 
     def _ask(self, work: Work, asked: Yielded) -> None:
-        run, transport = work.run, work.run.transport
+        run = work.run
         work.single = not isinstance(asked, tuple)
         requests: tuple[Request, ...] = asked if isinstance(asked, tuple) else (asked,)
-        if transport is None:
-            self._fail(work, "The strategy asks a model, and this judge has none.")
-            return
-        if any(request.role not in ("judge", "encoder") for request in requests):
-            self._fail(work, "The strategy asks for a model that this judge does not name.")
-            return
+        for request in requests:
+            if request.role not in run.routes:
+                self._fail(
+                    work, f"The strategy asks the model '{request.role}', which this judge does not name."
+                )
+                return
         work.answers = [None] * len(requests)
         work.missing = len(requests)
-        identity = transport.backend.identity
         for place, request in enumerate(requests):
-            wire = build_wire(request, model=run.model, revision=run.revision, decoding=run.decoding)
+            route = run.routes[request.role]
+            wire = build_wire(request, model=route.model, revision=route.revision, decoding=route.decoding)
             canonical = wire.canonical_json()
-            key = canonical_hash(canonical, identity)
+            key = canonical_hash(canonical, route.transport.backend.identity)
             flight = self._flights.get(key)
             if flight is None:
-                flight = self._flights[key] = Flight(key, wire, canonical, transport)
-                transport.n_flights += 1
+                flight = self._flights[key] = Flight(key, wire, canonical, route.transport)
+                route.transport.n_flights += 1
                 self.new.append(flight)
             flight.waiters.append((work, place))
 

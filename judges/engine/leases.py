@@ -58,7 +58,8 @@ def run_claim(
         Sweep.objects.filter(pk=run.sweep_id, state=SweepState.QUEUED).update(
             state=SweepState.RUNNING, started_at=Coalesce("started_at", now)
         )
-    return SweepRun.objects.select_related("sweep", "judge__endpoint", "dataset").get(pk=run.pk)
+    rows = SweepRun.objects.select_related("sweep", "dataset", "judge")
+    return rows.prefetch_related("judge__models__endpoint").get(pk=run.pk)
 
 
 def runs_keep(*, owner: str, lease: float) -> None:
@@ -163,8 +164,10 @@ def runs_control(*, runs: Collection[ActiveRun]) -> dict[int, RunControl]:
     """Read what may have changed under the worker's hands: cancellation, ownership, privacy, budget."""
     if not runs:
         return {}
-    rows = SweepRun.objects.filter(pk__in=[run.run_id for run in runs]).select_related(
-        "sweep", "dataset", "judge__endpoint"
+    rows = (
+        SweepRun.objects.filter(pk__in=[run.run_id for run in runs])
+        .select_related("sweep", "dataset")
+        .prefetch_related("judge__models__endpoint")
     )
     spent: dict[int, float] = {}
     if any(run.gate is not None for run in runs):
@@ -175,7 +178,7 @@ def runs_control(*, runs: Collection[ActiveRun]) -> dict[int, RunControl]:
             owner=row.owner,
             is_active=row.sweep.state in ACTIVE,
             is_private=bool(getattr(row.dataset, "is_private")),  # noqa: B009 (typed as any model)
-            is_local=row.judge.endpoint is None or row.judge.endpoint.is_local,
+            is_local=all(each.endpoint.keeps_private for each in row.judge.models.all()),
             budget=None if row.sweep.budget is None else float(row.sweep.budget),
             spent=spent.get(row.sweep_id, 0.0),
         )

@@ -25,19 +25,20 @@ from judges.engine import leases, store
 from judges.engine.core import Engine
 from judges.engine.options import EngineOptions
 from judges.engine.transport import Transport
-from judges.engine.works import ActiveRun, Gate
-from judges.models import Endpoint, Judgment, SweepRun, SweepState
+from judges.engine.works import ActiveRun, Gate, Route
+from judges.models import IN_WORKER, Endpoint, Judgment, SweepRun, SweepState
 from judges.selectors.items import item_views, presented
 from judges.selectors.sweeps import orders_wanted
-from judges.services.checks import judge_spec, private_refusal
+from judges.services.checks import judge_endpoints, judge_spec, private_refusal
 from judges.services.endpoints import backend_for
 from judges.strategies.errors import SpecError
-from judges.strategies.spec import JudgeSpec, build_strategy
+from judges.strategies.model_ref import ModelRef
+from judges.strategies.spec import build_strategy
 from judges.strategies.types import ItemView
 
 logger = logging.getLogger(__name__)
 
-BackendFactory = Callable[[Endpoint, JudgeSpec], Backend]
+BackendFactory = Callable[[Endpoint, ModelRef], Backend]
 CACHED_ITEMS = 5000
 """Items of the last dataset that are kept for the next judge."""
 
@@ -80,7 +81,7 @@ def run_pending(
         stop=stop,
         on_more=on_more,
         on_tick=on_tick,
-        backends=backends or (lambda endpoint, spec: backend_for(endpoint=endpoint, spec=spec)),
+        backends=backends or (lambda endpoint, model: backend_for(endpoint=endpoint, model=model)),
     )
     return session.run()
 
@@ -195,17 +196,18 @@ class _Session:
             self.on_more()
 
     def _active(self, row: SweepRun) -> ActiveRun:
-        spec, endpoint = judge_spec(row.judge), row.judge.endpoint
+        spec, endpoints = judge_spec(row.judge), judge_endpoints(row.judge)
         dataset = str(row.dataset)
         if getattr(row.dataset, "is_private") and (  # noqa: B009 (typed as any model)
             refusal := private_refusal(judge=row.judge, dataset_name=dataset)
         ):
             raise _RefusedError(refusal)
-        transport = None
-        if spec.needs_model:
-            if endpoint is None:
-                raise _RefusedError(f"'{row.judge}' asks a model, and has no endpoint.")
-            transport = self._transport(endpoint, spec)
+        routes = {
+            role: Route(self._transport(endpoints[role], model), model.model, model.revision, model.decoding)
+            for role, model in spec.models().items()
+        }
+        transport = next((route.transport for route in routes.values()), None)
+        is_priced = any(route.transport.is_priced for route in routes.values())
         return ActiveRun(
             run_id=row.pk,
             sweep_id=row.sweep_id,
@@ -213,23 +215,23 @@ class _Session:
             dataset_id=row.dataset_id,
             begin=build_strategy(spec),
             source=self._remaining(row),
+            routes=routes,
             transport=transport,
-            model=spec.model,
-            revision=spec.revision,
-            decoding=spec.decoding,
-            gate=self._gate(row) if transport is not None and transport.is_priced else None,
+            gate=self._gate(row) if is_priced else None,
         )
 
-    def _transport(self, endpoint: Endpoint, spec: JudgeSpec) -> Transport:
+    def _transport(self, endpoint: Endpoint, model: ModelRef) -> Transport:
+        # An engine in the worker serves one model, a server many.
+        own = [model.model, model.revision] if endpoint.kind in IN_WORKER else []
         key = json.dumps(
-            [spec.backend, endpoint.pk, spec.endpoint, dict(spec.backend_options)], sort_keys=True
+            [model.backend, endpoint.pk, model.endpoint, dict(model.backend_options), own], sort_keys=True
         )
         if key not in self.transports:
             transport = Transport(
                 name=endpoint.name,
-                backend=self.backends(endpoint, spec),
+                backend=self.backends(endpoint, model),
                 options=self.options,
-                is_priced=bool(endpoint.price_input or endpoint.price_output),
+                is_priced=endpoint.is_priced,
             )
             self.transports[key] = transport
             self.endpoints[transport] = endpoint.pk
@@ -288,7 +290,7 @@ class _Session:
 
     def _stop_endpoint(self, transport: Transport, message: str) -> None:
         logger.warning("%s", message)
-        runs = [run for run in self.engine.runs if run.transport is transport and not run.stopping]
+        runs = [run for run in self.engine.runs if transport in run.transports() and not run.stopping]
         message = f"{message.rstrip('.')}. What has arrived is kept; resume the sweep when this is mended."
         for run in runs:
             self.engine.stop_run(run, error=message, grace=self.options.cancel_grace)

@@ -64,6 +64,16 @@ class Gate:
         self.unwritten += cost
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Which model answers the requests of a role, and how it samples."""
+
+    transport: Transport
+    model: str
+    revision: str = ""
+    decoding: Decoding = Decoding()  # noqa: RUF009 (immutable)
+
+
 @dataclass(slots=True, eq=False)
 class ActiveRun:
     """A run that this worker has claimed: one judge over one dataset.
@@ -72,8 +82,10 @@ class ActiveRun:
     ----------
     source : iterator of ItemView
         The presented items that remain to be judged, read lazily.
+    routes : dict of str to Route
+        Where its requests go, by role; empty for judges without a model.
     transport : Transport or None
-        None for judges without a model.
+        That of the first route, whose capacity bounds how many of its works are open; None without a model.
     stopping : bool
         Nothing more is started or sent for it; what is in flight may still arrive, until `deadline`.
     error : str
@@ -88,10 +100,8 @@ class ActiveRun:
     dataset_id: int
     begin: Callable[[ItemView], Steps]
     source: Iterator[ItemView]
+    routes: dict[str, Route] = field(default_factory=dict)
     transport: Transport | None = None
-    model: str = ""
-    revision: str = ""
-    decoding: Decoding = Decoding()  # noqa: RUF009 (immutable)
     gate: Gate | None = None
     exhausted: bool = False
     stopping: bool = False
@@ -101,6 +111,10 @@ class ActiveRun:
     n_open: int = 0
     n_started: int = 0
     counts: Counts = field(default_factory=Counts)
+
+    def transports(self) -> set[Transport]:
+        """Return the endpoints that it asks."""
+        return {route.transport for route in self.routes.values()}
 
     @property
     def is_over(self) -> bool:

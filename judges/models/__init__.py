@@ -1,18 +1,36 @@
 """The tables of judging: configurations, judgments with the requests behind them, sweeps."""
 
-from judges.models.configurations import BackendKind, Endpoint, Judge, Structured
-from judges.models.judgments import Judgment, ModelRequest, Order, ParseStatus, RequestState
+from judges.models.configurations import (
+    ENDPOINT_KINDS,
+    IN_WORKER,
+    BackendKind,
+    Endpoint,
+    Judge,
+    JudgeMember,
+    JudgeModel,
+    PromptText,
+    Queue,
+    Structured,
+)
+from judges.models.judgments import Generation, Judgment, ModelRequest, Order, ParseStatus, RequestState
 from judges.models.sweeps import Orders, Sweep, SweepRun, SweepState
 
 __all__ = [
+    "ENDPOINT_KINDS",
+    "IN_WORKER",
     "BackendKind",
     "Endpoint",
+    "Generation",
     "Judge",
+    "JudgeMember",
+    "JudgeModel",
     "Judgment",
     "ModelRequest",
     "Order",
     "Orders",
     "ParseStatus",
+    "PromptText",
+    "Queue",
     "RequestState",
     "Structured",
     "Sweep",

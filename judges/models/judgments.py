@@ -30,7 +30,12 @@ class Judgment(models.Model):
     sample = models.PositiveSmallIntegerField(default=0)
     status = models.CharField(max_length=8, choices=ParseStatus.choices)
     choice = models.SmallIntegerField(null=True, help_text="Pairwise: 1, 2, or 0 for a tie.")
-    value = models.JSONField(null=True, help_text="Canonical value, with scores and probability where known.")
+    probability = models.FloatField(
+        null=True, help_text="Pairwise: that the first response is better, in canonical order, where known."
+    )
+    value = models.JSONField(
+        null=True, help_text="Canonical value of the item's kind, with what else is known."
+    )
     raw_text = models.TextField(blank=True)
     source = models.CharField(max_length=300, blank=True, help_text="Of an imported verdict: file and row.")
     requests = models.PositiveSmallIntegerField(
@@ -47,6 +52,10 @@ class Judgment(models.Model):
                 condition=Q(choice__isnull=True) | Q(choice__in=[0, 1, 2]), name="judgment_choice_known"
             ),
             models.CheckConstraint(
+                condition=Q(probability__isnull=True) | Q(probability__gte=0.0, probability__lte=1.0),
+                name="judgment_probability_bounded",
+            ),
+            models.CheckConstraint(
                 condition=Q(status=ParseStatus.PARSED) | Q(choice__isnull=True),
                 name="judgment_choice_only_if_parsed",
             ),
@@ -54,6 +63,33 @@ class Judgment(models.Model):
 
     def __str__(self) -> str:
         return f"judgment {self.pk}"
+
+
+class Generation(models.Model):
+    """What a contestant answered to an instruction: a response in the making.
+
+    `failed`: a permanent error, its text in `text`. It becomes a Response when pairs are made of it.
+    """
+
+    contestant = models.ForeignKey(Judge, on_delete=models.PROTECT, related_name="generations")
+    instruction = models.ForeignKey(
+        "annotation.Instruction", on_delete=models.CASCADE, related_name="generations"
+    )
+    sample = models.PositiveSmallIntegerField(default=0)
+    status = models.CharField(max_length=8, choices=ParseStatus.choices)
+    text = models.TextField(blank=True)
+    finish_reason = models.CharField(max_length=40, blank=True)
+    cost = models.FloatField(default=0.0, help_text="US dollars, at the prices of the day.")
+    latency_ms = models.FloatField(default=0.0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["contestant", "instruction", "sample"], name="generation_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"generation {self.pk}"
 
 
 class RequestState(models.TextChoices):

@@ -1,16 +1,18 @@
 """Sweeps: many judge configurations over one or several datasets."""
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from judges.models.configurations import Judge
+from judges.models.configurations import Judge, Queue
 
 
 class SweepState(models.TextChoices):
     DRAFT = "draft", "Draft"
     QUEUED = "queued", "Queued"
     RUNNING = "running", "Running"
+    PAUSED = "paused", "Paused"
     CANCELLED = "cancelled", "Cancelled"
     FAILED = "failed", "Stopped by an error"
     FINISHED = "finished", "Finished"
@@ -19,6 +21,7 @@ class SweepState(models.TextChoices):
 class Orders(models.TextChoices):
     BOTH = "both", "Both presentation orders"
     ORIGINAL = "original", "Original order only"
+    RANDOM = "random", "One order an item, drawn at random"
 
 
 class Sweep(models.Model):
@@ -28,8 +31,41 @@ class Sweep(models.Model):
         "annotation.Dataset", related_name="sweeps"
     )
     orders = models.CharField(max_length=8, choices=Orders.choices, default=Orders.BOTH)
+    seed = models.PositiveIntegerField(default=0, help_text="Of random orders and of the sample.")
+    samples = models.PositiveSmallIntegerField(
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="Responses of a contestant to each instruction.",
+    )
+    categories = models.JSONField(default=list, blank=True, help_text="Only items of these; empty: of all.")
+    subsets = models.JSONField(
+        default=list, blank=True, help_text="Only items whose subset is one of these paths, or below one."
+    )
+    sample_size = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Items drawn at random from each dataset; empty: all.",
+    )
     budget = models.DecimalField(
         max_digits=10, decimal_places=2, null=True, blank=True, help_text="US dollars; the sweep stops there."
+    )
+    budget_tokens = models.PositiveBigIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Prompt and completion tokens."
+    )
+    budget_minutes = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Time at work; pauses do not count.",
+    )
+    priority = models.SmallIntegerField(default=0, help_text="Sweeps with a higher one go first.")
+    stop_unparsed = models.FloatField(
+        null=True,
+        blank=True,
+        default=0.5,
+        validators=[MinValueValidator(0.05), MaxValueValidator(1.0)],
+        help_text="A judge stops when more than this share of its answers cannot be read; empty: never.",
     )
     state = models.CharField(
         max_length=10, choices=SweepState.choices, default=SweepState.DRAFT, editable=False
@@ -40,6 +76,8 @@ class Sweep(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, editable=False)
+    resumed_at = models.DateTimeField(null=True, editable=False, help_text="When it last began to work.")
+    worked_seconds = models.FloatField(default=0.0, editable=False, help_text="At work before `resumed_at`.")
     finished_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
@@ -61,6 +99,12 @@ class SweepRun(models.Model):
     sweep = models.ForeignKey(Sweep, on_delete=models.CASCADE, related_name="runs")
     judge = models.ForeignKey(Judge, on_delete=models.PROTECT, related_name="runs")
     dataset = models.ForeignKey("annotation.Dataset", on_delete=models.PROTECT, related_name="runs")
+    queue = models.CharField(
+        max_length=8,
+        choices=Queue.choices,
+        blank=True,
+        help_text="Of the judge's endpoint; empty where any worker will do.",
+    )
     n_total = models.PositiveIntegerField(default=0)
     n_done = models.PositiveIntegerField(
         default=0, help_text="Judgments that there are, reused ones included."
@@ -70,6 +114,9 @@ class SweepRun(models.Model):
     n_failed = models.PositiveIntegerField(default=0)
     n_requests = models.PositiveIntegerField(default=0, help_text="Requests sent.")
     n_shared = models.PositiveIntegerField(default=0, help_text="Requests answered from what was there.")
+    n_tokens = models.PositiveBigIntegerField(
+        default=0, help_text="Prompt and completion tokens of those sent."
+    )
     cost = models.FloatField(default=0.0)
     owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True)

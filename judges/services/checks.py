@@ -11,8 +11,8 @@ from django.conf import settings
 from annotation.selectors.judging import item_counts
 from judges.models import BackendKind, Endpoint, Judge, Sweep
 from judges.strategies.errors import SpecError
-from judges.strategies.registry import strategy_info
 from judges.strategies.spec import JudgeSpec
+from judges.strategies.spec_checks import checked_endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class SweepCheck:
 
 def sweep_check(*, sweep: Sweep) -> SweepCheck:
     """Check judges, datasets, privacy, references, keys and budget; changes nothing."""
-    judges = list(sweep.judges.select_related("endpoint").order_by("name"))
+    judges = list(sweep.judges.prefetch_related("models__endpoint").order_by("name"))
     datasets = list(sweep.datasets.order_by("name"))
     errors: list[str] = []
     warnings: list[str] = []
@@ -44,7 +44,7 @@ def sweep_check(*, sweep: Sweep) -> SweepCheck:
         for judge in judges:
             if private and (refusal := private_refusal(judge=judge, dataset_name=str(dataset))):
                 errors.append(refusal)
-            if judge.pk in specs and reads_reference(specs[judge.pk]):
+            if judge.pk in specs and specs[judge.pk].reads_reference:
                 _check_references(
                     judge, str(dataset), n_items, counts[dataset.pk].n_without_reference, errors, warnings
                 )
@@ -70,33 +70,32 @@ def judge_spec(judge: Judge) -> JudgeSpec:
         raise SpecError(
             "fingerprint", "the strategy works differently since this judge was defined; copy it."
         )
-    if judge.endpoint is not None and spec.endpoint != endpoint_address(judge.endpoint):
-        raise SpecError(
-            "endpoint", f"'{judge.endpoint}' has another address since this judge was defined; copy it."
-        )
+    endpoints = judge_endpoints(judge)
+    for role, model in spec.models().items():
+        endpoint = endpoints.get(role)
+        if endpoint is None:
+            raise SpecError("endpoint", f"'{model.model}' ({role}) has no endpoint; copy the judge.")
+        if model.endpoint != checked_endpoint(endpoint.base_url):
+            raise SpecError(
+                "endpoint", f"'{endpoint}' has another address since this judge was defined; copy it."
+            )
     return spec
 
 
-def endpoint_address(endpoint: Endpoint) -> str:
-    """Return the address in the form that specifications keep."""
-    return JudgeSpec(
-        strategy="vanilla", backend=BackendKind.OPENAI, endpoint=endpoint.base_url, model="any"
-    ).endpoint
-
-
-def reads_reference(spec: JudgeSpec) -> bool:
-    """Whether items without a human-written reference fail with this judge."""
-    return spec.use_reference or strategy_info(spec.strategy).needs_reference
+def judge_endpoints(judge: Judge) -> dict[str, Endpoint]:
+    """Return where each of a judge's models answers, by role; no query where `models__endpoint` is prefetched."""
+    return {row.role: row.endpoint for row in judge.models.all()}
 
 
 def private_refusal(*, judge: Judge, dataset_name: str) -> str:
     """Return why this judge may not see a private dataset; empty if it may."""
-    if judge.endpoint is None or judge.endpoint.is_local:
-        return ""
-    return (
-        f"'{dataset_name}' is private, and '{judge}' asks the remote endpoint '{judge.endpoint}': "
-        "private items never leave the site."
-    )
+    for endpoint in judge_endpoints(judge).values():
+        if not endpoint.keeps_private:
+            return (
+                f"'{dataset_name}' is private, and '{judge}' asks the remote endpoint '{endpoint}': "
+                "private items never leave the site."
+            )
+    return ""
 
 
 def _spec(judge: Judge, errors: list[str]) -> JudgeSpec | None:
@@ -107,9 +106,6 @@ def _spec(judge: Judge, errors: list[str]) -> JudgeSpec | None:
         spec = judge_spec(judge)
     except SpecError as error:
         errors.append(f"'{judge}' cannot be run: {error}")
-        return None
-    if spec.needs_model and judge.endpoint is None:
-        errors.append(f"'{judge}' asks a model, and has no endpoint.")
         return None
     return spec
 
@@ -127,7 +123,7 @@ def _check_references(
 
 
 def _endpoints(judges: list[Judge]) -> Iterator[Endpoint]:
-    seen = {judge.endpoint.pk: judge.endpoint for judge in judges if judge.endpoint is not None}
+    seen = {endpoint.pk: endpoint for judge in judges for endpoint in judge_endpoints(judge).values()}
     yield from seen.values()
 
 
@@ -142,5 +138,5 @@ def _endpoint_problems(judges: list[Judge]) -> Iterator[str]:
 
 def _unpriced(judges: list[Judge]) -> Iterator[str]:
     for endpoint in _endpoints(judges):
-        if not endpoint.price_input and not endpoint.price_output:
+        if not endpoint.is_priced:
             yield f"The endpoint '{endpoint}' has no prices, so its requests do not count towards the budget."

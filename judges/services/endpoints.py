@@ -8,19 +8,23 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from judges.backends.base import Backend, WireRequest
 from judges.backends.errors import BackendError
 from judges.backends.registry import create_backend
-from judges.models import BackendKind, Endpoint, Judge, Judgment, Structured
+from judges.models import IN_WORKER, BackendKind, Endpoint, Judge, Judgment, Structured
+from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec
-from judges.strategies.types import Answer, Decoding
+from judges.strategies.types import JUDGE, Answer, Decoding
 
-ANSWERING = ("base_url", "structured")
+ANSWERING = ("kind", "base_url", "structured", "options")
 """What is part of the identity of every judge of an endpoint."""
+BY_HTTP = (BackendKind.OPENAI, BackendKind.VLLM_SERVER)
+"""Endpoints that speak the OpenAI protocol, and are told by it how to answer with one of the choices."""
 
 
-def endpoint_create(*, name: str, base_url: str, **fields: Any) -> Endpoint:
+def endpoint_create(*, name: str, base_url: str = "", **fields: Any) -> Endpoint:
     """Make an endpoint; raises ValidationError by field."""
     endpoint = Endpoint(name=name, base_url=base_url, **fields)
     endpoint.full_clean()
@@ -46,9 +50,13 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
     endpoint.full_clean()
     changed = [name for name in ANSWERING if getattr(endpoint, name) != before[name]]
     if changed:
-        used = Judge.objects.filter(
-            pk__in=Judgment.objects.filter(judge__endpoint=endpoint).values("judge_id")
-        ).order_by("name")
+        used = (
+            Judge.objects.filter(
+                Exists(Judgment.objects.filter(judge=OuterRef("pk"))), models__endpoint=endpoint
+            )
+            .distinct()
+            .order_by("name")
+        )
         if names := ", ".join(f"'{judge}'" for judge in used[:5]):
             raise ValidationError(
                 {
@@ -58,42 +66,60 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
             )
     endpoint.save()
     if changed:
-        for judge in Judge.objects.filter(endpoint=endpoint):
+        for judge in Judge.objects.filter(models__endpoint=endpoint).distinct():
             _judge_follow(judge, endpoint)
     return endpoint
 
 
 def _judge_follow(judge: Judge, endpoint: Endpoint) -> None:
-    values = dict(judge.spec)
-    values["endpoint"] = endpoint.base_url
-    values["backend_options"] = dict(values.get("backend_options") or {}) | answering_settings(endpoint)
-    spec = JudgeSpec.from_dict(values)
-    judge.spec, judge.fingerprint = spec.to_dict(), spec.fingerprint()
+    spec = dict(judge.spec)
+    for role in judge.models.filter(endpoint=endpoint).values_list("role", flat=True):
+        values = _model_values(spec, role)
+        values["backend"], values["endpoint"] = endpoint.kind, endpoint.base_url
+        values["backend_options"] = dict(values.get("backend_options") or {}) | answering_settings(endpoint)
+    built = JudgeSpec.from_dict(spec)
+    judge.spec, judge.fingerprint = built.to_dict(), built.fingerprint()
     judge.save(update_fields=["spec", "fingerprint"])
+
+
+def _model_values(spec: dict[str, Any], role: str) -> dict[str, Any]:
+    """Return the part of a specification's JSON that says which model is in a role."""
+    member, slash, rest = role.partition("/")
+    if slash:
+        return _model_values(spec["members"][member], rest)
+    if role == JUDGE:
+        return spec
+    values: dict[str, Any] = spec["roles"][role]
+    return values
 
 
 def answering_settings(endpoint: Endpoint) -> dict[str, Any]:
     """Return the endpoint's settings that can change an answer, as a judge's specification keeps them."""
-    return {"structured": endpoint.structured or Structured.NONE.value}
+    structured = {"structured": endpoint.structured or Structured.NONE.value}
+    return dict(endpoint.options) | (structured if endpoint.kind in BY_HTTP else {})
 
 
-def backend_for(*, endpoint: Endpoint, spec: JudgeSpec) -> Backend:
-    """Build the backend of a judge: what answers is the judge's own, the way to it is the endpoint's.
+def backend_for(*, endpoint: Endpoint, model: ModelRef) -> Backend:
+    """Build the backend of a judge's model: what answers is the judge's own, the way to it is the endpoint's.
 
     Raises
     ------
     EndpointError
         The configuration cannot work; the message says why.
     """
-    options = dict(spec.backend_options) | {
-        "api_key_env": endpoint.api_key_env,
+    options = dict(model.backend_options) | {
         "capacity": endpoint.max_concurrency,
         "timeout": float(endpoint.timeout_seconds),
         "price_prompt": float(endpoint.price_input),
         "price_completion": float(endpoint.price_output),
-        "is_local": endpoint.is_local,
+        "prices": {name: tuple(map(float, pair)) for name, pair in endpoint.prices.items()},
     }
-    return create_backend(spec.backend, endpoint=spec.endpoint, options=options)
+    if endpoint.kind in IN_WORKER:
+        # An engine in the worker serves one model.
+        options |= {"model": model.model, "revision": model.revision}
+    else:
+        options |= {"api_key_env": endpoint.api_key_env, "is_local": endpoint.is_local}
+    return create_backend(model.backend, endpoint=model.endpoint, options=options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +140,13 @@ def endpoint_try(*, endpoint: Endpoint, model: str, seconds: float = 20.0) -> En
         decoding=Decoding(max_tokens=5),
     )
     try:
-        spec = JudgeSpec(
-            strategy="vanilla",
-            backend=BackendKind.OPENAI.value,
+        named = ModelRef(
+            backend=endpoint.kind,
             endpoint=endpoint.base_url,
             model=model,
             backend_options=answering_settings(endpoint),
         )
-        backend = backend_for(endpoint=endpoint, spec=spec)
+        backend = backend_for(endpoint=endpoint, model=named)
     except (BackendError, ValueError) as error:
         return EndpointTrial(error=str(error))
     try:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from judges.models import BackendKind, Endpoint, Judge
+from judges.models import BackendKind, Endpoint, Judge, JudgeMember, JudgeModel, PromptText
 from judges.services.endpoints import answering_settings
 from judges.strategies.errors import SpecError
 from judges.strategies.registry import STRATEGIES, strategy_info
 from judges.strategies.spec import JudgeSpec
+from judges.strategies.types import JUDGE
 
 if TYPE_CHECKING:
     from annotation.models import User
@@ -24,6 +26,28 @@ class DuplicateJudgeError(ValidationError):
     def __init__(self, existing: Judge) -> None:
         super().__init__(f"This is the judge '{existing}' already: it would answer exactly the same.")
         self.existing = existing
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model for one role of a judge, as a form offers it."""
+
+    endpoint: Endpoint
+    model: str
+    revision: str = ""
+    decoding: Mapping[str, Any] = field(default_factory=dict)
+    backend_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the fields of a `ModelRef`."""
+        return {
+            "backend": self.endpoint.kind,
+            "endpoint": self.endpoint.base_url,
+            "model": self.model.strip(),
+            "revision": self.revision.strip(),
+            "decoding": dict(self.decoding),
+            "backend_options": dict(self.backend_options) | answering_settings(self.endpoint),
+        }
 
 
 def spec_build(
@@ -38,41 +62,74 @@ def spec_build(
     decoding: Mapping[str, Any] | None = None,
     params: Mapping[str, Any] | None = None,
     backend_options: Mapping[str, Any] | None = None,
+    prompt_source: str = "",
+    step_prompts: Mapping[str, str] | None = None,
+    guidelines: str = "",
+    shots: Sequence[Mapping[str, str]] = (),
+    roles: Mapping[str, ModelChoice] | None = None,
+    members: Mapping[str, Judge] | None = None,
 ) -> JudgeSpec:
     """Build a specification from what a form offers.
+
+    Parameters
+    ----------
+    prompt : str
+        Name of a prompt, of a file or of a `PromptText`; empty: the strategy's own.
+    prompt_source : str
+        The text of a prompt that is neither.
+    step_prompts : mapping of str to str
+        Names of prompts for the strategy's other steps.
 
     Raises
     ------
     ValidationError
-        By field: those of this function, `decoding` and `params` as a whole.
+        By field: those of this function, mappings as a whole.
     """
     try:
-        needs_model = strategy_info(strategy).needs_model
+        info = strategy_info(strategy)
     except LookupError as error:
         raise ValidationError({"strategy": str(error)}) from None
-    if needs_model and endpoint is None:
+    asks = info.needs_model and info.main_model
+    if asks and endpoint is None:
         raise ValidationError({"endpoint": "This strategy asks a model: choose an endpoint."})
     values: dict[str, Any] = {
         "strategy": strategy,
-        "model": model.strip(),
-        "revision": revision.strip(),
+        "model": model.strip() if asks else "",
         "prompt": prompt,
+        "prompt_source": prompt_source or prompt_text(info.kind, prompt),
+        "step_prompts": {
+            step: {"name": name, "source": prompt_text(info.kind, name)}
+            for step, name in (step_prompts or {}).items()
+            if name
+        },
         "use_reference": use_reference,
         "allow_tie": allow_tie,
         "decoding": dict(decoding or {}),
         "params": dict(params or {}),
-        "backend_options": dict(backend_options or {}),
+        "guidelines": guidelines,
+        "shots": [dict(shot) for shot in shots],
+        "roles": {role: choice.to_spec() for role, choice in (roles or {}).items()},
+        "members": {key: dict(member.spec) for key, member in (members or {}).items()},
     }
-    if needs_model and endpoint is not None:
-        values["backend"] = BackendKind.OPENAI.value
-        values["endpoint"] = endpoint.base_url
-        values["backend_options"] |= answering_settings(endpoint)
+    if asks and endpoint is not None:
+        main = ModelChoice(endpoint, model, revision, values["decoding"], backend_options or {})
+        values |= main.to_spec()
     try:
         return JudgeSpec.from_dict(values)
     except SpecError as error:
         raise ValidationError({error.field.partition(".")[0]: str(error)}) from None
 
 
+def prompt_text(kind: str, name: str) -> str:
+    """Return the text of a prompt that was written in the admin; empty if there is none of that name."""
+    stem, _, version = name.rpartition(".v")
+    if not version.isdecimal():
+        return ""
+    row = PromptText.objects.filter(kind=kind, name=stem, version=int(version)).first()
+    return row.source if row is not None else ""
+
+
+@transaction.atomic
 def judge_create(
     *,
     name: str,
@@ -87,8 +144,7 @@ def judge_create(
     Parameters
     ----------
     **content
-        As in `spec_build`: model, revision, prompt, use_reference, allow_tie, decoding, params,
-        backend_options.
+        As in `spec_build`.
 
     Raises
     ------
@@ -99,9 +155,10 @@ def judge_create(
     """
     spec = spec_build(strategy=strategy, endpoint=endpoint, **content)
     judge = Judge(notes=notes, created_by=created_by)
-    return _save(judge, name=name, endpoint=endpoint, spec=spec)
+    return _save(judge, name=name, spec=spec, endpoint=endpoint, content=content)
 
 
+@transaction.atomic
 def judge_update(
     *,
     judge: Judge,
@@ -122,7 +179,7 @@ def judge_update(
     if spec.fingerprint() != judge.fingerprint and judge.judgments.exists():
         raise ValidationError(f"'{judge}' has judged, so it cannot be changed any more. Copy it instead.")
     judge.notes = notes
-    return _save(judge, name=name, endpoint=endpoint, spec=spec)
+    return _save(judge, name=name, spec=spec, endpoint=endpoint, content=content)
 
 
 def judge_content(judge: Judge) -> dict[str, Any]:
@@ -130,14 +187,35 @@ def judge_content(judge: Judge) -> dict[str, Any]:
 
     What a copy starts from.
     """
-    names = ("strategy", "model", "revision", "prompt", "use_reference", "allow_tie", "decoding", "params")
-    content = {name: judge.spec[name] for name in names if name in judge.spec}
-    options = dict(judge.spec.get("backend_options") or {})
-    if judge.endpoint is not None:
-        options = {
-            key: value for key, value in options.items() if key not in answering_settings(judge.endpoint)
-        }
-    return content | {"endpoint": judge.endpoint, "backend_options": options}
+    spec = judge.spec
+    names = ["strategy", "model", "revision", "prompt", "use_reference", "allow_tie", "decoding", "params"]
+    names += ["prompt_source", "guidelines", "shots"]
+    content = {name: spec[name] for name in names if name in spec}
+    endpoints = {row.role: row.endpoint for row in judge.models.select_related("endpoint")}
+    main = endpoints.get(JUDGE) if spec.get("model") else None
+    return content | {
+        "endpoint": main,
+        "backend_options": _own_options(spec, main),
+        "step_prompts": {step: given["name"] for step, given in (spec.get("step_prompts") or {}).items()},
+        "roles": {
+            role: ModelChoice(
+                endpoints[role],
+                values["model"],
+                values.get("revision", ""),
+                values.get("decoding") or {},
+                _own_options(values, endpoints[role]),
+            )
+            for role, values in (spec.get("roles") or {}).items()
+            if role in endpoints
+        },
+        "members": {row.key: row.member for row in judge.memberships.select_related("member")},
+    }
+
+
+def _own_options(values: Mapping[str, Any], endpoint: Endpoint | None) -> dict[str, Any]:
+    options = dict(values.get("backend_options") or {})
+    theirs = answering_settings(endpoint) if endpoint is not None else {}
+    return {key: value for key, value in options.items() if key not in theirs}
 
 
 HEURISTICS = ("longest", "shortest", "always_a", "random", "rouge_l", "ngram")
@@ -168,11 +246,14 @@ def _free_name(wanted: str) -> str:
     )
 
 
-def _save(judge: Judge, *, name: str, endpoint: Endpoint | None, spec: JudgeSpec) -> Judge:
+def _save(
+    judge: Judge, *, name: str, spec: JudgeSpec, endpoint: Endpoint | None, content: Mapping[str, Any]
+) -> Judge:
+    endpoints = _endpoints(spec, endpoint, content)
     judge.name = name.strip()
-    judge.endpoint = endpoint if spec.needs_model else None
-    judge.backend = BackendKind.OPENAI if spec.needs_model else BackendKind.HEURISTIC
-    judge.model = spec.model
+    judge.endpoint = next(iter(endpoints.values()), None)
+    judge.backend = _backend(spec, judge.endpoint)
+    judge.model = ", ".join(dict.fromkeys(model.model for model in spec.models().values()))[:200]
     judge.strategy = spec.strategy
     judge.spec = spec.to_dict()
     judge.fingerprint = spec.fingerprint()
@@ -182,11 +263,45 @@ def _save(judge: Judge, *, name: str, endpoint: Endpoint | None, spec: JudgeSpec
     try:
         with transaction.atomic():
             judge.save()
+            _parts_write(judge, spec, endpoints, content.get("members") or {})
     except IntegrityError:
         if existing := _same(judge):
             raise DuplicateJudgeError(existing) from None
         raise
     return judge
+
+
+def _endpoints(spec: JudgeSpec, endpoint: Endpoint | None, content: Mapping[str, Any]) -> dict[str, Endpoint]:
+    """Return where each of a judge's models answers, by role."""
+    found: dict[str, Endpoint] = {}
+    if spec.model and endpoint is not None:
+        found[JUDGE] = endpoint
+    found |= {role: choice.endpoint for role, choice in (content.get("roles") or {}).items()}
+    for key, member in (content.get("members") or {}).items():
+        for row in member.models.select_related("endpoint"):
+            found[f"{key}/{row.role}"] = row.endpoint
+    return {role: found[role] for role in spec.models()}
+
+
+def _backend(spec: JudgeSpec, endpoint: Endpoint | None) -> str:
+    if spec.members:
+        return BackendKind.COMPOSED
+    return BackendKind.HEURISTIC if endpoint is None else endpoint.kind
+
+
+def _parts_write(
+    judge: Judge, spec: JudgeSpec, endpoints: Mapping[str, Endpoint], members: Mapping[str, Judge]
+) -> None:
+    judge.models.all().delete()
+    judge.memberships.all().delete()
+    models = spec.models()
+    JudgeModel.objects.bulk_create(
+        JudgeModel(judge=judge, role=role, endpoint=endpoint, model=models[role].model)
+        for role, endpoint in endpoints.items()
+    )
+    JudgeMember.objects.bulk_create(
+        JudgeMember(judge=judge, key=key, member=member) for key, member in members.items()
+    )
 
 
 def _same(judge: Judge) -> Judge | None:

@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
 from judges.strategies.errors import SpecError, UnknownStrategyError
-from judges.strategies.prompts import Prompt, load_prompt
+from judges.strategies.model_ref import ModelRef, answering_options
+from judges.strategies.prompts import Prompt, load_prompt, prompt_fingerprint
 from judges.strategies.registry import StrategyInfo, get_strategy, strategy_info
-from judges.strategies.types import NO_PARAMS, Decoding, ItemView, Steps, StrategyConfig
-
-HARMLESS_OPTIONS = frozenset(
-    {
-        "api_key_env",
-        "capacity",
-        "connect_timeout",
-        "is_local",
-        "price_completion",
-        "price_prompt",
-        "timeout",
-    }
+from judges.strategies.roles import under
+from judges.strategies.spec_checks import (
+    checked_params,
+    checked_shots,
+    decoding_dict,
+    decoding_from,
+    known_fields,
+    require,
 )
-"""Options of a backend that change the way to an answer and never the answer: not part of any identity."""
+from judges.strategies.types import JUDGE, NO_PARAMS, Decoding, ItemView, Steps, StrategyConfig
 
-OPTION_DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"structured": "none", "extra_body": {}, "max_tokens_field": "max_tokens", "respond": "A", "name": ""}
-)
-"""The backends' own defaults of the options that matter: saying one aloud makes no other judge."""
-
-_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*\Z")
-_ENVIRONMENT = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
-_SECRET = re.compile(r"key|token|secret|password|authorization", re.IGNORECASE)
+_PLAIN = ("backend", "endpoint", "model", "revision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +32,33 @@ class JudgeSpec:
     """One judge configuration. An invalid one cannot be built.
 
     What does not matter is put back to its default (a heuristic has no model), what is left out is filled in
-    (the strategy's prompt and settings), so that equal judges are equal specs with equal fingerprints.
+    (the strategy's prompts and settings), so that equal judges are equal specs with equal fingerprints.
 
     Attributes
     ----------
     strategy : str
         A name of `judges.strategies.registry.STRATEGIES`.
-    backend : str
-        A name of `judges.backends.registry.BACKENDS`; empty for strategies that need no model.
-    endpoint : str
-        Base URL such as ``"https://api.example.org/v1"``, without user name, password, query; may be empty.
-    model, revision : str
+    backend, endpoint, model, revision, decoding, backend_options
+        The model in the role "judge", as in `ModelRef`; empty for strategies that ask none in that role.
     prompt : str
         Such as ``"vanilla.v1"``; the strategy's default when empty.
     prompt_sha : str
         SHA-256 of the prompt's text; filled in when empty and checked when given.
+    prompt_source : str
+        The text itself, for a prompt that is not a file of the project.
+    step_prompts : mapping of str to mapping
+        The prompts of the strategy's other steps: ``{step: {"name", "sha", "source"}}``; defaults are filled in.
     use_reference, allow_tie : bool
-    decoding : Decoding
     params : mapping
         Settings of the strategy.
-    backend_options : mapping
-        Settings of the backend, such as ``{"structured": "vllm", "api_key_env": "OPENAI_API_KEY"}``.
+    guidelines : str
+        The annotators' guidelines, as they stood when the judge was defined.
+    shots : tuple of mapping
+        Worked examples, as in `StrategyConfig.shots`.
+    roles : mapping of str to ModelRef
+        Other models that the strategy asks, by role; for likelihoods by the name of the system.
+    members : mapping of str to JudgeSpec
+        Of a composite, by category ("*": all others); of a jury, by a name.
 
     Raises
     ------
@@ -84,73 +78,184 @@ class JudgeSpec:
     decoding: Decoding = Decoding()  # noqa: RUF009 (immutable)
     params: Mapping[str, Any] = field(default_factory=lambda: NO_PARAMS)
     backend_options: Mapping[str, Any] = field(default_factory=lambda: NO_PARAMS)
+    prompt_source: str = ""
+    step_prompts: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: NO_PARAMS)
+    guidelines: str = ""
+    shots: tuple[Mapping[str, str], ...] = ()
+    roles: Mapping[str, ModelRef] = field(default_factory=lambda: NO_PARAMS)
+    members: Mapping[str, JudgeSpec] = field(default_factory=lambda: NO_PARAMS)
 
     def __post_init__(self) -> None:
-        for name in ("strategy", "backend", "endpoint", "model", "revision", "prompt", "prompt_sha"):
-            _require(name, getattr(self, name), str)
+        for name in ("strategy", *_PLAIN, "prompt", "prompt_sha", "prompt_source", "guidelines"):
+            require(name, getattr(self, name), str)
         for name in ("use_reference", "allow_tie"):
-            _require(name, getattr(self, name), bool)
-        try:
-            info = strategy_info(self.strategy)
-        except UnknownStrategyError as error:
-            raise SpecError("strategy", str(error)) from None
-        self._set("params", _checked_params(info, self.params))
-        if info.needs_model:
+            require(name, getattr(self, name), bool)
+        info = self._info()
+        self._set("params", checked_params(info, self.params))
+        self._check_roles(info)
+        self._check_members(info)
+        if info.needs_model and info.main_model:
             self._check_model(info)
         else:
             self._forget_model()
+        if info.needs_model and not info.composed:
+            self._check_prompts(info)
+        else:
+            self._forget_words()
+
+    def _info(self) -> StrategyInfo:
+        try:
+            return strategy_info(self.strategy)
+        except UnknownStrategyError as error:
+            raise SpecError("strategy", str(error)) from None
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     def _forget_model(self) -> None:
-        for name in ("backend", "endpoint", "model", "revision", "prompt", "prompt_sha"):
+        for name in _PLAIN:
             self._set(name, "")
-        self._set("use_reference", False)
-        self._set("allow_tie", False)
         self._set("decoding", Decoding())
         self._set("backend_options", NO_PARAMS)
 
+    def _forget_words(self) -> None:
+        for name in ("prompt", "prompt_sha", "prompt_source", "guidelines"):
+            self._set(name, "")
+        for name in ("use_reference", "allow_tie"):
+            self._set(name, False)
+        self._set("step_prompts", NO_PARAMS)
+        self._set("shots", ())
+
     def _check_model(self, info: StrategyInfo) -> None:
-        if not _IDENTIFIER.match(self.backend):
-            raise SpecError("backend", f"expected the name of a backend, found {self.backend!r}.")
         if not self.model.strip():
-            raise SpecError("model", f"the strategy '{self.strategy}' asks a model, so one must be named.")
-        self._set("endpoint", _checked_endpoint(self.endpoint))
-        _check_decoding(self.decoding)
-        self._set("backend_options", _checked_options(self.backend_options))
+            raise SpecError("model", f"the strategy '{info.name}' asks a model, so one must be named.")
+        main = self.main_model()
+        self._set("endpoint", main.endpoint)
+        self._set("backend_options", main.backend_options)
+
+    def _check_roles(self, info: StrategyInfo) -> None:
+        require("roles", self.roles, Mapping)
+        roles: dict[str, ModelRef] = {}
+        for role, values in self.roles.items():
+            try:
+                roles[role] = ModelRef.from_dict(values)
+            except SpecError as error:
+                raise SpecError(f"roles.{role}.{error.field}", error.problem) from None
+            if not role or role == JUDGE or (not info.open_roles and role not in info.roles):
+                known = "any system's name" if info.open_roles else ", ".join(info.roles) or "none"
+                raise SpecError(f"roles.{role}", f"'{info.name}' has no such role; it has: {known}.")
+        for role in info.roles:
+            if role not in roles:
+                raise SpecError(f"roles.{role}", f"the strategy '{info.name}' asks a model in this role.")
+        if info.open_roles and not info.main_model and not roles:
+            raise SpecError("roles", f"the strategy '{info.name}' asks the models of the systems; name them.")
+        self._set("roles", MappingProxyType(dict(sorted(roles.items()))))
+
+    def _check_members(self, info: StrategyInfo) -> None:
+        require("members", self.members, Mapping)
+        members: dict[str, JudgeSpec] = {}
+        for key, values in self.members.items():
+            try:
+                member = values if isinstance(values, JudgeSpec) else JudgeSpec.from_dict(values)
+            except SpecError as error:
+                raise SpecError(f"members.{key}.{error.field}", error.problem) from None
+            if not info.composed or not isinstance(key, str) or not key.strip() or "/" in key:
+                raise SpecError(
+                    f"members.{key}", "only composites and juries have members, each with a name."
+                )
+            members[key] = member
+        if info.composed and not members:
+            raise SpecError("members", f"a judge of the strategy '{info.name}' is made of others; name them.")
+        if len({member.kind for member in members.values()}) > 1:
+            raise SpecError("members", "they judge different kinds of items.")
+        self._set("members", MappingProxyType(dict(sorted(members.items()))))
+
+    def _check_prompts(self, info: StrategyInfo) -> None:
         if info.needs_reference:
             self._set("use_reference", True)
-        if not info.prompt:
-            raise SpecError("prompt", f"the strategy '{self.strategy}' has no default prompt; name one.")
-        prompt = self._load_prompt(self.prompt or info.prompt, info.kind)
-        if self.prompt_sha and self.prompt_sha != prompt.sha:
-            raise SpecError(
-                "prompt_sha",
-                f"the text of '{prompt.name}' is not the one this judge was defined with "
-                f"({self.prompt_sha[:12]}, now {prompt.sha[:12]}).",
+        self._set("shots", checked_shots(self.shots))
+        name = self.prompt or info.prompt
+        if name or self.prompt_source:
+            prompt = _prompt(info.kind, "prompt", name, self.prompt_sha, self.prompt_source)
+            self._set("prompt", prompt.name)
+            self._set("prompt_sha", prompt.sha)
+            self._set("prompt_source", self.prompt_source and prompt.source)
+        elif info.needs_prompt:
+            raise SpecError("prompt", f"the strategy '{info.name}' has no default prompt; name one.")
+        require("step_prompts", self.step_prompts, Mapping)
+        for step in self.step_prompts:
+            if step not in info.prompts:
+                known = ", ".join(sorted(info.prompts)) or "none"
+                raise SpecError(f"step_prompts.{step}", f"'{info.name}' has no such step; it has: {known}.")
+        steps = {}
+        for step, default in sorted(info.prompts.items()):
+            given = self.step_prompts.get(step, {})
+            require(f"step_prompts.{step}", given, Mapping)
+            source = given.get("source", "")
+            prompt = _prompt(
+                info.kind, f"step_prompts.{step}", given.get("name") or default, given.get("sha", ""), source
             )
-        self._set("prompt", prompt.name)
-        self._set("prompt_sha", prompt.sha)
-
-    @staticmethod
-    def _load_prompt(name: str, kind: str) -> Prompt:
-        try:
-            return load_prompt(name, kind)
-        except UnknownStrategyError as error:
-            raise SpecError("prompt", str(error)) from None
+            values = {"name": prompt.name, "sha": prompt.sha} | ({"source": prompt.source} if source else {})
+            steps[step] = MappingProxyType(values)
+        self._set("step_prompts", MappingProxyType(steps))
 
     @property
     def needs_model(self) -> bool:
-        """Whether the strategy asks a model at all."""
-        return strategy_info(self.strategy).needs_model
+        """Whether it asks a model at all."""
+        return bool(self.models())
+
+    @property
+    def kind(self) -> str:
+        """The kind of items that it judges."""
+        member = next(iter(self.members.values()), None)
+        return member.kind if member is not None else strategy_info(self.strategy).kind
+
+    @property
+    def reads_reference(self) -> bool:
+        """Whether items without a human-written reference fail with this judge."""
+        if self.members:
+            return any(member.reads_reference for member in self.members.values())
+        return self.use_reference or strategy_info(self.strategy).needs_reference
+
+    @property
+    def order_matters(self) -> bool:
+        """False when the canonical verdict cannot depend on the presentation order."""
+        if self.members:
+            return any(member.order_matters for member in self.members.values())
+        return strategy_info(self.strategy).order_matters
+
+    def main_model(self) -> ModelRef:
+        """Return the model in the role "judge"; raises SpecError if there is none."""
+        return ModelRef(
+            backend=self.backend,
+            model=self.model,
+            endpoint=self.endpoint,
+            revision=self.revision,
+            decoding=self.decoding,
+            backend_options=self.backend_options,
+        )
+
+    def models(self) -> dict[str, ModelRef]:
+        """Return every model that it asks, by the role that its requests name.
+
+        The roles of members stand behind the member's name: ``"Brainstorm/judge"``.
+        """
+        found = {JUDGE: self.main_model()} if self.model else {}
+        found |= self.roles
+        for key, member in self.members.items():
+            found |= {f"{key}/{role}": model for role, model in member.models().items()}
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON values; `from_dict` undoes it."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        values["decoding"] = _decoding_dict(self.decoding)
+        values["decoding"] = decoding_dict(self.decoding)
         values["params"] = dict(self.params)
         values["backend_options"] = dict(self.backend_options)
+        values["step_prompts"] = {step: dict(prompt) for step, prompt in self.step_prompts.items()}
+        values["shots"] = [dict(shot) for shot in self.shots]
+        values["roles"] = {role: model.to_dict() for role, model in self.roles.items()}
+        values["members"] = {key: member.to_dict() for key, member in self.members.items()}
         return values
 
     @classmethod
@@ -162,39 +267,61 @@ class JudgeSpec:
         SpecError
             An unknown or missing field, or a value that is not allowed.
         """
-        _require("judge", values, Mapping)
-        known = {each.name for each in fields(cls)}
-        for name in values:
-            if name not in known:
-                raise SpecError(str(name), f"unknown field; known are {', '.join(sorted(known))}.")
-        if "strategy" not in values:
+        given = known_fields(values, "judge", {each.name for each in fields(cls)})
+        if "strategy" not in given:
             raise SpecError("strategy", "missing.")
-        given = dict(values)
         if "decoding" in given:
-            given["decoding"] = _decoding_from(given["decoding"])
+            given["decoding"] = decoding_from(given["decoding"])
         return cls(**given)
 
+    def identity(self) -> dict[str, Any]:
+        """Return, as JSON values, everything that can change what this judge answers.
+
+        Fields that came later are left out where they are empty, so that a judge of before is the same one today.
+        """
+        values = self.to_dict()
+        # The text counts, not what it is called.
+        del values["prompt"], values["prompt_source"]
+        values["strategy_version"] = strategy_info(self.strategy).version
+        values["backend_options"] = answering_options(self.backend_options)
+        values["step_prompts"] = {step: prompt["sha"] for step, prompt in self.step_prompts.items()}
+        values["roles"] = {role: model.identity() for role, model in self.roles.items()}
+        values["members"] = {key: member.identity() for key, member in self.members.items()}
+        for name in ("step_prompts", "guidelines", "shots", "roles", "members"):
+            if not values[name]:
+                del values[name]
+        return values
+
     def canonical_json(self) -> str:
-        """Return, as JSON text with sorted keys, everything that can change what this judge answers."""
-        identity = self.to_dict()
-        del identity["prompt"]  # the text counts, not what it is called
-        identity["strategy_version"] = strategy_info(self.strategy).version
-        identity["backend_options"] = answering_options(self.backend_options)
-        return json.dumps(identity, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+        """Return `identity` as JSON text with sorted keys."""
+        return json.dumps(
+            self.identity(), sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":")
+        )
 
     def fingerprint(self) -> str:
         """Return the first 16 hex digits of the SHA-256 of `canonical_json`."""
         return sha256(self.canonical_json().encode("ascii")).hexdigest()[:16]
 
     def strategy_config(self) -> StrategyConfig:
-        """Return what the strategy is told, with its prompt loaded."""
-        kind = strategy_info(self.strategy).kind
+        """Return what the strategy is told, with its prompts loaded."""
+        info = strategy_info(self.strategy)
         return StrategyConfig(
             name=self.strategy,
-            prompt=load_prompt(self.prompt, kind) if self.prompt else None,
+            prompt=_prompt(info.kind, "prompt", self.prompt, self.prompt_sha, self.prompt_source)
+            if self.prompt
+            else None,
             use_reference=self.use_reference,
             allow_tie=self.allow_tie,
             params=self.params,
+            prompts={
+                step: _prompt(
+                    info.kind, step, prompt["name"], prompt.get("sha", ""), prompt.get("source", "")
+                )
+                for step, prompt in self.step_prompts.items()
+            },
+            guidelines=self.guidelines,
+            shots=self.shots,
+            members={key: _member(key, member) for key, member in self.members.items()},
         )
 
 
@@ -209,136 +336,27 @@ def build_strategy(spec: JudgeSpec) -> Callable[[ItemView], Steps]:
     return start
 
 
-def answering_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a backend that can change an answer."""
-    return {
-        name: value
-        for name, value in sorted(options.items())
-        if name not in HARMLESS_OPTIONS and not (name in OPTION_DEFAULTS and OPTION_DEFAULTS[name] == value)
-    }
+def _member(key: str, spec: JudgeSpec) -> Callable[[ItemView], Steps]:
+    start = build_strategy(spec)
+    return lambda item: under(key, start(item))
 
 
-def _require(name: str, value: object, kind: type) -> None:
-    if not isinstance(value, kind):
-        raise SpecError(name, f"expected {_words(kind)}, found {value!r}.")
-
-
-def _words(kind: type) -> str:
-    names = {
-        str: "text",
-        bool: "true or false",
-        int: "a whole number",
-        float: "a number",
-        Mapping: "an object",
-    }
-    return names.get(kind, kind.__name__)
-
-
-def _number(name: str, value: object, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise SpecError(name, f"expected a number from {low:g} to {high:g}, found {value!r}.")
-
-
-def _whole(name: str, value: object, low: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise SpecError(name, f"expected a whole number of at least {low}, found {value!r}.")
-
-
-def _check_decoding(decoding: object) -> None:
-    if not isinstance(decoding, Decoding):
-        raise SpecError("decoding", f"expected an object, found {decoding!r}.")
-    if decoding.temperature is not None:
-        _number("decoding.temperature", decoding.temperature, 0.0, 2.0)
-    if decoding.top_p is not None:
-        _number("decoding.top_p", decoding.top_p, 0.0, 1.0)
-    if decoding.max_tokens is not None:
-        _whole("decoding.max_tokens", decoding.max_tokens, 1)
-    if decoding.seed is not None:
-        _whole("decoding.seed", decoding.seed, 0)
-    if not all(isinstance(text, str) and text for text in decoding.stop):
-        raise SpecError("decoding.stop", f"expected texts that are not empty, found {decoding.stop!r}.")
-
-
-def _decoding_dict(decoding: Decoding) -> dict[str, Any]:
-    values = {each.name: getattr(decoding, each.name) for each in fields(decoding)}
-    values["stop"] = list(decoding.stop)
-    return values
-
-
-def _decoding_from(values: object) -> Decoding:
-    if isinstance(values, Decoding):
-        return values
-    if not isinstance(values, Mapping):
-        raise SpecError("decoding", f"expected an object, found {values!r}.")
-    known = {each.name for each in fields(Decoding)}
-    for name in values:
-        if name not in known:
-            raise SpecError(f"decoding.{name}", f"unknown setting; known are {', '.join(sorted(known))}.")
-    given = dict(values)
-    stop = given.get("stop", ())
-    if not isinstance(stop, list | tuple):
-        raise SpecError("decoding.stop", f"expected a list of texts, found {stop!r}.")
-    given["stop"] = tuple(stop)
-    for name in ("temperature", "top_p"):
-        # Before Decoding makes them floats, which would let "0.5" and true through.
-        if given.get(name) is not None:
-            _number(f"decoding.{name}", given[name], 0.0, 2.0)
-    return Decoding(**given)
-
-
-def _checked_params(info: StrategyInfo, params: object) -> Mapping[str, Any]:
-    if not isinstance(params, Mapping):
-        raise SpecError("params", f"expected an object, found {params!r}.")
-    for name in params:
-        if name not in info.params:
-            known = ", ".join(sorted(info.params)) or "none"
-            raise SpecError(f"params.{name}", f"'{info.name}' has no such setting; it has: {known}.")
-    complete = {}
-    for name, (kind, default) in sorted(info.params.items()):
-        value = params.get(name, default)
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise SpecError(f"params.{name}", f"expected {_words(kind)}, found {value!r}.")
-        complete[name] = value
-    return MappingProxyType(complete)
-
-
-def _checked_options(options: object) -> Mapping[str, Any]:
-    if not isinstance(options, Mapping):
-        raise SpecError("backend_options", f"expected an object, found {options!r}.")
-    for name, value in options.items():
-        if name == "api_key_env":
-            # A pattern that a key itself does not meet, so that none ends in a row; nor in this message.
-            if not isinstance(value, str) or not _ENVIRONMENT.match(value):
-                raise SpecError(
-                    "backend_options.api_key_env",
-                    "expected the name of an environment variable, in capitals, digits and underscores.",
-                )
-        elif isinstance(name, str) and _SECRET.search(name) and isinstance(value, str):
-            raise SpecError(
-                f"backend_options.{name}",
-                "secrets are not stored; put it in an environment variable and name that in api_key_env.",
-            )
-    try:
-        # A copy through JSON: what cannot be stored is refused, and nobody can change it afterwards.
-        copied = json.loads(json.dumps(dict(options), allow_nan=False, sort_keys=True))
-    except (TypeError, ValueError) as error:
-        raise SpecError("backend_options", f"expected plain JSON values ({error}).") from None
-    return MappingProxyType(copied)
-
-
-def _checked_endpoint(endpoint: str) -> str:
-    if not endpoint.strip():
-        return ""
-    try:
-        parts = urlsplit(endpoint.strip())
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise SpecError("endpoint", f"not a URL ({error}).") from None
-    if parts.scheme not in {"http", "https"} or not host:
-        raise SpecError("endpoint", f"expected an http or https URL, found {endpoint!r}.")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        # Not repeated: what stands there may be a secret.
-        raise SpecError("endpoint", "must hold no user name, password, query or fragment.")
-    name = f"[{host}]" if ":" in host else host
-    where = name if port is None else f"{name}:{port}"
-    return f"{parts.scheme}://{where}{parts.path.rstrip('/')}"
+def _prompt(kind: str, where: str, name: str, sha: str, source: str) -> Prompt:
+    """Return a prompt from its text, or else from its file, checked against the fingerprint if there is one."""
+    for value in (name, sha, source):
+        require(where, value, str)
+    if source:
+        prompt = Prompt(name=name or "custom.v1", source=source, sha=prompt_fingerprint(source))
+    else:
+        try:
+            prompt = load_prompt(name, kind)
+        except UnknownStrategyError as error:
+            raise SpecError(where, str(error)) from None
+    if sha and sha != prompt.sha:
+        field_name = "prompt_sha" if where == "prompt" else where
+        raise SpecError(
+            field_name,
+            f"the text of '{prompt.name}' is not the one this judge was defined with "
+            f"({sha[:12]}, now {prompt.sha[:12]}).",
+        )
+    return prompt

@@ -22,7 +22,28 @@ Message: TypeAlias = tuple[str, str]
 
 Status: TypeAlias = Literal["parsed", "unparsed"]
 
+JUDGE = "judge"
+"""The role of the one model that most judges ask."""
+
 NO_PARAMS: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionView:
+    """One rubric question; `options` are (value, wording) from the lowest value to the highest."""
+
+    key: str
+    question: str
+    options: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AspectView:
+    """One requirement of an instruction; `parent` is the key of the aspect it depends on, empty for a root."""
+
+    key: str
+    text: str
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +55,29 @@ class ItemView:
     item_id : int
         Primary key; used in error messages and never in a prompt.
     kind : str
-        "pairwise", "rubric", "importance", "checklist" or "answer_ranking".
+        "pairwise", "rubric", "importance", "checklist" or "answer_ranking"; "generation" for an instruction that
+        a contestant is to answer.
     responses : tuple of str
-        In PRESENTED order: for a pair, ``responses[0]`` is shown as A.
+        In PRESENTED order: for a pair, ``responses[0]`` is shown as A. Empty for importance and generation.
     context : str
-        The instruction's input; empty when there is none.
+        The instruction's input, the conversation so far before it; empty when there is none.
     reference : str or None
         The human-written reference answer.
     order : {0, 1}
         0: presented as stored; 1: swapped, so A is the canonical second response.
     external_id : str
         The item's name in its dataset; seeds what must be the same on every machine.
+    systems : tuple of str
+        Who wrote the responses, in presented order. Names the model whose likelihood is asked (a role), and is
+        never shown to a judge.
+    criteria : tuple of CriterionView
+        Of a rubric.
+    aspects : tuple of AspectView
+        Of an importance or checklist item, in the order of their source.
+    conversation : tuple of Message
+        The turns before the instruction, for generation; `context` then holds the instruction's input alone.
+    sample : int
+        Which of several independent judgments or generations this is.
     """
 
     item_id: int
@@ -56,6 +89,11 @@ class ItemView:
     category: str = ""
     order: int = 0
     external_id: str = ""
+    systems: tuple[str, ...] = ()
+    criteria: tuple[CriterionView, ...] = ()
+    aspects: tuple[AspectView, ...] = ()
+    conversation: tuple[Message, ...] = ()
+    sample: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +127,13 @@ class Chat:
     logprobs : bool
         Ask for log-probabilities of the generated tokens and their nearest rivals.
     json_schema : str or None
-        JSON text of a schema that the answer is to follow.
+        JSON text of a schema that the answer is to follow, where the backend can hold it to that.
+    regex : str or None
+        A regular expression that the whole answer is to match, where the backend can hold it to that.
     sample : int
         Index of an independent sample of the same request; part of the request's identity.
     role : str
-        Which model is asked: "judge", "contestant_a", "contestant_b" or "encoder".
+        Which of the judge's models is asked: "judge", or a key of `JudgeSpec.roles`.
     """
 
     kind: ClassVar[str] = "chat"
@@ -104,19 +144,30 @@ class Chat:
     temperature: float | None = None
     logprobs: bool = False
     sample: int = 0
-    role: str = "judge"
+    role: str = JUDGE
     json_schema: str | None = None
+    regex: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Ask for the log-likelihood of a given continuation of a conversation."""
+    """Ask for the log-likelihood of a given continuation.
+
+    Attributes
+    ----------
+    messages : tuple of Message
+        The conversation that the continuation answers, put into the model's chat template. Empty: `prefix` is the
+        context, as raw text.
+    prefix : str
+        Raw text before the continuation; only without `messages`.
+    """
 
     kind: ClassVar[str] = "score"
 
     messages: tuple[Message, ...]
     continuation: str
-    role: str = "judge"
+    role: str = JUDGE
+    prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +177,25 @@ class Embed:
     kind: ClassVar[str] = "embed"
 
     text: str
-    role: str = "encoder"
+    role: str = JUDGE
 
 
 @dataclass(frozen=True, slots=True)
 class Classify:
-    """Ask a reward or preference model for its scores of a conversation."""
+    """Ask a reward or preference model (sequence classification) for its scores.
+
+    Attributes
+    ----------
+    messages : tuple of Message
+        A conversation, put into the model's chat template. Empty: `text` (and `text_pair`) are classified as raw text.
+    """
 
     kind: ClassVar[str] = "classify"
 
     messages: tuple[Message, ...]
-    role: str = "judge"
+    role: str = JUDGE
+    text: str = ""
+    text_pair: str = ""
 
 
 Request: TypeAlias = Chat | Score | Embed | Classify
@@ -170,11 +229,11 @@ class Answer:
     constrained : bool
         The server was asked to keep to the request's choices, and the text is one of them.
     logprob : float or None
-        Sum over the continuation's tokens (``Score``).
+        Natural log, summed over the continuation's tokens, of which there are `completion_tokens` (``Score``).
     vector : tuple of float or None
         (``Embed``)
     scores : tuple of float or None
-        (``Classify``)
+        The model's raw outputs (logits), one a class; one alone for a reward model (``Classify``).
     """
 
     text: str
@@ -206,7 +265,9 @@ class Verdict:
     probability : float or None
         Probability in [0, 1] that A is better.
     value : dict or None
-        The judgment's value for kinds other than pairwise.
+        The judgment's value for kinds other than pairwise, in canonical order and in the form of labels of that kind
+        (`annotation.domain.values`), beside what else the strategy found out; for a pair, what is worth keeping
+        beside the choice.
     reason : str
         Why it is unparsed; empty when parsed.
     """
@@ -229,7 +290,16 @@ class StrategyConfig:
     name : str
         The registered name, for messages.
     prompt : Prompt or None
-        None for strategies that ask no model.
+        The strategy's main prompt; None for strategies that ask no model or need no words for it.
+    prompts : mapping of str to Prompt
+        The prompts of its other steps, by the step's name.
+    guidelines : str
+        The annotators' guidelines (Markdown), for prompts with the flag ``guidelines``; empty when not used.
+    shots : tuple of mapping
+        Worked examples for few-shot prompts: ``{"instruction", "context"?, "output_a", "output_b", "verdict"}``
+        with a verdict "A", "B" or "tie", and optionally "reason".
+    members : mapping of str to callable
+        Of a composite or jury: starts the member on an item; its requests name their roles behind its name.
     use_reference : bool
         Show the human-written reference; an item without one is then an error.
     allow_tie : bool
@@ -243,6 +313,10 @@ class StrategyConfig:
     use_reference: bool = False
     allow_tie: bool = False
     params: Mapping[str, Any] = field(default_factory=lambda: NO_PARAMS)
+    prompts: Mapping[str, Prompt] = field(default_factory=lambda: NO_PARAMS)
+    guidelines: str = ""
+    shots: tuple[Mapping[str, str], ...] = ()
+    members: Mapping[str, Callable[[ItemView], Steps]] = field(default_factory=lambda: NO_PARAMS)
 
 
 Yielded: TypeAlias = Request | tuple[Request, ...]

@@ -28,6 +28,8 @@ OTHER = {
     "sample": 1,
     "revision": "r",
     "text": "t",
+    "prefix": "p",
+    "regex": "[AB]",
 }
 OTHER_DECODING = {"temperature": 0.7, "max_tokens": 7, "top_p": 0.5, "seed": 0, "stop": ("\n",)}
 

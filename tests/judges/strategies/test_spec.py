@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from judges.strategies import registry
 from judges.strategies.errors import SpecError, UnknownStrategyError
+from judges.strategies.model_ref import HARMLESS_OPTIONS
 from judges.strategies.registry import STRATEGIES, get_strategy, strategy_info
-from judges.strategies.spec import HARMLESS_OPTIONS, JudgeSpec
+from judges.strategies.spec import JudgeSpec
 from judges.strategies.types import Decoding
 
 BASE = {

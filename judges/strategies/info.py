@@ -1,0 +1,106 @@
+"""What is known of a strategy without importing it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Param(NamedTuple):
+    """A setting of a strategy's own.
+
+    Attributes
+    ----------
+    kind : type
+        bool, int, float or str.
+    default : object
+    help : str
+        What it does, for whoever sets it.
+    choices : tuple
+        The values that are allowed; empty: any within the bounds.
+    low, high : float or None
+        Bounds of a number, both allowed.
+    """
+
+    kind: type
+    default: object
+    help: str = ""
+    choices: tuple[object, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+
+NO_PARAMS: Mapping[str, Param] = MappingProxyType({})
+NO_PROMPTS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyInfo:
+    """What is known of a strategy without importing it.
+
+    Attributes
+    ----------
+    target : str
+        ``"module:function"``, imported when first used.
+    kind : str
+        The kind of items that it judges; also the folder of its prompts. "generation" for contestants, "pairwise" for
+        composed judges too, whose members say.
+    family : str
+        Under what heading it stands where people choose.
+    source : str
+        Where it was published.
+    needs_model : bool
+        False for heuristics: they yield no request, so the spec's backend, model and decoding do not matter.
+    main_model : bool
+        It asks a model in the role "judge". False if all of its models are in `roles`.
+    needs_reference : bool
+        Reads the human-written reference whatever ``use_reference`` says.
+    prompt : str
+        Name of the default prompt, such as ``"vanilla.v1"``; empty when it has none.
+    needs_prompt : bool
+        It cannot work without a prompt: one has to be given where there is no default.
+    prompts : mapping of str to str
+        Default prompts of its other steps, by the step's name.
+    params : mapping of str to Param
+        The strategy's own settings. Others are refused.
+    roles : tuple of str
+        Roles other than "judge" that must be named.
+    open_roles : bool
+        Roles are names of systems, as many as there are.
+    composed : bool
+        Made of other judges.
+    takes : frozenset of str
+        What of ``"reference"``, ``"tie"``, ``"guidelines"``, ``"shots"`` and ``"decoding"`` makes a difference to it.
+    requests : frozenset of str
+        Kinds of requests that it yields: "chat", "score", "embed", "classify".
+    order_matters : bool
+        False when the canonical verdict cannot depend on the presentation order.
+    version : int
+        Raised when the code asks or reads differently, so that a judge's fingerprint changes with it.
+    summary : str
+        What it is, for whoever chooses it: a sentence or two.
+    """
+
+    name: str
+    title: str
+    target: str
+    kind: str = "pairwise"
+    family: str = "One question"
+    source: str = ""
+    needs_model: bool = True
+    main_model: bool = True
+    needs_reference: bool = False
+    prompt: str = ""
+    needs_prompt: bool = True
+    prompts: Mapping[str, str] = field(default_factory=lambda: NO_PROMPTS)
+    params: Mapping[str, Param] = field(default_factory=lambda: NO_PARAMS)
+    roles: tuple[str, ...] = ()
+    open_roles: bool = False
+    composed: bool = False
+    takes: frozenset[str] = frozenset({"reference", "tie", "decoding"})
+    requests: frozenset[str] = frozenset({"chat"})
+    order_matters: bool = True
+    version: int = 1
+    summary: str = ""
