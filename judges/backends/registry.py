@@ -29,6 +29,8 @@ class BackendInfo:
         The extra of the distribution that brings its packages.
     needs_endpoint : bool
         A base URL must be given.
+    takes_endpoint : bool
+        A base URL may be given.
     """
 
     name: str
@@ -36,10 +38,34 @@ class BackendInfo:
     target: str
     extra: str
     needs_endpoint: bool
+    takes_endpoint: bool = False
 
 
 _ALL = (
     BackendInfo("openai", "OpenAI-compatible server", "judges.backends.openai:OpenAIBackend", "app", True),
+    BackendInfo(
+        "litellm",
+        "Another vendor, by LiteLLM",
+        "judges.backends.litellm:LiteLLMBackend",
+        "litellm",
+        False,
+        True,
+    ),
+    BackendInfo("vllm", "vLLM engine in the worker", "judges.backends.vllm:VLLMBackend", "vllm", False),
+    BackendInfo(
+        "vllm_server",
+        "vLLM server started by the worker",
+        "judges.backends.vllm_server:VLLMServerBackend",
+        "vllm",
+        False,
+    ),
+    BackendInfo(
+        "transformers",
+        "transformers in the worker",
+        "judges.backends.transformers:TransformersBackend",
+        "local",
+        False,
+    ),
     BackendInfo("instant", "In-process function", "judges.backends.instant:InstantBackend", "app", False),
 )
 
@@ -62,7 +88,7 @@ def create_backend(name: str, *, endpoint: str = "", options: Mapping[str, Any] 
     ----------
     name : str
     endpoint : str
-        Base URL, for backends that need one.
+        Base URL, for backends that need or take one.
     options : mapping
         Keyword arguments of the backend's class, as in `JudgeSpec.backend_options`.
 
@@ -80,6 +106,8 @@ def create_backend(name: str, *, endpoint: str = "", options: Mapping[str, Any] 
         if not endpoint:
             raise EndpointError(f"The backend '{name}' needs an endpoint, and none is configured.")
         keywords["base_url"] = endpoint
+    elif info.takes_endpoint and endpoint:
+        keywords["base_url"] = endpoint
     try:
         return factory(**keywords)
     except (TypeError, ValueError) as error:
@@ -93,7 +121,8 @@ def endpoint_identity(name: str, *, endpoint: str = "", options: Mapping[str, An
     It names the backend, the endpoint and the options that can change an answer.
     """
     info = BACKENDS.get(name)
-    where = endpoint.rstrip("/") if info is None or info.needs_endpoint else ""
+    is_somewhere = info is None or info.needs_endpoint or info.takes_endpoint
+    where = endpoint.rstrip("/") if is_somewhere else ""
     relevant = answering_options(options or {})
     tail = json.dumps(relevant, sort_keys=True, separators=(",", ":")) if relevant else ""
     return f"{name}|{where}|{tail}"

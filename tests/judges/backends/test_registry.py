@@ -43,8 +43,8 @@ def test_a_backend_without_its_endpoint_is_refused():
         create_backend("openai")
 
 
-@pytest.mark.parametrize("name", sorted(BACKENDS))
-def test_every_backend_can_be_built_and_closed(name):
+@pytest.mark.parametrize("name", ["instant", "openai"])
+def test_backends_without_an_extra_can_be_built_and_closed(name):
     backend = create_backend(name, endpoint="http://127.0.0.1:1/v1")
 
     assert isinstance(backend, Backend)
