@@ -18,7 +18,7 @@ from judges.backends.errors import (
     TransientBackendError,
 )
 from judges.backends.instant import InstantBackend
-from judges.backends.registry import BACKENDS, BackendInfo, create_backend, endpoint_identity
+from judges.backends.registry import BackendInfo, create_backend, endpoint_identity
 from judges.strategies.types import Answer, Chat
 
 WIRE = build_wire(Chat((("user", "Which?"),)), model="m")
