@@ -22,6 +22,9 @@ class Param(NamedTuple):
         The values that are allowed; empty: any within the bounds.
     low, high : float or None
         Bounds of a number, both allowed.
+    later : bool
+        It came after judges of the strategy were defined: at its default it is no part of a judge's identity, so that
+        those judges are the same ones today.
     """
 
     kind: type
@@ -30,6 +33,7 @@ class Param(NamedTuple):
     choices: tuple[object, ...] = ()
     low: float | None = None
     high: float | None = None
+    later: bool = False
 
 
 NO_PARAMS: Mapping[str, Param] = MappingProxyType({})
@@ -73,6 +77,8 @@ class StrategyInfo:
         Made of other judges.
     takes : frozenset of str
         What of ``"reference"``, ``"tie"``, ``"guidelines"``, ``"shots"`` and ``"decoding"`` makes a difference to it.
+    needs : frozenset of str
+        What of ``"guidelines"`` and ``"shots"`` it cannot work without.
     requests : frozenset of str
         Kinds of requests that it yields: "chat", "score", "embed", "classify".
     order_matters : bool
@@ -100,6 +106,7 @@ class StrategyInfo:
     open_roles: bool = False
     composed: bool = False
     takes: frozenset[str] = frozenset({"reference", "tie", "decoding"})
+    needs: frozenset[str] = frozenset()
     requests: frozenset[str] = frozenset({"chat"})
     order_matters: bool = True
     version: int = 1

@@ -170,10 +170,23 @@ class JudgeSpec:
             raise SpecError("members", "they judge different kinds of items.")
         self._set("members", MappingProxyType(dict(sorted(members.items()))))
 
+    def _check_words(self, info: StrategyInfo) -> None:
+        """Forget what makes no difference to the strategy, and refuse to go without what it cannot do without."""
+        self._set("use_reference", info.needs_reference or (self.use_reference and "reference" in info.takes))
+        self._set("allow_tie", self.allow_tie and "tie" in info.takes)
+        self._set("guidelines", self.guidelines if "guidelines" in info.takes else "")
+        shots = checked_shots(self.shots)
+        self._set("shots", shots if "shots" in info.takes else ())
+        for name in sorted(info.needs):
+            given = getattr(self, name)
+            if not given or (isinstance(given, str) and not given.strip()):
+                raise SpecError(name, f"the strategy '{info.name}' works by them, so they must be given.")
+        for place, shot in enumerate(self.shots):
+            if shot["verdict"] == "tie" and not self.allow_tie:
+                raise SpecError(f"shots.{place}.verdict", "a tie, which this judge may not answer.")
+
     def _check_prompts(self, info: StrategyInfo) -> None:
-        if info.needs_reference:
-            self._set("use_reference", True)
-        self._set("shots", checked_shots(self.shots))
+        self._check_words(info)
         name = self.prompt or info.prompt
         if name or self.prompt_source:
             prompt = _prompt(info.kind, "prompt", name, self.prompt_sha, self.prompt_source)
@@ -198,6 +211,12 @@ class JudgeSpec:
             values = {"name": prompt.name, "sha": prompt.sha} | ({"source": prompt.source} if source else {})
             steps[step] = MappingProxyType(values)
         self._set("step_prompts", MappingProxyType(steps))
+        # Better refused than left out in silence.
+        config = self.strategy_config()
+        prompts = [each for each in (config.prompt, *config.prompts.values()) if each is not None]
+        if self.guidelines and not any("{{guidelines}}" in prompt.source for prompt in prompts):
+            names = ", ".join(f"'{prompt.name}'" for prompt in prompts)
+            raise SpecError("guidelines", f"there is no place for them in {names or 'this strategy'}.")
 
     @property
     def needs_model(self) -> bool:
@@ -222,6 +241,8 @@ class JudgeSpec:
         """False when the canonical verdict cannot depend on the presentation order."""
         if self.members:
             return any(member.order_matters for member in self.members.values())
+        if self.params.get("both_orders"):
+            return False
         return strategy_info(self.strategy).order_matters
 
     def main_model(self) -> ModelRef:
@@ -282,7 +303,11 @@ class JudgeSpec:
         values = self.to_dict()
         # The text counts, not what it is called.
         del values["prompt"], values["prompt_source"]
-        values["strategy_version"] = strategy_info(self.strategy).version
+        info = strategy_info(self.strategy)
+        values["strategy_version"] = info.version
+        for name, param in info.params.items():
+            if param.later and values["params"][name] == param.default:
+                del values["params"][name]
         values["backend_options"] = answering_options(self.backend_options)
         values["step_prompts"] = {step: prompt["sha"] for step, prompt in self.step_prompts.items()}
         values["roles"] = {role: model.identity() for role, model in self.roles.items()}
