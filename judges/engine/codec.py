@@ -6,9 +6,19 @@ import json
 from dataclasses import fields, replace
 from typing import Any
 
+from judges.backends.answers import answer_from_json
 from judges.backends.base import storable
 from judges.models import ParseStatus
-from judges.strategies.types import Answer, TokenLogprob, Verdict
+from judges.strategies.types import Answer, Verdict
+
+__all__ = [
+    "answer_from_json",
+    "answer_to_json",
+    "canonical_choice",
+    "encode",
+    "storable_answer",
+    "verdict_fields",
+]
 
 # One encoder for all: `json.dumps` with options builds a new one at each call.
 encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
@@ -26,20 +36,6 @@ def answer_to_json(answer: Answer) -> str:
     if answer.logprobs is not None:
         values["logprobs"] = [(each.token, each.logprob, each.top) for each in answer.logprobs]
     return encode(values)
-
-
-def answer_from_json(values: dict[str, Any]) -> Answer:
-    """Undo `answer_to_json`; what a strategy sees in a replay is what it saw the first time."""
-    given = dict(values)
-    if given.get("logprobs") is not None:
-        given["logprobs"] = tuple(
-            TokenLogprob(token, logprob, tuple((rival, value) for rival, value in top))
-            for token, logprob, top in given["logprobs"]
-        )
-    for name in ("vector", "scores"):
-        if given.get(name) is not None:
-            given[name] = tuple(given[name])
-    return Answer(**given)
 
 
 def storable_answer(answer: Answer) -> Answer:
