@@ -346,6 +346,7 @@ class JudgeSpec:
             },
             guidelines=self.guidelines,
             shots=self.shots,
+            roles=tuple(self.roles),
             members={key: _member(key, member) for key, member in self.members.items()},
         )
 

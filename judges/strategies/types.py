@@ -298,6 +298,8 @@ class StrategyConfig:
     shots : tuple of mapping
         Worked examples for few-shot prompts: ``{"instruction", "context"?, "output_a", "output_b", "verdict"}``
         with a verdict "A", "B" or "tie", and optionally "reason".
+    roles : tuple of str
+        The roles beside "judge" that have a model, for strategies that ask the models of the systems.
     members : mapping of str to callable
         Of a composite or jury: starts the member on an item; its requests name their roles behind its name.
     use_reference : bool
@@ -316,6 +318,7 @@ class StrategyConfig:
     prompts: Mapping[str, Prompt] = field(default_factory=lambda: NO_PARAMS)
     guidelines: str = ""
     shots: tuple[Mapping[str, str], ...] = ()
+    roles: tuple[str, ...] = ()
     members: Mapping[str, Callable[[ItemView], Steps]] = field(default_factory=lambda: NO_PARAMS)
 
 
