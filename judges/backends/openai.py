@@ -1,4 +1,4 @@
-"""Any server that speaks the OpenAI chat protocol: `vllm serve`, a vendor, the mock server.
+"""Any server that speaks the OpenAI protocol: `vllm serve`, a vendor, the mock server.
 
 Requests run on an event loop in a thread of the backend's own. Nothing is retried here: whether and when to
 ask again is the engine's business. What comes back is always checked, since a server may ignore what it does
@@ -8,38 +8,37 @@ not know (an old vLLM ignores an unknown constraint and answers HTTP 200 with fr
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
-import os
-import queue
-import threading
 import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
-from judges.backends.base import Outcome
+from judges.backends.async_backend import AsyncBackend
 from judges.backends.errors import (
-    BackendError,
     EndpointError,
     MisbehavingServerError,
     PermanentBackendError,
     TransientBackendError,
 )
 from judges.backends.openai_protocol import STRUCTURED, ServerReply, build_body, read_reply
+from judges.backends.openai_score import ContinuationScorer, score_answer
+from judges.backends.openai_vectors import classify_body, embed_body, read_classes, read_embedding
 from judges.backends.registry import endpoint_identity
+from judges.backends.settings import PriceTable, check_limits, check_local, read_key
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
 
 MAX_BODY = 32 * 1024 * 1024
 """Bytes of a reply that are read before the server is taken to be broken."""
 _OURS = frozenset({"model", "messages", "n", "stream"})
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
-class OpenAIBackend:
-    """Send chat requests to ``<base_url>/chat/completions``.
+class OpenAIBackend(AsyncBackend):
+    """Ask a server at ``<base_url>/chat/completions``, ``/completions`` (likelihoods) and ``/embeddings``, and vLLM's
+    ``/classify`` and ``/score`` (rewards) and ``/tokenize`` beside the base URL.
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ class OpenAIBackend:
         The server is on machines of the operator, so that private items may go there. Refused for an endpoint
         whose host is neither loopback nor in a private network.
     extra_body : mapping
-        More fields of the request body, such as ``{"reasoning_effort": "low"}``.
+        More fields of a chat request's body, such as ``{"reasoning_effort": "low"}``.
 
     Raises
     ------
@@ -90,18 +89,20 @@ class OpenAIBackend:
         is_local: bool = False,
         extra_body: Mapping[str, Any] | None = None,
     ) -> None:
-        self._url = f"{base_url.rstrip('/')}/chat/completions"
+        self._base = base_url.rstrip("/")
         self._extra = dict(extra_body or {})
-        self._check(capacity, timeout, connect_timeout, structured, price_prompt, price_completion)
+        check_limits(capacity, timeout=timeout, connect_timeout=connect_timeout)
+        if structured not in STRUCTURED:
+            raise EndpointError(f"structured: expected one of {', '.join(STRUCTURED)}, found {structured!r}.")
         if max_tokens_field not in {"max_tokens", "max_completion_tokens"}:
             raise EndpointError(f"max_tokens_field: {max_tokens_field!r} is no field of the protocol.")
-        if is_local and not _is_private_host(urlsplit(base_url).hostname or ""):
-            raise EndpointError(
-                f"is_local: {base_url} is neither this machine nor in a private network, so it is not local."
-            )
-        self._key = _read_key(api_key_env, base_url)
+        if taken := sorted(_OURS & self._extra.keys()):
+            raise EndpointError(f"extra_body: {', '.join(taken)} cannot be set here.")
+        if is_local:
+            check_local(base_url)
+        self._prices = PriceTable(price_prompt, price_completion, prices)
+        self._key = read_key(api_key_env, base_url)
         self.is_local = is_local
-        self.capacity = capacity
         self.identity = endpoint_identity(
             "openai",
             endpoint=base_url,
@@ -114,192 +115,101 @@ class OpenAIBackend:
         self._timeout = timeout
         self._structured = structured
         self._max_tokens_field = max_tokens_field
-        self._prices = (price_prompt / 1e6, price_completion / 1e6)
-        self._model_prices = {name: (each[0] / 1e6, each[1] / 1e6) for name, each in (prices or {}).items()}
-        self._finished: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-        self._in_flight = 0
-        self._lock = threading.Lock()
-        self._closed = False
-        self._start(connect_timeout)
+        self._client = self._make_client(capacity, connect_timeout)
+        self._urls: dict[str, httpx.URL] = {}
+        self._scorer = ContinuationScorer(
+            self._post, completions_url=f"{self._base}/completions", tokenize_url=self._beside("tokenize")
+        )
+        super().__init__(capacity=capacity, name="openai-backend")
 
-    def _check(
-        self,
-        capacity: int,
-        timeout: float,
-        connect_timeout: float,
-        structured: str,
-        price_prompt: float,
-        price_completion: float,
-    ) -> None:
-        if not isinstance(capacity, int) or capacity < 1:
-            raise EndpointError(f"capacity: expected a whole number of at least 1, found {capacity!r}.")
-        for name, value in (("timeout", timeout), ("connect_timeout", connect_timeout)):
-            if not isinstance(value, int | float) or not value > 0:
-                raise EndpointError(f"{name}: expected seconds above 0, found {value!r}.")
-        for name, value in (("price_prompt", price_prompt), ("price_completion", price_completion)):
-            if not isinstance(value, int | float) or not value >= 0:
-                raise EndpointError(f"{name}: expected a price of at least 0, found {value!r}.")
-        if structured not in STRUCTURED:
-            raise EndpointError(f"structured: expected one of {', '.join(STRUCTURED)}, found {structured!r}.")
-        if taken := sorted(_OURS & self._extra.keys()):
-            raise EndpointError(f"extra_body: {', '.join(taken)} cannot be set here.")
-
-    def _start(self, connect_timeout: float) -> None:
+    def _make_client(self, capacity: int, connect_timeout: float) -> httpx.AsyncClient:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        self._loop = asyncio.new_event_loop()
-        self._places = asyncio.Semaphore(self.capacity)
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._client = httpx.AsyncClient(
+        return httpx.AsyncClient(
             headers=headers,
             # The semaphore bounds what is in flight; the pool must not time out while others are served.
             timeout=httpx.Timeout(self._timeout, connect=connect_timeout, pool=None),
-            limits=httpx.Limits(max_connections=self.capacity, max_keepalive_connections=self.capacity),
+            limits=httpx.Limits(max_connections=capacity, max_keepalive_connections=capacity),
             # A proxy from the environment would carry private items off the operator's machines.
             trust_env=not self.is_local,
         )
-        self._thread = threading.Thread(target=self._run_loop, name="openai-backend", daemon=True)
-        self._thread.start()
 
-    def _run_loop(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-        finally:
-            self._loop.close()
-
-    def submit(self, token: int, request: WireRequest) -> None:
-        """Start a request; returns at once."""
-        if self._closed:
-            raise RuntimeError("the backend is closed")
-        with self._lock:
-            self._in_flight += 1
-        self._loop.call_soon_threadsafe(self._spawn, token, request)
-
-    def drain(self, timeout: float) -> list[Outcome]:
-        """Return what has finished, waiting up to `timeout` seconds for the first."""
-        with self._lock:
-            if not self._in_flight:
-                return []
-        finished: list[Outcome] = []
-        try:
-            finished.append(self._finished.get(timeout=max(timeout, 0.0)))
-            while True:
-                finished.append(self._finished.get_nowait())
-        except queue.Empty:
-            pass
-        with self._lock:
-            self._in_flight -= len(finished)
-        return finished
-
-    def close(self) -> None:
-        """Cancel what is in flight and end the thread."""
-        if self._closed:
-            return
-        self._closed = True
-        asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop).result(timeout=30)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=30)
-        with self._lock:
-            self._in_flight = 0  # what was cancelled never comes, so `drain` must not wait for it
-
-    async def _shut_down(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+    async def _end(self) -> None:
         await self._client.aclose()
 
-    def _spawn(self, token: int, request: WireRequest) -> None:
-        task = self._loop.create_task(self._answer(token, request))
-        # The loop keeps only a weak reference to a task.
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _answer(self, token: int, request: WireRequest) -> None:
-        result: Answer | BackendError
-        try:
-            async with self._places:
-                result = await self._ask(request)
-        except BackendError as error:
-            result = error
-        except Exception as error:  # a token that never comes back would hang the engine
-            result = PermanentBackendError(self._clean(f"{self._url}: {type(error).__name__}: {error}"))
-        self._finished.put((token, result))
+    def _beside(self, path: str) -> str:
+        """Return the URL of a path that stands beside /v1, as vLLM's own do."""
+        return f"{self._base.removesuffix('/v1')}/{path}"
 
     async def _ask(self, request: WireRequest) -> Answer:
-        if request.kind != "chat":
-            raise PermanentBackendError(f"{self._url} answers chat requests, not '{request.kind}' requests.")
-        body = build_body(
-            request,
-            structured=self._structured,
-            max_tokens_field=self._max_tokens_field,
-            extra=self._extra,
-        )
-        content = json.dumps(body, separators=(",", ":")).encode("ascii")
         started = time.perf_counter()
+        prices = self._prices.of(request.model)
+        if request.kind == "chat":
+            body = build_body(
+                request,
+                structured=self._structured,
+                max_tokens_field=self._max_tokens_field,
+                extra=self._extra,
+            )
+            reply = await self._post(f"{self._base}/chat/completions", body)
+            latency = (time.perf_counter() - started) * 1000.0
+            return read_reply(reply, request, structured=self._structured, latency_ms=latency, prices=prices)
+        if request.kind == "score":
+            logprob, n_tokens, usage = await self._scorer.score(request)
+            latency = (time.perf_counter() - started) * 1000.0
+            return score_answer(logprob, n_tokens, usage, latency_ms=latency, prices=prices)
+        if request.kind == "embed":
+            reply = await self._post(f"{self._base}/embeddings", embed_body(request))
+            read = read_embedding
+        elif request.kind == "classify":
+            path = "score" if request.prefix and not request.messages else "classify"
+            reply = await self._post(self._beside(path), classify_body(request))
+            read = read_classes
+        else:
+            raise PermanentBackendError(f"{self._base}: there are no '{request.kind}' requests.")
+        return read(reply, latency_ms=(time.perf_counter() - started) * 1000.0, price=prices[0])
+
+    async def _post(self, url: str, body: dict[str, Any]) -> ServerReply:
+        """Send a body and return the whole reply, whatever its status; raises BackendError."""
+        content = _encode(body).encode("ascii")
         try:
             # httpx times each read; a server that trickles would never end.
             async with asyncio.timeout(self._timeout):
-                reply = await self._post(content)
+                return await self._exchange(url, content)
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise TransientBackendError(f"{self._url}: no answer within {self._timeout:g} s.") from error
+            raise TransientBackendError(f"{url}: no answer within {self._timeout:g} s.") from error
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-            raise EndpointError(self._clean(f"{self._url}: {error}")) from error
+            raise EndpointError(self._clean(f"{url}: {error}")) from error
         except httpx.DecodingError as error:
-            raise MisbehavingServerError(f"{self._url}: a reply that cannot be decompressed.") from error
+            raise MisbehavingServerError(f"{url}: a reply that cannot be decompressed.") from error
         except httpx.TransportError as error:
             what = str(error) or type(error).__name__
-            raise TransientBackendError(self._clean(f"{self._url}: {what}")) from error
-        latency = (time.perf_counter() - started) * 1000.0
-        return read_reply(
-            reply, request, structured=self._structured, latency_ms=latency, prices=self._prices
-        )
+            raise TransientBackendError(self._clean(f"{url}: {what}")) from error
 
-    async def _post(self, content: bytes) -> ServerReply:
-        async with self._client.stream("POST", self._url, content=content) as response:
+    async def _exchange(self, url: str, content: bytes) -> ServerReply:
+        async with self._client.stream("POST", self._parsed(url), content=content) as response:
             chunks, size = [], 0
             async for chunk in response.aiter_bytes():
                 chunks.append(chunk)
                 size += len(chunk)
                 if size > MAX_BODY:
                     raise MisbehavingServerError(
-                        f"{self._url}: a reply of more than {MAX_BODY >> 20} MiB.",
-                        status=response.status_code,
+                        f"{url}: a reply of more than {MAX_BODY >> 20} MiB.", status=response.status_code
                     )
             return ServerReply(
-                url=self._url,
+                url=url,
                 status=response.status_code,
                 headers=response.headers,
                 body=b"".join(chunks),
                 secret=self._key,
             )
 
+    def _parsed(self, url: str) -> httpx.URL:
+        """Return the URL taken apart, which is work that each request would do again."""
+        if url not in self._urls:
+            self._urls[url] = httpx.URL(url)
+        return self._urls[url]
+
     def _clean(self, message: str) -> str:
         return message.replace(self._key, "[key]") if self._key else message
-
-
-def _read_key(variable: str, base_url: str) -> str:
-    if not variable:
-        return ""
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise EndpointError(
-            f"The environment variable {variable} is not set; it must hold the key for {base_url}."
-        )
-    if not key.isascii() or not key.isprintable():
-        # httpx would refuse it as a header, and show it in its message.
-        raise EndpointError(f"The environment variable {variable} holds characters that no key may have.")
-    return key
-
-
-def _is_private_host(host: str) -> bool:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        name = host.lower().rstrip(".")
-        # A name without a dot, as in Docker's networks, or under a suffix that public DNS does not serve.
-        return bool(name) and (
-            "." not in name or name.endswith((".local", ".internal", ".lan", ".localhost"))
-        )
-    return address.is_loopback or address.is_private

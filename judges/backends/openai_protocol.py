@@ -1,9 +1,13 @@
-"""The OpenAI chat protocol without the network: what to send, and how to read what comes back."""
+"""The OpenAI protocol without the network: chat requests and their answers, and what all replies have in common.
+
+Log-likelihoods are in `openai_score`, embeddings and classification in `openai_vectors`.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,7 +30,7 @@ LOWEST_LOGPROB = -9999.0
 """What a server reports for a forbidden token; minus infinity is not valid JSON."""
 
 _TRANSIENT = frozenset({408, 409, 425, 429})
-_PERMANENT = frozenset({400, 413, 422})
+_PERMANENT = frozenset({400, 413, 422, 501})
 _EXCERPT = 200
 
 
@@ -98,7 +102,9 @@ def _constraint(request: WireRequest, structured: str) -> dict[str, Any]:
         return {}
     if request.json_schema is not None:
         return {"response_format": _schema_format("answer", json.loads(request.json_schema))}
-    if not request.choices:
+    if structured == "vllm" and request.regex is not None and not request.choices:
+        return {"structured_outputs": {"regex": request.regex}}
+    if not request.choices:  # a JSON schema cannot hold a text to a regular expression: it is read tolerantly
         return {}
     if structured == "vllm":
         return {"structured_outputs": {"choice": list(request.choices)}}
@@ -135,17 +141,18 @@ def read_reply(
     BackendError
         Of the class that says what to do about it.
     """
-    if reply.status != 200:
-        raise _error_for(reply)
-    choice, usage = _first_choice(reply)
+    choice, usage = first_choice(reply, document_of(reply))
     finish_reason = choice.get("finish_reason")
     finish_reason = finish_reason if isinstance(finish_reason, str) else "stop"
-    text, finish_reason = _content(reply, choice, finish_reason)
-    constrained = False
-    if structured != "none" and request.choices:
-        text, constrained = _read_constrained(text, request.choices, structured)
-    prompt_tokens = _count(usage.get("prompt_tokens"))
-    completion_tokens = _count(usage.get("completion_tokens"))
+    raw, finish_reason = _content(reply, choice, finish_reason)
+    text, constrained = raw, False
+    if structured != "none" and request.choices and request.json_schema is None:
+        text, constrained = _read_constrained(raw, request.choices, structured)
+    logprobs = _logprobs(reply, choice) if request.logprobs else None
+    if logprobs and constrained and structured == "json_schema":
+        logprobs = _of_value(logprobs, raw, text)
+    prompt_tokens = count_of(usage.get("prompt_tokens"))
+    completion_tokens = count_of(usage.get("completion_tokens"))
     return Answer(
         text=storable(text),
         finish_reason=storable(finish_reason)[:40],
@@ -153,7 +160,7 @@ def read_reply(
         completion_tokens=completion_tokens,
         latency_ms=latency_ms,
         cost=prompt_tokens * prices[0] + completion_tokens * prices[1],
-        logprobs=_logprobs(reply, choice) if request.logprobs else None,
+        logprobs=logprobs,
         constrained=constrained,
     )
 
@@ -163,12 +170,12 @@ def _error_for(reply: ServerReply) -> BackendError:
     if status == 429 and b"insufficient_quota" in reply.body[:20_000]:
         # A vendor's way to say that the account is empty: waiting does not help.
         return EndpointError(reply.say("the account has no quota left"), status=status)
+    if status in _PERMANENT:
+        return PermanentBackendError(reply.say("the request was refused"), status=status)
     if status in _TRANSIENT or status >= 500:
         return TransientBackendError(
             reply.say("try again later"), status=status, retry_after=retry_after(reply.headers)
         )
-    if status in _PERMANENT:
-        return PermanentBackendError(reply.say("the request was refused"), status=status)
     if status in {401, 402, 403}:
         return EndpointError(reply.say("access was refused"), status=status)
     if status in {404, 405, 410}:
@@ -202,12 +209,38 @@ def _misbehaving(reply: ServerReply, what: str) -> MisbehavingServerError:
     return MisbehavingServerError(reply.say(what), status=reply.status)
 
 
-def _first_choice(reply: ServerReply) -> tuple[dict[str, Any], dict[str, Any]]:
+def document_of(reply: ServerReply, *, offers: str = "") -> dict[str, Any]:
+    """Return the reply's JSON object.
+
+    Parameters
+    ----------
+    offers : str
+        What a server need not have, such as ``"embeddings"``: where the path is missing, that costs the request and
+        not the endpoint, which may well answer others.
+
+    Raises
+    ------
+    BackendError
+        The status is not 200, or the body is no JSON object; of the class that says what to do about it.
+    """
+    if offers and reply.status in {404, 405, 501}:
+        raise PermanentBackendError(
+            reply.say(f"the server has no such model, or offers no {offers}"), status=reply.status
+        )
+    if reply.status != 200:
+        raise _error_for(reply)
     try:
         document = json.loads(reply.body)
     except (ValueError, RecursionError):
         raise _misbehaving(reply, "a reply that is not JSON") from None
-    choices = document.get("choices") if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        raise _misbehaving(reply, "a reply that is no JSON object")
+    return document
+
+
+def first_choice(reply: ServerReply, document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the reply's first choice and its counts of tokens; raises MisbehavingServerError."""
+    choices = document.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise _misbehaving(reply, "a reply without choices")
     usage = document.get("usage")
@@ -241,7 +274,21 @@ def _read_constrained(text: str, choices: tuple[str, ...], structured: str) -> t
     return (text.strip(), True) if text.strip() in choices else (text, False)
 
 
-def _count(value: object) -> int:
+def _of_value(tokens: tuple[TokenLogprob, ...], raw: str, value: str) -> tuple[TokenLogprob, ...]:
+    """Return the tokens of the chosen value alone, out of those of ``{"choice": "A"}``."""
+    opening = re.search(r'"choice"\s*:\s*"', raw)
+    if opening is None or "".join(token.token for token in tokens) != raw:
+        return tokens
+    begin, end, position, kept = opening.end(), opening.end() + len(value), 0, []
+    for token in tokens:
+        if position < end and position + len(token.token) > begin:
+            kept.append(token)
+        position += len(token.token)
+    return tuple(kept)
+
+
+def count_of(value: object) -> int:
+    """Return a count of tokens, 0 for what is none."""
     # Beyond what an integer column holds it is no count of tokens.
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31 else 0
 

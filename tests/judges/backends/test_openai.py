@@ -21,7 +21,7 @@ from judges.backends.mock_server import running_mock_server
 from judges.backends.openai import OpenAIBackend
 from judges.backends.registry import create_backend, endpoint_identity
 from judges.strategies.prompts import load_prompt
-from judges.strategies.types import Answer, Chat, Decoding, Embed
+from judges.strategies.types import Answer, Chat, Classify, Decoding, Embed, Score
 
 
 @pytest.fixture(scope="module")
@@ -284,11 +284,19 @@ def test_what_is_not_unicode_is_sent_and_answered(server):
     assert ask(server.url, "mock-longer", question(a="\ud800\x00")).text == "B"
 
 
-def test_other_kinds_of_request_are_refused(server):
-    failure = ask(server.url, "m", Embed("text"))
+@pytest.mark.parametrize(
+    ("request_", "offers"),
+    [
+        (Embed("text"), "embeddings"),
+        (Classify((), text="text"), "classification"),
+        (Score((), "b", prefix="a"), "completions"),
+    ],
+)
+def test_what_a_server_does_not_offer_costs_the_request_and_says_so(server, request_, offers):
+    failure = ask(server.url, "mock-chat-only", request_)
 
     assert type(failure) is PermanentBackendError
-    assert "'embed'" in str(failure)
+    assert offers in str(failure)
 
 
 def test_the_key_is_read_from_the_environment_and_never_shown(monkeypatch):
