@@ -1,0 +1,157 @@
+"""From the verdicts of several judges to one.
+
+Members whose verdict could not be read have no vote. Fewer votes than the quorum, and there is no verdict.
+
+- pairwise, by majority: the choice with the most votes; the probability is the share of votes for A and half of
+  those for a tie. By mean probability: the mean of the members' probabilities that A is better (1, 1/2 or 0 where a
+  member gives only its choice), A above one half.
+- rubric: the mean of the ratings of each criterion, rounded half to even, and the mean of what was expected.
+- checklist: the most frequent answer to each aspect.
+- importance and answer ranking: the order of the mean ranks, where equal ranks count as the mean of their places.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from judges.strategies.errors import StrategyError
+from judges.strategies.pairwise import presented
+from judges.strategies.parsing import unparsed
+from judges.strategies.ranks import average_ranks, ranked
+from judges.strategies.types import ItemView, Verdict
+
+Params = Mapping[str, Any]
+Values = Mapping[str, Mapping[str, Any]]
+T = TypeVar("T")
+
+PARTS = {"rubric": "ratings", "checklist": "answers", "importance": "ranks", "answer_ranking": "ranks"}
+_CERTAIN = {1: 1.0, 0: 0.5, 2: 0.0}
+_DRAW = "the members' votes are drawn"
+
+
+def combine(item: ItemView, verdicts: Mapping[str, Verdict], params: Params) -> Verdict:
+    """Return one verdict for the verdicts of the members.
+
+    Parameters
+    ----------
+    params : mapping
+        "combine": "majority" or "mean_probability" (pairs alone). "quorum": fewest members with a verdict, >= 1.
+        "on_draw": "tie" (for an aspect of a checklist: cannot tell) or "unparsed".
+
+    Raises
+    ------
+    StrategyError
+        Items of this kind have no verdicts to combine.
+    """
+    if item.kind != "pairwise" and item.kind not in PARTS:
+        raise StrategyError(
+            f"Item {item.item_id} is of the kind '{item.kind}', whose verdicts no jury combines."
+        )
+    text = "\n".join(f"{key}: {_said(item, verdict)}" for key, verdict in verdicts.items())
+    voting = {key: verdict for key, verdict in verdicts.items() if verdict.status == "parsed"}
+    quorum = params.get("quorum", 1)
+    if len(voting) < max(quorum, 1):
+        return unparsed(
+            text, f"{len(voting)} of {len(verdicts)} members gave a verdict, and the quorum is {quorum}"
+        )
+    if item.kind == "pairwise":
+        return _pair(item, verdicts, voting, text, params)
+    values = {key: verdict.value or {} for key, verdict in voting.items()}
+    combined = _parts(item.kind, values, tie=params.get("on_draw", "tie") == "tie")
+    if combined is None:
+        return unparsed(text, _DRAW)
+    part = PARTS[item.kind]
+    combined["votes"] = {
+        key: dict(verdict.value or {}).get(part) if key in voting else None
+        for key, verdict in verdicts.items()
+    }
+    return Verdict(choice=None, status="parsed", raw_text=text, value=combined)
+
+
+def _said(item: ItemView, verdict: Verdict) -> str:
+    if verdict.status != "parsed":
+        return f"unparsed ({verdict.reason})" if verdict.reason else "unparsed"
+    if item.kind != "pairwise":
+        return json.dumps((verdict.value or {}).get(PARTS[item.kind]), ensure_ascii=False, sort_keys=True)
+    said = {1: "A", 2: "B", 0: "tie"}.get(verdict.choice or 0, "")
+    return said if verdict.probability is None else f"{said} (probability of A {verdict.probability:.4f})"
+
+
+def _pair(
+    item: ItemView, verdicts: Mapping[str, Verdict], voting: Mapping[str, Verdict], text: str, params: Params
+) -> Verdict:
+    chances = {key: _chance(verdict, params) for key, verdict in voting.items()}
+    mean = math.fsum(chances.values()) / len(chances)
+    if params.get("combine") == "mean_probability":
+        choice = None if mean == 0.5 else 1 if mean > 0.5 else 2
+    else:
+        choice = _most_frequent([verdict.choice for verdict in voting.values()])
+    if choice is None:
+        if params.get("on_draw", "tie") != "tie":
+            return unparsed(text, _DRAW)
+        choice = 0
+    votes = {
+        key: None if key not in voting else presented(verdict.choice or 0, item.order)
+        for key, verdict in verdicts.items()
+    }
+    return Verdict(choice=choice, status="parsed", raw_text=text, probability=mean, value={"votes": votes})
+
+
+def _chance(verdict: Verdict, params: Params) -> float:
+    """Return what a member adds to the probability of A."""
+    if params.get("combine") == "mean_probability" and verdict.probability is not None:
+        return verdict.probability
+    return _CERTAIN[verdict.choice or 0]
+
+
+def _most_frequent(votes: list[T]) -> T | None:
+    """Return what has more votes than anything else; None if there is no such thing."""
+    (first, n), *others = Counter(votes).most_common()
+    return None if others and others[0][1] == n else first
+
+
+def _parts(kind: str, values: Values, *, tie: bool) -> dict[str, Any] | None:
+    """Return the combined value; None if it is drawn and may not be."""
+    if kind == "checklist":
+        given = _by_part(values, "answers")
+        drawn = any(_is_drawn(answers) for answers in given.values())
+        if drawn and not tie:
+            return None
+        return {"answers": {name: _most_frequent(answers) for name, answers in given.items()}}
+    if kind == "rubric":
+        ratings = _by_part(values, "ratings")
+        expected = _by_part(values, "ratings", _with_expected)
+        return {
+            "ratings": {name: round(Fraction(sum(given), len(given))) for name, given in ratings.items()},
+            "expected": {name: math.fsum(given) / len(given) for name, given in expected.items()},
+        }
+    ranks = _by_part(values, "ranks", lambda value: average_ranks(value.get("ranks") or {}))
+    return {"ranks": ranked({name: sum(given, Fraction(0)) / len(given) for name, given in ranks.items()})}
+
+
+def _is_drawn(answers: list[Any]) -> bool:
+    counts = Counter(answers).most_common()
+    return len(counts) > 1 and counts[0][1] == counts[1][1]
+
+
+def _with_expected(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a member's ratings, and in their place what it expected where it says so."""
+    expected = value.get("expected") or {}
+    return {name: expected.get(name, rating) for name, rating in (value.get("ratings") or {}).items()}
+
+
+def _by_part(
+    values: Values, field: str, read: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+) -> dict[str, list[Any]]:
+    """Return what the members say of each part, in the order in which the parts are first named."""
+    found: dict[str, list[Any]] = {}
+    for value in values.values():
+        given = read(value) if read is not None else value.get(field) or {}
+        for name, said in given.items():
+            found.setdefault(name, []).append(said)
+    return found

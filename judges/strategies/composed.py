@@ -1,0 +1,91 @@
+"""Judges made of other judges: one for each category, or several at once.
+
+Composite: Lyu et al. (HREF, 2024) choose the judge by the instruction's category. Jury: Verga et al., "Replacing
+Judges with Juries: Evaluating LLM Generations with a Panel of Diverse Models", 2024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+
+from judges.strategies.combining import combine
+from judges.strategies.errors import StrategyError
+from judges.strategies.types import ItemView, Request, Sent, Steps, StrategyConfig, Verdict, Yielded, several
+
+ALL_OTHERS = "*"
+
+
+def composite(item: ItemView, config: StrategyConfig) -> Steps:
+    """Ask the member of the item's category; its verdict is the verdict, and `value` names it.
+
+    Of the category ``Coding/Python`` that is the member ``Coding``; of one without a member of its own, ``*``.
+
+    Raises
+    ------
+    StrategyError
+        No member judges this category.
+    """
+    key = _member_for(item, config)
+    verdict = yield from config.members[key](item)
+    return replace(verdict, value={**(verdict.value or {}), "member": key})
+
+
+def jury(item: ItemView, config: StrategyConfig) -> Steps:
+    """Ask all members side by side and combine their verdicts; see `judges.strategies.combining`."""
+    verdicts = yield from together({key: start(item) for key, start in config.members.items()})
+    return combine(item, verdicts, config.params)
+
+
+def together(members: Mapping[str, Steps]) -> Generator[Yielded, Sent, dict[str, Verdict]]:
+    """Advance several generators in step: each tuple yielded holds what all of them want now.
+
+    Members may have different numbers of steps; one that asks nothing has its verdict at once.
+
+    Returns
+    -------
+    dict
+        The verdicts, in the order of `members`.
+    """
+    verdicts: dict[str, Verdict] = {}
+    wanted: dict[str, Yielded] = {}
+    for key, steps in members.items():
+        _advance(key, steps, None, wanted, verdicts)
+    while wanted:
+        requests = [request for yielded in wanted.values() for request in _requests(yielded)]
+        answers = list(several((yield tuple(requests)))) if requests else []
+        waiting, wanted = wanted, {}
+        for key, yielded in waiting.items():
+            count = len(_requests(yielded))
+            own, answers = tuple(answers[:count]), answers[count:]
+            _advance(key, members[key], own if isinstance(yielded, tuple) else own[0], wanted, verdicts)
+    return {key: verdicts[key] for key in members}
+
+
+def _advance(
+    key: str, steps: Steps, sent: Sent | None, wanted: dict[str, Yielded], verdicts: dict[str, Verdict]
+) -> None:
+    try:
+        # A generator that has not begun is sent nothing.
+        wanted[key] = next(steps) if sent is None else steps.send(sent)
+    except StopIteration as stop:
+        verdicts[key] = stop.value
+
+
+def _requests(yielded: Yielded) -> tuple[Request, ...]:
+    return yielded if isinstance(yielded, tuple) else (yielded,)
+
+
+def _member_for(item: ItemView, config: StrategyConfig) -> str:
+    path = item.category
+    while path:
+        if path in config.members:
+            return path
+        path = path.rpartition("/")[0]
+    if ALL_OTHERS in config.members:
+        return ALL_OTHERS
+    known = ", ".join(config.members)
+    raise StrategyError(
+        f"Item {item.item_id} has the category '{item.category}', and the composite has no member for it; "
+        f"it has members for: {known}."
+    )

@@ -1,0 +1,28 @@
+"""An instruction as a conversation: what a contestant is asked, and what its likelihood or reward is measured on.
+
+One form for all of them, so that the perplexity of a reference is measured on the very prompt that the contestant
+answers: the turns before, then one message of the user, the instruction and, a blank line below it, its input.
+"""
+
+from __future__ import annotations
+
+from judges.strategies.types import ItemView, Message
+
+
+def question(item: ItemView) -> str:
+    """Return the instruction and, a blank line below it, its context.
+
+    >>> question(ItemView(1, "generation", "Shorten this.", (), context="A long text."))
+    'Shorten this.\\n\\nA long text.'
+    """
+    return f"{item.instruction}\n\n{item.context}" if item.context else item.instruction
+
+
+def asked(item: ItemView) -> tuple[Message, ...]:
+    """Return the turns before the instruction and the message of the user that asks it."""
+    return (*item.conversation, ("user", question(item)))
+
+
+def answered(item: ItemView, response: str) -> tuple[Message, ...]:
+    """Return the conversation with a response to the instruction."""
+    return (*asked(item), ("assistant", response))
