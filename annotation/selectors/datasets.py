@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,12 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 
 from annotation.domain.values import ValueRules
-from annotation.models import Criterion, Dataset, Item, ItemResponse, Split, User
+from annotation.models import Criterion, Dataset, Instruction, Item, ItemResponse, Kind, Split, User
 from annotation.models.datasets import Aspect
 from annotation.selectors.judging import context_for_judging
 
 CHUNK = 500
+ASPECT_KINDS = (Kind.IMPORTANCE, Kind.CHECKLIST)
 
 
 class DatasetNotFound(LookupError):  # noqa: N818  (reads as what happened, like DoesNotExist)
@@ -24,8 +25,20 @@ class DatasetNotFound(LookupError):  # noqa: N818  (reads as what happened, like
 
 
 @dataclass(frozen=True, slots=True)
+class AspectRow:
+    """A requirement of an instruction; `parent` is the key of the one above it, empty for a root."""
+
+    key: str
+    text: str
+    parent: str
+
+
+@dataclass(frozen=True, slots=True)
 class ItemRow:
-    """An item as judges and statistics need it; `responses` in canonical order."""
+    """An item as judges and statistics need it; `responses` and their `systems` in canonical order.
+
+    `aspects` are read for the kinds that are about them.
+    """
 
     item_id: int
     external_id: str
@@ -39,11 +52,26 @@ class ItemRow:
     subset: str
     responses: tuple[str, ...]
     gold: dict[str, Any] | None
+    systems: tuple[str, ...] = ()
+    aspects: tuple[AspectRow, ...] = ()
 
     @property
     def gold_choice(self) -> int | None:
         """Gold of a pair: 1, 2, or 0 for a tie; None where there is none."""
         return None if self.gold is None else self.gold.get("choice")
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionRow:
+    """An instruction as contestants need it; `conversation` as (role, text)."""
+
+    instruction_id: int
+    external_id: str
+    text: str
+    context: str
+    reference: str | None
+    category: str
+    conversation: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +136,8 @@ def datasets_changeable_by(user: User) -> QuerySet[Dataset]:
 def items_for_judging(dataset_id: int, item_ids: Sequence[int] | None = None) -> Iterator[ItemRow]:
     """The items in the order of the source, with their texts.
 
-    Texts are read in chunks of 500 items, two queries each, so that no cursor stays open while the caller
-    works and memory does not grow with the dataset.
+    Texts are read in chunks of 500 items, two queries each (three with aspects), so that no cursor stays open while
+    the caller works and memory does not grow with the dataset.
 
     Parameters
     ----------
@@ -122,16 +150,31 @@ def items_for_judging(dataset_id: int, item_ids: Sequence[int] | None = None) ->
     if item_ids is not None:
         wanted = set(item_ids)
         ids = [pk for pk in ids if pk in wanted]
-    for start in range(0, len(ids), CHUNK):
-        yield from _read_chunk(ids[start : start + CHUNK])
+    yield from items_read(ids)
+
+
+def items_read(item_ids: Sequence[int]) -> Iterator[ItemRow]:
+    """Items by primary key, in the order of the source within chunks of 500; as `items_for_judging`."""
+    for start in range(0, len(item_ids), CHUNK):
+        yield from _read_chunk(item_ids[start : start + CHUNK])
+
+
+def instructions_read(instruction_ids: Sequence[int]) -> Iterator[InstructionRow]:
+    """Instructions by primary key, in that order within chunks of 500, a query each."""
+    names = ("pk", "external_id", "text", "context", "reference", "category", "conversation")
+    for start in range(0, len(instruction_ids), CHUNK):
+        rows = Instruction.objects.filter(pk__in=instruction_ids[start : start + CHUNK]).order_by("pk")
+        for *plain, conversation in rows.values_list(*names):
+            turns = tuple((turn["role"], turn["text"]) for turn in conversation)
+            yield InstructionRow(*plain, conversation=turns)
 
 
 def _read_chunk(ids: Sequence[int]) -> list[ItemRow]:
-    responses: dict[int, list[str]] = defaultdict(list)
+    responses: dict[int, list[tuple[str, str]]] = defaultdict(list)
     links = ItemResponse.objects.filter(item_id__in=ids).order_by("item_id", "position")
-    for item_id, text in links.values_list("item_id", "response__text"):
-        responses[item_id].append(text)
-    rows = (
+    for item_id, text, system in links.values_list("item_id", "response__text", "response__system"):
+        responses[item_id].append((text, system))
+    rows = list(
         Item.objects.filter(pk__in=ids)
         .order_by("position", "pk")
         .values_list(
@@ -149,15 +192,40 @@ def _read_chunk(ids: Sequence[int]) -> list[ItemRow]:
             "instruction__conversation",
         )
     )
+    aspects = _aspects({row[4] for row in rows if row[2] in ASPECT_KINDS})
     return [
         ItemRow(
             *row[:6],
             context_for_judging(row[6], row[-1]),
             *row[7:-2],
-            responses=tuple(responses[row[0]]),
+            responses=tuple(text for text, _ in responses[row[0]]),
             gold=row[-2],
+            systems=tuple(system for _, system in responses[row[0]]),
+            aspects=tuple(aspects[row[4]]) if row[2] in ASPECT_KINDS else (),
         )
         for row in rows
+    ]
+
+
+def _aspects(instruction_ids: Collection[int]) -> dict[int, list[AspectRow]]:
+    found: dict[int, list[AspectRow]] = defaultdict(list)
+    if instruction_ids:
+        rows = Aspect.objects.filter(instruction_id__in=instruction_ids).order_by(
+            "instruction_id", "position"
+        )
+        for instruction_id, key, text, parent in rows.values_list(
+            "instruction_id", "key", "text", "parent__key"
+        ):
+            found[instruction_id].append(AspectRow(key, text, parent or ""))
+    return found
+
+
+def criteria_for_judging(dataset_id: int) -> list[tuple[str, str, tuple[tuple[int, str], ...]]]:
+    """Key, question and options of each criterion, in their order; options are (value, wording), lowest first."""
+    rows = Criterion.objects.filter(dataset_id=dataset_id).order_by("position")
+    return [
+        (key, question, tuple(sorted((int(value), wording) for value, wording in options.items())))
+        for key, question, options in rows.values_list("key", "question", "options")
     ]
 
 

@@ -1,14 +1,59 @@
-"""What judging has to know of datasets before it reads their texts."""
+"""What judging has to know of datasets before it reads their texts: which items, and how many."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet, Value
+from django.db.models.functions import Left
+from django.db.models.lookups import Exact
 
 from annotation.domain.conversation import flatten
-from annotation.models import Item, Kind
+from annotation.models import Instruction, Item, Kind
+
+GENERATION = "generation"
+"""In place of a kind of items: the instructions themselves, which contestants are to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSlice:
+    """The part of each dataset that is judged.
+
+    Attributes
+    ----------
+    categories : tuple of str
+        Only of these; empty: of all.
+    subsets : tuple of str
+        Only where the subset is one of these paths, or below one; empty: all.
+    sample_size : int or None
+        Of what is left, so many are drawn from each dataset; None: all.
+    seed : int
+        Another seed draws others; the same one draws the same everywhere.
+    """
+
+    categories: tuple[str, ...] = ()
+    subsets: tuple[str, ...] = ()
+    sample_size: int | None = None
+    seed: int = 0
+
+    def condition(self, prefix: str = "") -> Q:
+        """Return what an instruction must fulfil, before anything is drawn; `prefix` leads to it."""
+        wanted = Q()
+        if self.categories:
+            wanted &= Q(**{f"{prefix}category__in": self.categories})
+        if self.subsets:
+            at_or_below = Q(**{f"{prefix}subset__in": self.subsets})
+            for path in self.subsets:
+                # Not `startswith`, which takes upper and lower case for the same on SQLite.
+                head = Left(f"{prefix}subset", len(path) + 1)
+                at_or_below |= Q(Exact(head, Value(f"{path}/")))
+            wanted &= at_or_below
+        return wanted
+
+
+WHOLE = ItemSlice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +64,68 @@ class ItemCounts:
     n_without_reference: int = 0
 
 
-def item_counts(*, dataset_ids: Iterable[int], kind: str = Kind.PAIRWISE) -> dict[int, ItemCounts]:
-    """Count the items of `kind` in each dataset; one query. A dataset without any is in the result too."""
+def item_counts(
+    *, dataset_ids: Iterable[int], kind: str = Kind.PAIRWISE, part: ItemSlice = WHOLE
+) -> dict[int, ItemCounts]:
+    """Count the items of `kind` in each dataset; instructions for the kind "generation".
+
+    One query, or one a dataset where some are drawn. A dataset without any is in the result too.
+    """
     wanted = list(dataset_ids)
-    lacking = Q(instruction__reference__isnull=True) | Q(instruction__reference="")
-    rows = (
-        Item.objects.filter(dataset_id__in=wanted, kind=kind)
+    if part.sample_size is not None:
+        return {dataset_id: _count_drawn(dataset_id, kind, part) for dataset_id in wanted}
+    rows, prefix = _rows(kind)
+    lacking = Q(**{f"{prefix}reference__isnull": True}) | Q(**{f"{prefix}reference": ""})
+    found = {
+        dataset_id: ItemCounts(n, lacking)
+        for dataset_id, n, lacking in rows.filter(part.condition(prefix), dataset_id__in=wanted)
         .order_by()
         .values_list("dataset_id")
         .annotate(n=Count("pk"), lacking=Count("pk", filter=lacking))
-    )
-    found = {dataset_id: ItemCounts(n, lacking) for dataset_id, n, lacking in rows}
+    }
     return {dataset_id: found.get(dataset_id, ItemCounts()) for dataset_id in wanted}
+
+
+def slice_names(*, dataset_id: int, kind: str, part: ItemSlice = WHOLE) -> list[tuple[int, str]]:
+    """Return primary key and external id of what is to be judged, in the order of the source; one query.
+
+    What is drawn are those with the smallest hashes of seed and external id: the same on every machine, and a larger
+    sample holds the smaller one.
+    """
+    rows, prefix = _rows(kind)
+    rows = rows.filter(part.condition(prefix), dataset_id=dataset_id)
+    rows = rows.order_by("pk") if kind == GENERATION else rows.order_by("position", "pk")
+    names = list(rows.values_list("pk", "external_id"))
+    if part.sample_size is None or len(names) <= part.sample_size:
+        return names
+    drawn = sorted(names, key=lambda row: (seeded_hash(part.seed, row[1]), row[0]))[: part.sample_size]
+    keep = {pk for pk, _ in drawn}
+    return [row for row in names if row[0] in keep]
+
+
+def seeded_hash(seed: int, name: str, purpose: str = "sample") -> bytes:
+    """Return a hash that is the same on every machine, and independent of those for other purposes."""
+    return sha256(f"{purpose}:{seed}:{name}".encode("utf-8", "surrogatepass")).digest()
 
 
 def context_for_judging(context: str, conversation: Sequence[Mapping[str, str]]) -> str:
     """What a judge reads before the instruction: the conversation so far as one text, then the context."""
     return "\n\n".join(part for part in (flatten(conversation), context) if part)
+
+
+def _rows(kind: str) -> tuple[QuerySet[Item] | QuerySet[Instruction], str]:
+    """Return what is judged of a kind, and the way from there to the instruction."""
+    if kind == GENERATION:
+        return Instruction.objects.all(), ""
+    return Item.objects.filter(kind=kind), "instruction__"
+
+
+def _count_drawn(dataset_id: int, kind: str, part: ItemSlice) -> ItemCounts:
+    _, prefix = _rows(kind)
+    drawn = [pk for pk, _ in slice_names(dataset_id=dataset_id, kind=kind, part=part)]
+    rows, _ = _rows(kind)
+    has_reference = ~Q(**{f"{prefix}reference": ""}) & Q(**{f"{prefix}reference__isnull": False})
+    referenced = set(
+        rows.filter(has_reference, part.condition(prefix), dataset_id=dataset_id).values_list("pk", flat=True)
+    )
+    return ItemCounts(len(drawn), sum(pk not in referenced for pk in drawn))

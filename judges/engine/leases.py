@@ -18,8 +18,7 @@ from django.utils import timezone
 from judges.engine.works import ActiveRun, Counts
 from judges.models import Sweep, SweepRun, SweepState
 from judges.selectors.sweeps import judgment_tallies
-
-ACTIVE = (SweepState.QUEUED, SweepState.RUNNING)
+from judges.services.sweep_states import ACTIVE, sweep_stop
 
 
 def runs_open(*, sweep_id: int | None = None) -> QuerySet[SweepRun]:
@@ -56,7 +55,7 @@ def run_claim(
             owner=owner, lease_until=now + timedelta(seconds=lease), started_at=Coalesce("started_at", now)
         )
         Sweep.objects.filter(pk=run.sweep_id, state=SweepState.QUEUED).update(
-            state=SweepState.RUNNING, started_at=Coalesce("started_at", now)
+            state=SweepState.RUNNING, started_at=Coalesce("started_at", now), resumed_at=now
         )
     rows = SweepRun.objects.select_related("sweep", "dataset", "judge")
     return rows.prefetch_related("judge__models__endpoint").get(pk=run.pk)
@@ -94,10 +93,10 @@ def run_finish(*, run: ActiveRun, owner: str) -> None:
     the run is open again.
     """
     with transaction.atomic():
-        row = SweepRun.objects.select_related("sweep").filter(pk=run.run_id, owner=owner).first()
+        row = SweepRun.objects.select_related("sweep", "judge").filter(pk=run.run_id, owner=owner).first()
         if row is None:
             return
-        (tally,) = judgment_tallies(runs=[row], orders=row.sweep.orders)
+        (tally,) = judgment_tallies(runs=[row])
         # With nothing started nothing can come in either: what is missing cannot be judged.
         complete = tally.n_done >= tally.n_total or not run.n_started
         SweepRun.objects.filter(pk=row.pk, owner=owner).update(
@@ -140,12 +139,6 @@ def sweeps_settle() -> None:
             state=SweepState.FAILED if messages else SweepState.FINISHED,
             message="\n".join(messages),
         )
-
-
-def sweep_stop(*, sweep_id: int, state: str, message: str) -> bool:
-    """End an active sweep; False if it was not active any more."""
-    rows = Sweep.objects.filter(pk=sweep_id, state__in=ACTIVE)
-    return bool(rows.update(state=state, message=message, finished_at=timezone.now()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from judges.selectors.items import item_views, presented
 from judges.selectors.sweeps import orders_wanted
 from judges.services.checks import judge_endpoints, judge_spec, private_refusal
 from judges.services.endpoints import backend_for
+from judges.services.sweep_states import sweep_stop
 from judges.strategies.errors import SpecError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import build_strategy
@@ -306,7 +307,7 @@ class _Session:
             f"The budget of ${gate.budget:.2f} is reached: ${spent:.4f} is spent, and a request costs about "
             f"${gate.mean:.6f}. Resume with a larger budget to go on."
         )
-        leases.sweep_stop(sweep_id=gate.sweep_id, state=SweepState.FAILED, message=message)
+        sweep_stop(sweep_id=gate.sweep_id, state=SweepState.FAILED, message=message)
         for run in self.engine.runs:
             if run.sweep_id == gate.sweep_id:
                 self.engine.stop_run(run, grace=self.options.cancel_grace)

@@ -6,16 +6,31 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count, Max, Min
 from django.utils import timezone
 
-from annotation.selectors.judging import item_counts
-from judges.models import Judgment, Orders, ParseStatus, Sweep, SweepRun, SweepState
+from judges.models import Generation, Judgment, ParseStatus, Sweep, SweepRun, SweepState
+from judges.selectors.items import GENERATION, judge_kind, orders_wanted
+from judges.selectors.tallies import ResultTable, Tally, judgment_tallies, result_table
+
+__all__ = [
+    "RunProgress",
+    "SweepErrorCount",
+    "SweepProgress",
+    "Tally",
+    "judgment_tallies",
+    "orders_wanted",
+    "sweep_progress",
+    "worked_seconds",
+]
 
 RATE_WINDOW = timedelta(seconds=30)
 RATE_ROWS = 20_000
 """How far back the rate looks, in rows of the table: it must stay cheap however long that table grows."""
 N_ERRORS = 10
+
+_Recent = dict[tuple[bool, int, int], tuple[int, datetime]]
+"""Number and first time of results, by whether they are generations, judge and dataset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +39,16 @@ class RunProgress:
 
     Attributes
     ----------
+    kind : str
+        Of the items that it judges; "generation" of a contestant, whose results are generations.
+    queue : str
+        Which workers do it: "http", "cpu" or "gpu"; empty: any.
     state : {"waiting", "running", "finished", "stopped"}
         "stopped": by `last_error`.
+    n_tokens : int
+        Prompt and completion tokens of the requests that were sent.
+    rate : float or None
+        Results a second over the last half minute; None when there were none, or the sweep does not run.
     """
 
     run_id: int
@@ -33,6 +56,8 @@ class RunProgress:
     judge: str
     dataset_id: int
     dataset: str
+    kind: str
+    queue: str
     state: str
     n_total: int
     n_done: int
@@ -41,7 +66,9 @@ class RunProgress:
     n_failed: int
     n_requests: int
     n_shared: int
+    n_tokens: int
     cost: float
+    rate: float | None
     started_at: datetime | None
     finished_at: datetime | None
     last_error: str
@@ -50,6 +77,11 @@ class RunProgress:
     def share(self) -> float:
         """Share done, in [0, 1]."""
         return self.n_done / self.n_total if self.n_total else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds that the rest takes at this rate; None when there is none."""
+        return (self.n_total - self.n_done) / self.rate if self.rate else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +98,14 @@ class SweepProgress:
 
     Attributes
     ----------
+    budget, budget_tokens, budget_minutes : float or int or None
+        US dollars, tokens and minutes at work, after which it stops.
+    priority : int
+        Sweeps with a higher one go first.
+    worked_seconds : float
+        Time at work so far, pauses left out.
     rate : float or None
-        Judgments a second over the last half minute; None when nothing is running.
+        Judgments and generations a second over the last half minute; None when nothing is running.
     seconds_left : float or None
         At that rate; None when there is none.
     errors : tuple of SweepErrorCount
@@ -80,6 +118,10 @@ class SweepProgress:
     state_label: str
     message: str
     budget: float | None
+    budget_tokens: int | None
+    budget_minutes: int | None
+    priority: int
+    worked_seconds: float
     n_total: int
     n_done: int
     n_reused: int
@@ -87,6 +129,7 @@ class SweepProgress:
     n_failed: int
     n_requests: int
     n_shared: int
+    n_tokens: int
     cost: float
     rate: float | None
     seconds_left: float | None
@@ -101,13 +144,18 @@ class SweepProgress:
         return self.state in (SweepState.QUEUED, SweepState.RUNNING)
 
     @property
+    def is_paused(self) -> bool:
+        """Paused by hand: it goes on when it is resumed."""
+        return self.state == SweepState.PAUSED
+
+    @property
     def share(self) -> float:
         """Share done, in [0, 1]."""
         return self.n_done / self.n_total if self.n_total else 0.0
 
 
 def sweep_progress(sweep_id: int, *, now: datetime | None = None) -> SweepProgress:
-    """Return how far a sweep is; at most five queries, however many runs it has.
+    """Return how far a sweep is; at most five queries, however many runs it has, three more with contestants.
 
     Raises
     ------
@@ -115,12 +163,14 @@ def sweep_progress(sweep_id: int, *, now: datetime | None = None) -> SweepProgre
     """
     now = now or timezone.now()
     sweep = Sweep.objects.get(pk=sweep_id)
-    rows = SweepRun.objects.filter(sweep_id=sweep_id).select_related("judge", "dataset").order_by("pk")
-    runs = tuple(_run_progress(run, now) for run in rows)
+    rows = list(SweepRun.objects.filter(sweep_id=sweep_id).select_related("judge", "dataset").order_by("pk"))
+    kinds = {row.pk: judge_kind(row.judge) for row in rows}
+    tables = list({result_table(kind): None for kind in kinds.values()})
+    recent = _recent(sweep_id, tables, now) if sweep.state == SweepState.RUNNING else {}
+    runs = tuple(_run_progress(row, kinds[row.pk], recent, now) for row in rows)
     n_total, n_done = sum(run.n_total for run in runs), sum(run.n_done for run in runs)
     n_failed = sum(run.n_failed for run in runs)
-    running = sweep.state == SweepState.RUNNING
-    rate = _recent_rate(sweep_id, now) if running else None
+    rate = _rate(recent.values(), now)
     return SweepProgress(
         sweep_id=sweep.pk,
         name=sweep.name,
@@ -128,6 +178,10 @@ def sweep_progress(sweep_id: int, *, now: datetime | None = None) -> SweepProgre
         state_label=SweepState(sweep.state).label,
         message=sweep.message,
         budget=None if sweep.budget is None else float(sweep.budget),
+        budget_tokens=sweep.budget_tokens,
+        budget_minutes=sweep.budget_minutes,
+        priority=sweep.priority,
+        worked_seconds=worked_seconds(sweep, now),
         n_total=n_total,
         n_done=n_done,
         n_reused=sum(run.n_reused for run in runs),
@@ -135,29 +189,41 @@ def sweep_progress(sweep_id: int, *, now: datetime | None = None) -> SweepProgre
         n_failed=n_failed,
         n_requests=sum(run.n_requests for run in runs),
         n_shared=sum(run.n_shared for run in runs),
+        n_tokens=sum(run.n_tokens for run in runs),
         cost=sum(run.cost for run in runs),
         rate=rate,
         seconds_left=max(n_total - n_done, 0) / rate if rate else None,
         started_at=sweep.started_at,
         finished_at=sweep.finished_at,
-        errors=_latest_errors(sweep_id) if n_failed else (),
+        errors=_latest_errors(sweep_id, tables) if n_failed else (),
         runs=runs,
     )
 
 
-def _run_progress(run: SweepRun, now: datetime) -> RunProgress:
+def worked_seconds(sweep: Sweep, now: datetime) -> float:
+    """Return the seconds that a sweep has been at work; pauses do not count."""
+    current = 0.0
+    if sweep.state == SweepState.RUNNING and sweep.resumed_at is not None:
+        current = max((now - sweep.resumed_at).total_seconds(), 0.0)
+    return sweep.worked_seconds + current
+
+
+def _run_progress(run: SweepRun, kind: str, recent: _Recent, now: datetime) -> RunProgress:
     if run.finished_at:
         state = "finished"
     elif run.last_error:
         state = "stopped"
     else:
         state = "running" if run.lease_until is not None and run.lease_until > now else "waiting"
+    own = recent.get((kind == GENERATION, run.judge_id, run.dataset_id))
     return RunProgress(
         run_id=run.pk,
         judge_id=run.judge_id,
         judge=str(run.judge),
         dataset_id=run.dataset_id,
         dataset=str(run.dataset),
+        kind=kind,
+        queue=run.queue,
         state=state,
         n_total=run.n_total,
         n_done=min(run.n_done, run.n_total),
@@ -166,83 +232,61 @@ def _run_progress(run: SweepRun, now: datetime) -> RunProgress:
         n_failed=run.n_failed,
         n_requests=run.n_requests,
         n_shared=run.n_shared,
+        n_tokens=run.n_tokens,
         cost=run.cost,
+        rate=_rate([own], now) if own and not run.finished_at else None,
         started_at=run.started_at,
         finished_at=run.finished_at,
         last_error=run.last_error,
     )
 
 
-def _recent_rate(sweep_id: int, now: datetime) -> float | None:
-    latest = Judgment.objects.aggregate(latest=Max("pk"))["latest"] or 0
-    recent = Judgment.objects.filter(
-        pk__gt=latest - RATE_ROWS,
-        created_at__gt=now - RATE_WINDOW,
-        judge__in=SweepRun.objects.filter(sweep_id=sweep_id).values("judge_id"),
-    ).aggregate(n=Count("pk"), first=Min("created_at"))
-    if not recent["n"]:
+def _recent(sweep_id: int, tables: Iterable[ResultTable], now: datetime) -> _Recent:
+    """Return how much came in over the last half minute, by run, and when the first of it did."""
+    found: _Recent = {}
+    judges = SweepRun.objects.filter(sweep_id=sweep_id).values("judge_id")
+    for table in tables:
+        manager = table.model._default_manager
+        latest = manager.aggregate(latest=Max("pk"))["latest"] or 0
+        rows = (
+            manager.filter(
+                **{f"{table.judge}__in": judges}, pk__gt=latest - RATE_ROWS, created_at__gt=now - RATE_WINDOW
+            )
+            .order_by()
+            .values_list(f"{table.judge}_id", f"{table.subject}__dataset_id")
+            .annotate(n=Count("pk"), first=Min("created_at"))
+        )
+        for judge_id, dataset_id, n, first in rows:
+            found[table.model is Generation, judge_id, dataset_id] = (n, first)
+    return found
+
+
+def _rate(counts: Iterable[tuple[int, datetime]], now: datetime) -> float | None:
+    counts = list(counts)
+    if not counts:
         return None
     # Over what there is of the window: a sweep that has just begun is not slow.
-    seconds = max((now - recent["first"]).total_seconds(), 1.0)
-    return float(recent["n"] / seconds)
+    seconds = max((now - min(first for _, first in counts)).total_seconds(), 1.0)
+    return sum(n for n, _ in counts) / seconds
 
 
-def _latest_errors(sweep_id: int) -> tuple[SweepErrorCount, ...]:
+def _latest_errors(sweep_id: int, tables: Iterable[ResultTable]) -> tuple[SweepErrorCount, ...]:
     runs = SweepRun.objects.filter(sweep_id=sweep_id)
-    rows = (
-        Judgment.objects.filter(
-            status=ParseStatus.FAILED,
-            judge__in=runs.values("judge_id"),
-            item__dataset__in=runs.values("dataset_id"),
+    found: list[SweepErrorCount] = []
+    for table in tables:
+        text = "raw_text" if table.model is Judgment else "text"
+        rows = (
+            table.model._default_manager.filter(
+                **{
+                    "status": ParseStatus.FAILED,
+                    f"{table.judge}__in": runs.values("judge_id"),
+                    f"{table.subject}__dataset__in": runs.values("dataset_id"),
+                }
+            )
+            .order_by()
+            .values_list(text)
+            .annotate(n=Count("pk"), latest=Max("pk"))
+            .order_by("-latest")[:N_ERRORS]
         )
-        .order_by()
-        .values_list("raw_text")
-        .annotate(n=Count("pk"), latest=Max("pk"))
-        .order_by("-latest")[:N_ERRORS]
-    )
-    return tuple(SweepErrorCount(message, n) for message, n, _ in rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What is stored of one judge over one dataset."""
-
-    n_total: int
-    n_done: int = 0
-    n_unparsed: int = 0
-    n_failed: int = 0
-
-
-def judgment_tallies(*, runs: Iterable[SweepRun], orders: str) -> list[Tally]:
-    """Count, for each run, what is to be judged and what has been; two queries for all runs."""
-    runs = list(runs)
-    wanted = orders_wanted(orders)
-    counts = item_counts(dataset_ids={run.dataset_id for run in runs})
-    rows = (
-        Judgment.objects.filter(
-            judge__in={run.judge_id for run in runs},
-            item__dataset__in={run.dataset_id for run in runs},
-            order__in=wanted,
-            sample=0,
-        )
-        .order_by()
-        .values_list("judge_id", "item__dataset_id")
-        .annotate(
-            n=Count("pk"),
-            unparsed=Count("pk", filter=Q(status=ParseStatus.UNPARSED)),
-            failed=Count("pk", filter=Q(status=ParseStatus.FAILED)),
-        )
-    )
-    stored = {(judge, dataset): (n, unparsed, failed) for judge, dataset, n, unparsed, failed in rows}
-    return [
-        Tally(
-            counts[run.dataset_id].n_items * len(wanted),
-            *stored.get((run.judge_id, run.dataset_id), (0, 0, 0)),
-        )
-        for run in runs
-    ]
-
-
-def orders_wanted(orders: str) -> tuple[int, ...]:
-    """Return the presentation orders of a sweep."""
-    return (0,) if orders == Orders.ORIGINAL else (0, 1)
+        found.extend(SweepErrorCount(message, n) for message, n, _ in rows)
+    return tuple(found)

@@ -3,16 +3,50 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from annotation.selectors.judging import item_counts
 from judges.models import BackendKind, Endpoint, Judge, Sweep
+from judges.selectors.items import GENERATION, ItemCounts, judge_kind
+from judges.services.pairings import Pairings, pairings
 from judges.strategies.errors import SpecError
+from judges.strategies.registry import strategy_info
 from judges.strategies.spec import JudgeSpec
 from judges.strategies.spec_checks import checked_endpoint
+from judges.strategies.types import JUDGE
+
+if TYPE_CHECKING:
+    from annotation.models import Dataset
+
+NOUNS: Mapping[str, str] = {
+    "pairwise": "pairs",
+    "rubric": "responses to rate",
+    "importance": "aspects to order",
+    "checklist": "checklists",
+    "answer_ranking": "answers to rank",
+    GENERATION: "instructions",
+}
+"""What a dataset must have for a judge of the kind."""
+
+_ALL = frozenset({"chat", "score", "embed", "classify"})
+CAPABILITIES: Mapping[BackendKind, frozenset[str]] = {
+    BackendKind.OPENAI: _ALL,
+    BackendKind.LITELLM: frozenset({"chat", "embed"}),
+    BackendKind.VLLM: _ALL,
+    BackendKind.VLLM_SERVER: _ALL,
+    BackendKind.TRANSFORMERS: _ALL,
+}
+"""The kinds of requests that a kind of endpoint can answer; whether its model can is the model's affair."""
+
+REQUEST_NAMES: Mapping[str, str] = {
+    "chat": "written answers",
+    "score": "likelihoods",
+    "embed": "embeddings",
+    "classify": "scores of a classifier",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +58,7 @@ class SweepCheck:
 
 
 def sweep_check(*, sweep: Sweep) -> SweepCheck:
-    """Check judges, datasets, privacy, references, keys and budget; changes nothing."""
+    """Check judges, datasets, kinds, the slice, privacy, references, keys and budget; changes nothing."""
     judges = list(sweep.judges.prefetch_related("models__endpoint").order_by("name"))
     datasets = list(sweep.datasets.order_by("name"))
     errors: list[str] = []
@@ -33,27 +67,81 @@ def sweep_check(*, sweep: Sweep) -> SweepCheck:
         errors.append("Choose at least one judge.")
     if not datasets:
         errors.append("Choose at least one dataset.")
-    counts = item_counts(dataset_ids=[dataset.pk for dataset in datasets])
+    found = pairings(sweep, judges, datasets)
+    errors.extend(_without_partner(judges, datasets, found))
     specs = {judge.pk: spec for judge in judges if (spec := _spec(judge, errors)) is not None}
-    for dataset in datasets:
-        n_items = counts[dataset.pk].n_items
-        if not n_items:
-            errors.append(f"'{dataset}' has no pairs to judge.")
-            continue
+    for judge in judges:
+        if judge.pk in specs:
+            errors.extend(_wrong_requests(judge, specs[judge.pk]))
+            errors.extend(_same_samples(judge, specs[judge.pk], sweep))
+    for judge, dataset in found.pairs:
         private = getattr(dataset, "is_private")  # noqa: B009 (the foreign key is typed as any model)
-        for judge in judges:
-            if private and (refusal := private_refusal(judge=judge, dataset_name=str(dataset))):
-                errors.append(refusal)
-            if judge.pk in specs and specs[judge.pk].reads_reference:
-                _check_references(
-                    judge, str(dataset), n_items, counts[dataset.pk].n_without_reference, errors, warnings
-                )
+        if private and (refusal := private_refusal(judge=judge, dataset_name=str(dataset))):
+            errors.append(refusal)
+        if judge.pk in specs and specs[judge.pk].reads_reference:
+            counts = found.counts[judge_kind(judge)][dataset.pk]
+            _check_references(judge, str(dataset), counts, errors, warnings)
     for problem in _endpoint_problems(judges):
         # A worker may have keys that the web process has not; where they are one process, it is certain.
         (errors if settings.IN_PROCESS_WORKER else warnings).append(problem)
     if sweep.budget is not None:
         warnings.extend(_unpriced(judges))
     return SweepCheck(tuple(errors), tuple(warnings))
+
+
+def _without_partner(judges: list[Judge], datasets: list[Dataset], found: Pairings) -> Iterator[str]:
+    """Yield what is wrong with datasets and judges that none of the others goes with."""
+    if not judges or not datasets:
+        return
+    kinds = list(found.whole)
+    nouns = " and no ".join(NOUNS[kind] for kind in kinds)
+    names = ", ".join(f"'{judge}'" for judge in judges[:3]) + (" and others" if len(judges) > 3 else "")
+    there = {kind for kind in kinds if any(each.n_items for each in found.whole[kind].values())}
+    left = {kind for kind in kinds if any(each.n_items for each in found.counts[kind].values())}
+    for dataset in datasets:
+        if not any(found.whole[kind][dataset.pk].n_items for kind in kinds):
+            yield f"'{dataset}' has no {nouns}, which is what {names} can be asked about."
+        elif not any(found.counts[kind][dataset.pk].n_items for kind in kinds):
+            yield f"The chosen categories and subsets leave nothing of '{dataset}'."
+    for judge in judges:
+        kind = judge_kind(judge)
+        if there and kind not in there:
+            yield f"'{judge}' is for {NOUNS[kind]}, and none of the datasets has any."
+        elif left and kind in there and kind not in left:
+            yield f"The chosen categories and subsets leave no {NOUNS[kind]} for '{judge}'."
+
+
+def _wrong_requests(judge: Judge, spec: JudgeSpec) -> Iterator[str]:
+    """Yield the requests of a judge, or of a member of it, that none of its endpoints can answer."""
+    kinds = {role: endpoint.kind for role, endpoint in judge_endpoints(judge).items()}
+    for prefix, part in _parts(spec):
+        own = [kinds[prefix + role] for role in _own_roles(part) if prefix + role in kinds]
+        able = {request for kind in own for request in CAPABILITIES.get(BackendKind(kind), ())}
+        for request in sorted(strategy_info(part.strategy).requests - able):
+            if own:
+                yield (
+                    f"'{judge}' asks for {REQUEST_NAMES[request]}, which an endpoint of the kind "
+                    f"'{BackendKind(own[0]).label}' does not give."
+                )
+
+
+def _own_roles(spec: JudgeSpec) -> list[str]:
+    return [*([JUDGE] if spec.model else []), *spec.roles]
+
+
+def _parts(spec: JudgeSpec, prefix: str = "") -> Iterator[tuple[str, JudgeSpec]]:
+    if not spec.members:
+        yield prefix, spec
+    for key, member in spec.members.items():
+        yield from _parts(member, f"{prefix}{key}/")
+
+
+def _same_samples(judge: Judge, spec: JudgeSpec, sweep: Sweep) -> Iterator[str]:
+    if spec.kind == GENERATION and sweep.samples > 1 and spec.model and spec.decoding.temperature == 0.0:
+        yield (
+            f"'{judge}' answers at temperature 0, so that its {sweep.samples} samples would all be the same: "
+            "ask for one, or raise the temperature."
+        )
 
 
 def judge_spec(judge: Judge) -> JudgeSpec:
@@ -111,8 +199,9 @@ def _spec(judge: Judge, errors: list[str]) -> JudgeSpec | None:
 
 
 def _check_references(
-    judge: Judge, dataset: str, n_items: int, lacking: int, errors: list[str], warnings: list[str]
+    judge: Judge, dataset: str, counts: ItemCounts, errors: list[str], warnings: list[str]
 ) -> None:
+    n_items, lacking = counts.n_items, counts.n_without_reference
     if lacking == n_items:
         errors.append(f"'{judge}' reads the human-written reference, and no item of '{dataset}' has one.")
     elif lacking:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
-from decimal import Decimal
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Dataset, User
 from judges.models import Judge, Sweep, SweepState
+from judges.services.sweep_settings import SweepSettings
 from judges.services.sweeps import SweepError, sweep_create
 
 SAME_CLICK = timedelta(minutes=1)
@@ -19,56 +20,53 @@ SAME_CLICK = timedelta(minutes=1)
 
 @transaction.atomic
 def draft_create(
-    *,
-    name: str,
-    judges: Iterable[Judge],
-    datasets: Iterable[Dataset],
-    orders: str,
-    budget: Decimal | None,
-    created_by: User,
+    *, name: str, judges: Iterable[Judge], datasets: Iterable[Dataset], created_by: User, **fields: Any
 ) -> Sweep:
-    """Make a draft, or return the one that the first of two clicks made a moment ago."""
+    """Make a draft, or return the one that the first of two clicks made a moment ago.
+
+    Parameters
+    ----------
+    **fields
+        Those of `SweepSettings`.
+
+    Raises
+    ------
+    ValidationError
+        A field is not valid.
+    """
     judges, datasets = list(judges), list(datasets)
+    settings = SweepSettings(**fields)
     # Two clicks of a person are taken one after the other, so that the second finds what the first made.
     User.objects.select_for_update().get(pk=created_by.pk)
     twins = Sweep.objects.filter(
-        name=name,
-        created_by=created_by,
-        orders=orders,
-        budget=budget,
-        created_at__gt=timezone.now() - SAME_CLICK,
+        name=name, created_by=created_by, created_at__gt=timezone.now() - SAME_CLICK
     ).order_by("-pk")
     content = ({judge.pk for judge in judges}, {dataset.pk for dataset in datasets})
     for twin in twins:
-        if content == (_keys(twin.judges), _keys(twin.datasets)):
+        if settings == SweepSettings.of(twin) and content == (_keys(twin.judges), _keys(twin.datasets)):
             return twin
-    return sweep_create(
-        name=name, judges=judges, datasets=datasets, orders=orders, budget=budget, created_by=created_by
-    )
+    return sweep_create(name=name, judges=judges, datasets=datasets, created_by=created_by, **fields)
 
 
 @transaction.atomic
 def draft_update(
-    *,
-    sweep: Sweep,
-    name: str,
-    judges: Iterable[Judge],
-    datasets: Iterable[Dataset],
-    orders: str,
-    budget: Decimal | None,
+    *, sweep: Sweep, name: str, judges: Iterable[Judge], datasets: Iterable[Dataset], **fields: Any
 ) -> Sweep:
-    """Change a draft.
+    """Change a draft; of `SweepSettings`, the fields that are given.
 
     Raises
     ------
     SweepError
         It was launched in the meantime.
+    ValidationError
+        A field is not valid.
     """
     locked = Sweep.objects.select_for_update().get(pk=sweep.pk)
     if locked.state != SweepState.DRAFT:
         raise SweepError([f"'{locked}' was launched in the meantime, so it was not changed."])
-    locked.name, locked.orders, locked.budget = name, orders, budget
-    locked.save(update_fields=["name", "orders", "budget"])
+    locked.name = name
+    SweepSettings.of(locked).changed(**fields).write(locked)
+    locked.save()
     locked.judges.set(judges)
     locked.datasets.set(datasets)
     return locked

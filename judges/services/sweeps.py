@@ -1,16 +1,16 @@
-"""Sweeps: made, started, cancelled, resumed, deleted.
+"""Sweeps: made, started, paused, cancelled, resumed, deleted.
 
-Every change of state is one conditional UPDATE, so that a double click, two tabs or a doubled message change
-it once. The workers find out from the database; the Celery message only wakes them up.
+The workers find out from the database; the Celery messages only wake them up.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from celery import current_app
 from django.db import transaction
@@ -18,25 +18,26 @@ from django.utils import timezone
 
 from judges.models import (
     Judge,
-    Judgment,
     ModelRequest,
-    Orders,
     ParseStatus,
+    Queue,
     RequestState,
     Sweep,
     SweepRun,
     SweepState,
 )
-from judges.selectors.sweeps import judgment_tallies, orders_wanted
+from judges.selectors.items import judge_kind
+from judges.selectors.sweeps import judgment_tallies, worked_seconds
+from judges.selectors.tallies import result_table, sweep_results
 from judges.services.checks import sweep_check
+from judges.services.pairings import judge_queue, pairings
+from judges.services.sweep_settings import SweepSettings
+from judges.services.sweep_states import ACTIVE, RESUMABLE, sweep_move
 
 if TYPE_CHECKING:
     from annotation.models import Dataset, User
 
 logger = logging.getLogger(__name__)
-
-ACTIVE = (SweepState.QUEUED, SweepState.RUNNING)
-RESUMABLE = (SweepState.CANCELLED, SweepState.FAILED)
 
 
 class SweepError(Exception):
@@ -70,12 +71,24 @@ def sweep_create(
     name: str,
     judges: Iterable[Judge],
     datasets: Iterable[Dataset],
-    orders: str = Orders.BOTH,
-    budget: Decimal | None = None,
     created_by: User | None = None,
+    **fields: Any,
 ) -> Sweep:
-    """Make a draft of a sweep. Nothing is checked yet: a draft may be incomplete."""
-    sweep = Sweep.objects.create(name=name, orders=orders, budget=budget, created_by=created_by)
+    """Make a draft of a sweep. Nothing is checked yet but its settings: a draft may be incomplete.
+
+    Parameters
+    ----------
+    **fields
+        Those of `SweepSettings`.
+
+    Raises
+    ------
+    ValidationError
+        A setting is not valid.
+    """
+    sweep = Sweep(name=name, created_by=created_by)
+    SweepSettings(**fields).write(sweep)
+    sweep.save()
     sweep.judges.set(judges)
     sweep.datasets.set(datasets)
     return sweep
@@ -93,7 +106,13 @@ def sweep_start(*, sweep: Sweep) -> Launch:
     if check.errors:
         raise SweepError(check.errors)
     with transaction.atomic():
-        changed = _move(sweep, (SweepState.DRAFT,), SweepState.QUEUED, started_at=None, finished_at=None)
+        changed = sweep_move(
+            sweep_id=sweep.pk,
+            sources=(SweepState.DRAFT,),
+            target=SweepState.QUEUED,
+            started_at=None,
+            finished_at=None,
+        )
         if changed:
             _runs_prepare(sweep)
             transaction.on_commit(workers_wake)
@@ -101,45 +120,74 @@ def sweep_start(*, sweep: Sweep) -> Launch:
     return Launch(sweep, changed, check.warnings)
 
 
-def sweep_cancel(*, sweep: Sweep) -> bool:
-    """Stop a sweep. Workers notice within about a second, send nothing more and keep what still arrives.
+def sweep_pause(*, sweep: Sweep) -> bool:
+    """Let a sweep rest. Workers notice within about a second, send nothing more and keep what still arrives.
 
     Returns False if it was not queued or running.
     """
-    changed = _move(
-        sweep, ACTIVE, SweepState.CANCELLED, finished_at=timezone.now(), message="Cancelled by hand."
+    changed = sweep_move(
+        sweep_id=sweep.pk, sources=ACTIVE, target=SweepState.PAUSED, message="Paused by hand."
     )
     sweep.refresh_from_db()
     return changed
 
 
-def sweep_resume(*, sweep: Sweep, budget: Decimal | None = None, retry_failed: bool = False) -> Launch:
-    """Go on where a cancelled or failed sweep stopped; what is stored is not asked again.
+def sweep_cancel(*, sweep: Sweep) -> bool:
+    """Stop a sweep. Workers notice within about a second, send nothing more and keep what still arrives.
+
+    Returns False if it was not queued, running or paused.
+    """
+    changed = sweep_move(
+        sweep_id=sweep.pk,
+        sources=(*ACTIVE, SweepState.PAUSED),
+        target=SweepState.CANCELLED,
+        finished_at=timezone.now(),
+        message="Cancelled by hand.",
+    )
+    sweep.refresh_from_db()
+    return changed
+
+
+def sweep_resume(
+    *,
+    sweep: Sweep,
+    budget: Decimal | None = None,
+    budget_tokens: int | None = None,
+    budget_minutes: int | None = None,
+    retry_failed: bool = False,
+) -> Launch:
+    """Go on where a paused, cancelled or failed sweep stopped; what is stored is not asked again.
 
     Parameters
     ----------
     budget : Decimal, optional
         The new limit in US dollars over the whole sweep, what is spent already included.
+    budget_tokens, budget_minutes : int, optional
+        The same in tokens, and in minutes at work.
     retry_failed : bool
         Ask again for the judgments that failed. Also allowed for a finished sweep.
 
     Raises
     ------
     SweepError
-        It cannot run as it is, or the budget is spent.
+        It cannot run as it is, or a budget is used up.
     """
+    sweep.refresh_from_db()
+    given = {"budget": budget, "budget_tokens": budget_tokens, "budget_minutes": budget_minutes}
+    limits = {name: getattr(sweep, name) if value is None else value for name, value in given.items()}
     check = sweep_check(sweep=sweep)
-    errors = list(check.errors)
-    limit = sweep.budget if budget is None else budget
-    spent = sum(SweepRun.objects.filter(sweep=sweep).values_list("cost", flat=True))
-    # A sum of prices is not exact in binary, and what is left may be too little for one request.
-    if limit is not None and spent > 0 and spent >= float(limit) * (1 - 1e-9):
-        errors.append(f"The budget of ${limit} is spent (${spent:.2f}): resume with a larger one.")
-    if errors:
+    if errors := [*check.errors, *_used_up(sweep, limits)]:
         raise SweepError(errors)
     with transaction.atomic():
         allowed = (*RESUMABLE, SweepState.FINISHED) if retry_failed else RESUMABLE
-        changed = _move(sweep, allowed, SweepState.QUEUED, finished_at=None, message="", budget=limit)
+        changed = sweep_move(
+            sweep_id=sweep.pk,
+            sources=allowed,
+            target=SweepState.QUEUED,
+            finished_at=None,
+            message="",
+            **limits,
+        )
         if changed:
             if retry_failed:
                 _failures_forget(sweep)
@@ -165,56 +213,79 @@ def sweep_delete(*, sweep: Sweep) -> None:
 
 
 def workers_wake() -> None:
-    """Tell the workers to look. By name, so that services need not import the tasks above them."""
+    """Tell the workers to look: a message to each queue for which there is something to do.
+
+    By name, so that services need not import the tasks above them.
+    """
+    rows = SweepRun.objects.filter(sweep__state__in=ACTIVE, finished_at=None, last_error="").order_by()
+    queues = {queue or Queue.HTTP.value for queue in rows.values_list("queue", flat=True).distinct()}
     try:
-        current_app.send_task("judges.wake", retry=False, ignore_result=True)
+        for queue in sorted(queues):
+            current_app.send_task("judges.wake", queue=queue, retry=False, ignore_result=True)
     except Exception:
         # The broker is away. What is to be done stands in the database, and workers look there by themselves.
         logger.warning("The workers could not be woken up; they will look by themselves.", exc_info=True)
 
 
-def _move(sweep: Sweep, states: Iterable[str], state: str, **fields: object) -> bool:
-    """Change the state if it is one of `states` now; True for the one caller that did."""
-    rows = Sweep.objects.filter(pk=sweep.pk, state__in=[str(each) for each in states])
-    return bool(rows.update(state=state, **fields))
+def _used_up(sweep: Sweep, limits: dict[str, Any]) -> Iterable[str]:
+    runs = list(SweepRun.objects.filter(sweep=sweep).values_list("cost", "n_tokens"))
+    budget, tokens, minutes = limits["budget"], limits["budget_tokens"], limits["budget_minutes"]
+    spent, used = sum(cost for cost, _ in runs), sum(n for _, n in runs)
+    # A sum of prices is not exact in binary, and what is left may be too little for one request.
+    if budget is not None and spent > 0 and spent >= float(budget) * (1 - 1e-9):
+        yield f"The budget of ${budget} is spent (${spent:.2f}): resume with a larger one."
+    if tokens is not None and used >= tokens:
+        yield f"The budget of {tokens:,} tokens is used up ({used:,}): resume with a larger one."
+    worked = worked_seconds(sweep, timezone.now()) / 60
+    if minutes is not None and worked >= minutes:
+        yield f"The budget of {minutes:,} minutes is used up ({worked:.1f}): resume with a larger one."
 
 
 def _runs_prepare(sweep: Sweep) -> None:
-    """Make the missing runs, one a judge and dataset, and set all counters from what is stored."""
-    judges = list(sweep.judges.order_by("name"))
-    datasets = list(sweep.datasets.order_by("pk").values_list("pk", flat=True))
+    """Make the missing runs, one a judge and dataset that go together, and set all counters from what is stored."""
+    sweep.refresh_from_db()
+    judges = list(sweep.judges.prefetch_related("models__endpoint").order_by("name"))
+    datasets = list(sweep.datasets.order_by("pk"))
+    pairs = {(judge.pk, dataset.pk) for judge, dataset in pairings(sweep, judges, datasets).pairs}
     # Judge by judge within a dataset, so that requests that two judges share are close together in time.
     SweepRun.objects.bulk_create(
-        [SweepRun(sweep=sweep, judge=judge, dataset_id=dataset) for dataset in datasets for judge in judges],
+        [
+            SweepRun(sweep=sweep, judge=judge, dataset_id=dataset.pk)
+            for dataset in datasets
+            for judge in judges
+            if (judge.pk, dataset.pk) in pairs
+        ],
         ignore_conflicts=True,
     )
+    rows = SweepRun.objects.filter(sweep=sweep).select_related("judge", "sweep")
+    runs = list(rows.prefetch_related("judge__models__endpoint"))
     # A judge or dataset that was taken out of the sweep takes its run with it.
-    SweepRun.objects.filter(sweep=sweep).exclude(judge__in=judges, dataset__in=datasets).delete()
-    runs = list(SweepRun.objects.filter(sweep=sweep).select_related("judge"))
-    for run, tally in zip(runs, judgment_tallies(runs=runs, orders=sweep.orders), strict=True):
+    gone = [run.pk for run in runs if (run.judge_id, run.dataset_id) not in pairs]
+    SweepRun.objects.filter(pk__in=gone).delete()
+    runs = [run for run in runs if run.pk not in gone]
+    for run, tally in zip(runs, judgment_tallies(runs=runs), strict=True):
         first = run.started_at is None
+        run.queue = judge_queue(run.judge)
         run.n_total, run.n_done = tally.n_total, tally.n_done
         run.n_unparsed, run.n_failed = tally.n_unparsed, tally.n_failed
         run.n_reused = tally.n_done if first else min(run.n_reused, tally.n_done)
         run.last_error = ""
         if tally.n_done < tally.n_total:
             run.finished_at = None
-    SweepRun.objects.bulk_update(
-        runs, ["n_total", "n_done", "n_unparsed", "n_failed", "n_reused", "last_error", "finished_at"]
-    )
+    names = ["queue", "n_total", "n_done", "n_unparsed", "n_failed", "n_reused", "last_error", "finished_at"]
+    SweepRun.objects.bulk_update(runs, names)
 
 
 def _failures_forget(sweep: Sweep) -> None:
-    """Delete the failed judgments of a sweep and the failed requests of its judges' models."""
-    judges = list(sweep.judges.all())
+    """Delete the failed results of a sweep and the failed requests of its judges' models."""
+    judges = list(sweep.judges.prefetch_related("models"))
     datasets = list(sweep.datasets.values_list("pk", flat=True))
-    Judgment.objects.filter(
-        judge__in=judges,
-        item__dataset__in=datasets,
-        order__in=orders_wanted(sweep.orders),
-        sample=0,
-        status=ParseStatus.FAILED,
-    ).delete()
-    ModelRequest.objects.filter(
-        state=RequestState.FAILED, model__in={judge.model for judge in judges if judge.model}
-    ).delete()
+    by_kind: dict[str, list[Judge]] = defaultdict(list)
+    for judge in judges:
+        by_kind[judge_kind(judge)].append(judge)
+    for kind, some in by_kind.items():
+        theirs = {f"{result_table(kind).judge}__in": some}
+        for rows in sweep_results(sweep=sweep, kind=kind, dataset_ids=datasets):
+            rows.filter(**theirs, status=ParseStatus.FAILED).delete()
+    models = {row.model for judge in judges for row in judge.models.all()}
+    ModelRequest.objects.filter(state=RequestState.FAILED, model__in=models).delete()
