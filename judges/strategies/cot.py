@@ -7,12 +7,10 @@ that compares two outputs: Zeng et al. (LLMBar), ICLR 2024. The prompt is our ow
 from __future__ import annotations
 
 from judges.strategies.pairwise import render
-from judges.strategies.parsing import read_verdict_line
-from judges.strategies.types import Chat, ItemView, Steps, StrategyConfig, single
+from judges.strategies.question import one_question
+from judges.strategies.types import ItemView, Steps, StrategyConfig
 
 
 def cot(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask for reasons and then the verdict; ``params["rules"]`` puts the rules of judging before them."""
-    flags = ("rules",) if config.params.get("rules") else ()
-    answer = single((yield Chat(render(item, config, *flags))))
-    return read_verdict_line(answer.text, allow_tie=config.allow_tie, finish_reason=answer.finish_reason)
+    return (yield from one_question(item, config, lambda view: render(view, config), reasons=True))

@@ -1,15 +1,18 @@
 """Reading a verdict out of what a model wrote: tolerant of dress, never guessing.
 
 Two readers. `read_choice` is for prompts that ask for the verdict alone: the text must *be* a verdict, in
-whatever dress ("**B**", "Output (a)", "Answer: B."), or begin with one and explain it without taking it back.
-`read_verdict_line` is for chain of thought: only the last line counts, and it must hold the verdict's marker.
+whatever dress ("**B**", "Output (a)", "Answer: B.", {"choice": "B"}), or begin with one and explain it without taking
+it back. `read_verdict_line` is for chain of thought: only the last line counts, and it must hold the verdict's marker
+or be a JSON object with it. What a model thought aloud before its answer is no part of it.
 All else is unparsed, with the whole text kept. Neither ever raises.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+from collections.abc import Collection
 
 from judges.strategies.types import Verdict
 
@@ -50,6 +53,10 @@ _CLAIM = re.compile(
 CUT_OFF = "cut off at the token limit"
 _DRESS = "*_`#>\"'“”‘’«»~|$ \t\r\n"
 _BOXED = re.compile(r"\$?\\boxed\{([^{}]{1,40})\}\$?")
+_JSON = re.compile(r"(?:json)?\s*(\{.*\})", re.IGNORECASE | re.DOTALL)
+_VERDICT_KEYS = frozenset({"choice", "verdict", "final_verdict", "answer", "winner", "preference", "better"})
+_THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
+NO_ANSWER = "thought without an answer"
 _EXPLANATION = re.compile(r"(?:explanation|reason(?:ing)?|rationale|justification|because)\b", re.IGNORECASE)
 
 
@@ -71,19 +78,20 @@ def read_choice(text: str, *, allow_tie: bool, cut_off: bool = False) -> Verdict
     """
     if cut_off:
         return unparsed(text, CUT_OFF)
-    said = _without_thought(text)
+    said = spoken(text)
     if len(said) > MAX_READ:
         return unparsed(text, "longer than a verdict can be")
-    bare = _undress(said)
+    bare = undressed(said)
     if not bare:
-        return unparsed(text, "empty answer")
-    match = _match(_STATEMENT, bare)
+        return unparsed(text, NO_ANSWER if text.strip() else "empty answer")
+    named = json_value(bare, _VERDICT_KEYS)
+    match = _match(_STATEMENT, bare if named is None else named)
     if match:
         return _verdict(match, text, allow_tie=allow_tie)
     first, _, rest = bare.partition("\n")
     match = _match(_STATEMENT, first)
     # A bare line before running text may be its first words; an explanation is set off or says what it is.
-    if match is None or not (rest.startswith("\n") or _EXPLANATION.match(_undress(rest))):
+    if match is None or not (rest.startswith("\n") or _EXPLANATION.match(undressed(rest))):
         return unparsed(text, "not a verdict")
     verdict = _verdict(match, text, allow_tie=allow_tie)
     if verdict.choice is not None and _takes_back(rest, verdict.choice):
@@ -98,10 +106,14 @@ def read_verdict_line(text: str, *, allow_tie: bool, finish_reason: str = "stop"
     """
     if finish_reason == "length":
         return unparsed(text, CUT_OFF)
-    bare = _undress(text[-MAX_READ:])
+    bare = undressed(spoken(text)[-MAX_READ:])
     if not bare:
-        return unparsed(text, "empty answer")
-    match = _match(_MARKED, bare.rpartition("\n")[2])
+        return unparsed(text, NO_ANSWER if text.strip() else "empty answer")
+    line = bare.rpartition("\n")[2]
+    named = json_value(bare, _VERDICT_KEYS)
+    if named is None:
+        named = json_value(line, _VERDICT_KEYS)
+    match = _match(_MARKED, line) if named is None else _match(_STATEMENT, named)
     if match is None:
         return unparsed(text, "the last line holds no verdict")
     return _verdict(match, text, allow_tie=allow_tie)
@@ -112,17 +124,48 @@ def unparsed(text: str, reason: str) -> Verdict:
     return Verdict(choice=None, status="unparsed", raw_text=text, reason=reason)
 
 
-def _without_thought(text: str) -> str:
-    """Drop a leading block of thought, as some models show it; one that never ends is the whole text."""
-    if text.lstrip().startswith("<think>"):
-        _, closed, rest = text.partition("</think>")
-        return rest if closed else text
-    return text
+def spoken(text: str) -> str:
+    """Return what a model said after it thought aloud; empty if it never stopped thinking."""
+    opened = _THOUGHT.match(text)
+    # Where the chat template opens the thought, the answer only closes it.
+    tag = opened[1] if opened else "think"
+    _, closed, rest = text.rpartition(f"</{tag}>")
+    return rest if closed or not opened else ""
+
+
+def json_value(bare: str, keys: Collection[str]) -> str | None:
+    """Return what a JSON object holds under one of these keys, as text.
+
+    Parameters
+    ----------
+    bare : str
+        A text out of its dress; more than an object is none.
+    keys : collection of str
+        In lower case.
+
+    Returns
+    -------
+    str or None
+        None: it is no JSON object. Empty: there is no such key, or two that differ.
+    """
+    match = _JSON.fullmatch(bare)
+    if match is None:
+        return None
+    try:
+        pairs = json.loads(match[1], object_pairs_hook=list)
+    except (ValueError, RecursionError):
+        return None
+    found = {
+        str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+        for name, value in pairs
+        if name.strip().lower() in keys
+    }
+    return found.pop() if len(found) == 1 else ""
 
 
 def _match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     """Match a whole text whose dress and white space are folded; folding also keeps matching linear."""
-    folded = " ".join(_undress(text).split())
+    folded = " ".join(undressed(text).split())
     match = pattern.fullmatch(folded) if len(folded) <= MAX_STATEMENT else None
     if match and match.groupdict().get("than"):
         # "A is better than A" says nothing.
@@ -131,8 +174,8 @@ def _match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return match
 
 
-def _undress(text: str) -> str:
-    """Fold full-width letters, drop emphasis marks inside and quotes and white space around."""
+def undressed(text: str) -> str:
+    """Return a text out of its dress: full-width letters folded, no emphasis marks, no quotes or spaces around it."""
     folded = unicodedata.normalize("NFKC", text).replace("**", "").replace("__", "").replace("`", "")
     folded = _BOXED.sub(r"\1", folded)
     return folded.strip(_DRESS)
@@ -160,5 +203,6 @@ def _takes_back(rest: str, choice: int) -> bool:
         if match and _choice_of(match) != choice:
             return True
     return any(
-        claim["doubt"] is not None or _choice_of(claim) != choice for claim in _CLAIM.finditer(_undress(rest))
+        claim["doubt"] is not None or _choice_of(claim) != choice
+        for claim in _CLAIM.finditer(undressed(rest))
     )

@@ -1,0 +1,92 @@
+"""Reading a rating out of what a model wrote: one whole number on the scale, never guessed.
+
+`read_rating` is for prompts that ask for the number alone, `read_rating_line` for those that ask for reasons first:
+there only the last line counts. Two numbers, none, or one off the scale are no rating. Neither ever raises.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from judges.strategies.parsing import (
+    CUT_OFF,
+    MAX_READ,
+    MAX_STATEMENT,
+    NO_ANSWER,
+    json_value,
+    spoken,
+    undressed,
+)
+
+_KEYS = frozenset({"rating", "score", "grade", "overall", "overall_rating", "overall_score"})
+_NAME = r"(?:(?:my|the|final|overall)\s+){0,3}(?:rating|score|grade|mark)"
+_MARK = rf"{_NAME}\s*(?:is\s*:?|[:=])\s*"
+_NUMBER = r"""[\[(]{0,2}(?P<number>[0-9]{1,3})(?:\.0{1,2})?[\])]{0,2}
+    (?:\s*(?:/|out\s+of)\s*(?P<of>[0-9]{1,3}))?(?:\s+points?)?\s*[.!]?"""
+_FLAGS = re.IGNORECASE | re.VERBOSE | re.ASCII
+_STATEMENT = re.compile(rf"(?:{_MARK})?{_NUMBER}", _FLAGS)
+_MARKED = re.compile(rf"{_MARK}{_NUMBER}", _FLAGS)
+
+
+class Rating(NamedTuple):
+    """A number on the scale, or None and why there is none."""
+
+    score: int | None
+    reason: str = ""
+
+
+def read_rating(text: str, low: int, high: int, *, cut_off: bool = False) -> Rating:
+    """Read a number that was asked for alone, such as ``7``, ``Rating: 7`` or ``7/9`` (of `high`).
+
+    Parameters
+    ----------
+    low, high : int
+        The ends of the scale, both allowed.
+    cut_off : bool
+        The model ran into its token limit: "1" may have been about to be "10".
+    """
+    if cut_off:
+        return Rating(None, CUT_OFF)
+    said = spoken(text)
+    if len(said) > MAX_READ:
+        return Rating(None, "longer than a rating can be")
+    bare = undressed(said)
+    if not bare:
+        return Rating(None, NO_ANSWER if text.strip() else "empty answer")
+    named = json_value(bare, _KEYS)
+    if named is not None:
+        return _read(_STATEMENT, named, low, high)
+    first, _, rest = bare.partition("\n")
+    # An explanation may follow that names no other number.
+    if re.search(r"\d", rest):
+        return Rating(None, "more than one number" if re.search(r"\d", first) else "not a rating")
+    return _read(_STATEMENT, first, low, high)
+
+
+def read_rating_line(text: str, low: int, high: int, *, cut_off: bool = False) -> Rating:
+    """Read the number from the last line, such as ``Rating: 7``, behind reasons."""
+    if cut_off:
+        return Rating(None, CUT_OFF)
+    bare = undressed(spoken(text)[-MAX_READ:])
+    if not bare:
+        return Rating(None, NO_ANSWER if text.strip() else "empty answer")
+    line = bare.rpartition("\n")[2]
+    for piece in (bare, line):
+        named = json_value(piece, _KEYS)
+        if named is not None:
+            return _read(_STATEMENT, named, low, high)
+    return _read(_MARKED, line, low, high)
+
+
+def _read(pattern: re.Pattern[str], text: str, low: int, high: int) -> Rating:
+    folded = " ".join(undressed(text).split())
+    match = pattern.fullmatch(folded) if len(folded) <= MAX_STATEMENT else None
+    if match is None:
+        return Rating(None, "not a rating")
+    score = int(match["number"])
+    if match["of"] is not None and int(match["of"]) != high:
+        return Rating(None, f"out of {match['of']}, on a scale to {high}")
+    if not low <= score <= high:
+        return Rating(None, f"{score} is off the scale from {low} to {high}")
+    return Rating(score)

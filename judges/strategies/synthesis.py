@@ -1,0 +1,80 @@
+"""Swap and synthesise: ask in both orders, and settle what they contradict each other in.
+
+Swap and Swap+CoT of Zeng et al. (LLMBar), ICLR 2024. The prompts are our own, and two things differ: the first two
+requests are those of vanilla (or chain of thought), so that they are shared with it; and the last one shows the pair in
+canonical order, whatever order is judged, so that both orders have one verdict.
+"""
+
+from __future__ import annotations
+
+from judges.strategies.pairwise import (
+    both_texts,
+    canonical_verdict,
+    in_both_orders,
+    in_order,
+    render,
+    step_prompt,
+)
+from judges.strategies.parsing import spoken
+from judges.strategies.question import Reader, ask_alone, disagreement, read_alone, read_last_line
+from judges.strategies.types import (
+    Answer,
+    Chat,
+    ItemView,
+    Message,
+    Steps,
+    StrategyConfig,
+    Verdict,
+    several,
+    single,
+)
+
+_WORDS = {1: "Output A is better", 2: "Output B is better", 0: "neither is better"}
+
+
+def swap(item: ItemView, config: StrategyConfig) -> Steps:
+    """Ask vanilla's question in both orders; where the verdicts differ, ask again with both at hand."""
+    return (yield from _settled(item, config, reasons=False))
+
+
+def swap_cot(item: ItemView, config: StrategyConfig) -> Steps:
+    """The same with chain of thought throughout: the last question shows the reasons of both orders."""
+    return (yield from _settled(item, config, reasons=True))
+
+
+def _settled(item: ItemView, config: StrategyConfig, *, reasons: bool) -> Steps:
+    read: Reader = read_last_line if reasons else read_alone
+
+    def ask(messages: tuple[Message, ...]) -> Chat:
+        return Chat(messages) if reasons else ask_alone(config, messages)
+
+    first, second = several((yield tuple(ask(render(view, config)) for view in in_both_orders(item))))
+    choices = disagreement(read(first, config), read(second, config))
+    if isinstance(choices, Verdict):
+        return choices
+    value = {"orders": list(choices), "synthesised": choices[0] != choices[1]}
+    if choices[0] == choices[1]:
+        return canonical_verdict(item, choices[0], raw_text=both_texts(first.text, second.text), value=value)
+    answer = single((yield ask(_conflict(item, config, choices, (first, second), reasons=reasons))))
+    verdict = read(answer, config)
+    if verdict.choice is None:
+        return verdict
+    return canonical_verdict(item, verdict.choice, raw_text=answer.text, value=value)
+
+
+def _conflict(
+    item: ItemView,
+    config: StrategyConfig,
+    choices: tuple[int, int],
+    answers: tuple[Answer, Answer],
+    *,
+    reasons: bool,
+) -> tuple[Message, ...]:
+    texts = {"first_verdict": _WORDS[choices[0]], "second_verdict": _WORDS[choices[1]]}
+    if reasons:
+        texts |= {
+            "first_reasons": spoken(answers[0].text).strip(),
+            "second_reasons": spoken(answers[1].text).strip(),
+        }
+    flags = ("reasons",) if reasons else ()
+    return render(in_order(item, 0), config, *flags, prompt=step_prompt(config, "synthesis"), texts=texts)
