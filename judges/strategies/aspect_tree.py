@@ -1,0 +1,120 @@
+"""Reading an aspect tree out of a model's JSON, and saying what is wrong with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from judges.strategies.scores import levels_of
+from judges.strategies.structured import TWICE, as_integer, closed, folded_name
+
+Edge = tuple[str, str]
+"""An aspect and the one it depends on, which is empty for a root: numbers as text, or what stood in their place."""
+
+_WRAPPERS = ("tree", "parents", "roots", "aspects", "nodes")
+_NAMES = ("aspect", "id", "number", "requirement", "node")
+_CHILDREN = ("children", "subaspects", "dependents")
+_ROOT = frozenset({"", "0", "root", "none", "null"})
+CONFLICT = "two different parents"
+NO_TREE = "holds no tree"
+
+
+def tree_schema(count: int) -> dict[str, Any]:
+    """Return a JSON schema of ``{"1": 0, "2": 1}``: for each number the one it depends on, 0 for a root."""
+    numbers = range(1, count + 1)
+    return closed(
+        {
+            str(number): {"type": "integer", "enum": [0, *(other for other in numbers if other != number)]}
+            for number in numbers
+        }
+    )
+
+
+def read_tree(found: object) -> list[Edge]:
+    """Return the edges of a tree: from ``{"2": 1}``, or from nodes with their children inside or their parent beside.
+
+    >>> read_tree({"1": 0, "2": "1"})
+    [('1', ''), ('2', '1')]
+    >>> read_tree({"tree": [{"aspect": 1, "children": [2, {"aspect": 3}]}]})
+    [('1', ''), ('2', '1'), ('3', '1')]
+    """
+    while isinstance(found, Mapping) and len(found) == 1:
+        name, inner = next(iter(found.items()))
+        if name not in _WRAPPERS or not isinstance(inner, Mapping | list):
+            break
+        found = inner
+    if isinstance(found, Mapping) and not _is_node(found):
+        return [(_number(child), _parent(parent)) for child, parent in found.items()]
+    return _nodes(found if isinstance(found, list) else [found])
+
+
+def tree_problem(edges: Sequence[Edge], names: Mapping[str, str]) -> str:
+    """Return what keeps the edges from being a tree of all aspects; empty when nothing does.
+
+    Parameters
+    ----------
+    names : mapping of str to str
+        Each aspect's number, and what to call it.
+
+    >>> tree_problem([("1", "2"), ("2", "1")], {"1": "form", "2": "length"})
+    'cycle form -> length -> form'
+    >>> tree_problem([("1", "")], {"1": "form", "2": "length"})
+    'missing aspect length'
+    """
+    if not edges:
+        return NO_TREE
+    counted = Counter(child for child, _ in edges)
+    problems = [f"missing aspect {name}" for number, name in names.items() if number not in counted]
+    problems += [
+        f"aspect {names.get(child, child)} stands twice" for child, count in counted.items() if count > 1
+    ]
+    problems += [f"unknown aspect {child or '(empty)'}" for child in counted if child not in names]
+    for child, parent in edges:
+        if parent == CONFLICT:
+            problems.append(f"aspect {names.get(child, child)} has {CONFLICT}")
+        elif parent and parent not in names:
+            problems.append(f"aspect {names.get(child, child)} depends on {parent}, which is no aspect")
+    if problems:
+        return "; ".join(problems)
+    try:
+        levels_of({names[child]: parent and names[parent] for child, parent in edges})
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _is_node(value: Mapping[str, Any]) -> bool:
+    return any(name in value for name in _NAMES)
+
+
+def _nodes(found: Sequence[object]) -> list[Edge]:
+    edges: list[Edge] = []
+    waiting: list[tuple[object, str]] = [(node, "") for node in reversed(found)]
+    while waiting:
+        node, above = waiting.pop()
+        if isinstance(node, Mapping):
+            number = next((_number(node[name]) for name in _NAMES if name in node), "")
+            parent = _parent(node["parent"]) if "parent" in node else above
+            children: list[object] = next(
+                (node[name] for name in _CHILDREN if isinstance(node.get(name), list)), []
+            )
+            waiting += [(child, number) for child in reversed(children)]
+        else:
+            number, parent = _number(node), above
+        edges.append((number, parent))
+    return edges
+
+
+def _number(raw: object) -> str:
+    number = as_integer(raw)
+    if number is not None:
+        return str(number)
+    return folded_name(raw)[:40] if isinstance(raw, str) else repr(raw)[:40]
+
+
+def _parent(raw: object) -> str:
+    if raw is TWICE:
+        return CONFLICT
+    number = "" if raw is None else _number(raw)
+    return "" if number in _ROOT else number

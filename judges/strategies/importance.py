@@ -1,0 +1,149 @@
+"""Importance: which aspects of an instruction matter most, asked in three ways.
+
+TOWER: an instruction's aspects scored directly from 1 to 5, ranked without ties, or organised in a tree by what depends
+on what, in which an aspect weighs 1 / its level. The prompts are our own. They name the aspects by numbers, 1 to n in
+the order in which they are shown, which ``params["seed"]`` draws (0: as stored).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from judges.strategies.aspect_tree import read_tree, tree_problem, tree_schema
+from judges.strategies.item_prompt import drawn_order, item_aspects, numbered, render_item, step_prompt
+from judges.strategies.orders import order_schema, ranks_of, read_order
+from judges.strategies.ranks import ranked
+from judges.strategies.scores import levels_of, weights_of
+from judges.strategies.structured import (
+    TWICE,
+    Labels,
+    by_name,
+    label_schema,
+    read_json,
+    read_label,
+    scalar,
+    schema_text,
+)
+from judges.strategies.types import (
+    Answer,
+    AspectView,
+    Chat,
+    ItemView,
+    Message,
+    Steps,
+    StrategyConfig,
+    Verdict,
+    single,
+)
+
+SCORES: Labels = {str(score): () for score in range(1, 6)}
+
+
+def importance_direct(item: ItemView, config: StrategyConfig) -> Steps:
+    """Ask for a score of 1 to 5 for every aspect in one generation; equal scores are equal ranks."""
+    shown = _shown(item, config)
+    schema = label_schema(_numbers(shown), [int(score) for score in SCORES])
+    answer = single((yield Chat(_messages(item, config, shown), json_schema=schema_text(schema))))
+    found, problem = read_json(answer.text, cut_off=answer.finish_reason == "length")
+    if problem:
+        return _unparsed(answer, problem)
+    named = by_name(found, _numbers(shown), "scores")
+    said = {aspect.key: _score(named, number) for number, aspect in zip(_numbers(shown), shown, strict=True)}
+    scores = {each.key: int(said[each.key][0] or 0) for each in item.aspects if said[each.key][0] is not None}
+    if len(scores) < len(said):
+        missing = (f"{key}: {problem}" for key, (score, problem) in said.items() if score is None)
+        return _unparsed(answer, "; ".join(missing), scores)
+    return _parsed(
+        answer, {"ranks": ranked({key: -score for key, score in scores.items()}), "scores": scores}
+    )
+
+
+def importance_ranking(item: ItemView, config: StrategyConfig) -> Steps:
+    """Ask for the order of all aspects, without ties, in one generation."""
+    shown = _shown(item, config)
+    schema = schema_text(order_schema(len(shown), ties=False))
+    answer = single((yield Chat(_messages(item, config, shown), json_schema=schema)))
+    places, problem = read_order(
+        answer.text, [each.key for each in shown], cut_off=answer.finish_reason == "length"
+    )
+    if places is None:
+        return _unparsed(answer, problem)
+    ranks = {shown[number - 1].key: rank for number, rank in ranks_of(places).items()}
+    return _parsed(answer, {"ranks": {each.key: ranks[each.key] for each in item.aspects}})
+
+
+def importance_tree(item: ItemView, config: StrategyConfig) -> Steps:
+    """Ask for the aspect tree; aspects rank by their level, those of one level being tied.
+
+    A tree that is none is asked for again in the same conversation, with what is wrong with it, up to
+    ``params["attempts"]`` times in all.
+    """
+    shown = _shown(item, config)
+    numbers, keys = _numbers(shown), {str(place): each.key for place, each in enumerate(shown, start=1)}
+    messages, schema = _messages(item, config, shown), schema_text(tree_schema(len(shown)))
+    attempts = max(1, int(config.params.get("attempts", 2)))
+    for attempt in range(1, attempts + 1):
+        answer = single((yield Chat(messages, json_schema=schema)))
+        found, unread = read_json(answer.text, cut_off=answer.finish_reason == "length")
+        edges = [] if unread else read_tree(found)
+        problem = unread or tree_problem(edges, keys)
+        if not problem:
+            parents = {keys[child]: parent and keys[parent] for child, parent in edges}
+            return _parsed(answer, _tree_value(item, parents) | {"attempts": attempt})
+        if attempt < attempts:
+            told = unread or tree_problem(edges, {number: number for number in numbers})
+            messages = (*messages, *_again(config, answer, told))
+    return _unparsed(answer, problem)
+
+
+def _again(config: StrategyConfig, answer: Answer, told: str) -> tuple[Message, ...]:
+    turn = step_prompt(config, "retry").render({"problem": told})
+    # Chat templates refuse an empty turn.
+    return (("assistant", answer.text if answer.text.strip() else "(no answer)"), *turn)
+
+
+def _tree_value(item: ItemView, parents: dict[str, str]) -> dict[str, Any]:
+    ordered = {each.key: parents[each.key] for each in item.aspects}
+    levels = levels_of(ordered)
+    return {"ranks": ranked(levels), "tree": ordered, "weights": weights_of(levels)}
+
+
+def _shown(item: ItemView, config: StrategyConfig) -> tuple[AspectView, ...]:
+    aspects = item_aspects(item)
+    seed = int(config.params.get("seed", 0))
+    return tuple(aspects[place] for place in drawn_order(len(aspects), item, seed))
+
+
+def _numbers(shown: tuple[AspectView, ...]) -> list[str]:
+    return [str(number) for number in range(1, len(shown) + 1)]
+
+
+def _messages(item: ItemView, config: StrategyConfig, shown: tuple[AspectView, ...]) -> tuple[Message, ...]:
+    values = {
+        "requirements": numbered(each.text for each in shown),
+        "names": "{" + ", ".join(f'"{number}": ...' for number in _numbers(shown)) + "}",
+        "count": str(len(shown)),
+    }
+    return render_item(item, config, values)
+
+
+def _score(named: dict[str, Any], number: str) -> tuple[str | None, str]:
+    if number not in named:
+        return None, "is missing"
+    value = scalar(named[number])
+    if value is TWICE:
+        return None, "is given twice, with two different values"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None, "is no score"
+    return read_label(str(value), SCORES)
+
+
+def _parsed(answer: Answer, value: dict[str, Any]) -> Verdict:
+    return Verdict(choice=None, status="parsed", raw_text=answer.text, value=value)
+
+
+def _unparsed(answer: Answer, reason: str, partial: dict[str, int] | None = None) -> Verdict:
+    value = {"partial": partial} if partial else None
+    return Verdict(choice=None, status="unparsed", raw_text=answer.text, reason=reason, value=value)

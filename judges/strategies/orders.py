@@ -1,0 +1,103 @@
+"""Reading an order of numbered things out of what a model wrote: every one once, the best first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from judges.strategies.parsing import spoken
+from judges.strategies.structured import as_integer, closed, folded_name, read_json, scalar
+
+_PLAIN = re.compile(r"\d{1,4}(?:\s*[>,=]\s*\d{1,4})*", re.ASCII)
+_DRESS = "*_`#\"'“”‘’()[] \t\r\n."
+MAX_PLAIN = 2000
+NO_ORDER = "holds no order"
+
+
+def order_schema(count: int, *, ties: bool) -> dict[str, Any]:
+    """Return a JSON schema of ``{"ranking": [2, 1, 3]}``, with ties of ``{"ranking": [[2], [1, 3]]}``."""
+    number = {"type": "integer", "enum": list(range(1, count + 1))}
+    if ties:
+        place = {"type": "array", "items": number, "minItems": 1, "maxItems": count}
+        return closed({"ranking": {"type": "array", "items": place, "minItems": 1, "maxItems": count}})
+    return closed({"ranking": {"type": "array", "items": number, "minItems": count, "maxItems": count}})
+
+
+def read_order(
+    text: str, names: Sequence[str], *, ties: bool = False, cut_off: bool = False
+) -> tuple[list[list[int]] | None, str]:
+    """Read an order of the numbers 1 to n.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What the numbers stand for, for the reason.
+    ties : bool
+        Several may share a place.
+
+    Returns
+    -------
+    (places, "") or (None, reason)
+        The numbers of each place, the best place first.
+
+    >>> read_order('The order is {"ranking": [2, 1]}.', ["form", "length"])
+    ([[2], [1]], '')
+    >>> read_order("[2, 2]", ["form", "length"])
+    (None, 'form is missing; length stands twice')
+    """
+    found, problem = read_json(text, cut_off=cut_off)
+    bare = spoken(text[:MAX_PLAIN]).strip(_DRESS)
+    if not cut_off and len(text) <= MAX_PLAIN and _PLAIN.fullmatch(bare):
+        groups: list[Any] = [place.split("=") for place in re.split("[>,]", bare)]
+    elif problem:
+        return None, problem
+    else:
+        groups = _groups(found)
+    places = [[_number(each) for each in group] for group in groups]
+    problem = _problem(places, names, ties=ties)
+    if problem:
+        return None, problem
+    return [[int(number) for number in sorted(place, key=int)] for place in places], ""
+
+
+def ranks_of(places: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Return each number's rank: levels without gaps from 1, as labels have them.
+
+    >>> ranks_of([[2], [1, 3]])
+    {2: 1, 1: 2, 3: 2}
+    """
+    return {number: rank for rank, place in enumerate(places, start=1) for number in place}
+
+
+def _groups(found: object) -> list[list[Any]]:
+    if isinstance(found, Mapping):
+        lists = [value for value in found.values() if isinstance(value, list)]
+        found = lists[0] if len(lists) == 1 else None
+    if not isinstance(found, list):
+        return []
+    return [list(each) if isinstance(each, list) else [each] for each in found]
+
+
+def _number(raw: object) -> str:
+    """The number as text; what is none stays recognisable."""
+    inner = scalar(raw)
+    number = as_integer(inner)
+    if number is not None:
+        return str(number)
+    return folded_name(inner)[:40] if isinstance(inner, str) else repr(inner)[:40]
+
+
+def _problem(places: Sequence[Sequence[str]], names: Sequence[str], *, ties: bool) -> str:
+    said = [number for place in places for number in place]
+    if not said:
+        return NO_ORDER
+    known = {str(number): name for number, name in enumerate(names, start=1)}
+    problems = [f"{name} is missing" for number, name in known.items() if number not in said]
+    problems += [f"{name} stands twice" for number, name in known.items() if said.count(number) > 1]
+    problems += [
+        f"there is no {number or 'empty number'}" for number in dict.fromkeys(said) if number not in known
+    ]
+    if not problems and not ties and any(len(place) > 1 for place in places):
+        return "a tie, which was not allowed"
+    return "; ".join(problems)

@@ -1,0 +1,350 @@
+"""Reading structured answers out of what a model wrote: JSON, or one label of several.
+
+Tolerant of dress and never guessing: JSON may stand in a code fence or between other text, and a label may be bold or
+be followed by its reason; what could be meant in two ways is unread, with a reason. Nothing here ever raises.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from judges.strategies.parsing import CUT_OFF, MAX_READ, NO_ANSWER, spoken, undressed
+
+EMPTY = "empty answer"
+MAX_LINE = 600
+"""A label, its wording and its reason on one line are not longer."""
+MAX_STARTS = 1000
+"""Brackets that begin no JSON before a text is given up."""
+MAX_DEPTH = 100
+"""JSON that is nested deeper is none that was asked for."""
+
+
+class Twice:
+    """What stands for a name that was given two different values."""
+
+    def __repr__(self) -> str:
+        return "two different values"
+
+
+TWICE = Twice()
+
+Labels = Mapping[str, tuple[str, ...]]
+"""What may be answered: each label with other words for it."""
+
+
+def read_json(text: str, *, cut_off: bool = False, last: bool = False) -> tuple[Any, str]:
+    """Find the JSON object in a text; without one, the JSON array.
+
+    Parameters
+    ----------
+    cut_off : bool
+        The model ran into its token limit: what follows could have changed the meaning.
+    last : bool
+        The text reasons first, so the last one counts. Otherwise several that differ are ambiguous.
+
+    Returns
+    -------
+    (value, "") or (None, reason)
+        In objects, a name that was given two different values has the value `TWICE`.
+
+    >>> read_json('Here you are:\\n```json\\n{"1": 4,}\\n```')
+    ({'1': 4}, '')
+    """
+    if cut_off:
+        return None, CUT_OFF
+    said = spoken(text)
+    if not said.strip():
+        return None, NO_ANSWER if text.strip() else EMPTY
+    if len(said) > MAX_READ:
+        if not last:
+            return None, "longer than an answer can be"
+        said = said[-MAX_READ:]
+    found = _values(said) or _values(_without_trailing_commas(said))
+    objects = [value for value in found if isinstance(value, dict)]
+    candidates = objects or found
+    if not candidates:
+        return None, "holds no JSON"
+    if not last and any(value != candidates[0] for value in candidates):
+        return None, "holds several JSON objects that differ"
+    return candidates[-1], ""
+
+
+def by_name(found: Any, names: Sequence[str], wrapper: str = "") -> dict[str, Any]:
+    """Return what an object says of each of these names, leaving out what it does not name.
+
+    Names match exactly, or folded ("Overall quality" for overall_quality); numbers match whatever stands around them
+    ("Requirement 2" for 2). The names may stand in an object of their own, such as ``{"ratings": {...}}``.
+
+    >>> by_name({"Answer 1": 4, "2.": 5, "note": "x"}, ["1", "2"])
+    {'1': 4, '2': 5}
+    """
+    if not isinstance(found, dict):
+        return {}
+    if wrapper not in names and isinstance(found.get(wrapper), dict):
+        found = found[wrapper]
+    matched = _matched(found, names)
+    inner = [value for value in found.values() if isinstance(value, dict)]
+    if not matched and len(inner) == 1:
+        found = inner[0]
+        matched = _matched(found, names)
+    said: dict[str, Any] = {}
+    for key, name in matched.items():
+        value = found[key]
+        said[name] = TWICE if name in said and said[name] != value else value
+    return {name: said[name] for name in names if name in said}
+
+
+def folded_name(name: str) -> str:
+    """Return a name without its dress: the number in it, or else its words in lower case.
+
+    >>> folded_name("Requirement 2."), folded_name("Overall quality")
+    ('2', 'overall_quality')
+    """
+    number = re.fullmatch(r"[^\W\d]*[\W_]*0*(\d{1,4})[\W_]*", name, re.ASCII)
+    if number:
+        return number[1]
+    return re.sub(r"[\W_]+", "_", unicodedata.normalize("NFKC", name).casefold()).strip("_")
+
+
+def as_integer(value: object) -> int | None:
+    """Read a whole number as models write them in JSON: 4, 4.0, "4".
+
+    >>> [as_integer(value) for value in (4, 4.0, " 4 ", "4.5", True, None, "four")]
+    [4, 4, 4, None, None, None, None]
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*(\d{1,6})(?:\.0)?\s*", value, re.ASCII)
+        return int(match[1]) if match else None
+    return None
+
+
+def scalar(value: object) -> object:
+    """Return what an object of one answer says: ``{"rating": 4, "reason": "..."}`` says 4."""
+    if isinstance(value, dict):
+        for name in ("rating", "score", "answer", "value", "verdict"):
+            if name in value:
+                return value[name]
+        if len(value) == 1:
+            return next(iter(value.values()))
+    return value
+
+
+def read_label(text: str, labels: Labels, *, cut_off: bool = False) -> tuple[str | None, str]:
+    """Read one label that was asked for alone.
+
+    Parameters
+    ----------
+    labels : mapping of str to tuple of str
+        Each label with other words for it, such as a rating and its wording.
+
+    Returns
+    -------
+    (label, "") or (None, reason)
+
+    >>> read_label("**Yes.** All five are there.", {"yes": (), "no": ()})
+    ('yes', '')
+    >>> read_label("Yes and no", {"yes": (), "no": ()})
+    (None, 'not one of yes, no')
+    """
+    if cut_off:
+        return None, CUT_OFF
+    said = spoken(text)
+    if len(said) > MAX_READ:
+        return None, "longer than an answer can be"
+    bare = undressed(said)
+    if not bare:
+        return None, NO_ANSWER if text.strip() else EMPTY
+    if bare.startswith("{"):
+        value, _ = read_json(bare)
+        inner = scalar(value)
+        bare = undressed(str(inner)) if isinstance(inner, str | int | float) else bare
+    forms = _forms(tuple((label, tuple(words)) for label, words in labels.items()))
+    label = forms.whole(bare)
+    if label is not None:
+        return label, ""
+    first, _, rest = bare.partition("\n")
+    led = forms.whole(first) if rest else None
+    if led is not None and (rest.startswith("\n") or _EXPLANATION.match(undressed(rest))):
+        return (None, TAKEN_BACK) if forms.says_other(rest, led) else (led, "")
+    led, reason = forms.leading(first)
+    if led is None:
+        return None, f"not one of {', '.join(labels)}"
+    return (None, TAKEN_BACK) if forms.says_other(f"{reason}\n{rest}", led, near=reason) else (led, "")
+
+
+def read_last_label(text: str, labels: Labels, *, cut_off: bool = False) -> tuple[str | None, str]:
+    """Read the label of a text that reasons first, from its last line, such as ``Rating: 4``."""
+    if cut_off:
+        return None, CUT_OFF
+    bare = undressed(spoken(text)[-MAX_READ:])
+    if not bare:
+        return None, NO_ANSWER if text.strip() else EMPTY
+    match = _MARKED.fullmatch(" ".join(undressed(bare.rpartition("\n")[2]).split())[:MAX_LINE])
+    forms = _forms(tuple((label, tuple(words)) for label, words in labels.items()))
+    label = forms.whole(match[1]) if match else None
+    if label is None:
+        return None, f"the last line holds none of {', '.join(labels)}"
+    return label, ""
+
+
+TAKEN_BACK = "an answer and an explanation that may take it back"
+
+_NOUN = r"(?:rating|score|grade|answer|option|verdict|choice|level)"
+_MARKED = re.compile(rf"(?:(?:my|the)\s+)?(?:final\s+)?{_NOUN}\s*(?:is\s*)?[:=]\s*(.+)", re.IGNORECASE)
+_EXPLANATION = re.compile(r"(?:explanation|reason(?:ing)?|rationale|justification|because)\b", re.IGNORECASE)
+_DOUBT = re.compile(
+    r"\b(?:actually|correction|wait|on\s+second\s+thought|change\s+my|maybe|perhaps)\b", re.IGNORECASE
+)
+_HEDGE = re.compile(r"\b(?:but|however|partly|partially|mostly|almost|except|somewhat)\b", re.IGNORECASE)
+_STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+\\?(?:"|\Z))|,(?=\s*+[}\]])', re.DOTALL)
+_OPENING = re.compile(r"[{\[]")
+
+
+class _Forms:
+    """The ways in which one of several labels is said."""
+
+    def __init__(self, labels: tuple[tuple[str, tuple[str, ...]], ...]) -> None:
+        self.numeric = all(label.isdigit() for label, _ in labels)
+        self.words = {_folded(word): label for label, words in labels for word in (label, *words)}
+        # Longest first: "cannot tell" before what it might begin with.
+        says = "|".join(re.escape(word) for word in sorted(self.words, key=len, reverse=True))
+        out_of = rf"(?:\s*(?:/|out\s+of)\s*{re.escape(labels[-1][0])}(?!\w))?" if self.numeric else ""
+        intro = rf"(?:(?:(?:my|the)\s+)?(?:final\s+)?{_NOUN}(?:\s+is\s*:?|\s*[:=-])?\s*)?"
+        label = rf"[(\[]?(?P<label>{says})(?!\w)[)\]]?{out_of}"
+        self._whole = re.compile(rf"{intro}{label}\s*[.!]?", re.IGNORECASE)
+        self._leading = re.compile(rf"{intro}{label}\s*(?:[,;:.!=]+\s+|[-–—]+\s*)(?P<rest>.+)", re.IGNORECASE)
+        # A number that begins a line may count a list.
+        ends = r"[.!]?\s*$" if self.numeric else r"(?:[,.;:!]|$)"
+        self._claim = re.compile(
+            rf"(?:(?:^|[.!?]\s)[(\[]?(?P<led>{says})[)\]]?\s*{ends}"
+            rf"|\b{_NOUN}(?:\s+(?:is|of|should\s+be|would\s+be)\s*:?|\s*[:=])\s*(?P<said>{says})(?!\w))",
+            re.IGNORECASE | re.MULTILINE,
+        )
+        self._alone = re.compile(rf"(?<![\w.,])(?P<alone>{says})(?![\w])", re.IGNORECASE)
+
+    def whole(self, text: str) -> str | None:
+        """The label that is the whole text, alone or with its own wording behind it."""
+        folded = " ".join(undressed(text).split())
+        if len(folded) > MAX_LINE:
+            return None
+        if (alone := self.words.get(_folded(folded))) is not None:
+            return alone
+        if match := self._whole.fullmatch(folded):
+            return self._label(match["label"])
+        match = self._leading.fullmatch(folded)
+        if match and self.words.get(_folded(match["rest"])) == self._label(match["label"]):
+            return self._label(match["label"])
+        return None
+
+    def leading(self, line: str) -> tuple[str | None, str]:
+        """The label that a line begins with, and what follows it."""
+        folded = " ".join(undressed(line).split())
+        match = self._leading.fullmatch(folded) if len(folded) <= MAX_LINE else None
+        return (self._label(match["label"]), match["rest"]) if match else (None, "")
+
+    def says_other(self, text: str, label: str, near: str = "") -> bool:
+        """Whether an explanation could take the label back: it doubts, or states another one."""
+        bare = "\n".join(" ".join(line.split()) for line in undressed(text).splitlines())
+        if _DOUBT.search(bare) or (not self.numeric and _HEDGE.search(bare)):
+            return True
+        # "4 - or 5" on one line: any other number may be meant.
+        found = [match["alone"] for match in self._alone.finditer(near)] if self.numeric else []
+        found += [match["led"] or match["said"] for match in self._claim.finditer(bare)]
+        return any(self._label(word) != label for word in found)
+
+    def _label(self, word: str) -> str:
+        return self.words[_folded(word)]
+
+
+@lru_cache(maxsize=256)
+def _forms(labels: tuple[tuple[str, tuple[str, ...]], ...]) -> _Forms:
+    return _Forms(labels)
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(" .!")
+
+
+def _values(text: str) -> list[Any]:
+    """All JSON objects and arrays that are not empty and stand in no other."""
+    found, place, failed = [], 0, 0
+    while failed < MAX_STARTS and (start := _OPENING.search(text, place)):
+        try:
+            value, place = _DECODER.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            place, failed = start.end(), failed + 1
+            continue
+        if value and _depth(value) <= MAX_DEPTH:
+            found.append(value)
+    return found
+
+
+def _depth(value: object) -> int:
+    deepest, open_ = 0, [(value, 1)]
+    while open_:
+        part, depth = open_.pop()
+        deepest = max(deepest, depth)
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        open_ += [(each, depth + 1) for each in inner]
+    return deepest
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; Python's own would keep the last of two values and say nothing."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        found[name] = TWICE if name in found and found[name] != value else value
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant, strict=False)
+
+
+def _without_trailing_commas(text: str) -> str:
+    return _STRING_OR_COMMA.sub(lambda match: match[1] or "", text)
+
+
+def _matched(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+    """The name that each key means, for the keys that mean one."""
+    exact, folded = set(names), [folded_name(name) for name in names]
+    # Two names that fold to the same are told apart by their exact spelling alone.
+    known = {key: name for key, name in zip(folded, names, strict=True) if folded.count(key) == 1}
+    meant = {key: key if key in exact else known.get(folded_name(key)) for key in found}
+    return {key: name for key, name in meant.items() if name is not None}
+
+
+def label_schema(names: Iterable[str], allowed: Sequence[object]) -> dict[str, Any]:
+    """Return a JSON schema of an object with these names, each one of the allowed values."""
+    kept = list(names)
+    kind = "integer" if all(isinstance(value, int) for value in allowed) else "string"
+    return closed({name: {"type": kind, "enum": list(allowed)} for name in kept})
+
+
+def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON schema of an object with exactly these properties, all of them required."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def schema_text(schema: Mapping[str, Any]) -> str:
+    """Return a schema as JSON text whose names keep their order, which is that of the answer."""
+    return json.dumps(schema, ensure_ascii=True, separators=(",", ":"))
