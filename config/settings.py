@@ -138,6 +138,17 @@ CACHES = {
 }
 # With one web process, as without CACHE_URL, local memory is shared by all of its threads.
 SILENCED_SYSTEM_CHECKS = [] if CACHE_URL else ["django_ratelimit.E003", "django_ratelimit.W001"]
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["judges.api.access.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["judges.api.access.IsAdministrator"],
+    "DEFAULT_THROTTLE_CLASSES": ["judges.api.access.TokenThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "judges.api.errors.refused",
+    "UNAUTHENTICATED_USER": None,
+    "PAGE_SIZE": 200,
+}
+
 RATELIMIT_ENABLE = env.bool("RATELIMIT_ENABLE", default=True)
 # Behind a proxy, the header that carries the client's address; empty: the socket's own.
 CLIENT_IP_HEADER = env.str("CLIENT_IP_HEADER", default="")

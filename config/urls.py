@@ -6,6 +6,7 @@ from django.urls import include, path
 
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("api/v1/", include("judges.api.urls")),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("", include("annotation.urls")),
     path("", include("metaeval.urls")),

@@ -30,6 +30,7 @@ from annotation.models.studies import (
     StudyItem,
     StudyState,
 )
+from annotation.models.tokens import ApiToken
 from annotation.models.users import Role, User
 from annotation.models.work import Assignment, AssignmentState, Label, WorkRole
 
@@ -39,6 +40,7 @@ __all__ = [
     "Action",
     "Adjudication",
     "Annotator",
+    "ApiToken",
     "Aspect",
     "Assignment",
     "AssignmentState",

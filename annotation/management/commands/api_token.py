@@ -1,0 +1,56 @@
+"""Tokens with which programs use the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.models import ApiToken, User
+from annotation.services.tokens import token_create, token_revoke
+
+
+class Command(BaseCommand):
+    help = "Make, list or revoke tokens of the API. A new one is shown once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("username")
+        parser.add_argument("--name", default="command line", help="What it is for.")
+        parser.add_argument("--days", type=int, help="How long it is valid; without, for ever.")
+        parser.add_argument("--list", action="store_true", dest="listing", help="Show the user's tokens.")
+        parser.add_argument("--revoke", metavar="PREFIX", help="End the token that begins so.")
+
+    def handle(self, *args: Any, username: str, **options: Any) -> None:
+        user = User.objects.filter(username=username, is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no user '{username}'.")
+        if options["listing"]:
+            self._list(user)
+        elif options["revoke"]:
+            self._revoke(user, options["revoke"])
+        else:
+            try:
+                _, secret = token_create(user=user, name=options["name"], days=options["days"])
+            except ValueError as error:
+                raise CommandError(str(error)) from None
+            self.stderr.write("Keep it well: it cannot be shown again.")
+            self.stdout.write(secret)
+
+    def _list(self, user: User) -> None:
+        for token in user.api_tokens.all():
+            state = (
+                "revoked"
+                if token.revoked_at
+                else f"until {token.expires_at:%F}"
+                if token.expires_at
+                else "valid"
+            )
+            used = f"last used {token.last_used_at:%F %H:%M}" if token.last_used_at else "never used"
+            self.stdout.write(f"{token.prefix}…  {state}, {used}  {token.name}")
+
+    def _revoke(self, user: User, prefix: str) -> None:
+        tokens = list(ApiToken.objects.filter(user=user, prefix__startswith=prefix[:12], revoked_at=None))
+        if len(tokens) != 1:
+            raise CommandError(f"{len(tokens)} valid tokens begin with '{prefix}'.")
+        token_revoke(token=tokens[0])
+        self.stdout.write(f"{tokens[0]} is revoked.")

@@ -1,0 +1,52 @@
+"""Who may use the API, and how often."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rest_framework import exceptions
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.throttling import UserRateThrottle
+
+from annotation.models import ApiToken, User
+from annotation.services.tokens import token_use
+
+if TYPE_CHECKING:  # the framework's views read these classes while they are imported
+    from rest_framework.views import APIView
+
+
+class TokenAuthentication(BaseAuthentication):
+    """``Authorization: Bearer tst_...``; tokens are made with ``manage.py api_token``.
+
+    No session is accepted, so that no page of another site can act for somebody who is signed in.
+    """
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        parts = get_authorization_header(request).split()
+        if not parts or parts[0].lower() != b"bearer":
+            return None
+        token = token_use(secret=parts[1].decode("ascii", "replace")) if len(parts) == 2 else None
+        if token is None:
+            raise exceptions.AuthenticationFailed("The token is not valid.")
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class IsAdministrator(BasePermission):
+    """Judging is the administrators' business."""
+
+    message = "Only administrators may do this."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        return isinstance(request.user, User) and request.user.is_administrator
+
+
+class TokenThrottle(UserRateThrottle):
+    """So many requests a minute for each user, whatever the number of tokens."""
+
+    scope = "api"
+    rate = "300/min"

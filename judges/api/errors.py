@@ -1,0 +1,23 @@
+"""What a program is told when something is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from judges.services.plans import PlanError
+from judges.services.sweeps import SweepError
+
+
+def refused(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Answer a plan that is wrong, or a sweep that cannot do this now, with the reasons."""
+    if isinstance(error, PlanError):
+        return Response({"errors": [{"field": error.field, "message": error.problem}]}, status=400)
+    if isinstance(error, SweepError):
+        return Response({"errors": [{"message": message} for message in error.messages]}, status=409)
+    response = exception_handler(error, context)
+    if response is not None and isinstance(response.data, dict) and set(response.data) == {"detail"}:
+        response.data = {"errors": [{"message": str(response.data["detail"])}]}
+    return response

@@ -1,0 +1,166 @@
+"""The API of judging: what the admin does, for programs. Each view calls the service that the page calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from annotation.models import User
+from judges.api.serializers import (
+    EndpointSerializer,
+    JudgeSerializer,
+    JudgmentSerializer,
+    SweepSerializer,
+    page_size,
+    progress_json,
+    strategy_json,
+)
+from judges.models import Endpoint, Judge, Judgment, Sweep
+from judges.selectors.sweeps import sweep_progress
+from judges.services.plans import judge_carry_out, plan_carry_out
+from judges.services.sweeps import SweepError, sweep_cancel, sweep_pause, sweep_resume, sweep_start
+from judges.strategies.registry import STRATEGIES
+
+LINKS = ("strategies", "endpoints", "judges", "sweeps")
+
+
+@api_view(["GET"])
+def index(request: Request) -> Response:
+    """Where things are."""
+    return Response({name: reverse(f"api:{name}", request=request) for name in LINKS})
+
+
+@api_view(["GET"])
+def strategies(request: Request) -> Response:
+    """Every way of judging, with its settings."""
+    return Response([strategy_json(info) for info in STRATEGIES.values()])
+
+
+@api_view(["GET"])
+def endpoints(request: Request) -> Response:
+    return _page(request, Endpoint.objects.all(), EndpointSerializer)
+
+
+@api_view(["GET", "POST"])
+def judges(request: Request) -> Response:
+    """List judges; or define one: 201 if it is new, 200 if there is one that would answer exactly the same."""
+    if request.method == "POST":
+        judge, is_new = judge_carry_out(values=_object(request), user=_user(request))
+        return Response(JudgeSerializer(judge).data, status=201 if is_new else 200)
+    return _page(request, Judge.objects.all(), JudgeSerializer)
+
+
+@api_view(["GET"])
+def judge(request: Request, pk: int) -> Response:
+    return Response(JudgeSerializer(get_object_or_404(Judge, pk=pk)).data)
+
+
+@api_view(["GET", "POST"])
+def sweeps(request: Request) -> Response:
+    """List sweeps; or make the draft of one from a plan, with the judges that are missing."""
+    rows = Sweep.objects.prefetch_related("judges", "datasets")
+    if request.method == "POST":
+        planned = plan_carry_out(plan=_object(request), user=_user(request))
+        sweep = rows.get(pk=planned.sweep.pk)
+        made = [judge.name for judge in planned.made]
+        return Response(SweepSerializer(sweep).data | {"judges_made": made}, status=201)
+    return _page(request, rows, SweepSerializer)
+
+
+@api_view(["GET"])
+def sweep(request: Request, pk: int) -> Response:
+    """A sweep and how far it is."""
+    row = get_object_or_404(Sweep.objects.prefetch_related("judges", "datasets"), pk=pk)
+    return Response(SweepSerializer(row).data | {"progress": progress_json(sweep_progress(pk))})
+
+
+@api_view(["POST"])
+def start(request: Request, pk: int) -> Response:
+    return _moved(pk, lambda sweep: list(sweep_start(sweep=sweep).warnings))
+
+
+@api_view(["POST"])
+def pause(request: Request, pk: int) -> Response:
+    def move(sweep: Sweep) -> list[str]:
+        if not sweep_pause(sweep=sweep):
+            raise SweepError([f"'{sweep}' is not at work."])
+        return []
+
+    return _moved(pk, move)
+
+
+@api_view(["POST"])
+def cancel(request: Request, pk: int) -> Response:
+    def move(sweep: Sweep) -> list[str]:
+        if not sweep_cancel(sweep=sweep):
+            raise SweepError([f"'{sweep}' is not at work."])
+        return []
+
+    return _moved(pk, move)
+
+
+class ResumeSerializer(serializers.Serializer[Any]):
+    """What a sweep may go on with."""
+
+    budget = serializers.DecimalField(max_digits=10, decimal_places=2, required=False)
+    budget_tokens = serializers.IntegerField(min_value=1, required=False)
+    budget_minutes = serializers.IntegerField(min_value=1, required=False)
+    retry_failed = serializers.BooleanField(required=False, default=False)
+
+
+@api_view(["POST"])
+def resume(request: Request, pk: int) -> Response:
+    given = ResumeSerializer(data=request.data)
+    given.is_valid(raise_exception=True)
+    return _moved(pk, lambda sweep: list(sweep_resume(sweep=sweep, **given.validated_data).warnings))
+
+
+@api_view(["GET"])
+def judgments(request: Request, pk: int) -> Response:
+    """The judgments of a sweep's judges on its datasets, page by page; ``?judge=`` and ``?status=`` choose."""
+    sweep = get_object_or_404(Sweep, pk=pk)
+    rows = Judgment.objects.filter(
+        judge__in=sweep.judges.values("pk"), item__dataset__in=sweep.datasets.values("pk")
+    ).select_related("judge", "item__dataset")
+    if name := request.query_params.get("judge"):
+        rows = rows.filter(judge__name=name)
+    if status := request.query_params.get("status"):
+        rows = rows.filter(status=status)
+    return _page(request, rows, JudgmentSerializer)
+
+
+def _moved(pk: int, move: Callable[[Sweep], list[str]]) -> Response:
+    row = get_object_or_404(Sweep, pk=pk)
+    warnings = move(row)
+    row.refresh_from_db()
+    return Response(SweepSerializer(row).data | {"warnings": warnings})
+
+
+def _page(
+    request: Request, rows: QuerySet[Any], serializer: type[serializers.ModelSerializer[Any]]
+) -> Response:
+    paginator = CursorPagination()
+    paginator.ordering = "pk"
+    paginator.page_size = page_size()
+    page = paginator.paginate_queryset(rows, request)
+    return paginator.get_paginated_response(serializer(page, many=True).data)
+
+
+def _object(request: Request) -> dict[str, Any]:
+    if not isinstance(request.data, dict):
+        raise serializers.ValidationError({"detail": "Expected a JSON object."})
+    return dict(request.data)
+
+
+def _user(request: Request) -> User:
+    assert isinstance(request.user, User), "the permission lets nobody else in"
+    return request.user

@@ -1,0 +1,52 @@
+"""Make a sweep, with its judges, from a YAML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.models import Role, User
+from judges.services.plans import PlanError, plan_carry_out, plan_read
+from judges.services.sweeps import SweepError, sweep_start
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a draft of a sweep from a YAML file; judges that are missing are defined. All or nothing. "
+        "With --start it is queued, too."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("path", type=Path)
+        parser.add_argument("--user", required=True, help="The administrator for whom it is made.")
+        parser.add_argument("--start", action="store_true", help="Queue it for the workers.")
+
+    def handle(self, *args: Any, path: Path, user: str, start: bool, **options: Any) -> None:
+        person = User.objects.filter(username=user, role=Role.ADMINISTRATOR, is_active=True).first()
+        if person is None:
+            raise CommandError(f"There is no administrator '{user}'.")
+        try:
+            planned = plan_carry_out(plan=plan_read(path), user=person)
+        except PlanError as error:
+            prefix = "" if error.field == str(path) else f"{path}: "
+            raise CommandError(f"{prefix}{error}") from None
+        for judge in planned.made:
+            self.stdout.write(f"Defined '{judge}'.")
+        for judge in planned.found:
+            self.stdout.write(f"Uses '{judge}'.")
+        sweep = planned.sweep
+        if start:
+            try:
+                launch = sweep_start(sweep=sweep)
+            except SweepError as error:
+                raise CommandError(
+                    f"Sweep {sweep.pk} is a draft, and cannot start: {' '.join(error.messages)}"
+                ) from None
+            for warning in launch.warnings:
+                self.stderr.write(f"Note: {warning}")
+        state = "queued" if start else "a draft"
+        self.stdout.write(
+            f"Sweep {sweep.pk}, '{sweep.name}', is {state}: python manage.py run_sweep {sweep.pk}"
+        )
