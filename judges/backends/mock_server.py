@@ -1,12 +1,13 @@
-"""A deterministic server that speaks the OpenAI chat protocol, for tests, demonstrations and dry runs.
+"""A deterministic server that speaks the OpenAI protocol, for tests, demonstrations and dry runs.
 
 Run it with ``python -m judges.backends.mock_server --port 0``, which prints its URL, or in a test::
 
     with running_mock_server() as server:
         backend = OpenAIBackend(base_url=server.url)
 
-It serves ``GET /v1/models``, ``POST /v1/chat/completions`` (one choice, no streaming) and ``GET /stats``. The
-model's name decides how it behaves: see `judges.backends.mock_models`.
+It serves ``GET /v1/models`` and ``/stats``, and ``POST /v1/chat/completions`` (one choice, no streaming),
+``/v1/completions`` (with ``echo`` and ``logprobs``), ``/v1/embeddings``, and as vLLM does ``/tokenize``, ``/classify``
+and ``/score``. The model's name decides how it behaves: see `judges.backends.mock_models`.
 """
 
 from __future__ import annotations
@@ -23,12 +24,23 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from judges.backends.mock_models import LISTED, MockModel, draw, parse_model, respond, token_logprobs
+from judges.backends.mock_answers import respond, token_logprobs
+from judges.backends.mock_models import LISTED, MockModel, draw, parse_model
+from judges.backends.mock_tokens import (
+    class_scores,
+    completion_logprobs,
+    pieces,
+    templated,
+    text_of,
+    token_ids,
+    vector,
+)
 
 RETRY_AFTER = "0.05"
 """Seconds, so that tests that honour it stay quick."""
 _MAX_REQUEST = 16 * 1024 * 1024
-_FAIL_ONCE = frozenset({"500-once", "429", "flaky"})
+_CHAT = "/v1/chat/completions"
+_PATHS = frozenset({_CHAT, "/v1/completions", "/v1/embeddings", "/tokenize", "/classify", "/score"})
 
 
 class MockServer(ThreadingHTTPServer):
@@ -127,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(413, "the request is too large")
             return
         raw = self.rfile.read(length)
-        if self.path != "/v1/chat/completions":
+        if self.path not in _PATHS:
             self._fail(404, "no such path")
         elif self.server.api_key and self.headers.get("Authorization") != f"Bearer {self.server.api_key}":
             self._fail(401, "the key is not right")
@@ -137,32 +149,32 @@ class _Handler(BaseHTTPRequestHandler):
     def _complete(self, raw: bytes) -> None:
         try:
             body = json.loads(raw)
-            name, messages = body["model"], body["messages"]
-            well_formed = isinstance(name, str) and all(isinstance(each["content"], str) for each in messages)
-        except (ValueError, KeyError, TypeError):
+            name, text = body["model"], _text_of(self.path, body)
+            well_formed = isinstance(name, str)
+        except (ValueError, KeyError, TypeError, AttributeError):
             well_formed = False
-        if not well_formed or not messages:
-            self._fail(400, "a model and a list of messages are needed")
+        if not well_formed:
+            self._fail(400, "a model and what it is to read are needed")
             return
         model = parse_model(name)
         if model is None:
             self._fail(404, f"The model `{name}` does not exist.")
             return
-        before = self.server.arrived(sha256(raw).hexdigest(), name)
+        before = self.server.arrived(sha256(self.path.encode() + raw).hexdigest(), name)
         try:
-            if not self._misbehave(model, name, body, before):
-                self._answer(model, name, body)
+            if not self._misbehave(model, name, body, len(text), before):
+                self._answer(model, name, body, text)
         finally:
             self.server.left()
 
-    def _misbehave(self, model: MockModel, name: str, body: dict[str, Any], before: int) -> bool:
+    def _misbehave(self, model: MockModel, name: str, body: dict[str, Any], size: int, before: int) -> bool:
         """Behave as badly as the model's name says; False if this request is to be answered."""
         kind = model.kind
-        size = sum(len(each["content"]) for each in body["messages"])
         if kind == "500" or (kind == "500-once" and not before):
             self._fail(500, "the mock broke down, as it was asked to")
-        elif kind == "429" and not before:
-            self._fail(429, "too many requests", headers={"Retry-After": RETRY_AFTER})
+        elif kind in {"429", "429-bare"} and not before:
+            headers = {"Retry-After": RETRY_AFTER} if kind == "429" else None
+            self._fail(429, "too many requests", headers=headers)
         elif kind == "flaky" and not before and draw("flaky", name, body) < model.p:
             self._fail(503, "the mock is busy")
         elif kind == "400-long" and size > model.limit:
@@ -174,31 +186,75 @@ class _Handler(BaseHTTPRequestHandler):
                 200, b"<!doctype html><title>Welcome</title><p>This is a login page.", kind="text/html"
             )
         elif kind == "null":
-            self._send(200, self._envelope(name, body, {"role": "assistant", "content": None}))
+            self._send(200, self._envelope(name, body, size, {"role": "assistant", "content": None}))
         elif kind == "no-choices":
             self._send(200, {"object": "chat.completion", "model": name, "choices": []})
         elif kind == "drop":
             self._drop()
+        elif (kind == "chat-only" and self.path != _CHAT) or (kind == "plain" and self.path == "/tokenize"):
+            self._fail(404, "no such path")
+        elif kind == "one-token" and self.path == "/v1/completions" and body.get("max_tokens") == 0:
+            self._fail(400, "max_tokens must be at least 1")
         else:
             return False
         return True
 
-    def _answer(self, model: MockModel, name: str, body: dict[str, Any]) -> None:
+    def _answer(self, model: MockModel, name: str, body: dict[str, Any], text: str) -> None:
         if model.delay_ms:
             time.sleep(model.delay_ms / 1000)
+        usage = {"prompt_tokens": len(pieces(text)), "total_tokens": len(pieces(text))}
+        if self.path == _CHAT:
+            self._send(200, self._chat(model, name, body, len(text)))
+        elif self.path == "/v1/completions":
+            self._send(200, self._completion(model, name, body))
+        elif self.path == "/tokenize":
+            ids = token_ids(text)
+            self._send(200, {"count": len(ids), "max_model_len": 1_000_000, "tokens": ids})
+        elif self.path == "/v1/embeddings":
+            data: list[dict[str, Any]] = [{"object": "embedding", "index": 0, "embedding": vector(text)}]
+            self._send(200, {"object": "list", "model": name, "data": data, "usage": usage})
+        else:
+            scores = class_scores(model, name, text)
+            found = {"score": scores[0]} if self.path == "/score" else {"probs": scores}
+            data = [{"index": 0, "num_classes": len(scores), **found}]
+            self._send(200, {"object": "list", "model": name, "data": data, "usage": usage})
+
+    def _chat(self, model: MockModel, name: str, body: dict[str, Any], size: int) -> dict[str, Any]:
         answer = respond(model, name, body)
         message = {"role": "assistant", "content": answer.text}
-        reply = self._envelope(name, body, message, answer.finish_reason)
-        if body.get("logprobs"):
+        reply = self._envelope(name, body, size, message, answer.finish_reason)
+        if body.get("logprobs") and model.kind != "no-logprobs":
             top = min(max(int(body.get("top_logprobs") or 0), 0), 20)
             reply["choices"][0]["logprobs"] = {"content": token_logprobs(answer, top)}
-        self._send(200, reply)
+        return reply
+
+    def _completion(self, model: MockModel, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Echo the prompt with its log-probabilities where asked to, and generate a word at most."""
+        prompt = body["prompt"]
+        tokens = pieces(prompt) if isinstance(prompt, str) else text_of(prompt)
+        sent = len(tokens)
+        generated = [" mock"] if body.get("max_tokens", 16) else []
+        shown = [*(tokens if body.get("echo") else []), *generated]
+        choice: dict[str, Any] = {
+            "index": 0,
+            "text": "".join(shown),
+            "finish_reason": "length",
+            "logprobs": None,
+        }
+        if body.get("logprobs") is not None and model.kind != "no-logprobs":
+            choice["logprobs"] = completion_logprobs(name, shown)
+        usage = {
+            "prompt_tokens": sent,
+            "completion_tokens": len(generated),
+            "total_tokens": sent + len(generated),
+        }
+        return {"object": "text_completion", "created": 0, "model": name, "choices": [choice], "usage": usage}
 
     @staticmethod
     def _envelope(
-        name: str, body: dict[str, Any], message: dict[str, Any], finish_reason: str = "stop"
+        name: str, body: dict[str, Any], size: int, message: dict[str, Any], finish_reason: str = "stop"
     ) -> dict[str, Any]:
-        prompt = sum(len(each["content"]) for each in body["messages"]) // 4 + 1
+        prompt = size // 4 + 1
         generated = len(message["content"] or "") // 4 + 1
         return {
             "id": f"mock-{int(draw(name, body) * 1e12)}",
@@ -239,6 +295,31 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(
             b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"choi'
         )
+
+
+def _text_of(path: str, body: dict[str, Any]) -> str:
+    """Return all that the model is to read; raises KeyError or TypeError where it is missing or no text."""
+    if path == "/v1/completions":
+        prompt = body["prompt"]
+        return prompt if isinstance(prompt, str) else "".join(text_of(prompt))
+    if path == "/score":
+        return f"{_string(body['text_1'])}\n{_string(body['text_2'])}"
+    if path != "/v1/embeddings" and "messages" in body:
+        messages = body["messages"]
+        contents = [_string(each["content"]) for each in messages]
+        if not contents:
+            raise KeyError("messages")
+        if path == "/tokenize":
+            return templated(messages, opened=bool(body.get("add_generation_prompt", True)))
+        # A reward model scores the last turn.
+        return contents[-1] if path == "/classify" else "".join(contents)
+    return _string(body["messages" if path == _CHAT else "prompt" if path == "/tokenize" else "input"])
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {value!r}")
+    return value
 
 
 @contextmanager

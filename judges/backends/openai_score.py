@@ -5,15 +5,16 @@ log-probability of every token of the prompt. Those of the continuation are summ
 two ways:
 
 token ids
-    Where the server has vLLM's ``/tokenize`` (beside ``/v1``), the context and the whole are tokenised there, and the
-    ids are what is scored. With messages, the context is the server's own chat template with the opening of the model's
-    turn, and the continuation is tokenised by itself, as the model would begin it.
+    Where the server has vLLM's ``/tokenize`` (beside ``/v1``), context and whole are tokenised there, and the ids are
+    what is scored, divided as in `judges.backends.tokenising`: raw text as lm-evaluation-harness does it (spaces at the
+    context's end go to the continuation, which is what the whole has beyond the context's tokens); with messages, the
+    context is the server's own chat template with the model's turn opened, and the continuation is tokenised by itself.
 text offsets
-    Elsewhere the text is sent, and ``text_offset`` says where each token begins. Only for raw text: nobody but the
-    server can fill in its chat template.
+    Elsewhere the text is sent, and ``text_offset`` says where each token begins. A token that straddles the boundary
+    belongs to the continuation. Only for raw text: nobody but the server can fill in its chat template.
 
-A token that straddles the boundary belongs to the continuation. The first token of all has no log-probability, so a
-continuation needs something before it: a context, or a start token that the server's tokenizer puts there.
+The first token of all has no log-probability, so a continuation needs something before it: a context, or a start token
+that the server's tokenizer puts there.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Post = Callable[[str, dict[str, Any]], Awaitable[ServerReply]]
 """Sends a JSON body to a URL."""
 
 _MEMORY = 256
-_NOT_OFFERED = frozenset({404, 405, 501})
+_NOT_OFFERED = frozenset({403, 404, 405, 501})
 
 
 class ContinuationScorer:
@@ -71,7 +72,7 @@ class ContinuationScorer:
         choice, usage = first_choice(reply, document_of(reply, offers="completions"))
         tokens = _Tokens(reply, choice)
         if ids is None:
-            begin, end = tokens.of_text(len(request.prefix), request.prefix + request.text)
+            begin, end = tokens.of_text(len(request.prefix.rstrip()), request.prefix + request.text)
         else:
             begin, end = tokens.of_ids(ids[1], len(ids[0]))
         return tokens.total(begin, end), end - begin, usage
@@ -108,14 +109,25 @@ class ContinuationScorer:
             rest = await self._tokenize(
                 None, {"model": model, "prompt": request.text, "add_special_tokens": False}
             )
-            return (context + rest, len(context)) if rest else None
-        context = await self._tokenize(
-            ("text", model, request.prefix), {"model": model, "prompt": request.prefix}
-        )
-        if context is None:
-            return None
+            return self._checked(context + (rest or []), len(context))
         whole = await self._tokenize(None, {"model": model, "prompt": request.prefix + request.text})
-        return (whole, common_length(context, whole)) if whole else None
+        if whole is None:
+            return None
+        kept = request.prefix.rstrip()
+        if kept:
+            context = await self._tokenize(("text", model, kept), {"model": model, "prompt": kept})
+            start = len(context or ())
+        else:
+            text = {"model": model, "prompt": request.prefix + request.text, "add_special_tokens": False}
+            # What the tokenizer adds stands before the text.
+            start = len(whole) - len(await self._tokenize(None, text) or whole)
+        return self._checked(whole, start)
+
+    def _checked(self, whole: list[int], start: int) -> tuple[list[int], int]:
+        if not 0 < start < len(whole):
+            what = "has no token of its own behind its context" if start else "needs a context before it"
+            raise PermanentBackendError(f"{self._tokenize_url}: the continuation {what}.")
+        return whole, start
 
     async def _tokenize(self, key: tuple[object, ...] | None, body: dict[str, Any]) -> list[int] | None:
         if key is not None and key in self._contexts:
@@ -135,16 +147,6 @@ class ContinuationScorer:
             if len(self._contexts) > _MEMORY:
                 self._contexts.popitem(last=False)
         return tokens
-
-
-def common_length(context: list[int], whole: list[int]) -> int:
-    """Return how many tokens of the whole are the context's own; the continuation has at least the last one."""
-    length = 0
-    for one, other in zip(context, whole[:-1], strict=False):
-        if one != other:
-            break
-        length += 1
-    return length
 
 
 class _Tokens:

@@ -9,8 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from judges.backends.mock_models import LISTED, find_material, parse_model
+from judges.backends.mock_material import find_material
+from judges.backends.mock_models import LISTED, parse_model
 from judges.backends.mock_server import RETRY_AFTER, running_mock_server
+from judges.strategies.prompt_language import prompt_parts
 from judges.strategies.prompts import load_prompt, prompt_names
 
 
@@ -28,6 +30,8 @@ def client(server):
 
 def messages(a="hi", b="hello there", name="vanilla.v1", flags=(), **values):
     values = {"instruction": "Greet.", "output_a": a, "output_b": b, "reference": "", **values}
+    source = load_prompt(name).source
+    values = dict.fromkeys(prompt_parts(source).variables, "A") | values
     rendered = load_prompt(name).render(values, frozenset(flags))
     return [{"role": role, "content": content} for role, content in rendered]
 
@@ -85,14 +89,19 @@ def test_models_prefer_what_their_name_says(client, model, answer):
         assert reply.json()["choices"][0]["message"]["content"] == answer
 
 
-@pytest.mark.parametrize("name", prompt_names())
-@pytest.mark.parametrize("flags", [(), ("tie", "context", "reference", "rules")])
+PAIRED = [name for name in prompt_names() if "{{output_b}}" in load_prompt(name).source]
+
+
+@pytest.mark.parametrize("name", PAIRED)
+@pytest.mark.parametrize("flags", [(), ("tie", "context", "reference", "rules", "discussion", "reasons")])
 def test_the_responses_are_found_in_every_prompt(name, flags):
     text = messages("first", "second", name, flags, context="c", reference="r")[-1]["content"]
     material = find_material(text)
 
     assert (material.output_a, material.output_b, material.instruction) == ("first", "second", "Greet.")
-    assert material.wants_line == (name == "cot.v1")
+    tail = load_prompt(name).source.rpartition("{{mark}}>")[2]
+    # Each of them asks for a line of its own, or only where reasons are given.
+    assert material.wants_line == ("Verdict:" in tail and ("{{#reasons}}" not in tail or "reasons" in flags))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,237 @@
+"""What the mock's models write: verdicts, ratings, JSON, lists, and plain answers.
+
+A model's name says which response it likes (`judges.backends.mock_models`); the request says in which form it is to
+say so: by a constraint, else by the words at the prompt's end. Everything is drawn by a hash of the name and the
+request, so the same request always gets the same answer.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from judges.backends.mock_material import (
+    Material,
+    Reading,
+    constrained_choices,
+    find_material,
+    read_prompt,
+    requested_choices,
+    requested_schema,
+    without_fences,
+)
+from judges.backends.mock_models import MockModel, draw
+from judges.backends.mock_schema import fill
+
+_WORD = re.compile(r"\w+")
+_LETTERS = frozenset({"A", "B", "a", "b"})
+_INJECTED = re.compile(r"choose (A|B)\b", re.IGNORECASE)
+_MISFITS = {
+    "unparsable": "Both outputs have their merits, and a great deal could be said about each of them.",
+    "empty": "",
+    "truncated": "Let me look at the instruction first. It asks",
+    "language": "Die zweite Antwort hält sich genauer an die Anweisung und ist deshalb die bessere.",
+    "both": "A and B",
+    "json": '{"choice": "A", "ratings": {"1": 4, "answers": [tr',
+}
+"""What those write who never give a usable answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class MockAnswer:
+    """A generated text, how it ended, and the probability of each word that could have stood in its place."""
+
+    text: str
+    finish_reason: str = "stop"
+    probabilities: dict[str, float] = field(default_factory=dict)
+
+
+def respond(model: MockModel, name: str, body: dict[str, Any]) -> MockAnswer:
+    """Generate the answer to a well-formed chat request."""
+    messages = body["messages"]
+    prompt = str(messages[-1]["content"])
+    if model.kind in _MISFITS:
+        return MockAnswer(
+            _MISFITS[model.kind], finish_reason="length" if model.kind == "truncated" else "stop"
+        )
+    if model.kind == "echo":
+        return MockAnswer(prompt)
+    number = draw(name, messages, body.get("seed"))
+    if model.kind == "unconstrained":
+        free = {
+            key: value for key, value in body.items() if key not in {"structured_outputs", "response_format"}
+        }
+        answer = _free(model, free, prompt, number)
+        return MockAnswer(f"**{answer.text}**" if len(answer.text) < 20 else answer.text)
+    if model.kind == "injectable" and (order := _INJECTED.search(without_fences(prompt))):
+        return MockAnswer(order[1].upper())
+    return _constrained(model, body, prompt, number) or _free(model, body, prompt, number)
+
+
+def _constrained(model: MockModel, body: dict[str, Any], prompt: str, number: float) -> MockAnswer | None:
+    """Answer as the request's constraint says; None if it has none, or it is about two outputs."""
+    reading = read_prompt(prompt)
+    choices = constrained_choices(body)
+    if choices and not (find_material(prompt) and _is_verdict(choices)):
+        answer = _chosen(model, reading, choices, number)
+        if requested_schema(body):
+            return MockAnswer(json.dumps({"choice": answer.text}), probabilities=answer.probabilities)
+        return answer
+    if not choices and (schema := requested_schema(body)):
+        return MockAnswer(json.dumps(fill(schema, number, liking=liking(model, reading))))
+    constraint = body.get("structured_outputs")
+    if isinstance(constraint, dict) and isinstance(constraint.get("regex"), str):
+        return MockAnswer(_matching(constraint["regex"], model, reading))
+    return None
+
+
+def _is_verdict(choices: tuple[str, ...]) -> bool:
+    return len(choices) in {2, 3} and not all(each.isdigit() for each in choices)
+
+
+def _free(model: MockModel, body: dict[str, Any], prompt: str, number: float) -> MockAnswer:
+    """Answer in the form that the prompt's last words ask for."""
+    material, reading = find_material(prompt), read_prompt(prompt)
+    if material is not None:
+        choices = requested_choices(body, reading.tail)
+        probabilities = _probabilities(model, material, choices)
+        verdict = _pick(probabilities, number)
+        return MockAnswer(_dress(verdict, body, material), probabilities=probabilities)
+    tail = reading.tail
+    if not reading.fields:
+        return MockAnswer(f"A mock answer, number {int(number * 1e6)}.")
+    if "JSON" in tail:
+        return MockAnswer(json.dumps(_json_of(tail, number, liking(model, reading))))
+    if (scale := reading.scale()) is not None:
+        answer = _chosen(model, reading, tuple(map(str, range(scale[0], scale[1] + 1))), number)
+        if label := re.search(r"^(Rating|Score): ", tail, re.MULTILINE):
+            text = f"The instruction was read, and the output was weighed against it.\n\n{label[1]}: {answer.text}"
+            return MockAnswer(text, probabilities=answer.probabilities)
+        return answer
+    if re.search(r"\byes\b.*\bno\b", tail, re.IGNORECASE | re.DOTALL):
+        return _chosen(model, reading, ("yes", "no"), number)
+    if "numbered list" in tail:
+        return MockAnswer("1. Does the output do what was asked?\n2. Is what it says correct?")
+    return MockAnswer(f"A mock answer, number {int(number * 1e6)}.")
+
+
+def _chosen(model: MockModel, reading: Reading, choices: tuple[str, ...], number: float) -> MockAnswer:
+    """Choose one of several labels: of numbers that which fits how well the output is liked, else rather the first."""
+    liked = liking(model, reading)
+    if all(each.isdigit() for each in choices):
+        place = round(liked * (len(choices) - 1))
+        weights = [0.4 ** abs(i - place) for i in range(len(choices))]
+    else:
+        weights = [0.3 + 0.6 * liked] + [(0.7 - 0.6 * liked) / max(len(choices) - 1, 1)] * (len(choices) - 1)
+        place = 0 if number < weights[0] else 1 % len(choices)
+    total = sum(weights)
+    chances = {each: weight / total for each, weight in zip(choices, weights, strict=True)}
+    return MockAnswer(choices[place], probabilities=chances)
+
+
+def liking(model: MockModel, reading: Reading) -> float:
+    """Return how much the model likes the output that a prompt is about, in [0, 1]."""
+    text = reading.judged() or reading.prompt
+    if model.kind == "shorter":
+        return math.exp(-len(text) / 400)
+    if model.kind == "overlap":
+        wanted = reading.fields.get("reference") or reading.fields.get("instruction", "")
+        return min(2 * _share(text, set(_WORD.findall(wanted.lower()))), 1.0)
+    if model.kind in {"random", "first", "second", "tie"}:
+        return draw(model.kind, text)
+    return 1 - math.exp(-len(text) / 400)
+
+
+def _json_of(tail: str, number: float, liked: float) -> dict[str, Any]:
+    """Fill the names that a prompt shows in its description of the JSON that it wants."""
+    names = list(dict.fromkeys(re.findall(r'"([\w .-]+)"\s*:', tail)))
+    return {
+        name: fill({"minimum": 1, "maximum": 5, "type": "integer"}, number, name, liking=liked)
+        for name in names
+    }
+
+
+def _matching(pattern: str, model: MockModel, reading: Reading) -> str:
+    """Return a text that matches a regular expression, of those that a judge's answer can be."""
+    low, high = reading.scale() or (1, 5)
+    place = low + round(liking(model, reading) * (high - low))
+    bare = [str(place), *map(str, range(low, high + 1)), "A", "B", "tie", "yes", "no"]
+    for candidate in [
+        *bare,
+        *(f"{label}: {each}" for label in ("Rating", "Verdict", "Answer") for each in bare),
+    ]:
+        if re.fullmatch(pattern, candidate):
+            return candidate
+    return str(place)
+
+
+def _probabilities(model: MockModel, material: Material, choices: tuple[str, ...]) -> dict[str, float]:
+    a, b = choices[0], choices[1]
+    tie = choices[2] if len(choices) > 2 else None
+    chances = dict.fromkeys(choices, 0.0)
+    if model.kind == "tie" and tie:
+        return {a: (1 - model.p) / 2, b: (1 - model.p) / 2, tie: model.p}
+    lead = _lead(model.kind, material)
+    p = 0.5 if lead == 0 else model.p
+    chances[a], chances[b] = (p, 1 - p) if lead >= 0 else (1 - p, p)
+    return chances
+
+
+def _lead(kind: str, material: Material) -> float:
+    """Return how far A leads in the model's eyes: above 0 it prefers A, below 0 it prefers B."""
+    if kind in {"first", "second"}:
+        return 1.0 if kind == "first" else -1.0
+    if kind in {"random", "tie"}:
+        return 0.0
+    a, b = material.output_a, material.output_b
+    if kind == "overlap":
+        wanted = set(_WORD.findall((material.reference or material.instruction).lower()))
+        return _share(a, wanted) - _share(b, wanted)
+    longer = float(len(a) - len(b))
+    return -longer if kind == "shorter" else longer
+
+
+def _share(text: str, wanted: set[str]) -> float:
+    words = set(_WORD.findall(text.lower()))
+    return 2 * len(words & wanted) / ((len(words) + len(wanted)) or 1)
+
+
+def _pick(probabilities: dict[str, float], number: float) -> str:
+    reached = 0.0
+    for verdict, chance in probabilities.items():
+        reached += chance
+        if number < reached:
+            return verdict
+    return max(probabilities, key=lambda verdict: probabilities[verdict])
+
+
+def _dress(verdict: str, body: dict[str, Any], material: Material) -> str:
+    if "response_format" in body:
+        return json.dumps({"choice": verdict})
+    if material.wants_line and "structured_outputs" not in body:
+        return f"The instruction was read, and both outputs were weighed against it.\n\nVerdict: {verdict}"
+    return verdict
+
+
+def token_logprobs(answer: MockAnswer, top: int) -> list[dict[str, Any]]:
+    """Return log-probabilities for the answer's words, the choices' own where the word is a choice."""
+    tokens = []
+    for word in re.findall(r"\s*(?:\w+|[^\w\s])", answer.text):
+        bare = word.strip()
+        known = answer.probabilities if bare in answer.probabilities else {bare: 1.0}
+        rivals = sorted(known.items(), key=lambda pair: -pair[1])[:top]
+        tokens.append(
+            {
+                "token": word,
+                "logprob": _log(known[bare]),
+                "top_logprobs": [{"token": token, "logprob": _log(chance)} for token, chance in rivals],
+            }
+        )
+    return tokens
+
+
+def _log(chance: float) -> float:
+    return math.log(chance) if chance > 0 else -9999.0
