@@ -40,7 +40,7 @@ def personas(text: str) -> tuple[Persona, ...]:
                 raise StrategyError(
                     f"A persona is written 'Name: how they look at things', not '{part.strip()}'."
                 )
-            found.append(Persona(name, view))
+            found.append(Persona(name, view.rstrip(".")))
     if len(found) < 2 or len({each.name for each in found}) < len(found):
         raise StrategyError("A debate takes at least two personas, each with a name of its own.")
     return tuple(found)

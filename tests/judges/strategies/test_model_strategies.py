@@ -23,7 +23,7 @@ ASKING = ["vanilla", "rules", "cot", "reference"]
 PAIRWISE = [
     name
     for name, info in sorted(STRATEGIES.items())
-    if info.kind == "pairwise" and not info.open_roles and not info.composed
+    if info.kind == "pairwise" and not info.open_roles and not info.composed and not info.needs
 ]
 
 

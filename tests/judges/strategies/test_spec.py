@@ -23,6 +23,8 @@ BASE = {
     "model": "judge-1",
 }
 
+SHOT = {"instruction": "Say hi.", "output_a": "hi", "output_b": "no", "verdict": "A"}
+
 
 def spec(**changes) -> JudgeSpec:
     return JudgeSpec.from_dict({**BASE, **changes})
@@ -31,10 +33,10 @@ def spec(**changes) -> JudgeSpec:
 def test_what_is_left_out_is_filled_in():
     built = spec()
 
-    assert built.prompt == "vanilla.v1"
+    assert built.prompt == "vanilla.v2"
     assert len(built.prompt_sha) == 64
     assert built.decoding == Decoding()
-    assert built == spec(prompt="vanilla.v1", prompt_sha=built.prompt_sha, decoding={"temperature": 0})
+    assert built == spec(prompt="vanilla.v2", prompt_sha=built.prompt_sha, decoding={"temperature": 0})
 
 
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
@@ -49,6 +51,8 @@ def test_every_strategy_makes_a_spec_that_survives_json(strategy):
         roles=roles,
         members=members,
         prompt_source="" if info.prompt or not info.needs_prompt else "# user\nWhich?",
+        guidelines="Be fair." if "guidelines" in info.needs else "",
+        shots=[SHOT] if "shots" in info.needs else [],
     )
 
     again = JudgeSpec.from_dict(json.loads(json.dumps(built.to_dict())))
@@ -74,6 +78,15 @@ CHANGES = [
     {"model": "judge-2"},
     {"revision": "abc"},
     {"prompt": "rules.v1"},
+    {"prompt": "vanilla.v1"},
+    {"guidelines": "Be fair."},
+    {"params": {"both_orders": True}},
+    {"params": {"probabilities": True}},
+    {"strategy": "fewshot", "shots": [SHOT]},
+    {"strategy": "fewshot", "shots": [SHOT, SHOT]},
+    {"strategy": "fewshot", "shots": [SHOT | {"verdict": "B"}]},
+    {"strategy": "guidelines", "guidelines": "Be fair."},
+    {"strategy": "guidelines", "guidelines": "Be strict."},
     {"use_reference": True},
     {"allow_tie": True},
     {"decoding": {"temperature": 0.1}},
@@ -101,6 +114,8 @@ def test_every_change_that_matters_changes_the_fingerprint():
         {"decoding": {"temperature": 0}},
         {"decoding": {"temperature": 0.0, "max_tokens": 1024, "stop": []}},
         {"params": {}},
+        {"params": {"both_orders": False, "probabilities": False}},
+        {"shots": [SHOT]},
         {"backend_options": {"api_key_env": "SOME_KEY", "timeout": 5, "capacity": 2, "price_prompt": 3.0}},
         {"backend_options": {"structured": "none", "extra_body": {}}},
     ],
@@ -139,10 +154,37 @@ def test_a_strategy_that_reads_differently_is_another_judge(monkeypatch):
 def test_fingerprints_are_stable_across_releases():
     """Stored fingerprints must stay those of their judges: a change here is a migration of the data."""
     assert JudgeSpec(strategy="longest").fingerprint() == "833c2078587c8ef0"
-    assert spec().fingerprint() == "8bd5e698d4c40d38"
+    assert spec(prompt="vanilla.v1").fingerprint() == "8bd5e698d4c40d38"
+    assert spec(strategy="rules", prompt="rules.v1").fingerprint() == "a77019675bbf3369"
+    assert spec(strategy="cot", prompt="cot.v1").fingerprint() == "8fccc64cc15d90b8"
+    assert spec(strategy="reference", prompt="reference.v1").fingerprint() == "f039ab30a38a0bb6"
+
+
+@pytest.mark.parametrize("strategy", ["vanilla", "rules", "cot", "reference", "guidelines", "fewshot"])
+def test_a_judge_that_asks_in_both_orders_does_not_depend_on_the_order(strategy):
+    words = {"strategy": strategy, "guidelines": "Be fair.", "shots": [SHOT]}
+
+    assert spec(**words).order_matters
+    assert not spec(**words, params={"both_orders": True}).order_matters
+
+
+def test_what_a_strategy_does_not_use_is_forgotten():
+    rating = spec(strategy="rating", allow_tie=True, shots=[SHOT])
+
+    assert rating == spec(strategy="rating")
+    assert not rating.allow_tie
+    assert not rating.order_matters
 
 
 BAD = [
+    ({"strategy": "fewshot"}, "shots", "must be given"),
+    ({"strategy": "fewshot", "shots": [SHOT | {"verdict": "tie"}]}, "shots.0.verdict", "may not answer"),
+    ({"strategy": "fewshot", "shots": [SHOT | {"verdict": "C"}]}, "shots.0.verdict", "one of A, B, tie"),
+    ({"strategy": "guidelines"}, "guidelines", "must be given"),
+    ({"strategy": "guidelines", "guidelines": " \n"}, "guidelines", "must be given"),
+    ({"prompt": "vanilla.v1", "guidelines": "Be fair."}, "guidelines", "no place for them in 'vanilla.v1'"),
+    ({"strategy": "rating", "params": {"scale": "1-7"}}, "params.scale", "one of 0-9, 1-5, 1-10"),
+    ({"strategy": "debate", "params": {"rounds": 0}}, "params.rounds", "from 1 to 5"),
     ({"strategy": "vanila"}, "strategy", "Known strategies"),
     ({"strategy": 3}, "strategy", "expected text"),
     ({"strategie": "x"}, "strategie", "unknown field"),
