@@ -23,19 +23,51 @@ from judges.strategies.types import NO_PARAMS, Decoding
 HARMLESS_OPTIONS = frozenset(
     {
         "api_key_env",
+        "batch_size",
         "capacity",
         "connect_timeout",
+        "cpu_kv_cache_gib",
+        "device",
+        "enforce_eager",
+        "gpu_memory_utilization",
         "is_local",
+        "max_num_batched_tokens",
+        "max_num_seqs",
+        "pipeline_parallel_size",
         "price_completion",
         "price_prompt",
         "prices",
+        "startup_timeout",
+        "tensor_parallel_size",
         "timeout",
     }
 )
-"""Options of a backend that change the way to an answer and never the answer: not part of any identity."""
+"""Options of a backend that change the way to an answer and never the answer: not part of any identity.
+
+How a model in the worker is spread over devices and how many requests are computed together are among them: they change
+the order in which floating-point numbers are added, and so the last bits, as another machine does. What makes it another
+model is not: dtype, quantization.
+"""
 
 OPTION_DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"structured": "none", "extra_body": {}, "max_tokens_field": "max_tokens", "respond": "A", "name": ""}
+    {
+        "structured": "none",
+        "extra_body": {},
+        "max_tokens_field": "max_tokens",
+        "respond": "A",
+        "name": "",
+        # Of models in the worker.
+        "chat_template_kwargs": {},
+        "convert": "auto",
+        "dtype": "auto",
+        "kv_cache_dtype": "auto",
+        "max_model_len": 0,
+        "normalize": True,
+        "pooling": "",
+        "quantization": "",
+        "runner": "auto",
+        "seed": 0,
+    }
 )
 """The backends' own defaults of the options that matter: saying one aloud makes no other judge."""
 
