@@ -40,6 +40,7 @@ class BundleBuilder:
         self._aspects: dict[str, tuple[AspectRecord, ...]] = {}
         self._responses: dict[tuple[str, str], ResponseRecord] = {}
         self._items: dict[str, ItemRecord] = {}
+        self._alone: dict[str, Origin] = {}
         self._labels: dict[tuple[str, str], LabelRecord] = {}
         self._verdicts: dict[tuple[str, str, int], VerdictRecord] = {}
         self.criteria: dict[str, CriterionRecord] = {}
@@ -56,6 +57,7 @@ class BundleBuilder:
         key: str | None = None,
         aspects: Sequence[tuple[str, str, str | None, Mapping[str, Any]]] = (),
         conversation: Turns = (),
+        metadata: Mapping[str, Any] = EMPTY,
     ) -> str:
         """Add an instruction, or find it again; return its key. Aspects are (key, text, parent, metadata)."""
         if key is None:
@@ -66,7 +68,7 @@ class BundleBuilder:
         known = self._instructions.get(key)
         if known is None:
             self._instructions[key] = InstructionRecord(
-                key, text, row.origin, context, reference, category, subset, conversation=conversation
+                key, text, row.origin, context, reference, category, subset, metadata, conversation
             )
             self._aspects[key] = tuple(
                 AspectRecord(key, name, words, position, parent, metadata)
@@ -96,6 +98,12 @@ class BundleBuilder:
                 "aspects", f"expected the same aspects as in row {known.origin.row} for instruction {key!r}."
             )
         return key
+
+    def instruction_alone(self, row: Row, *, key: str, field: str) -> None:
+        """Note that a row is an instruction without an item; each has a name of its own."""
+        if known := self._alone.get(key):
+            row.fail(field, f"expected a name of its own; {quoted(key)} is also in row {known.row}.")
+        self._alone[key] = row.origin
 
     def response(self, instruction: str, *, system: str, text: str, messages: Turns = ()) -> str:
         key = content_key(system, text, *([[dict(turn) for turn in messages]] if messages else []))
@@ -171,7 +179,7 @@ class BundleBuilder:
             row.fail("criteria", f"expected criterion {key!r} to be the same as in row {known.origin.row}.")
 
     def finish(self, file: object) -> DatasetBundle:
-        if not self._items:
+        if not self._items and not self._alone:
             raise ImportFileError(file, None, None, "there is nothing in it; expected at least one item.")
         return DatasetBundle(
             source=self.source,

@@ -42,6 +42,9 @@ NESTED = ("conversation", "responses", "labels", "verdicts", "aspects", "criteri
 FLAT = re.compile(r"(response|system)_[1-9][0-9]?\Z|annotator:.|judge:.")
 VALUE = re.compile(r"gold\Z|annotator:|judge:(?!.*:raw\Z)")
 KINDS_WITH_ASPECTS = ("importance", "checklist")
+INSTRUCTIONS = "instructions"
+"""In place of a kind: the row is an instruction alone, which contestants may answer later; there is no item."""
+OF_ITEMS = ("gold", "explanation", "labels", "verdicts", "responses")
 
 COLUMNS = Columns(
     known=lambda name: name in FIELDS or FLAT.match(name) is not None,
@@ -88,8 +91,11 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
     if set(row.data) == {"criteria"}:
         return  # a row that only declares the rubric
     kind = row.get("kind") or PAIRWISE
+    if kind == INSTRUCTIONS:
+        _add_instruction(builder, row)
+        return
     if kind not in KINDS:
-        row.fail("kind", f"expected {one_of(KINDS)}, found {quoted(kind)}.")
+        row.fail("kind", f"expected {one_of((*KINDS, INSTRUCTIONS))}, found {quoted(kind)}.")
     external_id = row.identifier("id")
     aspects = _read_aspects(row)
     if kind in KINDS_WITH_ASPECTS and not aspects:
@@ -100,7 +106,8 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
     responses = read_responses(row, least)
     if len(responses) < least or (most is not None and len(responses) > most):
         wanted = f"{least} or more" if most is None else f"{least}"
-        row.fail("responses", f"expected {wanted} for an item of kind {kind}, found {len(responses)}.")
+        hint = "" if responses else f" A row without any is of kind {INSTRUCTIONS}."
+        row.fail("responses", f"expected {wanted} for an item of kind {kind}, found {len(responses)}.{hint}")
     instruction = builder.instruction(
         row,
         text=row.text("instruction", required=True),
@@ -154,6 +161,31 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
             model=verdict.model,
             strategy=verdict.strategy,
         )
+
+
+def _add_instruction(builder: BundleBuilder, row: Row) -> None:
+    """Add an instruction without an item; `id` names it where there is no `instruction_id`."""
+    for field in OF_ITEMS:
+        if row.get(field) not in (None, "", [], ()):
+            row.fail(
+                field, f"expected none for kind {INSTRUCTIONS}: there is no item that it could belong to."
+            )
+    if read_responses(row, 0) or any(label_cells(row)) or any(verdict_cells(row)):
+        row.fail("kind", f"expected no responses, labels or verdicts beside kind {INSTRUCTIONS}.")
+    name = "id" if row.get("instruction_id") is None else "instruction_id"
+    builder.instruction_alone(row, key=row.identifier(name), field=name)
+    builder.instruction(
+        row,
+        text=row.text("instruction", required=True),
+        context=row.text("context"),
+        reference=row.text("reference") or None,
+        category=row.text("category", limit=MAX_CATEGORY),
+        subset=row.subset(),
+        key=row.identifier(name),
+        aspects=_read_aspects(row),
+        conversation=read_turns(row, "conversation"),
+        metadata=row.mapping("metadata"),
+    )
 
 
 def _add_label(builder: BundleBuilder, label: LabelCell, item: str, rules: ValueRules) -> None:

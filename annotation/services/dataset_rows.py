@@ -44,6 +44,7 @@ class ImportRun:
         self.fresh = fresh
         self.progress = progress
         self.items_created = 0
+        self.instructions_created = 0
         self.labels_created = 0
         self.criteria_created = 0
         self._instructions = {record.key: record for record in bundle.instructions}
@@ -171,8 +172,13 @@ class ImportRun:
             self._contradiction(record, "instruction_id", item.instruction.external_id, record.instruction)
 
     def _store_instructions(self, items: Sequence[ItemRecord]) -> None:
-        wanted = dict.fromkeys(item.instruction for item in items)
-        records = [self._instructions[key] for key in wanted if key not in self._instruction_ids]
+        # Those of the new items, and those that stand alone.
+        known = {item.instruction for item in self.bundle.items} - {item.instruction for item in items}
+        records = [
+            record
+            for key, record in self._instructions.items()
+            if key not in self._instruction_ids and key not in known
+        ]
         rows = [
             Instruction(
                 dataset=self.dataset,
@@ -188,6 +194,7 @@ class ImportRun:
             for record in records
         ]
         self._create(Instruction, rows, "instructions")
+        self.instructions_created = len(rows)
         self._instruction_ids |= {row.external_id: row.pk for row in rows}
         self._store_aspects({record.key for record in records})
 

@@ -21,7 +21,10 @@ class DatasetImportError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import did. `items`, `gold` and `subsets` count the file; `labels` its labels."""
+    """What an import did. `items`, `gold` and `subsets` count the file; `labels` its labels.
+
+    `instructions` counts those of the file that stand alone, without an item.
+    """
 
     dataset: Dataset
     created: bool
@@ -32,14 +35,20 @@ class ImportResult:
     labels: int
     labels_created: int
     criteria_created: int = 0
+    instructions: int = 0
+    instructions_created: int = 0
 
     @property
     def changed(self) -> bool:
-        return self.created or bool(self.items_created or self.labels_created or self.criteria_created)
+        return self.created or bool(
+            self.items_created or self.labels_created or self.criteria_created or self.instructions_created
+        )
 
     def summary(self) -> str:
         """One line for a terminal."""
         name = self.dataset.name
+        if self.instructions and not self.items:
+            return f"{name}: {self._instructions_words()}"
         if not self.changed:
             return f"{name}: unchanged: {count(self.items, 'item')}, {count(self.labels, 'label')}."
         subsets = f" in {count(self.subsets, 'subset')}" if self.subsets else ""
@@ -50,6 +59,15 @@ class ImportResult:
             return f"{name}: {all_of_it} Created."
         added = f"{count(self.items_created, 'item')} and {count(self.labels_created, 'label')}"
         return f"{name}: {all_of_it} Added {added}; now version {self.dataset.version}."
+
+    def _instructions_words(self) -> str:
+        alone = f"{count(self.instructions, 'instruction')} without an item."
+        if not self.changed:
+            return f"unchanged: {alone}"
+        if self.created:
+            return f"{alone} Created."
+        added = count(self.instructions_created, "instruction")
+        return f"{alone} Added {added}; now version {self.dataset.version}."
 
 
 def count(number: int, noun: str) -> str:
@@ -101,6 +119,7 @@ def dataset_import(
         _refuse_other_settings(dataset, given, owner)
     run = ImportRun(dataset=dataset, bundle=bundle, fresh=created, progress=progress)
     run.store()
+    alone = {record.key for record in bundle.instructions} - {item.instruction for item in bundle.items}
     result = ImportResult(
         dataset=dataset,
         created=created,
@@ -111,6 +130,8 @@ def dataset_import(
         labels=len(bundle.labels),
         labels_created=run.labels_created,
         criteria_created=run.criteria_created,
+        instructions=len(alone),
+        instructions_created=run.instructions_created if alone else 0,
     )
     if result.changed and not created:
         dataset.version += 1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.models import Kind
-from judges.models import Judge, Judgment
+from judges.models import Judge, Judgment, Order, ParseStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class PairwiseVerdicts:
     cost : ndarray of float64
         US dollars.
     latency_ms : ndarray of float64
+    probability : ndarray of float64
+        In [0, 1]: that the first response is better, in canonical order; NaN = unknown.
     """
 
     judge_id: NDArray[np.int64]
@@ -36,6 +39,7 @@ class PairwiseVerdicts:
     status: NDArray[np.str_]
     cost: NDArray[np.float64]
     latency_ms: NDArray[np.float64]
+    probability: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.judge_id)
@@ -50,11 +54,15 @@ def pairwise_verdicts(
     ).order_by("judge_id", "item__position", "item_id", "order")
     if judge_ids is not None:
         judgments = judgments.filter(judge_id__in=list(judge_ids))
-    rows = judgments.values_list("judge_id", "item_id", "order", "choice", "status", "cost", "latency_ms")
+    rows = judgments.values_list(
+        "judge_id", "item_id", "order", "choice", "status", "cost", "latency_ms", "probability"
+    )
     table = np.fromiter(
         (
-            (judge, item, order, np.nan if choice is None else choice, status, cost, latency)
-            for judge, item, order, choice, status, cost, latency in rows.iterator(chunk_size=10_000)
+            (judge, item, order, _number(choice), status, cost, latency, _number(probability))
+            for judge, item, order, choice, status, cost, latency, probability in rows.iterator(
+                chunk_size=10_000
+            )
         ),
         dtype=[
             ("judge_id", np.int64),
@@ -64,9 +72,57 @@ def pairwise_verdicts(
             ("status", "U8"),
             ("cost", np.float64),
             ("latency_ms", np.float64),
+            ("probability", np.float64),
         ],
     )
     return PairwiseVerdicts(*(np.ascontiguousarray(table[name]) for name in table.dtype.names or ()))
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+@dataclass(frozen=True, slots=True)
+class KindValues:
+    """Parsed judgments of a kind other than pairs: parallel sequences, ordered by (judge, item's position).
+
+    Attributes
+    ----------
+    judge_id, item_id : ndarray of int64
+    value : tuple of dict
+        Each in the form of a label of the kind (`annotation.domain.values`), beside what else the judge found out.
+    """
+
+    judge_id: NDArray[np.int64]
+    item_id: NDArray[np.int64]
+    value: tuple[dict[str, Any], ...]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+
+def kind_values(
+    dataset_id: int, kind: str, judge_ids: Collection[int] | None = None, sample: int = 0
+) -> KindValues:
+    """The parsed judgments of one kind of a dataset's items, of all judges or of some; one query.
+
+    What could not be read, or failed, has no value and is left out.
+    """
+    judgments = Judgment.objects.filter(
+        item__dataset_id=dataset_id, item__kind=kind, sample=sample, order=Order.ORIGINAL, value__isnull=False
+    ).filter(status=ParseStatus.PARSED)
+    if judge_ids is not None:
+        judgments = judgments.filter(judge_id__in=list(judge_ids))
+    rows = list(
+        judgments.order_by("judge_id", "item__position", "item_id").values_list(
+            "judge_id", "item_id", "value"
+        )
+    )
+    return KindValues(
+        judge_id=np.array([row[0] for row in rows], dtype=np.int64),
+        item_id=np.array([row[1] for row in rows], dtype=np.int64),
+        value=tuple(row[2] for row in rows),
+    )
 
 
 def judges_of(dataset_id: int) -> list[Judge]:

@@ -1,0 +1,113 @@
+"""What people said of items, for who compares it with what judges said."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from annotation.models import Kind, Label
+
+UNDECIDED = 0.5
+"""Share of yes at which people are divided."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleSaid:
+    """The current labels of one item, taken together.
+
+    Attributes
+    ----------
+    n : int
+        Labels, one a person.
+    choices : tuple of three int
+        Of a pair: how many said tie, first response, second response (canonical order).
+    parts : mapping of str to float
+        Mean rating in [1, 5] by criterion, share of yes in [0, 1] by aspect (who could not tell left out), or mean
+        rank by what was ranked.
+    """
+
+    kind: str
+    n: int
+    choices: tuple[int, int, int] = (0, 0, 0)
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def majority(self) -> int | None:
+        """What most people chose of a pair: 1, 2, or 0 for a tie; None where two choices share the lead."""
+        most = max(self.choices)
+        leaders = [choice for choice, n in enumerate(self.choices) if n == most]
+        return leaders[0] if most and len(leaders) == 1 else None
+
+    @property
+    def answers(self) -> dict[str, bool | None]:
+        """Of a checklist: what most people answered, by aspect; None where they are divided."""
+        return {key: None if share == UNDECIDED else share > UNDECIDED for key, share in self.parts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class PersonSaid:
+    """One current label of an item; the person by their pseudonym."""
+
+    label_id: int
+    person: str
+    is_simulated: bool
+    study: str
+    kind: str
+    value: dict[str, Any]
+    choice: int | None
+    comment: str
+    seconds: float | None
+    created_at: datetime
+
+
+def people_said(item_ids: Iterable[int]) -> dict[int, PeopleSaid]:
+    """What people said of these items; items without a label are left out. One query."""
+    found: dict[int, list[tuple[str, int | None, dict[str, Any]]]] = defaultdict(list)
+    rows = Label.objects.current().filter(item_id__in=list(item_ids)).order_by("item_id", "pk")
+    for item_id, kind, choice, value in rows.values_list("item_id", "kind", "choice", "value"):
+        found[item_id].append((kind, choice, value))
+    return {item_id: _together(labels) for item_id, labels in found.items()}
+
+
+def item_labels(item_id: int) -> list[PersonSaid]:
+    """The current labels of an item, the first one first; one query."""
+    rows = Label.objects.current().filter(item_id=item_id).select_related("annotator", "study").order_by("pk")
+    return [
+        PersonSaid(
+            label_id=row.pk,
+            person=str(row.annotator.public_id)[:8],
+            is_simulated=row.annotator.is_simulated,
+            study=row.study.title if row.study is not None else "",
+            kind=row.kind,
+            value=row.value,
+            choice=row.choice,
+            comment=row.comment,
+            seconds=None if row.active_ms is None else row.active_ms / 1000,
+            created_at=row.created_at,
+        )
+        for row in rows
+    ]
+
+
+def _together(labels: list[tuple[str, int | None, dict[str, Any]]]) -> PeopleSaid:
+    kind = labels[0][0]
+    if kind == Kind.PAIRWISE:
+        counts = Counter(choice for _, choice, _ in labels)
+        return PeopleSaid(kind, len(labels), (counts[0], counts[1], counts[2]))
+    numbers: dict[str, list[float]] = defaultdict(list)
+    for _, _, value in labels:
+        for key, number in parts_of(kind, value).items():
+            numbers[key].append(number)
+    return PeopleSaid(kind, len(labels), parts={key: sum(each) / len(each) for key, each in numbers.items()})
+
+
+def parts_of(kind: str, value: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of a value that is no pair's, by part: ratings, ranks, or 1 and 0 for yes and no."""
+    name = {Kind.RUBRIC.value: "ratings", Kind.CHECKLIST.value: "answers"}.get(kind, "ranks")
+    given = value.get(name)
+    if not isinstance(given, Mapping):
+        return {}
+    return {str(key): float(number) for key, number in given.items() if isinstance(number, int | float)}

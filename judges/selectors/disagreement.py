@@ -1,0 +1,69 @@
+"""Whether a judgment contradicts what people said, or the gold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from annotation.domain.values import values_agree
+from annotation.models import Kind
+from annotation.selectors.judging_labels import PeopleSaid, parts_of
+
+FAR = 1.0
+"""Points between a judge's rating and people's mean beyond which they disagree: more than the next option."""
+
+
+def against_people(
+    kind: str, choice: int | None, value: Mapping[str, Any] | None, people: PeopleSaid | None
+) -> bool | None:
+    """Whether a parsed judgment contradicts what most people said; None where there is nothing to compare.
+
+    A pair: another choice than the majority's; without a majority nothing can be contradicted. A rubric: a rating
+    more than one point from people's mean. A checklist: an aspect answered against the majority. A ranking: a
+    rank correlation (Spearman) with people's mean ranks below 0.
+    """
+    if people is None or people.kind != kind:
+        return None
+    if kind == Kind.PAIRWISE:
+        majority = people.majority
+        return None if choice is None or majority is None else choice != majority
+    said = parts_of(kind, value or {})
+    shared = [key for key in said if key in people.parts]
+    if not shared:
+        return None
+    if kind == Kind.RUBRIC:
+        return any(abs(said[key] - people.parts[key]) > FAR for key in shared)
+    if kind == Kind.CHECKLIST:
+        decided = [(said[key] == 1.0, answer) for key, answer in people.answers.items() if key in said]
+        return any(answer is not None and mine is not answer for mine, answer in decided)
+    correlation = spearman([said[key] for key in shared], [people.parts[key] for key in shared])
+    return None if correlation is None else correlation < 0.0
+
+
+def against_gold(
+    kind: str, choice: int | None, value: Mapping[str, Any] | None, gold: Mapping[str, Any] | None
+) -> bool | None:
+    """Whether a parsed judgment says something else than the gold; None where there is nothing to compare."""
+    if gold is None:
+        return None
+    if kind == Kind.PAIRWISE:
+        return None if choice is None or "choice" not in gold else choice != gold["choice"]
+    if value is None or not parts_of(kind, value) or not parts_of(kind, gold):
+        return None
+    return not values_agree(kind, value, gold)
+
+
+def spearman(first: list[float], second: list[float]) -> float | None:
+    """Rank correlation of two lists of equal length, in [-1, 1]; None where it is not defined (one value, all tied).
+
+    >>> spearman([1, 2, 3], [3, 2, 1])
+    -1.0
+    """
+    if len(first) < 2:
+        return None
+    a, b = (rankdata(each) - (len(each) + 1) / 2 for each in (first, second))
+    scale = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / scale if scale else None

@@ -1,0 +1,127 @@
+"""All that the page of one judgment shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from annotation.models import Kind
+from annotation.selectors.judged_items import ItemTexts, item_texts
+from annotation.selectors.judging_labels import PeopleSaid, PersonSaid, item_labels, people_said
+from annotation.selectors.shown import ShownResponse, answer_letter
+from judges.models import Judgment, Order, ParseStatus
+from judges.selectors.disagreement import against_gold, against_people
+from judges.selectors.trace import Trace, judgment_trace
+
+MOST_OTHERS = 60
+"""Judgments of the same item that are shown beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedResponse:
+    """A response as the judge saw it. `number` is its place in canonical order, from 1."""
+
+    letter: str
+    number: int
+    response: ShownResponse
+    system: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OtherVerdicts:
+    """What one judge said of the item: as stored, and with the responses swapped."""
+
+    original: Judgment | None
+    swapped: Judgment | None
+
+    @property
+    def one(self) -> Judgment:
+        found = self.original or self.swapped
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentDetail:
+    """One judgment with its item, its requests, and what others said.
+
+    Attributes
+    ----------
+    other_order : Judgment or None
+        The same judge on the same pair with the responses swapped.
+    others : tuple of OtherVerdicts
+        Of the other judges, by name.
+    contradicts_people, contradicts_gold, contradicts_itself : bool or None
+        None where there is nothing to compare.
+    """
+
+    judgment: Judgment
+    item: ItemTexts
+    responses: tuple[PresentedResponse, ...]
+    other_order: Judgment | None
+    others: tuple[OtherVerdicts, ...]
+    labels: tuple[PersonSaid, ...]
+    people: PeopleSaid | None
+    contradicts_people: bool | None
+    contradicts_gold: bool | None
+    contradicts_itself: bool | None
+    trace: Trace
+
+
+def judgment_detail(pk: int) -> JudgmentDetail:
+    """Read one judgment; a dozen queries, and one more for each step of its strategy.
+
+    Raises
+    ------
+    Judgment.DoesNotExist
+    """
+    judgment = Judgment.objects.select_related("judge__endpoint", "item").get(pk=pk)
+    beside = list(
+        Judgment.objects.filter(item_id=judgment.item_id, sample=judgment.sample)
+        .exclude(pk=judgment.pk)
+        .select_related("judge", "item")
+        .order_by("judge__name", "judge_id", "order")[:MOST_OTHERS]
+    )
+    item = item_texts(judgment.item_id)
+    people = people_said([judgment.item_id]).get(judgment.item_id)
+    told = (item.kind, judgment.choice, judgment.value)
+    is_parsed = judgment.status == ParseStatus.PARSED
+    other = next((each for each in beside if each.judge_id == judgment.judge_id), None)
+    return JudgmentDetail(
+        judgment=judgment,
+        item=item,
+        responses=_presented(item, judgment),
+        other_order=other,
+        others=_by_judge(each for each in beside if each.judge_id != judgment.judge_id),
+        labels=tuple(item_labels(judgment.item_id)),
+        people=people,
+        contradicts_people=against_people(*told, people) if is_parsed else None,
+        contradicts_gold=against_gold(*told, item.gold) if is_parsed else None,
+        contradicts_itself=_contradicts_itself(judgment, other),
+        trace=judgment_trace(judgment, beside=beside),
+    )
+
+
+def _presented(item: ItemTexts, judgment: Judgment) -> tuple[PresentedResponse, ...]:
+    numbered = list(zip(range(1, len(item.responses) + 1), item.responses, item.systems, strict=True))
+    if judgment.order == Order.SWAPPED:
+        numbered.reverse()
+    chosen = judgment.choice if item.kind == Kind.PAIRWISE else None
+    return tuple(
+        PresentedResponse(answer_letter(place), number, response, system, number == chosen)
+        for place, (number, response, system) in enumerate(numbered)
+    )
+
+
+def _by_judge(judgments: Iterable[Judgment]) -> tuple[OtherVerdicts, ...]:
+    found: dict[int, dict[int, Judgment]] = {}
+    for judgment in judgments:
+        found.setdefault(judgment.judge_id, {})[judgment.order] = judgment
+    return tuple(OtherVerdicts(orders.get(0), orders.get(1)) for orders in found.values())
+
+
+def _contradicts_itself(judgment: Judgment, other: Judgment | None) -> bool | None:
+    if other is None or judgment.choice is None or other.choice is None:
+        return None
+    return judgment.choice != other.choice
