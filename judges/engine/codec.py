@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
-from judges.backends.answers import answer_from_json
 from judges.backends.base import storable
 from judges.models import ParseStatus
 from judges.strategies.types import Answer, Verdict
 
-__all__ = [
-    "answer_from_json",
-    "answer_to_json",
-    "canonical_choice",
-    "encode",
-    "storable_answer",
-    "verdict_fields",
-]
-
 # One encoder for all: `json.dumps` with options builds a new one at each call.
 encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+
+Result: TypeAlias = tuple[str, int | None, float | None, str | None, str]
+"""Status, canonical choice, canonical probability, canonical value (JSON text or None) and raw text."""
 
 _DEFAULTS = {each.name: each.default for each in fields(Answer) if each.name != "text"}
 
@@ -52,20 +46,69 @@ def canonical_choice(choice: int | None, order: int) -> int | None:
     return 3 - choice if order == 1 and choice else choice
 
 
-def verdict_fields(verdict: Verdict, order: int) -> tuple[str, int | None, str | None]:
-    """Return status, canonical choice and canonical value (JSON text or None) of a verdict.
+def verdict_result(verdict: Verdict, order: int) -> Result:
+    """Return what is stored of a verdict, in canonical order.
 
     The value of an unparsed verdict holds the reason, where the strategy gave one.
+
+    Raises
+    ------
+    AttributeError, TypeError, ValueError
+        It is no verdict that can be stored: not a `Verdict`, an unknown choice, a number that is none.
     """
-    choice = canonical_choice(verdict.choice, order)
+    text = storable(verdict.raw_text)
     if verdict.status != "parsed":
-        reason = encode({"reason": verdict.reason}) if verdict.reason else None
-        return ParseStatus.UNPARSED.value, None, reason
+        reason = encode({"reason": storable(verdict.reason)}) if verdict.reason else None
+        return ParseStatus.UNPARSED.value, None, None, reason, text
+    choice = canonical_choice(verdict.choice, order)
+    if choice not in (None, 0, 1, 2):
+        raise ValueError(f"the choice {choice!r}")
     value: dict[str, Any] = dict(verdict.value or {})
     if choice is not None:
         value["choice"] = choice
     if verdict.scores is not None:
         value["scores"] = verdict.scores[::-1] if order == 1 else verdict.scores
-    if verdict.probability is not None:
-        value["probability"] = 1.0 - verdict.probability if order == 1 else verdict.probability
-    return ParseStatus.PARSED.value, choice, encode(value)
+    return ParseStatus.PARSED.value, choice, _probability(verdict.probability, order), _value(value), text
+
+
+def failure_result(error: str) -> Result:
+    """Return what is stored where there is no verdict."""
+    return ParseStatus.FAILED.value, None, None, None, storable(error)
+
+
+def is_storable(json_text: str) -> bool:
+    """Whether JSON text in ASCII can be stored as jsonb: neither NUL nor a surrogate alone in it."""
+    if "\\u0000" in json_text:
+        return False
+    if "\\ud" not in json_text:
+        return True
+    try:
+        json.dumps(json.loads(json_text), ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _probability(probability: float | None, order: int) -> float | None:
+    """Return the canonical probability; sums of probabilities may miss their bounds by a rounding error."""
+    if probability is None:
+        return None
+    if not math.isfinite(probability) or not -1e-6 <= probability <= 1 + 1e-6:
+        raise ValueError(f"the probability {probability!r}")
+    bounded = min(max(float(probability), 0.0), 1.0)
+    return 1.0 - bounded if order == 1 else bounded
+
+
+def _value(value: dict[str, Any]) -> str:
+    text = encode(value)
+    return text if is_storable(text) else encode(_cleaned(json.loads(text)))
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [_cleaned(each) for each in value]
+    if isinstance(value, dict):
+        return {storable(key): _cleaned(each) for key, each in value.items()}
+    return value

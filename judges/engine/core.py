@@ -21,6 +21,7 @@ from judges.engine.codec import answer_to_json, storable_answer
 from judges.engine.desk import Desk
 from judges.engine.leases import counts_write
 from judges.engine.options import EngineOptions
+from judges.engine.sinks import SINKS
 from judges.engine.transport import Transport
 from judges.engine.works import ActiveRun, Flight
 from judges.models import RequestState
@@ -72,7 +73,7 @@ class Engine(Desk):
     # --- the database -------------------------------------------------------------------------------------
 
     def _should_write(self, now: float) -> bool:
-        pending = len(self.arrived) + len(self.new) + len(self.judgments)
+        pending = len(self.arrived) + len(self.new) + len(self.results)
         if not pending and not self.refused and not self.released:
             return False
         if pending >= self.options.group_size or now - self._flushed_at >= self._gap:
@@ -85,7 +86,7 @@ class Engine(Desk):
         started = time.monotonic()
         arrived, self.arrived = self.arrived, []
         refused, self.refused = self.refused, []
-        judgments, self.judgments = self.judgments, []
+        results, self.results = self.results, []
         new = [flight for flight in self.new if not flight.dropped]
         self.new = []
         released, self.released = self.released, []
@@ -94,8 +95,9 @@ class Engine(Desk):
                 arrived = self._save_answers(arrived)
             if refused:
                 store.refusals_save((flight.hash, error, flight.attempts) for flight, error in refused)
-            if judgments:
-                store.judgments_save(judgments)
+            for sink in SINKS:
+                if rows := [row for each, row in results if each is sink]:
+                    sink.save(rows)
             counts_write(self.runs)
             if released:
                 store.requests_release(released, owner=self.owner)
@@ -177,7 +179,7 @@ class Engine(Desk):
 
     def _patience(self, transports: list[Transport], now: float, longest: float) -> float:
         wait = longest
-        if self.arrived or self.new or self.judgments or self.refused or self.released:
+        if self.arrived or self.new or self.results or self.refused or self.released:
             wait = min(wait, max(self._flushed_at + self._gap - now, 0.0))
         if self._foreign:
             wait = min(wait, max(self._polled_at + self.options.poll - now, 0.0))
@@ -199,7 +201,7 @@ class Engine(Desk):
             self._receive(busiest, min(wait, MAX_LATENCY_SLICE))
 
     def _is_idle(self) -> bool:
-        if self.arrived or self.new or self.judgments or self.refused or self.released:
+        if self.arrived or self.new or self.results or self.refused or self.released:
             return False
         return not any(run.is_over or self._has_room(run) for run in self.runs)
 
@@ -216,10 +218,11 @@ class Engine(Desk):
             if isinstance(outcome, Answer):
                 flight.has_landed = True
                 self.arrived.append((flight, storable_answer(outcome)))
-                counts, gate = flight.payer.counts, flight.payer.gate
-                counts.cost += outcome.cost
-                if gate is not None:
-                    gate.answered(outcome.cost)
+                payer, tokens = flight.payer, outcome.prompt_tokens + outcome.completion_tokens
+                payer.counts.cost += outcome.cost
+                payer.counts.tokens += tokens
+                for meter in payer.meters:
+                    meter.add(outcome.cost, tokens)
                 for blamed in transport.answered():
                     self.refused.append((blamed, storable(str(blamed.error))))
             else:

@@ -9,12 +9,12 @@ import logging
 import time
 from collections.abc import Iterable
 
-from judges.backends.base import storable
-from judges.backends.wire import build_wire, canonical_hash
-from judges.engine.codec import verdict_fields
+from judges.backends.wire import WireRequest, build_wire, canonical_hash
+from judges.engine.codec import Result, failure_result, is_storable, verdict_result
 from judges.engine.options import EngineOptions
+from judges.engine.sinks import Sink
 from judges.engine.store import Row
-from judges.engine.works import ActiveRun, Flight, Work
+from judges.engine.works import ActiveRun, Flight, Route, Work
 from judges.models import ParseStatus
 from judges.strategies.errors import StrategyError
 from judges.strategies.types import Answer, ItemView, Request, Verdict, Yielded
@@ -34,8 +34,8 @@ class Desk:
         Answers to be stored, and only then used.
     refused : list of (Flight, str)
         Requests that failed for good, and how.
-    judgments : list of row
-        To be stored; see `store.judgments_save`.
+    results : list of (Sink, row)
+        Judgments and generations to be stored.
     released : list of (str, int)
         Claims to be given up: hash and attempts.
     """
@@ -46,7 +46,7 @@ class Desk:
         self.new: list[Flight] = []
         self.arrived: list[tuple[Flight, Answer]] = []
         self.refused: list[tuple[Flight, str]] = []
-        self.judgments: list[Row] = []
+        self.results: list[tuple[Sink, Row]] = []
         self.released: list[tuple[str, int]] = []
         self._flights: dict[str, Flight] = {}
         self._foreign: dict[str, Flight] = {}
@@ -54,8 +54,9 @@ class Desk:
     # --- runs ---------------------------------------------------------------------------------------------
 
     def add(self, run: ActiveRun) -> None:
-        """Take up a run that is claimed."""
+        """Take up a run that is claimed; those of a higher priority go first."""
         self.runs.append(run)
+        self.runs.sort(key=lambda each: -each.priority)
 
     def over(self) -> list[ActiveRun]:
         """Take out and return the runs of which nothing is left."""
@@ -82,7 +83,7 @@ class Desk:
             transport = run.transport
             while not run.exhausted and not run.stopping:
                 if transport is None:
-                    if len(self.judgments) >= self.options.group_size:
+                    if len(self.results) >= self.options.group_size:
                         return
                 elif transport.n_works >= transport.target:
                     break
@@ -93,16 +94,16 @@ class Desk:
                 self._start(run, item)
 
     def _start(self, run: ActiveRun, item: ItemView) -> None:
-        work = Work(run, item, run.begin(item))
+        work = Work(run, item)
         run.n_open += 1
         run.n_started += 1
         if run.transport is not None:
             run.transport.n_works += 1
-        self._advance(work, first=True)
+        self._advance(work)
 
-    def _advance(self, work: Work, *, first: bool = False) -> None:
+    def _advance(self, work: Work) -> None:
         try:
-            asked = next(work.steps) if first else work.steps.send(work.sent())
+            asked = work.next()
         except StopIteration as stop:
             self._conclude(work, stop.value)
         except StrategyError as error:
@@ -119,55 +120,67 @@ class Desk:
 
     def _ask(self, work: Work, asked: Yielded) -> None:
         run = work.run
-        work.single = not isinstance(asked, tuple)
         requests: tuple[Request, ...] = asked if isinstance(asked, tuple) else (asked,)
+        work.expect(len(requests), single=not isinstance(asked, tuple))
+        if not requests:
+            self._advance(work)
+            return
+        wanted = []
         for request in requests:
-            if request.role not in run.routes:
+            route = run.routes.get(request.role)
+            if route is None:
                 self._fail(
                     work, f"The strategy asks the model '{request.role}', which this judge does not name."
                 )
                 return
-        work.answers = [None] * len(requests)
-        work.missing = len(requests)
-        for place, request in enumerate(requests):
-            route = run.routes[request.role]
-            wire = build_wire(request, model=route.model, revision=route.revision, decoding=route.decoding)
-            canonical = wire.canonical_json()
-            key = canonical_hash(canonical, route.transport.backend.identity)
-            flight = self._flights.get(key)
-            if flight is None:
-                flight = self._flights[key] = Flight(key, wire, canonical, route.transport)
-                route.transport.n_flights += 1
-                self.new.append(flight)
-            flight.waiters.append((work, place))
+            try:
+                wire = build_wire(
+                    request, model=route.model, revision=route.revision, decoding=route.decoding
+                )
+                canonical = wire.canonical_json()
+            except (TypeError, ValueError) as error:
+                self._fail(work, f"The strategy's request cannot be sent: {error}")
+                return
+            if not is_storable(canonical):
+                self._fail(work, "The request has a character that no database takes.")
+                return
+            wanted.append((route, wire, canonical))
+        for place, (route, wire, canonical) in enumerate(wanted):
+            self._join(work, place, route, wire, canonical)
+
+    def _join(self, work: Work, place: int, route: Route, wire: WireRequest, canonical: str) -> None:
+        """Wait for a request, which is a new one if nobody waits for it yet."""
+        key = canonical_hash(canonical, route.transport.backend.identity)
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = self._flights[key] = Flight(key, wire, canonical, route.transport)
+            route.transport.n_flights += 1
+            self.new.append(flight)
+        flight.waiters.append((work, place))
 
     def _conclude(self, work: Work, verdict: Verdict) -> None:
-        status, choice, value = verdict_fields(verdict, work.item.order)
-        if status == ParseStatus.UNPARSED:
-            work.run.counts.unparsed += 1
-        self._judge(work, status, choice, value, storable(verdict.raw_text))
+        try:
+            result = verdict_result(verdict, work.item.order)
+        except (AttributeError, TypeError, ValueError) as error:
+            logger.exception("Verdict on item %s", work.item.item_id)
+            self._fail(work, f"The strategy's verdict cannot be stored: {error}.")
+            return
+        run = work.run
+        run.n_answered += 1
+        if result[0] == ParseStatus.UNPARSED:
+            run.counts.unparsed += 1
+            run.unread = run.unread or result[-1]
+            run.n_unread += 1
+        self._settle(work, result)
 
     def _fail(self, work: Work, error: str) -> None:
         work.run.counts.failed += 1
-        self._judge(work, ParseStatus.FAILED.value, None, None, storable(error))
+        self._settle(work, failure_result(error))
 
-    def _judge(self, work: Work, status: str, choice: int | None, value: str | None, text: str) -> None:
-        run, item = work.run, work.item
-        self.judgments.append(
-            (
-                run.judge_id,
-                item.item_id,
-                item.order,
-                status,
-                choice,
-                value,
-                text,
-                work.requests,
-                work.cost,
-                work.latency,
-            )
-        )
-        run.counts.done += 1
+    def _settle(self, work: Work, result: Result) -> None:
+        sink = work.run.sink
+        self.results.append((sink, sink.row(work, result)))
+        work.run.counts.done += 1
         self._close(work)
 
     def _close(self, work: Work) -> None:

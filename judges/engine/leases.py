@@ -6,48 +6,63 @@ clocks that differ by a few seconds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from judges.engine.works import ActiveRun, Counts
 from judges.models import Sweep, SweepRun, SweepState
-from judges.selectors.sweeps import judgment_tallies
+from judges.selectors.sweeps import judgment_tallies, worked_seconds
 from judges.services.sweep_states import ACTIVE, sweep_stop
 
+FIRST = ("-sweep__priority", "sweep_id", "pk")
+"""Which of the open runs is taken up first."""
 
-def runs_open(*, sweep_id: int | None = None) -> QuerySet[SweepRun]:
-    """Return the runs of active sweeps that anybody may take up now."""
+
+def runs_open(*, sweep_id: int | None = None, queues: Collection[str] | None = None) -> QuerySet[SweepRun]:
+    """Return the runs of active sweeps that anybody may take up now; with `queues`, those of these or of none."""
     rows = SweepRun.objects.filter(sweep__state__in=ACTIVE, finished_at=None, last_error="")
     rows = rows.filter(Q(lease_until=None) | Q(lease_until__lt=timezone.now()))
+    if queues is not None:
+        rows = rows.filter(queue__in=["", *queues])
     return rows if sweep_id is None else rows.filter(sweep_id=sweep_id)
 
 
 def run_claim(
-    *, owner: str, lease: float, busy: Collection[int | None], sweep_id: int | None = None
+    *,
+    owner: str,
+    lease: float,
+    busy: Mapping[int | None, int],
+    sweep_id: int | None = None,
+    queues: Collection[str] | None = None,
 ) -> SweepRun | None:
-    """Claim the next run, oldest sweep first; None if there is none for us.
+    """Claim the next run, that of the highest priority and of the oldest sweep first; None if there is none for us.
 
     Parameters
     ----------
-    busy : collection of (int or None)
-        Endpoints that need no more works now; None stands for judges without a model.
+    busy : mapping of (int or None) to int
+        Endpoints that need no more works now, and the priority that they work for: only runs of a higher one are
+        taken up for them. None stands for judges without a model.
+    queues : collection of str, optional
+        Only runs of these queues, or of none.
     """
-    rows = runs_open(sweep_id=sweep_id)
-    if None in busy:
-        rows = rows.exclude(judge__endpoint=None)
-    if keys := [key for key in busy if key is not None]:
-        # Spelled out, since SQL's NOT IN is not true of NULL, and a judge without a model is not busy.
-        rows = rows.filter(Q(judge__endpoint=None) | ~Q(judge__endpoint_id__in=keys))
+    rows = runs_open(sweep_id=sweep_id, queues=queues)
+    for endpoint_id, priority in busy.items():
+        # Spelled out, since SQL's NOT is not true of NULL, and a judge without a model is busy with no endpoint.
+        if endpoint_id is None:
+            rows = rows.filter(Q(judge__endpoint__isnull=False) | Q(sweep__priority__gt=priority))
+        else:
+            another = Q(judge__endpoint=None) | ~Q(judge__endpoint_id=endpoint_id)
+            rows = rows.filter(another | Q(sweep__priority__gt=priority))
     if not rows.exists():  # without the write lock that a transaction takes on SQLite
         return None
     with transaction.atomic():
-        run = rows.select_for_update(skip_locked=True, of=("self",)).order_by("sweep_id", "pk").first()
+        run = rows.select_for_update(skip_locked=True, of=("self",)).order_by(*FIRST).first()
         if run is None:
             return None
         now = timezone.now()
@@ -78,11 +93,11 @@ def counts_write(runs: Iterable[ActiveRun]) -> None:
             n_failed=F("n_failed") + counts.failed,
             n_requests=F("n_requests") + counts.requests,
             n_shared=F("n_shared") + counts.shared,
+            n_tokens=F("n_tokens") + counts.tokens,
             cost=F("cost") + counts.cost,
         )
-        if run.gate is not None:
-            run.gate.spent += counts.cost
-            run.gate.unwritten -= counts.cost
+        for meter in run.meters:
+            meter.written(counts.cost, counts.tokens)
         run.counts = Counts()
 
 
@@ -141,39 +156,85 @@ def sweeps_settle() -> None:
         )
 
 
+def sessions_sharing(*, endpoint_ids: Collection[int]) -> dict[int, int]:
+    """Return how many workers have runs that ask each of these endpoints, ourselves included; one query."""
+    if not endpoint_ids:
+        return {}
+    rows = (
+        SweepRun.objects.filter(lease_until__gt=timezone.now(), judge__models__endpoint__in=endpoint_ids)
+        .exclude(owner="")
+        .order_by()
+        .values_list("judge__models__endpoint")
+        .annotate(n=Count("owner", distinct=True))
+    )
+    return dict(rows)
+
+
 @dataclass(frozen=True, slots=True)
 class RunControl:
-    """What the database says now of a run that this worker has."""
+    """What the database says now of a run that this worker has.
+
+    Attributes
+    ----------
+    limits, spent : tuple of two
+        Of the sweep: in US dollars and in tokens.
+    minutes_used : int or None
+        The sweep's budget in minutes, where that is used up.
+    """
 
     owner: str
     is_active: bool
     is_private: bool
     is_local: bool
-    budget: float | None
-    spent: float
+    limits: tuple[float | None, float | None]
+    spent: tuple[float, float]
+    minutes_used: int | None
 
 
 def runs_control(*, runs: Collection[ActiveRun]) -> dict[int, RunControl]:
-    """Read what may have changed under the worker's hands: cancellation, ownership, privacy, budget."""
+    """Read what may have changed under the worker's hands: state, ownership, privacy, budgets."""
     if not runs:
         return {}
+    now = timezone.now()
     rows = (
         SweepRun.objects.filter(pk__in=[run.run_id for run in runs])
         .select_related("sweep", "dataset")
         .prefetch_related("judge__models__endpoint")
     )
-    spent: dict[int, float] = {}
-    if any(run.gate is not None for run in runs):
-        sums = SweepRun.objects.filter(sweep_id__in={run.sweep_id for run in runs}).order_by()
-        spent = dict(sums.values_list("sweep_id").annotate(total=Sum("cost")))
+    spent: dict[int, tuple[float, float]] = {}
+    if any(run.meters for run in runs):
+        spent = sweeps_spent({run.sweep_id for run in runs})
     return {
         row.pk: RunControl(
             owner=row.owner,
             is_active=row.sweep.state in ACTIVE,
             is_private=bool(getattr(row.dataset, "is_private")),  # noqa: B009 (typed as any model)
             is_local=all(each.endpoint.keeps_private for each in row.judge.models.all()),
-            budget=None if row.sweep.budget is None else float(row.sweep.budget),
-            spent=spent.get(row.sweep_id, 0.0),
+            limits=sweep_limits(row.sweep),
+            spent=spent.get(row.sweep_id, (0.0, 0.0)),
+            minutes_used=_minutes_used(row.sweep, now),
         )
         for row in rows
     }
+
+
+def sweep_limits(sweep: Sweep) -> tuple[float | None, float | None]:
+    """Return a sweep's budgets in US dollars and in tokens."""
+    return (
+        None if sweep.budget is None else float(sweep.budget),
+        None if sweep.budget_tokens is None else float(sweep.budget_tokens),
+    )
+
+
+def sweeps_spent(sweep_ids: Collection[int]) -> dict[int, tuple[float, float]]:
+    """Return what sweeps have spent so far, in US dollars and in tokens; one query."""
+    sums = SweepRun.objects.filter(sweep_id__in=sweep_ids).order_by().values_list("sweep_id")
+    return {
+        sweep_id: (float(cost), float(tokens))
+        for sweep_id, cost, tokens in sums.annotate(money=Sum("cost"), tokens=Sum("n_tokens"))
+    }
+
+
+def _minutes_used(sweep: Sweep, now: datetime) -> int | None:
+    minutes = sweep.budget_minutes
+    return minutes if minutes is not None and worked_seconds(sweep, now) >= minutes * 60 else None

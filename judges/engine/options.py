@@ -38,6 +38,8 @@ class EngineOptions:
     lookahead : int
         Claimed requests that wait, beyond an endpoint's capacity, so that a free place is filled at once. At
         least this many, and half of the capacity.
+    unreadable_after : int
+        Answers to a run after which it may stop because most of them cannot be read.
     cancel_grace, stop_grace : float
         How long answers in flight are waited for after a cancellation, and when the worker shuts down.
     poll : float
@@ -57,6 +59,7 @@ class EngineOptions:
     down_after: int = 3
     refused_after: int = 20
     lookahead: int = 8
+    unreadable_after: int = 20
     cancel_grace: float = 30.0
     stop_grace: float = 4.0
     poll: float = 0.25

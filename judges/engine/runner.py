@@ -13,7 +13,8 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from django.db import Error as DatabaseError
@@ -23,25 +24,24 @@ from judges.backends.base import Backend
 from judges.backends.errors import BackendError
 from judges.engine import leases, store
 from judges.engine.core import Engine
+from judges.engine.meters import Meter, Pace
 from judges.engine.options import EngineOptions
+from judges.engine.sinks import GENERATIONS, JUDGMENTS
+from judges.engine.supply import Supply
 from judges.engine.transport import Transport
-from judges.engine.works import ActiveRun, Gate, Route
-from judges.models import IN_WORKER, Endpoint, Judgment, SweepRun, SweepState
-from judges.selectors.items import item_views, presented
-from judges.selectors.sweeps import orders_wanted
+from judges.engine.works import ActiveRun, Route
+from judges.models import IN_WORKER, Endpoint, SweepRun, SweepState
+from judges.selectors.items import GENERATION
 from judges.services.checks import judge_endpoints, judge_spec, private_refusal
 from judges.services.endpoints import backend_for
 from judges.services.sweep_states import sweep_stop
 from judges.strategies.errors import SpecError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import build_strategy
-from judges.strategies.types import ItemView
 
 logger = logging.getLogger(__name__)
 
 BackendFactory = Callable[[Endpoint, ModelRef], Backend]
-CACHED_ITEMS = 5000
-"""Items of the last dataset that are kept for the next judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class SessionReport:
 def run_pending(
     *,
     sweep_id: int | None = None,
+    queues: Collection[str] | None = None,
     options: EngineOptions | None = None,
     stop: Callable[[], bool] = lambda: False,
     on_more: Callable[[], None] = lambda: None,
@@ -67,6 +68,8 @@ def run_pending(
     ----------
     sweep_id : int, optional
         Work for this sweep only.
+    queues : collection of str, optional
+        Take up only runs of these queues, and those that any worker may do; None: all.
     stop : callable
         Asked often; once it returns True the session ends as soon as it can, and gives back what it has.
     on_more : callable
@@ -78,6 +81,7 @@ def run_pending(
     """
     session = _Session(
         sweep_id=sweep_id,
+        queues=queues,
         options=options or EngineOptions(),
         stop=stop,
         on_more=on_more,
@@ -97,6 +101,7 @@ class _Session:
         self,
         *,
         sweep_id: int | None,
+        queues: Collection[str] | None,
         options: EngineOptions,
         stop: Callable[[], bool],
         on_more: Callable[[], None],
@@ -104,6 +109,7 @@ class _Session:
         backends: BackendFactory,
     ) -> None:
         self.sweep_id = sweep_id
+        self.queues = queues
         self.options = options
         self.stop = stop
         self.on_more = on_more
@@ -113,8 +119,9 @@ class _Session:
         self.engine = Engine(owner=self.owner, options=options)
         self.transports: dict[str, Transport] = {}
         self.endpoints: dict[Transport, int] = {}
-        self.gates: dict[int, Gate] = {}
-        self.items = _Items()
+        self.in_worker: set[Transport] = set()
+        self.meters: dict[tuple[int, bool], Meter] = {}
+        self.supply = Supply()
         self.n_runs = 0
         self.claim_at = self.tick_at = self.keep_at = 0.0
         self.is_stopping = False
@@ -134,6 +141,7 @@ class _Session:
                     break
                 self.engine.step(longest_wait=min(0.1, self.options.tick))
                 self._act_on_troubles()
+                self._stop_unreadable()
                 self._give_back()
         except BaseException:
             self._release_after_error()
@@ -164,8 +172,16 @@ class _Session:
                 self.engine.stop_run(run, grace=self.options.cancel_grace)
             elif row.is_private and not row.is_local:
                 self.engine.stop_run(run, error="The dataset is private and the endpoint is remote.")
-            elif run.gate is not None and row.budget is not None:
-                run.gate.budget, run.gate.spent = row.budget, row.spent
+            elif row.minutes_used is not None:
+                self._stop_sweep(
+                    run.sweep_id,
+                    f"The budget of {row.minutes_used:,} minutes is used up. Resume with a larger one to go on.",
+                )
+            for meter in run.meters if row is not None else ():
+                place = 0 if meter.is_money else 1
+                limit = row.limits[place]
+                meter.limit, meter.spent = meter.limit if limit is None else limit, row.spent[place]
+        self._share()
         if now >= self.keep_at:
             self.keep_at = now + self.options.heartbeat
             if self.engine.runs:
@@ -177,24 +193,36 @@ class _Session:
     def _claim(self, now: float) -> None:
         """Claim runs until every endpoint that there is work for has works to start."""
         self.claim_at = now + self.options.tick
+        claimed = False
         while True:
-            busy = {
-                self.endpoints[run.transport] if run.transport is not None else None
-                for run in self.engine.runs
-                if not run.exhausted
-            }
             row = leases.run_claim(
-                owner=self.owner, lease=self.options.lease, busy=busy, sweep_id=self.sweep_id
+                owner=self.owner,
+                lease=self.options.lease,
+                busy=self._busy(),
+                sweep_id=self.sweep_id,
+                queues=self.queues,
             )
             if row is None:
                 break
+            claimed = True
             try:
                 self.engine.add(self._active(row))
             except (SpecError, BackendError, _RefusedError) as error:
                 leases.run_release(run_id=row.pk, owner=self.owner, error=str(error))
                 leases.sweeps_settle()
-        if self.engine.runs and leases.runs_open(sweep_id=self.sweep_id).exists():
+        if claimed:
+            self._share()
+        if self.engine.runs and leases.runs_open(sweep_id=self.sweep_id, queues=self.queues).exists():
             self.on_more()
+
+    def _busy(self) -> dict[int | None, int]:
+        """Return the endpoints that have works to start, and the highest priority that these are of."""
+        busy: dict[int | None, int] = {}
+        for run in self.engine.runs:
+            if not run.exhausted and not run.stopping:
+                key = self.endpoints[run.transport] if run.transport is not None else None
+                busy[key] = max(busy.get(key, run.priority), run.priority)
+        return busy
 
     def _active(self, row: SweepRun) -> ActiveRun:
         spec, endpoints = judge_spec(row.judge), judge_endpoints(row.judge)
@@ -215,10 +243,13 @@ class _Session:
             judge_id=row.judge_id,
             dataset_id=row.dataset_id,
             begin=build_strategy(spec),
-            source=self._remaining(row),
+            source=self.supply.remaining(row, spec.kind),
             routes=routes,
             transport=transport,
-            gate=self._gate(row) if is_priced else None,
+            sink=GENERATIONS if spec.kind == GENERATION else JUDGMENTS,
+            meters=self._meters(row, is_priced=is_priced) if routes else (),
+            priority=row.sweep.priority,
+            stop_unparsed=row.sweep.stop_unparsed,
         )
 
     def _transport(self, endpoint: Endpoint, model: ModelRef) -> Transport:
@@ -233,33 +264,36 @@ class _Session:
                 backend=self.backends(endpoint, model),
                 options=self.options,
                 is_priced=endpoint.is_priced,
+                pace=Pace(requests=endpoint.requests_per_minute, tokens=endpoint.tokens_per_minute)
+                if endpoint.requests_per_minute or endpoint.tokens_per_minute
+                else None,
             )
             self.transports[key] = transport
             self.endpoints[transport] = endpoint.pk
+            if endpoint.kind in IN_WORKER:
+                self.in_worker.add(transport)
         return self.transports[key]
 
-    def _gate(self, row: SweepRun) -> Gate | None:
-        if row.sweep.budget is None:
-            return None
-        if row.sweep_id not in self.gates:
-            self.gates[row.sweep_id] = Gate(row.sweep_id, float(row.sweep.budget))
-        gate = self.gates[row.sweep_id]
-        gate.budget = float(row.sweep.budget)
-        gate.spent = sum(SweepRun.objects.filter(sweep_id=row.sweep_id).values_list("cost", flat=True))
-        return gate
+    def _meters(self, row: SweepRun, *, is_priced: bool) -> tuple[Meter, ...]:
+        """Return the sweep's budgets that a run's requests count towards; its runs share them."""
+        limits = leases.sweep_limits(row.sweep)
+        spent = leases.sweeps_spent([row.sweep_id])[row.sweep_id]
+        found = []
+        for is_money, limit, so_far in zip((True, False), limits, spent, strict=True):
+            if limit is None or (is_money and not is_priced):
+                continue
+            meter = self.meters.setdefault((row.sweep_id, is_money), Meter(row.sweep_id, is_money, limit))
+            meter.limit, meter.spent = limit, so_far
+            found.append(meter)
+        return tuple(found)
 
-    def _remaining(self, row: SweepRun) -> Iterator[ItemView]:
-        """Yield what is to be judged and has not been, both orders of an item side by side."""
-        orders = orders_wanted(row.sweep.orders)
-        judged = set(
-            Judgment.objects.filter(
-                judge_id=row.judge_id, item__dataset_id=row.dataset_id, sample=0
-            ).values_list("item_id", "order")
-        )
-        for views in self.items.of(row.dataset_id):
-            for order in orders:
-                if (views[order].item_id, order) not in judged:
-                    yield views[order]
+    def _share(self) -> None:
+        """Take the part of each endpoint that is ours; what runs in the worker is ours alone."""
+        served = {t: pk for t, pk in self.endpoints.items() if t not in self.in_worker}
+        n_sessions = leases.sessions_sharing(endpoint_ids=set(served.values()))
+        here = Counter(served[transport] for transport in self.engine.transports() if transport in served)
+        for transport, pk in served.items():
+            transport.share(max(n_sessions.get(pk, 1), 1) * max(here[pk], 1))
 
     def _give_back(self) -> None:
         """Return the runs that have come to their end, and look for others for their endpoints."""
@@ -285,9 +319,15 @@ class _Session:
         for transport, message in dict(troubles).items():
             self._stop_endpoint(transport, message)
         for transport in self.engine.transports():
-            gate = transport.closed_gate
-            if gate is not None and gate.sent == 0 and not gate.is_open():
-                self._stop_sweep(gate)
+            meter = transport.closed
+            if meter is not None and meter.sent == 0 and not meter.is_open():
+                self._stop_sweep(meter.sweep_id, meter.message())
+
+    def _stop_unreadable(self) -> None:
+        """Stop the runs whose answers mostly cannot be read; what is under way may still arrive."""
+        for run in self.engine.runs:
+            if not run.stopping and (error := run.unreadable(self.options.unreadable_after)):
+                self.engine.stop_run(run, error=error, grace=self.options.cancel_grace)
 
     def _stop_endpoint(self, transport: Transport, message: str) -> None:
         logger.warning("%s", message)
@@ -301,15 +341,10 @@ class _Session:
         # A later run for this endpoint, of a resumed sweep, starts with a fresh view of its health.
         transport.n_refused = transport.n_pauses = 0
 
-    def _stop_sweep(self, gate: Gate) -> None:
-        spent = gate.spent + gate.unwritten
-        message = (
-            f"The budget of ${gate.budget:.2f} is reached: ${spent:.4f} is spent, and a request costs about "
-            f"${gate.mean:.6f}. Resume with a larger budget to go on."
-        )
-        sweep_stop(sweep_id=gate.sweep_id, state=SweepState.FAILED, message=message)
+    def _stop_sweep(self, sweep_id: int, message: str) -> None:
+        sweep_stop(sweep_id=sweep_id, state=SweepState.FAILED, message=message)
         for run in self.engine.runs:
-            if run.sweep_id == gate.sweep_id:
+            if run.sweep_id == sweep_id:
                 self.engine.stop_run(run, grace=self.options.cancel_grace)
 
     def _release_after_error(self) -> None:
@@ -332,24 +367,3 @@ def _prepare_connection() -> None:
 
 class _RefusedError(Exception):
     """A run that may not be worked on; the message says why."""
-
-
-class _Items:
-    """The items of datasets in both orders; the last dataset is kept if it is not large."""
-
-    def __init__(self) -> None:
-        self._dataset_id = 0
-        self._views: list[tuple[ItemView, ItemView]] = []
-
-    def of(self, dataset_id: int) -> Iterator[tuple[ItemView, ItemView]]:
-        if self._dataset_id == dataset_id:
-            yield from self._views
-            return
-        views: list[tuple[ItemView, ItemView]] = []
-        for view in item_views(dataset_id=dataset_id):
-            both = (view, presented(view, 1))
-            if len(views) <= CACHED_ITEMS:
-                views.append(both)
-            yield both
-        if len(views) <= CACHED_ITEMS:
-            self._dataset_id, self._views = dataset_id, views

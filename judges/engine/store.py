@@ -15,12 +15,13 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from judges.engine.codec import answer_from_json
-from judges.models import Judgment, ModelRequest, RequestState
+from judges.backends.answers import answer_from_json
+from judges.models import Generation, Judgment, ModelRequest, RequestState
 from judges.strategies.types import Answer
 
 REQUESTS = ModelRequest._meta.db_table
 JUDGMENTS = Judgment._meta.db_table
+GENERATIONS = Generation._meta.db_table
 CHUNK = 500
 """Rows in one statement of many rows, and hashes in one look-up."""
 
@@ -117,8 +118,8 @@ def judgments_save(rows: Sequence[Row]) -> int:
 
     Parameters
     ----------
-    rows : sequence of (judge, item, order, status, choice, value as JSON text, raw_text, requests, cost,
-        latency_ms)
+    rows : sequence of (judge, item, order, status, choice, probability, value as JSON text, raw_text, requests,
+        cost, latency_ms)
     """
     return _insert(
         JUDGMENTS,
@@ -128,6 +129,7 @@ def judgments_save(rows: Sequence[Row]) -> int:
             '"order"': "smallint",
             "status": "text",
             "choice": "smallint",
+            "probability": "float8",
             "value": "jsonb",
             "raw_text": "text",
             "requests": "smallint",
@@ -136,6 +138,30 @@ def judgments_save(rows: Sequence[Row]) -> int:
         },
         rows,
         {"sample": 0, "source": "", "created_at": database_time(timezone.now())},
+    )
+
+
+def generations_save(rows: Sequence[Row]) -> int:
+    """Insert generations, those that exist left as they are; returns how many were new.
+
+    Parameters
+    ----------
+    rows : sequence of (contestant, instruction, sample, status, text, finish_reason, cost, latency_ms)
+    """
+    return _insert(
+        GENERATIONS,
+        {
+            "contestant_id": "bigint",
+            "instruction_id": "bigint",
+            "sample": "smallint",
+            "status": "text",
+            "text": "text",
+            "finish_reason": "text",
+            "cost": "float8",
+            "latency_ms": "float8",
+        },
+        rows,
+        {"created_at": database_time(timezone.now())},
     )
 
 

@@ -10,8 +10,9 @@ from typing import TypeAlias
 
 from judges.backends.base import Backend
 from judges.backends.errors import BackendError, TransientBackendError
+from judges.engine.meters import Meter, Pace
 from judges.engine.options import EngineOptions
-from judges.engine.works import Flight, Gate
+from judges.engine.works import Flight
 from judges.strategies.types import Answer
 
 Arrival: TypeAlias = tuple[Flight, Answer | BackendError]
@@ -25,10 +26,19 @@ class Transport:
 
     The endpoint's capacity bounds what is in flight. When it answers "too many" (HTTP 429), the bound is
     halved and sending pauses for as long as it asks; each answer then raises the bound a little, as in TCP.
+    Where other workers ask the same endpoint, capacity and pace are shared in equal parts.
+
+    Requests are sent in the order in which they were asked for, so that those with a common beginning stay together.
     """
 
     def __init__(
-        self, *, name: str, backend: Backend, options: EngineOptions, is_priced: bool = False
+        self,
+        *,
+        name: str,
+        backend: Backend,
+        options: EngineOptions,
+        is_priced: bool = False,
+        pace: Pace | None = None,
     ) -> None:
         self.name = name
         self.backend = backend
@@ -45,38 +55,54 @@ class Transport:
         self.n_pauses = 0
         self.limit = float(backend.capacity)
         self.paused_until = 0.0
-        self.target = backend.capacity + max(options.lookahead, backend.capacity // 2)
-        self.closed_gate: Gate | None = None
+        self.pace = pace
+        self.closed: Meter | None = None
+        self.share(1)
         self._numbers = count()
         self._random = random.Random()  # noqa: S311 (jitter)
+
+    def share(self, n: int) -> None:
+        """Take an n-th of what the endpoint offers, since so many ask it."""
+        self.ceiling = max(self.backend.capacity // max(n, 1), 1)
+        self.target = self.ceiling + max(self.options.lookahead, self.ceiling // 2)
+        if self.pace is not None:
+            self.pace.share(1.0 / max(n, 1))
 
     def dispatch(self, now: float) -> None:
         """Send what may be sent now."""
         while self.delayed and self.delayed[0][0] <= now:
             self.ready.appendleft(heapq.heappop(self.delayed)[2])
-        self.closed_gate = None
+        self.closed = None
         if now < self.paused_until:
             return
         held: list[Flight] = []
-        while self.ready and len(self.sent) < self.limit:
+        while self.ready and self._has_room():
+            if self.pace is not None and self.pace.due(now):
+                break
             flight = self.ready.popleft()
             if flight.dropped:
                 continue
-            gate = flight.payer.gate
-            if gate is not None and not gate.is_open():
+            shut = next((meter for meter in flight.payer.meters if not meter.is_open()), None)
+            if shut is not None:
                 held.append(flight)
-                self.closed_gate = gate
+                self.closed = shut
                 continue
-            self._send(flight, gate)
+            self._send(flight)
         self.ready.extendleft(reversed(held))
 
-    def _send(self, flight: Flight, gate: Gate | None) -> None:
+    def _has_room(self) -> bool:
+        n_sent = len(self.sent)
+        return n_sent < self.limit and n_sent < self.ceiling
+
+    def _send(self, flight: Flight) -> None:
         token = next(self._numbers)
         flight.is_sent = True
         flight.attempts += 1
         flight.payer.counts.requests += 1
-        if gate is not None:
-            gate.sent += 1
+        for meter in flight.payer.meters:
+            meter.sent += 1
+        if self.pace is not None:
+            flight.estimate = self.pace.sent(flight.wire)
         self.sent[token] = flight
         self.backend.submit(token, flight.wire)
 
@@ -87,9 +113,9 @@ class Transport:
             flight = self.sent.pop(token, None)
             if flight is None:  # given up before it came
                 continue
-            flight.is_sent = False
-            if (gate := flight.payer.gate) is not None:
-                gate.sent -= 1
+            self._landed(flight)
+            if self.pace is not None and isinstance(outcome, Answer):
+                self.pace.answered(flight.wire, flight.estimate, outcome)
             arrivals.append((flight, outcome))
         return arrivals
 
@@ -98,23 +124,29 @@ class Transport:
         for token, each in list(self.sent.items()):
             if each is flight:
                 del self.sent[token]
-                flight.is_sent = False
-                if (gate := flight.payer.gate) is not None:
-                    gate.sent -= 1
+                self._landed(flight)
+
+    @staticmethod
+    def _landed(flight: Flight) -> None:
+        flight.is_sent = False
+        for meter in flight.payer.meters:
+            meter.sent -= 1
 
     def next_due(self, now: float) -> float:
         """Return the seconds until something may be sent again; infinite if nothing waits for time."""
         due = self.delayed[0][0] if self.delayed else float("inf")
         if self.ready and self.paused_until > now:
             due = min(due, self.paused_until)
+        elif self.ready and self.pace is not None and self._has_room():
+            due = min(due, now + self.pace.due(now))
         return max(due - now, 0.0)
 
     def answered(self) -> list[Flight]:
         """Count an answer; returns the suspended flights, which are to blame themselves as it turns out."""
         self.n_answers += 1
         self.n_pauses = 0
-        if self.limit < self.backend.capacity:
-            self.limit = min(self.limit + 1.0 / self.limit, float(self.backend.capacity))
+        if self.limit < self.ceiling:
+            self.limit = min(self.limit + 1.0 / self.limit, float(self.ceiling))
         to_blame, self.suspended = self.suspended, []
         return to_blame
 
@@ -139,7 +171,7 @@ class Transport:
         # Those that were sent together are refused together: one halving for all of them.
         if now >= self.paused_until:
             self.n_pauses += 1
-            self.limit = max(self.limit / 2.0, 1.0)
+            self.limit = max(min(self.limit, self.ceiling) / 2.0, 1.0)
         self.paused_until = max(self.paused_until, now + seconds)
 
     def _backoff(self, failures: int) -> float:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from judges.backends.errors import BackendError
 from judges.backends.wire import WireRequest
-from judges.strategies.types import Answer, Decoding, ItemView, Sent, Steps
+from judges.engine.meters import Meter
+from judges.engine.sinks import JUDGMENTS, Sink
+from judges.strategies.types import Answer, Decoding, ItemView, Sent, Steps, Yielded
 
 if TYPE_CHECKING:
     from judges.engine.transport import Transport
@@ -23,45 +25,11 @@ class Counts:
     failed: int = 0
     requests: int = 0
     shared: int = 0
+    tokens: int = 0
     cost: float = 0.0
 
     def __bool__(self) -> bool:
         return bool(self.done or self.requests or self.shared or self.cost)
-
-
-@dataclass(slots=True, eq=False)
-class Gate:
-    """A sweep's budget: lets a request through only if it is expected to stay below it.
-
-    The expectation is the mean cost of what was answered; until there is one, requests go one at a time.
-    """
-
-    sweep_id: int
-    budget: float
-    spent: float = 0.0
-    unwritten: float = 0.0
-    sent: int = 0
-    n_priced: int = 0
-    priced: float = 0.0
-
-    @property
-    def mean(self) -> float:
-        """Mean cost of a request, in US dollars; 0 before the first answer."""
-        return self.priced / self.n_priced if self.n_priced else 0.0
-
-    def is_open(self) -> bool:
-        """Whether one more request may be sent now."""
-        if not self.n_priced:
-            return self.sent == 0 and self.spent < self.budget
-        expected = self.spent + self.unwritten + (self.sent + 1) * self.mean
-        # Sums of prices are not exact in binary: a budget for exactly n requests is one for n.
-        return expected <= self.budget * (1 + 1e-9)
-
-    def answered(self, cost: float) -> None:
-        """Count the cost of an answer."""
-        self.n_priced += 1
-        self.priced += cost
-        self.unwritten += cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +44,7 @@ class Route:
 
 @dataclass(slots=True, eq=False)
 class ActiveRun:
-    """A run that this worker has claimed: one judge over one dataset.
+    """A run that this worker has claimed: one judge, or contestant, over one dataset.
 
     Attributes
     ----------
@@ -86,6 +54,16 @@ class ActiveRun:
         Where its requests go, by role; empty for judges without a model.
     transport : Transport or None
         That of the first route, whose capacity bounds how many of its works are open; None without a model.
+    sink : Sink
+        Where its results go.
+    meters : tuple of Meter
+        The sweep's budgets that its requests count towards.
+    priority : int
+        The sweep's: works of a run with a higher one are started first.
+    stop_unparsed : float or None
+        It stops when more than this share of what was answered could not be read.
+    n_answered, n_unread, unread : int, int, str
+        Verdicts of this session, those of them that could not be read, and the first such answer.
     stopping : bool
         Nothing more is started or sent for it; what is in flight may still arrive, until `deadline`.
     error : str
@@ -102,7 +80,13 @@ class ActiveRun:
     source: Iterator[ItemView]
     routes: dict[str, Route] = field(default_factory=dict)
     transport: Transport | None = None
-    gate: Gate | None = None
+    sink: Sink = JUDGMENTS
+    meters: tuple[Meter, ...] = ()
+    priority: int = 0
+    stop_unparsed: float | None = None
+    n_answered: int = 0
+    n_unread: int = 0
+    unread: str = ""
     exhausted: bool = False
     stopping: bool = False
     lost: bool = False
@@ -116,10 +100,28 @@ class ActiveRun:
         """Return the endpoints that it asks."""
         return {route.transport for route in self.routes.values()}
 
+    def unreadable(self, at_least: int) -> str:
+        """Return why it should stop, where most of its answers cannot be read; empty where not."""
+        if self.stop_unparsed is None or self.n_answered < at_least:
+            return ""
+        if self.n_unread <= self.stop_unparsed * self.n_answered:
+            return ""
+        share = "half" if self.stop_unparsed == 0.5 else f"{self.stop_unparsed:.0%}"
+        return (
+            f"More than {share} of the first {self.n_answered} answers could not be read, for example: "
+            f"{shortened(self.unread)!r}."
+        )
+
     @property
     def is_over(self) -> bool:
         """Nothing of it is open any more, and all of it is written."""
         return (self.exhausted or self.stopping) and not self.n_open and not self.counts
+
+
+def shortened(text: str, length: int = 160) -> str:
+    """Return the beginning of a text in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
 class Work:
@@ -138,10 +140,10 @@ class Work:
         "steps",
     )
 
-    def __init__(self, run: ActiveRun, item: ItemView, steps: Steps) -> None:
+    def __init__(self, run: ActiveRun, item: ItemView) -> None:
         self.run = run
         self.item = item
-        self.steps = steps
+        self.steps: Steps | None = None
         self.answers: list[Answer | None] = []
         self.missing = 0
         self.single = True
@@ -149,6 +151,19 @@ class Work:
         self.cost = 0.0
         self.latency = 0.0
         self.closed = False
+
+    def next(self) -> Yielded:
+        """Return what the strategy asks first or, now that all is answered, next; raises as a generator does."""
+        if self.steps is None:
+            self.steps = self.run.begin(self.item)
+            return next(self.steps)
+        return self.steps.send(self.sent())
+
+    def expect(self, n: int, *, single: bool) -> None:
+        """Wait for so many answers, which the strategy is sent as one or as a tuple."""
+        self.single = single
+        self.answers = [None] * n
+        self.missing = n
 
     def take(self, place: int, answer: Answer) -> bool:
         """Keep the answer to one of the requests it waits for; True when that was the last one."""
@@ -182,6 +197,8 @@ class Flight:
         Its row is claimed by this worker.
     has_landed : bool
         Its answer is here and about to be written.
+    estimate : float
+        The tokens that it was taken for when it was sent.
     """
 
     __slots__ = (
@@ -190,6 +207,7 @@ class Flight:
         "dropped",
         "earlier",
         "error",
+        "estimate",
         "failures",
         "has_landed",
         "hash",
@@ -211,6 +229,7 @@ class Flight:
         self.earlier = 0
         self.failures = 0
         self.pauses = 0
+        self.estimate = 0.0
         self.error: BackendError | None = None
         self.is_sent = False
         self.is_ours = False

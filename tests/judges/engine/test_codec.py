@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judges.backends.answers import answer_from_json
 from judges.backends.base import storable
 from judges.backends.wire import WireRequest, canonical_hash, request_hash
 from judges.engine.codec import (
-    answer_from_json,
     answer_to_json,
     storable_answer,
-    verdict_fields,
+    verdict_result,
 )
 from judges.strategies.types import Answer, TokenLogprob, Verdict
 
@@ -54,21 +54,48 @@ def test_text_that_is_stored_has_neither_nul_nor_surrogates(text):
 @pytest.mark.parametrize(
     ("verdict", "order", "expected"),
     [
-        (Verdict(1, "parsed"), 0, ("parsed", 1, {"choice": 1})),
-        (Verdict(1, "parsed"), 1, ("parsed", 2, {"choice": 2})),
-        (Verdict(0, "parsed"), 1, ("parsed", 0, {"choice": 0})),
-        (Verdict(None, "unparsed"), 1, ("unparsed", None, None)),
-        (Verdict(None, "unparsed", reason="cut off"), 0, ("unparsed", None, {"reason": "cut off"})),
+        (Verdict(1, "parsed"), 0, ("parsed", 1, None, {"choice": 1})),
+        (Verdict(1, "parsed"), 1, ("parsed", 2, None, {"choice": 2})),
+        (Verdict(0, "parsed"), 1, ("parsed", 0, None, {"choice": 0})),
+        (Verdict(None, "unparsed", probability=0.5), 1, ("unparsed", None, None, None)),
+        (Verdict(None, "unparsed", reason="cut off"), 0, ("unparsed", None, None, {"reason": "cut off"})),
         (
             Verdict(2, "parsed", scores=(3.0, 4.0), probability=0.25),
             1,
-            ("parsed", 1, {"choice": 1, "scores": [4.0, 3.0], "probability": 0.75}),
+            ("parsed", 1, 0.75, {"choice": 1, "scores": [4.0, 3.0]}),
+        ),
+        (Verdict(1, "parsed", probability=1.0 + 1e-12), 0, ("parsed", 1, 1.0, {"choice": 1})),
+        (
+            Verdict(None, "parsed", value={"ratings": {"a": 3}}),
+            0,
+            ("parsed", None, None, {"ratings": {"a": 3}}),
+        ),
+        (
+            Verdict(None, "parsed", value={"tree": [{"a\x00": "\ud800"}], "smile": "\U0001f600"}),
+            0,
+            ("parsed", None, None, {"tree": [{"a\ufffd": "?"}], "smile": "\U0001f600"}),
         ),
     ],
 )
-def test_the_presentation_order_is_undone(verdict, order, expected):
-    status, choice, value = verdict_fields(verdict, order)
-    assert (status, choice, None if value is None else json.loads(value)) == expected
+def test_what_is_stored_of_a_verdict_is_canonical(verdict, order, expected):
+    status, choice, probability, value, _ = verdict_result(verdict, order)
+    assert (status, choice, probability, None if value is None else json.loads(value)) == expected
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        Verdict(3, "parsed"),
+        Verdict(1, "parsed", probability=float("nan")),
+        Verdict(1, "parsed", probability=1.5),
+        Verdict(1, "parsed", scores=(float("inf"), 1.0)),
+        Verdict(1, "parsed", value={"x": object()}),
+        None,
+    ],
+)
+def test_a_verdict_that_cannot_be_stored_is_refused(verdict):
+    with pytest.raises((AttributeError, TypeError, ValueError)):
+        verdict_result(verdict, 0)
 
 
 def test_both_ways_to_a_hash_agree():

@@ -224,16 +224,16 @@ def test_what_arrived_is_kept_when_the_endpoint_fails():
 
 
 def test_a_mistake_in_a_strategy_costs_one_item(monkeypatch, caplog):
-    import judges.strategies.direct as direct
+    import judges.strategies.question as question
 
-    read = direct.read_choice
+    read = question.read_choice
 
     def broken(text, **options):
         if text == "B":
             raise ZeroDivisionError("a mistake")
         return read(text, **options)
 
-    monkeypatch.setattr(direct, "read_choice", broken)
+    monkeypatch.setattr(question, "read_choice", broken)
     sweep = sweep_make([judge_make(endpoint_make())], dataset_make(pairs=3), orders="original")
     run_instant(lambda wire: "B" if "number 1" in str(wire) else "A")
     progress = sweep_progress(sweep.pk)

@@ -223,7 +223,7 @@ def test_many_threads_claim_each_run_once():
     claimed: list[int] = []
 
     def claim(number):
-        while row := leases.run_claim(owner=f"worker {number}", lease=60, busy=()):
+        while row := leases.run_claim(owner=f"worker {number}", lease=60, busy={}):
             claimed.append(row.pk)
         connection.close()
 

@@ -1,0 +1,58 @@
+"""What becomes of a work's result: a row of one table or another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from judges.engine import store
+from judges.engine.codec import Result
+from judges.engine.store import Row
+
+if TYPE_CHECKING:
+    from judges.engine.works import Work
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sink:
+    """A table of results: how a row of it is made, and how rows are stored."""
+
+    row: Callable[[Work, Result], Row]
+    save: Callable[[Sequence[Row]], int]
+
+
+def _judgment(work: Work, result: Result) -> Row:
+    status, choice, probability, value, text = result
+    return (
+        work.run.judge_id,
+        work.item.item_id,
+        work.item.order,
+        status,
+        choice,
+        probability,
+        value,
+        text,
+        work.requests,
+        work.cost,
+        work.latency,
+    )
+
+
+def _generation(work: Work, result: Result) -> Row:
+    last = work.answers[-1] if work.answers else None
+    return (
+        work.run.judge_id,
+        work.item.item_id,
+        work.item.sample,
+        result[0],
+        result[-1],
+        last.finish_reason[:40] if last is not None else "",
+        work.cost,
+        work.latency,
+    )
+
+
+JUDGMENTS = Sink(_judgment, store.judgments_save)
+GENERATIONS = Sink(_generation, store.generations_save)
+SINKS = (JUDGMENTS, GENERATIONS)

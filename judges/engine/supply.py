@@ -1,0 +1,77 @@
+"""What a run is to work on: what belongs to its sweep and has no result yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from judges.models import Generation, Judgment, SweepRun
+from judges.selectors.items import (
+    GENERATION,
+    PAIRWISE,
+    ItemSlice,
+    item_views,
+    orders_of,
+    presented,
+    sweep_slice,
+)
+from judges.strategies.types import ItemView
+
+CACHED_ITEMS = 5000
+"""Items of the last dataset that are kept for the next judge."""
+
+
+class Supply:
+    """Reads the items of runs, lazily; those of the last dataset are kept if they are not many.
+
+    They come in the order of their source, both presentation orders (and all samples) of an item side by side: so
+    requests with a common beginning are sent one after the other, and an engine that keeps the state of prefixes
+    computes each but once.
+    """
+
+    def __init__(self) -> None:
+        self._key: tuple[int, str, ItemSlice] | None = None
+        self._views: list[tuple[ItemView, ItemView]] = []
+
+    def remaining(self, run: SweepRun, kind: str) -> Iterator[ItemView]:
+        """Yield what is to be judged, or answered, and has not been."""
+        return self._generations(run) if kind == GENERATION else self._judgments(run, kind)
+
+    def _judgments(self, run: SweepRun, kind: str) -> Iterator[ItemView]:
+        sweep = run.sweep
+        judged = set(
+            Judgment.objects.filter(
+                judge_id=run.judge_id, item__dataset_id=run.dataset_id, sample=0
+            ).values_list("item_id", "order")
+        )
+        for views in self._of(run.dataset_id, kind, sweep_slice(sweep)):
+            first = views[0]
+            for order in orders_of(sweep.orders, kind, sweep.seed, first.external_id):
+                if (first.item_id, order) not in judged:
+                    yield views[order]
+
+    def _generations(self, run: SweepRun) -> Iterator[ItemView]:
+        made = set(
+            Generation.objects.filter(
+                contestant_id=run.judge_id, instruction__dataset_id=run.dataset_id
+            ).values_list("instruction_id", "sample")
+        )
+        for view, _ in self._of(run.dataset_id, GENERATION, sweep_slice(run.sweep)):
+            for sample in range(run.sweep.samples):
+                if (view.item_id, sample) not in made:
+                    yield replace(view, sample=sample) if sample else view
+
+    def _of(self, dataset_id: int, kind: str, part: ItemSlice) -> Iterator[tuple[ItemView, ItemView]]:
+        """Yield each item as it is presented in either order; only pairs have a second one."""
+        key = (dataset_id, kind, part)
+        if self._key == key:
+            yield from self._views
+            return
+        views: list[tuple[ItemView, ItemView]] = []
+        for view in item_views(dataset_id=dataset_id, kind=kind, part=part):
+            both = (view, presented(view, 1) if kind == PAIRWISE else view)
+            if len(views) <= CACHED_ITEMS:
+                views.append(both)
+            yield both
+        if len(views) <= CACHED_ITEMS:
+            self._key, self._views = key, views
