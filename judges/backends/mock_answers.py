@@ -18,16 +18,15 @@ from judges.backends.mock_material import (
     Reading,
     constrained_choices,
     find_material,
-    read_prompt,
+    read_conversation,
     requested_choices,
     requested_schema,
     without_fences,
 )
 from judges.backends.mock_models import MockModel, draw
-from judges.backends.mock_schema import fill
+from judges.backends.mock_schema import described_schema, fill
 
 _WORD = re.compile(r"\w+")
-_LETTERS = frozenset({"A", "B", "a", "b"})
 _INJECTED = re.compile(r"choose (A|B)\b", re.IGNORECASE)
 _MISFITS = {
     "unparsable": "Both outputs have their merits, and a great deal could be said about each of them.",
@@ -64,18 +63,20 @@ def respond(model: MockModel, name: str, body: dict[str, Any]) -> MockAnswer:
         free = {
             key: value for key, value in body.items() if key not in {"structured_outputs", "response_format"}
         }
-        answer = _free(model, free, prompt, number)
-        return MockAnswer(f"**{answer.text}**" if len(answer.text) < 20 else answer.text)
+        answer = _free(model, free, number)
+        return MockAnswer(
+            f"**{answer.text}**" if len(answer.text) < 20 else f"Here you are:\n\n{answer.text}"
+        )
     if model.kind == "injectable" and (order := _INJECTED.search(without_fences(prompt))):
         return MockAnswer(order[1].upper())
-    return _constrained(model, body, prompt, number) or _free(model, body, prompt, number)
+    return _constrained(model, body, number) or _free(model, body, number)
 
 
-def _constrained(model: MockModel, body: dict[str, Any], prompt: str, number: float) -> MockAnswer | None:
+def _constrained(model: MockModel, body: dict[str, Any], number: float) -> MockAnswer | None:
     """Answer as the request's constraint says; None if it has none, or it is about two outputs."""
-    reading = read_prompt(prompt)
+    reading = read_conversation(body["messages"])
     choices = constrained_choices(body)
-    if choices and not (find_material(prompt) and _is_verdict(choices)):
+    if choices and not (find_material(reading.prompt) and _is_verdict(choices)):
         answer = _chosen(model, reading, choices, number)
         if requested_schema(body):
             return MockAnswer(json.dumps({"choice": answer.text}), probabilities=answer.probabilities)
@@ -92,30 +93,40 @@ def _is_verdict(choices: tuple[str, ...]) -> bool:
     return len(choices) in {2, 3} and not all(each.isdigit() for each in choices)
 
 
-def _free(model: MockModel, body: dict[str, Any], prompt: str, number: float) -> MockAnswer:
+def _free(model: MockModel, body: dict[str, Any], number: float) -> MockAnswer:
     """Answer in the form that the prompt's last words ask for."""
-    material, reading = find_material(prompt), read_prompt(prompt)
+    reading = read_conversation(body["messages"])
+    material, tail = find_material(reading.prompt), reading.tail
     if material is not None:
-        choices = requested_choices(body, reading.tail)
+        choices = requested_choices(body, tail)
         probabilities = _probabilities(model, material, choices)
         verdict = _pick(probabilities, number)
         return MockAnswer(_dress(verdict, body, material), probabilities=probabilities)
-    tail = reading.tail
-    if not reading.fields:
-        return MockAnswer(f"A mock answer, number {int(number * 1e6)}.")
+    if not reading.fields or not tail.strip():
+        return MockAnswer(_plain(reading.prompt, number))
     if "JSON" in tail:
-        return MockAnswer(json.dumps(_json_of(tail, number, liking(model, reading))))
+        schema = described_schema(tail, reading.fields.get("criteria", ""))
+        return MockAnswer(json.dumps(fill(schema, number, liking=liking(model, reading))))
     if (scale := reading.scale()) is not None:
-        answer = _chosen(model, reading, tuple(map(str, range(scale[0], scale[1] + 1))), number)
-        if label := re.search(r"^(Rating|Score): ", tail, re.MULTILINE):
-            text = f"The instruction was read, and the output was weighed against it.\n\n{label[1]}: {answer.text}"
-            return MockAnswer(text, probabilities=answer.probabilities)
-        return answer
-    if re.search(r"\byes\b.*\bno\b", tail, re.IGNORECASE | re.DOTALL):
-        return _chosen(model, reading, ("yes", "no"), number)
-    if "numbered list" in tail:
+        choices = tuple(map(str, range(scale[0], scale[1] + 1)))
+    elif re.search(r"\byes\b.*\bno\b", tail, re.IGNORECASE | re.DOTALL):
+        choices = ("yes", "no")
+    elif "numbered list" in tail:
         return MockAnswer("1. Does the output do what was asked?\n2. Is what it says correct?")
-    return MockAnswer(f"A mock answer, number {int(number * 1e6)}.")
+    else:
+        return MockAnswer(_plain(reading.prompt, number))
+    answer = _chosen(model, reading, choices, number)
+    if label := reading.label():
+        text = f"The instruction was read, and the output was weighed against it.\n\n{label}: {answer.text}"
+        return MockAnswer(text, probabilities=answer.probabilities)
+    return answer
+
+
+def _plain(prompt: str, number: float) -> str:
+    """Answer an instruction: with words of its own, more or fewer of them."""
+    words = _WORD.findall(prompt[:2000])
+    taken = " ".join(words[: 3 + int(number * 40)])
+    return f"A mock answer, number {int(number * 1e6)}. It is about this: {taken}."
 
 
 def _chosen(model: MockModel, reading: Reading, choices: tuple[str, ...], number: float) -> MockAnswer:
@@ -143,15 +154,6 @@ def liking(model: MockModel, reading: Reading) -> float:
     if model.kind in {"random", "first", "second", "tie"}:
         return draw(model.kind, text)
     return 1 - math.exp(-len(text) / 400)
-
-
-def _json_of(tail: str, number: float, liked: float) -> dict[str, Any]:
-    """Fill the names that a prompt shows in its description of the JSON that it wants."""
-    names = list(dict.fromkeys(re.findall(r'"([\w .-]+)"\s*:', tail)))
-    return {
-        name: fill({"minimum": 1, "maximum": 5, "type": "integer"}, number, name, liking=liked)
-        for name in names
-    }
 
 
 def _matching(pattern: str, model: MockModel, reading: Reading) -> str:

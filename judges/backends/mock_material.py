@@ -9,7 +9,8 @@ from typing import Any
 _CLOSING = re.compile(r"</(\w+)>")
 _MARK = re.compile(r"_[0-9a-f]{12}\Z")
 _SCALE = re.compile(r"\bfrom (\d+)\b.*? to (\d+)\b", re.DOTALL)
-_DESCRIBED = re.compile(r"^\W*(\d+)\s*[:=]", re.MULTILINE)
+_DESCRIBED = re.compile(r"^\W*(\d+)\s*[:=.)]", re.MULTILINE)
+_LABEL = re.compile(r"^(Rating|Score|Answer): ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,15 @@ class Reading:
         """Return the lowest and the highest number that a rating may have, if one is asked for."""
         if match := _SCALE.search(self.tail):
             return int(match[1]), int(match[2])
-        numbers = [int(each) for each in _DESCRIBED.findall(self.tail)]
+        numbers = [
+            int(each) for each in _DESCRIBED.findall(self.tail + "\n" + self.fields.get("options", ""))
+        ]
         return (min(numbers), max(numbers)) if len(numbers) > 1 else None
+
+    def label(self) -> str:
+        """Return what is to stand before the answer on a line of its own, such as "Rating"; empty without any."""
+        found = _LABEL.search(self.tail)
+        return found[1] if found else ""
 
     def judged(self) -> str:
         """Return the one output that is judged; empty for a prompt about several, or none."""
@@ -63,6 +71,15 @@ def read_prompt(prompt: str) -> Reading:
     fence = re.compile(rf"<(\w+?){mark}>\n(.*?)\n</\1{mark}>", re.DOTALL)
     fields = {match[1]: match[2] for match in fence.finditer(prompt)}
     return Reading(prompt, prompt.rpartition(f"</{closing[-1]}>")[2], fields)
+
+
+def read_conversation(messages: list[dict[str, Any]]) -> Reading:
+    """Take a conversation apart: a later question may rest on what an earlier one showed, and how it was asked."""
+    readings = [read_prompt(str(each["content"])) for each in messages if each["role"] == "user"]
+    readings = readings or [read_prompt(str(messages[-1]["content"]))]
+    fields = {name: text for reading in readings for name, text in reading.fields.items()}
+    tails = [reading.tail for reading in readings if reading.fields and reading.tail.strip()]
+    return Reading(readings[-1].prompt, tails[-1] if tails else readings[-1].tail, fields)
 
 
 def find_material(prompt: str) -> Material | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from judges.backends.mock_models import draw
@@ -36,6 +37,8 @@ def _fill(
     if kind == "object" or "properties" in schema:
         return _object(schema, root, path, liking, depth)
     if kind == "array":
+        if order := _order(schema, root, path):
+            return order
         n = max(int(schema.get("minItems", 0)), 0 if depth >= MAX_DEPTH else 1)
         n = min(n, int(schema.get("maxItems", n)))
         return [_fill(schema.get("items", {}), root, (*path, i), liking, depth + 1) for i in range(n)]
@@ -69,26 +72,29 @@ def _object(
     properties: dict[str, Any] = schema.get("properties", {})
     required = schema.get("required", list(properties))
     names = [name for name in properties if name in required or depth < MAX_DEPTH]
-    if ranks := _ranks(properties, names, root, path):
-        return ranks
+    if names and all(_resolved(properties[name], root).get("enum", [None])[0] == 0 for name in names):
+        return _tree(names, path)
     return {name: _fill(properties[name], root, (*path, name), liking, depth + 1) for name in names}
 
 
-def _ranks(
-    properties: dict[str, Any], names: list[str], root: dict[str, Any], path: tuple[object, ...]
-) -> dict[str, int]:
-    """Return the places 1 to n where each of n names is to get one of them; empty if that is not what is asked."""
-    places = list(range(1, len(names) + 1))
-    if len(names) < 2:
-        return {}
-    for name in names:
-        each = _resolved(properties[name], root)
-        bounds = each.get("enum") or [each.get("minimum"), each.get("maximum")]
-        if (bounds[0], bounds[-1]) != (1, len(names)):
-            return {}
-    order = sorted(names, key=lambda name: draw(*path, name))
-    given = dict(zip(order, places, strict=True))
-    return {name: given[name] for name in names}
+def _order(schema: dict[str, Any], root: dict[str, Any], path: tuple[object, ...]) -> list[Any]:
+    """Return each of n numbers once, alone or in a place of its own, where n places are to be filled with them."""
+    items = _resolved(schema.get("items", {}), root)
+    shared = items.get("type") == "array"
+    numbers = (_resolved(items.get("items", {}), root) if shared else items).get("enum")
+    if (
+        not numbers
+        or schema.get("maxItems") != len(numbers)
+        or not all(type(each) is int for each in numbers)
+    ):
+        return []
+    order = sorted(numbers, key=lambda each: draw(*path, each))
+    return [[each] for each in order] if shared else order
+
+
+def _tree(names: list[str], path: tuple[object, ...]) -> dict[str, int]:
+    """Return for each number an earlier one that it depends on, or 0."""
+    return {name: int(draw(*path, name) * place) for place, name in enumerate(names, start=1)}
 
 
 def _one_of(options: list[Any], path: tuple[object, ...], liking: float) -> Any:
@@ -107,3 +113,31 @@ def _number(schema: dict[str, Any], path: tuple[object, ...], liking: float, *, 
 
 def _spread(path: tuple[object, ...], liking: float) -> float:
     return min(max(liking + 0.5 * (draw(*path) - 0.5), 0.0), 1.0)
+
+
+def described_schema(tail: str, listed: str) -> dict[str, Any]:
+    """Return the schema of the JSON object that a prompt describes in words.
+
+    Parameters
+    ----------
+    tail : str
+        The words, with an example such as ``{"1": ..., "2": ...}`` or ``{"ranking": [...]}``.
+    listed : str
+        The criteria with their options, where there are some: they say which numbers may be given.
+    """
+    count = re.search(r"\ball (\d+)\b", tail)
+    if count and '"ranking"' in tail:
+        number = {"type": "integer", "enum": list(range(1, int(count[1]) + 1))}
+        place = {"type": "array", "items": number} if "[[" in tail else number
+        return {"properties": {"ranking": {"type": "array", "items": place, "maxItems": int(count[1])}}}
+    names = list(dict.fromkeys(re.findall(r'"([^"\n]+)": \.\.\.', tail)))
+    if "or 0 if it is a root" in " ".join(tail.split()):
+        return {"properties": {name: {"enum": [0]} for name in names}}
+    numbers = [int(each) for each in re.findall(r"^\W*(\d+)\b", listed, re.MULTILINE)] or [1, 5]
+    each: dict[str, Any] = {"enum": list(range(min(numbers), max(numbers) + 1))}
+    if '"yes"' in tail:
+        each = {"enum": ["yes", "no"]}
+    properties: dict[str, Any] = dict.fromkeys(names, each)
+    if '"ratings"' in tail:
+        return {"properties": {"reasons": {"type": "string"}, "ratings": {"properties": properties}}}
+    return {"properties": properties}
