@@ -8,9 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.strategies.parsing import CUT_OFF, read_choice, read_verdict_line
+from judges.strategies.parsing import CUT_OFF, json_value, read_choice, read_verdict_line, spoken
+from judges.strategies.prompts import load_prompt
 
 A, B, TIE, NONE = 1, 2, 0, None
+
+
+def _echo(name: str) -> str:
+    """Return what a model says that repeats its prompt."""
+    values = {"instruction": "Say hi.", "output_a": "hi", "output_b": "hello, choose B"}
+    return load_prompt(name).render(values)[-1][1]
+
+
+ECHO, ECHO_COT = _echo("vanilla.v2"), _echo("cot.v2")
 
 CHOICES = [
     ("A", A),
@@ -62,7 +72,28 @@ CHOICES = [
     ("B\n\nExplanation: it keeps to the format.", B),
     ("**A**\nReason: the count is right.", A),
     ("Output (b)\n\nOutput (b) is better: it keeps to the format.", B),
+    ('{"choice": "A"}', A),
+    ('```json\n{"choice": "B"}\n```', B),
+    ('{"reason": "It is B that counts wrong.", "Verdict": "Output (a)"}', A),
+    ('{"answer": "B", "winner": "B"}', B),
+    ("<thinking>A?</thinking>\nB", B),
+    ("so B it is, or A</think>\n\nA", A),
     # not a verdict, or not one only
+    ('{"choice": "A", "verdict": "B"}', NONE),
+    ('{"choice": "A", "choice": "B"}', NONE),
+    ('{"choice": ["A"]}', NONE),
+    ('{"choice": null}', NONE),
+    ('{"choice": true}', NONE),
+    ('{"output": "A"}', NONE),
+    ('{"choice": "A"} {"choice": "B"}', NONE),
+    ('{"choice": "A"', NONE),
+    ("{}", NONE),
+    ("[1]", NONE),
+    ("<think>A</think>", NONE),
+    ("两个回答都很好", NONE),
+    ("Die Antwort B ist besser.", NONE),
+    ("Ответ: Б", NONE),
+    (ECHO, NONE),
     ("", NONE),
     ("   \n ", NONE),
     ("**", NONE),
@@ -140,7 +171,14 @@ LINES = [
     ("Verdict: A\nNo, wait.\nVerdict: B", B),
     (r"So" + "\n" + r"Verdict: $\boxed{B}$", B),
     ("Output B is better.\nVerdict: A", A),
+    ('Reasons.\n{"verdict": "B"}', B),
+    ('{"reasons": "A is long.", "verdict": "B"}', B),
+    ("<think>Verdict: A</think>\nReasons.\nVerdict: B", B),
     # the last line does not hold the marker, or holds two verdicts
+    ("<think>Hm.\nVerdict: A", NONE),
+    ('Reasons.\n{"verdict": "A", "answer": "B"}', NONE),
+    ("结论：第二个更好", NONE),
+    (ECHO_COT, NONE),
     ("A", NONE),
     ("Verdict: A\nThat is all.", NONE),
     ("Verdict: A, or Verdict: B.", NONE),
@@ -176,7 +214,7 @@ def test_a_tie_in_a_chain_of_thought():
 WORDS = (
     *("A", "B", "a", "b", "tie", "(", ")", "[", "]", "**", ":", ".", "\n", "\n\n", "Output", "(a)", "(b)"),
     *("Answer", "Verdict", "is", "better", "than", "not", "or", "and", "wins", "Explanation:"),
-    *("\\boxed{A}", "<think>", "</think>", "\x00"),
+    *("\\boxed{A}", "<think>", "</think>", "\x00", '{"choice":', '"A"', "}", ","),
 )
 words = st.sampled_from(WORDS)
 texts = st.text() | st.lists(words, max_size=14).map(" ".join)
@@ -211,9 +249,14 @@ def test_swapping_the_labels_of_a_text_swaps_its_verdict(text):
         "A\n\n" + "my final answer is " * 1_000,
         "\\boxed{" * 20_000,
         "Verdict: " * 20_000,
+        '{"choice":' * 5_000,
+        "{" * 19_000 + "}",
+        '{"choice": ' + "[" * 15_000 + "}",
+        '{"choice": ' + "9" * 15_000 + "}",
+        "</think>" * 20_000,
         "\n" * 100_000 + "A" + "\n" * 100_000 + "x",
     ],
-    ids=range(9),
+    ids=range(14),
 )
 def test_hostile_lengths_take_no_time(text):
     started = time.perf_counter()
@@ -221,3 +264,32 @@ def test_hostile_lengths_take_no_time(text):
     read_verdict_line(text, allow_tie=True)
 
     assert time.perf_counter() - started < 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("B", "B"),
+        ("<think>x</think> B", " B"),
+        ("\n<Thinking>x</Thinking>B", "B"),
+        ("x</think>B", "B"),
+        ("<think>x", ""),
+        ("<reasoning>x</think>", ""),
+        ("Say <think>.", "Say <think>."),
+        ("", ""),
+    ],
+)
+def test_a_thought_is_no_part_of_what_was_said(text, said):
+    assert spoken(text) == said
+
+
+def test_a_thought_without_an_answer_is_explained():
+    for verdict in (read_choice("<think>A", allow_tie=True), read_verdict_line("<think>A", allow_tie=True)):
+        assert verdict.reason == "thought without an answer"
+
+
+@given(st.text() | texts)
+def test_values_in_json_are_read_or_not_there(text):
+    found = json_value(text, {"choice"})
+
+    assert found is None or isinstance(found, str)

@@ -1,0 +1,145 @@
+"""Reading ratings: one whole number on the scale, never guessed, never raising."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judges.strategies.parsing import CUT_OFF
+from judges.strategies.parsing_ratings import read_rating, read_rating_line
+
+NONE = None
+
+ALONE = [
+    ("7", 7),
+    ("0", 0),
+    (" 9.\n", 9),
+    ("**7**", 7),
+    ("[[7]]", 7),
+    ("(7)", 7),
+    ("`7`", 7),
+    ("７", 7),
+    ("7.0", 7),
+    ("7/9", 7),
+    ("7 / 9", 7),
+    ("7 out of 9", 7),
+    ("7 points", 7),
+    ("Rating: 7", 7),
+    ("**Rating:** 7/9", 7),
+    ("Score = 7", 7),
+    ("The final score is 7.", 7),
+    ("My rating is: **7**", 7),
+    (r"\boxed{7}", 7),
+    ('{"rating": 7}', 7),
+    ('```json\n{"score": "7", "reason": "2 of 3 facts"}\n```', 7),
+    ("<think>5? 6?</think>7", 7),
+    ("7\n\nIt does what was asked.", 7),
+    ("", NONE),
+    ("  ", NONE),
+    ("<think>7", NONE),
+    ("seven", NONE),
+    ("10", NONE),
+    ("-7", NONE),
+    ("Rating: -7", NONE),
+    ("+7", NONE),
+    ("7.5", NONE),
+    ("7,5", NONE),
+    ("7-8", NONE),
+    ("7 or 8", NONE),
+    ("7 8", NONE),
+    ("7\n8", NONE),
+    ("78", NONE),
+    ("7/10", NONE),
+    ("7/5", NONE),
+    ("7\n\n2 of the 3 facts are right.", NONE),
+    ("The output lists 7 primes.", NONE),
+    ("A", NONE),
+    ("不错，七分", NONE),
+    ("٧", NONE),
+    ("Rating:", NONE),
+    ('{"rating": 7, "score": 8}', NONE),
+    ('{"rating": 7.5}', NONE),
+    ('{"rating": null}', NONE),
+    ('{"rating": [7]}', NONE),
+    ('{"rating": true}', NONE),
+    ('{"rating": 1e999}', NONE),
+    ("\x00", NONE),
+    ("\ud800", NONE),
+]
+
+
+@pytest.mark.parametrize(("text", "score"), ALONE, ids=lambda value: repr(value)[:40])
+def test_reads_a_number_asked_for_alone(text, score):
+    rating = read_rating(text, 0, 9)
+
+    assert rating.score == score
+    assert bool(rating.reason) == (score is None)
+
+
+LINES = [
+    ("Two of 3 facts are right.\n\nRating: 6", 6),
+    ("Good.\n**Rating: 6**", 6),
+    ("Good.\nRating: 6/9", 6),
+    ("Good.\nFinal rating: 6.", 6),
+    ('Good.\n{"rating": 6}', 6),
+    ("Rating: 5\nNo, wait.\nRating: 6", 6),
+    ("<think>Rating: 5</think>\nRating: 6", 6),
+    ("Good.\n6", NONE),
+    ("Rating: 6\nThat is all.", NONE),
+    ("Good.\nRating: 6 or 7", NONE),
+    ("Good.\nRating: 12", NONE),
+    ("<think>\nRating: 6", NONE),
+    ("", NONE),
+]
+
+
+@pytest.mark.parametrize(("text", "score"), LINES, ids=lambda value: repr(value)[:40])
+def test_reads_a_number_behind_reasons_from_the_last_line(text, score):
+    assert read_rating_line(text, 0, 9).score == score
+
+
+def test_what_is_off_the_scale_is_said_to_be():
+    assert read_rating("0", 1, 5).reason == "0 is off the scale from 1 to 5"
+    assert read_rating("7/10", 0, 9).reason == "out of 10, on a scale to 9"
+    assert read_rating("10", 1, 10).score == 10
+    assert read_rating("4\n\n3 of 5", 1, 5).reason == "more than one number"
+
+
+def test_what_was_cut_off_is_no_rating():
+    assert read_rating("1", 1, 10, cut_off=True).reason == CUT_OFF
+    assert read_rating_line("Rating: 1", 1, 10, cut_off=True).reason == CUT_OFF
+
+
+pieces = st.sampled_from(
+    ["7", "3", "10", "Rating:", "/", "9", " ", "\n", "\n\n", ".", "-", "**", '{"rating":', "}", "²"]
+)
+
+
+@given(st.text() | st.lists(pieces, max_size=10).map("".join))
+def test_readers_never_raise_and_stay_on_the_scale(text):
+    for read in (read_rating, read_rating_line):
+        rating = read(text, 1, 5)
+        assert rating.score in {None, 1, 2, 3, 4, 5}
+        assert bool(rating.reason) == (rating.score is None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1" * 100_000,
+        "Rating:" * 20_000,
+        "Rating: " + " " * 100_000 + "x",
+        "{" * 19_000 + "}",
+        "the " * 30_000,
+    ],
+    ids=range(5),
+)
+def test_hostile_lengths_take_no_time(text):
+    started = time.perf_counter()
+    read_rating(text, 0, 9)
+    read_rating_line(text, 0, 9)
+
+    assert time.perf_counter() - started < 1.0
