@@ -17,9 +17,11 @@ from annotation.importers.records import (
     ResponseRecord,
     VerdictRecord,
 )
+from annotation.importers.stackexchange import HUMAN_RANK_EVAL, StackExchangeCriteria, read_stackexchange
 from annotation.importers.verdicts import read_llmbar_judgments, read_verdicts
 
 __all__ = [
+    "HUMAN_RANK_EVAL",
     "AspectRecord",
     "CriterionRecord",
     "DatasetBundle",
@@ -29,6 +31,7 @@ __all__ = [
     "LabelRecord",
     "Origin",
     "ResponseRecord",
+    "StackExchangeCriteria",
     "VerdictRecord",
     "read_alpaca_human",
     "read_generic",
@@ -36,5 +39,6 @@ __all__ = [
     "read_llmbar",
     "read_llmbar_judgments",
     "read_pandalm",
+    "read_stackexchange",
     "read_verdicts",
 ]

@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.importers import (
+    HUMAN_RANK_EVAL,
     DatasetBundle,
     ImportFileError,
+    StackExchangeCriteria,
     read_alpaca_human,
     read_generic,
     read_infobench,
     read_llmbar,
     read_pandalm,
+    read_stackexchange,
 )
 from annotation.models import Split, User
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
 from judges.services.judgments import bundle_import
 
-KINDS = ("llmbar", "alpaca-human", "pandalm", "infobench", "generic")
+KINDS = ("llmbar", "alpaca-human", "pandalm", "infobench", "stackexchange", "generic")
+# Options of one kind alone, with that kind; and those that count something, with what they count.
+OWN_OPTIONS = {"labels_per_item": "alpaca-human", "criteria": "generic"} | dict.fromkeys(
+    ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), "stackexchange"
+)
+COUNTS = {
+    "per_topic": "at most N questions of a category, chosen by --seed.",
+    "seed": "another seed, other questions (0 where left out).",
+    "min_answers": "questions with at least N answers.",
+    "keep": "the best N answers of a question are kept.",
+    "min_votes": "each answer kept has at least N votes.",
+    "min_total_votes": "the answers kept have at least N votes together.",
+    "max_characters": "question and answers have at most N characters each.",
+}
 
 
-def positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"expected a whole number of 1 or more, found {text!r}")
-    return int(text)
+def at_least(low: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < low:
+            raise ArgumentTypeError(f"expected a whole number of {low} or more, found {text!r}")
+        return int(text)
+
+    return number
 
 
 class Command(BaseCommand):
@@ -35,7 +56,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=KINDS)
-        parser.add_argument("path", help="The file, or the folder for llmbar and pandalm.")
+        parser.add_argument("path", help="The file, or the folder for llmbar, pandalm and stackexchange.")
         parser.add_argument("--name", required=True, help="Letters, digits, hyphens and underscores.")
         parser.add_argument("--title", help="For people; the name where left out.")
         parser.add_argument("--split", choices=Split.values, help="Public where left out.")
@@ -43,16 +64,29 @@ class Command(BaseCommand):
         parser.add_argument("--owner", help="User name of who owns it; a private dataset is theirs alone.")
         parser.add_argument(
             "--labels-per-item",
-            type=positive,
+            type=at_least(1),
             metavar="N",
             help="alpaca-human: the first N labels of a pair.",
         )
-
         parser.add_argument(
             "--criteria",
             choices=criteria_sets(),
             help="generic: a ready-made set of criteria, for rubrics that declare none.",
         )
+        parser.add_argument(
+            "--site", help="stackexchange: the site's name; that of the folder where left out."
+        )
+        parser.add_argument(
+            "--topics", nargs="+", metavar="TAG", help="stackexchange: only questions with one of these tags."
+        )
+        for name, words in COUNTS.items():
+            default = getattr(HUMAN_RANK_EVAL, name, None)
+            parser.add_argument(
+                f"--{name.replace('_', '-')}",
+                type=at_least({"keep": 2, "seed": 0, "min_votes": 0, "min_total_votes": 0}.get(name, 1)),
+                metavar="N",
+                help=f"stackexchange: {words}" + (f" {default} where left out." if default else ""),
+            )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -74,10 +108,9 @@ class Command(BaseCommand):
 
     def _read(self, options: dict[str, Any]) -> DatasetBundle:
         kind, path = options["kind"], options["path"]
-        if options["labels_per_item"] is not None and kind != "alpaca-human":
-            raise CommandError(f"--labels-per-item is an option of alpaca-human, not of {kind}.")
-        if options["criteria"] is not None and kind != "generic":
-            raise CommandError(f"--criteria is an option of generic, not of {kind}.")
+        for name, owner in OWN_OPTIONS.items():
+            if options[name] is not None and kind != owner:
+                raise CommandError(f"--{name.replace('_', '-')} is an option of {owner}, not of {kind}.")
         if kind == "llmbar":
             return read_llmbar(path)
         if kind == "alpaca-human":
@@ -86,8 +119,26 @@ class Command(BaseCommand):
             return read_pandalm(path)
         if kind == "infobench":
             return read_infobench(path)
+        if kind == "stackexchange":
+            return self._read_stackexchange(path, options)
         criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
         return read_generic(path, progress=self._progress, criteria=criteria)
+
+    def _read_stackexchange(self, path: str, options: dict[str, Any]) -> DatasetBundle:
+        given = {
+            name: options[name]
+            for name in StackExchangeCriteria.__dataclass_fields__
+            if options[name] is not None
+        }
+        return read_stackexchange(
+            path,
+            site=options["site"],
+            topics=options["topics"] or (),
+            per_topic=options["per_topic"],
+            seed=options["seed"] or 0,
+            criteria=replace(HUMAN_RANK_EVAL, **given),
+            progress=self._progress,
+        )
 
     def _progress(self, what: str, done: int) -> None:
         if done >= 10_000:
