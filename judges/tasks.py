@@ -2,6 +2,10 @@
 
 What is to be done stands in the database. A message only says "look", so a lost one costs a few seconds and a
 doubled one nothing. Every worker also looks by itself: when it is ready, and then every WAKE_UP_SECONDS.
+
+There is a queue for each kind of work (`judges.models.Queue`). A process of a pool takes up the runs of the queue that
+its wake-up came by, so that an engine that computes does not hold up requests to servers; a worker of one process
+takes up those of all queues that it consumes.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ import logging
 import mmap
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from celery import current_app, shared_task
@@ -20,26 +24,32 @@ from django.conf import settings
 from annotation.services.assignments import leases_reap
 from annotation.services.deadlines import studies_close_due
 from judges.engine.runner import run_pending
+from judges.models import Queue
 
 logger = logging.getLogger(__name__)
 
 HOUSEKEEPING: list[Callable[[], object]] = [leases_reap, studies_close_due]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""
 
-# Shared with the children of a prefork pool, whose parent alone hears the signal to shut down.
-_stopping = mmap.mmap(-1, 1)
+QUEUES: tuple[str, ...] = tuple(Queue.values)
+
+# Shared with the children of a prefork pool, whose parent alone hears the signal to shut down: whether it came, and
+# which queues one session takes up, a bit each; none where that is the queue of the wake-up.
+_shared = mmap.mmap(-1, 2)
 _working = threading.Lock()
 
 
-@shared_task(name="judges.wake", ignore_result=True)
-def wake() -> bool:
+@shared_task(name="judges.wake", bind=True, ignore_result=True)
+def wake(self: Any) -> bool:
     """Look at the database and do what is to be done; False if this process is at it already."""
     if not _working.acquire(blocking=False):
         return False
     try:
+        queues = queues_of((self.request.delivery_info or {}).get("routing_key", ""))
         chores = _NowAndThen(settings.WAKE_UP_SECONDS, _housekeep)
-        others = _NowAndThen(settings.WAKE_UP_SECONDS, wake_up)
+        others = _NowAndThen(settings.WAKE_UP_SECONDS, lambda: wake_up(queues or QUEUES))
         run_pending(
+            queues=queues,
             stop=stop_requested,
             on_tick=chores,
             # Where the only worker is this process, there is nobody else to wake up.
@@ -50,32 +60,47 @@ def wake() -> bool:
     return True
 
 
-def wake_up() -> None:
-    """Send a wake-up. One that nobody has taken when the next is due is worth nothing, and expires."""
+def queues_of(delivered: str) -> tuple[str, ...] | None:
+    """Return the queues whose runs a session takes up that was woken up by this one; None: all."""
+    if chosen := tuple(queue for place, queue in enumerate(QUEUES) if _shared[1] >> place & 1):
+        return chosen
+    return (delivered,) if delivered in QUEUES else None
+
+
+def wake_up(queues: Collection[str]) -> None:
+    """Send a wake-up to each queue. One that nobody has taken when the next is due is worth nothing, and expires."""
     if stop_requested():
         return
     try:
-        current_app.send_task("judges.wake", expires=settings.WAKE_UP_SECONDS, retry=False)
+        for queue in queues:
+            current_app.send_task("judges.wake", queue=queue, expires=settings.WAKE_UP_SECONDS, retry=False)
     except Exception:
         logger.warning("A wake-up could not be sent; the next one may.", exc_info=True)
 
 
 def stop_requested() -> bool:
     """Whether this process is shutting down."""
-    return _stopping[0] != 0
+    return _shared[0] != 0
 
 
 def stop_request(*, stop: bool = True) -> None:
     """Ask the session at work in this process, or in the children of its pool, to end soon; or take it back."""
-    _stopping[0] = int(stop)
+    _shared[0] = int(stop)
 
 
 @worker_ready.connect(weak=False)
 def _on_ready(sender: Any = None, **_: Any) -> None:
     stop_request(stop=False)
-    wake_up()
+    consumed = [queue for queue in QUEUES if queue in sender.app.amqp.queues.consume_from]
+    _shared[1] = sum(1 << QUEUES.index(queue) for queue in consumed) if _is_alone(sender.pool) else 0
+    wake_up(consumed)
     # In place of a beat process, so that a site with one worker needs nothing else to go on after a crash.
-    sender.timer.call_repeatedly(settings.WAKE_UP_SECONDS, wake_up)
+    sender.timer.call_repeatedly(settings.WAKE_UP_SECONDS, wake_up, (consumed,))
+
+
+def _is_alone(pool: Any) -> bool:
+    """Whether the pool has one process: threads of one do not work at the same time either."""
+    return "prefork" not in type(pool).__module__ or pool.num_processes == 1
 
 
 @worker_shutting_down.connect(weak=False)

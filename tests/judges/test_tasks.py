@@ -104,13 +104,13 @@ def test_a_celery_worker_on_redis_runs_a_sweep_and_shuts_down_cleanly():
             wait_for(lambda: bool(client.control.ping(timeout=0.3)))
             endpoint = endpoint_make(server.url, max_concurrency=4)
             first = sweep_make([judge_make(endpoint, "mock-slow-10")], dataset_make(pairs=10))
-            client.send_task("judges.wake")
-            client.send_task("judges.wake")
+            client.send_task("judges.wake", queue="http")
+            client.send_task("judges.wake", queue="http")
             wait_for(lambda: sweep_progress(first.pk).state == "finished")
             assert server.stats()["requests"] == server.stats()["distinct"] == 20
             # The signal reaches the pool's child in the middle of a sweep: it gives back what it has.
             second = sweep_make([judge_make(endpoint, "mock-slow-50")], dataset_make(pairs=300))
-            client.send_task("judges.wake")
+            client.send_task("judges.wake", queue="http")
             wait_for(lambda: sweep_progress(second.pk).n_done >= 8)
             worker.send_signal(signal.SIGTERM)
             output, _ = worker.communicate(timeout=30)

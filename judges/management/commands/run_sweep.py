@@ -9,8 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from judges.engine.runner import run_pending
-from judges.models import Sweep, SweepState
+from judges.models import Queue, Sweep, SweepState
+from judges.selectors.items import GENERATION
 from judges.selectors.sweeps import SweepProgress, sweep_progress
+from judges.services.sweep_states import RESUMABLE
 from judges.services.sweeps import SweepError, sweep_resume, sweep_start
 
 
@@ -22,9 +24,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("sweep", type=int, help="The sweep's number.")
+        parser.add_argument(
+            "--queue",
+            action="append",
+            choices=Queue.values,
+            help="Only what workers of this queue do, and what needs no model; may be given again. Default: all.",
+        )
         parser.add_argument("--every", type=float, default=2.0, help="Seconds between lines; default 2.")
 
-    def handle(self, *args: Any, sweep: int, every: float, **options: Any) -> None:
+    def handle(
+        self, *args: Any, sweep: int, every: float, queue: list[str] | None = None, **options: Any
+    ) -> None:
         self._stop = False
         self._every = every
         self._shown_at = 0.0
@@ -32,7 +42,10 @@ class Command(BaseCommand):
         previous = signal.signal(signal.SIGINT, self._interrupted)
         try:
             report = run_pending(
-                sweep_id=row.pk, stop=lambda: self._stop, on_tick=lambda: self._show_now_and_then(row.pk)
+                sweep_id=row.pk,
+                queues=queue,
+                stop=lambda: self._stop,
+                on_tick=lambda: self._show_now_and_then(row.pk),
             )
         finally:
             signal.signal(signal.SIGINT, previous)
@@ -41,7 +54,7 @@ class Command(BaseCommand):
         if report.was_stopped:
             self.stdout.write("Stopped. Nothing is lost; run the command again to go on.")
         elif progress.is_active:
-            self.stdout.write("Another worker has the rest of it.")
+            self.stdout.write("The rest of it is for other workers.")
         elif progress.state != SweepState.FINISHED:
             raise CommandError(f"The sweep is {progress.state_label.lower()}: {progress.message}")
 
@@ -53,7 +66,7 @@ class Command(BaseCommand):
         try:
             if sweep.state == SweepState.DRAFT:
                 launch = sweep_start(sweep=sweep)
-            elif sweep.state in (SweepState.CANCELLED, SweepState.FAILED):
+            elif sweep.state in RESUMABLE:
                 launch = sweep_resume(sweep=sweep)
             else:
                 return sweep
@@ -77,7 +90,9 @@ class Command(BaseCommand):
 
     def _show(self, progress: SweepProgress) -> None:
         self._shown_at = time.monotonic()
-        parts = [f"{progress.n_done:,} of {progress.n_total:,} judgments ({progress.share:.0%})"]
+        kinds = {run.kind for run in progress.runs}
+        what = "responses" if kinds == {GENERATION} else "results" if GENERATION in kinds else "judgments"
+        parts = [f"{progress.n_done:,} of {progress.n_total:,} {what} ({progress.share:.0%})"]
         if progress.rate:
             parts.append(f"{progress.rate:.1f}/s")
         if progress.seconds_left:
