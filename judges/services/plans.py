@@ -197,10 +197,10 @@ def _nested(point: Mapping[str, Any]) -> dict[str, Any]:
         if dot:
             holder = values.setdefault(outer, {})
             if not isinstance(holder, dict):
-                raise PlanError(f"grid.{key}", f"'{outer}' is given as a whole too.")
+                raise PlanError(f"grid.{key}", f"'{outer}' is given as {holder!r} too.")
             holder[inner] = value
         else:
-            values[key] = value
+            values[key] = dict(value) if isinstance(value, Mapping) else value
     return values
 
 

@@ -173,7 +173,7 @@ def test_judgments_of_a_sweep(program, django_assert_max_num_queries):
     assert {row["judge"] for row in rows} == {"Longer"}
     assert {row["dataset"] for row in rows} == {"pairs"}
     assert program.get(f"sweeps/{sweep.pk}/judgments/", judge="Shorter")["results"] == []
-    assert program.get(f"sweeps/{sweep.pk}/judgments/", status="failed")["results"] == []
+    assert program.client.get(f"/api/v1/sweeps/{sweep.pk}/judgments/?status=failed").json()["results"] == []
 
 
 # --- what it does -------------------------------------------------------------------------------------------------
