@@ -91,7 +91,9 @@ def softmax(logits: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _sigmoid(difference: float) -> float:
-    return softmax((difference, 0.0))[0]
+    # Of a large number the exponential would overflow, and the difference itself may have done so.
+    weight = math.exp(-abs(difference))
+    return 1 / (1 + weight) if difference >= 0 else weight / (1 + weight)
 
 
 def _pair_request(item: ItemView, config: StrategyConfig) -> Classify:
