@@ -64,9 +64,9 @@ def read_json(text: str, *, cut_off: bool = False, last: bool = False) -> tuple[
         if not last:
             return None, "longer than an answer can be"
         said = said[-MAX_READ:]
-    found = _values(said) or _values(_without_trailing_commas(said))
-    objects = [value for value in found if isinstance(value, dict)]
-    candidates = objects or found
+    found = _values(said)
+    repaired = [] if _objects(found) else _values(_without_trailing_commas(said))
+    candidates = _objects(found) or _objects(repaired) or found or repaired
     if not candidates:
         return None, "holds no JSON"
     if not last and any(value != candidates[0] for value in candidates):
@@ -282,12 +282,18 @@ def _values(text: str) -> list[Any]:
     while failed < MAX_STARTS and (start := _OPENING.search(text, place)):
         try:
             value, place = _DECODER.raw_decode(text, start.start())
-        except (ValueError, RecursionError):
+        except ValueError:
             place, failed = start.end(), failed + 1
             continue
+        except RecursionError:
+            break
         if value and _depth(value) <= MAX_DEPTH:
             found.append(value)
     return found
+
+
+def _objects(values: list[Any]) -> list[Any]:
+    return [value for value in values if isinstance(value, dict)]
 
 
 def _depth(value: object) -> int:
