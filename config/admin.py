@@ -10,9 +10,9 @@ from django.shortcuts import redirect, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django_htmx.http import HttpResponseClientRefresh
 
-ORDER = ("Sweep", "Judge", "Endpoint", "Judgment", "User", "Dataset", "Study")
+ORDER = ("Sweep", "Judge", "PromptText", "Endpoint", "Judgment", "User", "Dataset", "Study")
 """Models in the order in which an administrator needs them; others come after, by name."""
-IN_TABS = ORDER[:3]
+IN_TABS = ORDER[:5]
 """Those that every page of the admin links to."""
 
 

@@ -1,8 +1,17 @@
-"""The administrators' pages: sweeps with their live progress, judges, endpoints, judgments."""
+"""The administrators' pages: sweeps with their live progress, judges, prompts, endpoints, judgments."""
 
 from judges.admin.endpoints import EndpointAdmin
+from judges.admin.generations import GenerationAdmin
 from judges.admin.judges import JudgeAdmin
 from judges.admin.judgments import JudgmentAdmin
+from judges.admin.prompts import PromptTextAdmin
 from judges.admin.sweeps import SweepAdmin
 
-__all__ = ["EndpointAdmin", "JudgeAdmin", "JudgmentAdmin", "SweepAdmin"]
+__all__ = [
+    "EndpointAdmin",
+    "GenerationAdmin",
+    "JudgeAdmin",
+    "JudgmentAdmin",
+    "PromptTextAdmin",
+    "SweepAdmin",
+]

@@ -14,7 +14,8 @@ from django.views.decorators.http import require_POST
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms import EndpointForm
-from judges.models import Endpoint
+from judges.forms.redrawn import REDRAW
+from judges.models import IN_WORKER, Endpoint
 from judges.selectors.overview import endpoint_models, endpoints_overview, key_state
 from judges.services.endpoints import endpoint_create, endpoint_try, endpoint_update
 
@@ -26,27 +27,40 @@ SHOWN_ANSWER = 200
 class EndpointAdmin(ServiceAdmin[Endpoint]):
     change_list_template = "admin/judges/endpoint/change_list.html"
     search_fields = ("name", "base_url")
+    list_filter = ("kind",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Endpoint]:
         return endpoints_overview()
 
     def build_form(self, request: HttpRequest, obj: Endpoint | None) -> EndpointForm:
-        return EndpointForm(request.POST if request.method == "POST" else None, instance=obj)
+        form = EndpointForm(request.POST if request.method == "POST" else None, instance=obj)
+        form.redraw = REDRAW in request.POST
+        return form
 
     def save(self, form: EndpointForm, *, obj: Endpoint | None, user: User) -> Endpoint:
-        if obj is None:
-            return endpoint_create(**form.cleaned_data)
-        return endpoint_update(endpoint=obj, **form.cleaned_data)
+        fields = form.fields_saved()
+        return endpoint_create(**fields) if obj is None else endpoint_update(endpoint=obj, **fields)
 
     def after_save(self, request: HttpRequest, obj: Endpoint) -> HttpResponse:
-        messages.success(request, f"Endpoint '{obj}' is saved. Try it, to see that it answers.")
+        tried = "" if obj.kind in IN_WORKER else " Try it, to see that it answers."
+        messages.success(request, f"Endpoint '{obj}' is saved.{tried}")
         return HttpResponseRedirect(self.url("change", obj.pk))
 
     def page_context(self, request: HttpRequest, obj: Endpoint | None) -> dict[str, Any]:
         if obj is None:
-            return {}
+            return {"in_worker": IN_WORKER}
         stored = Endpoint.objects.get(pk=obj.pk)  # the form may have written into `obj`
-        return {"key_state": key_state(stored), "stored": stored, "models": endpoint_models(stored)}
+        return {
+            "key_state": key_state(stored),
+            "stored": stored,
+            "models": endpoint_models(stored),
+            "in_worker": IN_WORKER,
+        }
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return super().changelist_view(request, {"in_worker": IN_WORKER, **(extra_context or {})})
 
     def rows(self, result_list: Any) -> list[Any]:
         return [(endpoint, key_state(endpoint)) for endpoint in result_list]

@@ -14,8 +14,10 @@ from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms import JudgeForm, spec_shown
 from judges.models import BackendKind, Endpoint, Judge
-from judges.selectors.judges import judge_has_judged, judges_with_use
+from judges.selectors.items import judge_kind
+from judges.selectors.judges import judge_has_judged, judge_places, judge_prompts, judges_with_use
 from judges.selectors.overview import judge_n_judgments, judge_strategy
+from judges.selectors.strategies import kind_words, strategy_facts
 from judges.services.judges import heuristic_judges_ensure, judge_create, judge_update
 
 
@@ -54,7 +56,7 @@ class JudgeAdmin(ServiceAdmin[Judge]):
         if obj is None and source is not None:
             initial = {"name": f"{source.name} (copy)", "notes": source.notes}
         elif obj is None and (endpoint := Endpoint.objects.order_by("name").first()):
-            initial = {"endpoint": endpoint.pk, "strategy": "vanilla"}
+            initial = {"endpoint": endpoint.pk}
         data = request.POST if request.method == "POST" else None
         return JudgeForm(data, instance=obj, source=source, initial=initial)
 
@@ -74,15 +76,23 @@ class JudgeAdmin(ServiceAdmin[Judge]):
     def page_context(self, request: HttpRequest, obj: Judge | None) -> dict[str, Any]:
         if obj is None:
             return {"copied": self._copied(request)}
+        info = judge_strategy(obj)
         return {
             "n_judgments": judge_n_judgments(obj),
-            "strategy": judge_strategy(obj),
+            "strategy": info,
+            "facts": strategy_facts(info) if info is not None else None,
+            "kind": kind_words(judge_kind(obj)),
             "spec": spec_shown(obj),
             "is_imported": obj.backend == BackendKind.IMPORTED,
+            "places": judge_places(obj),
+            "prompts": judge_prompts(obj.spec),
+            "models": list(obj.models.select_related("endpoint")),
+            "members": list(obj.memberships.select_related("member")),
+            "member_of": list(obj.member_of.select_related("judge").order_by("judge__name")),
         }
 
     def rows(self, result_list: Any) -> list[Any]:
-        return [(judge, judge_strategy(judge)) for judge in result_list]
+        return [(judge, judge_strategy(judge), kind_words(judge_kind(judge))) for judge in result_list]
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(require_POST(self.heuristics_view))

@@ -1,4 +1,4 @@
-"""Sweeps in the admin: made, launched, watched, cancelled, resumed."""
+"""Sweeps in the admin: made, launched, watched, paused, cancelled, resumed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
+from django.forms import BoundField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, URLPattern, path, reverse
@@ -16,19 +17,32 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms import BudgetForm, SweepForm
+from judges.forms.redrawn import REDRAW
 from judges.models import Sweep, SweepState
 from judges.selectors.overview import judge_strategy, sweep_plan, sweeps_overview
-from judges.selectors.sweeps import SweepProgress, sweep_progress
+from judges.selectors.recent import answers_recent, errors_grouped
+from judges.selectors.sweeps import sweep_progress
 from judges.services.checks import sweep_check
 from judges.services.drafts import draft_create, draft_update
 from judges.services.judges import heuristic_judges_ensure
-from judges.services.sweeps import Launch, SweepError, sweep_cancel, sweep_delete, sweep_resume, sweep_start
+from judges.services.sweeps import (
+    Launch,
+    SweepError,
+    sweep_cancel,
+    sweep_delete,
+    sweep_pause,
+    sweep_resume,
+    sweep_start,
+)
 
 ACTIVE = (SweepState.QUEUED, SweepState.RUNNING)
+RESUMABLE = (SweepState.PAUSED, SweepState.CANCELLED, SweepState.FAILED)
+BUDGETS = ("budget", "budget_tokens", "budget_minutes")
 CHIPS = {
     SweepState.DRAFT: "",
     SweepState.QUEUED: "chip-accent chip-live",
     SweepState.RUNNING: "chip-accent chip-live",
+    SweepState.PAUSED: "chip-warn",
     SweepState.CANCELLED: "chip-warn",
     SweepState.FAILED: "chip-bad",
     SweepState.FINISHED: "chip-good",
@@ -78,16 +92,17 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             # that can judge any dataset; the others read a reference, which few have.
             judges = heuristic_judges_ensure()
             added = [j.pk for j in judges if (info := judge_strategy(j)) and not info.needs_reference]
-            typed = {name: request.POST.get(name, "") for name in ("name", "orders", "budget")}
-            chosen = {name: request.POST.getlist(name) for name in ("datasets", "judges")}
-            return SweepForm(instance=obj, initial=typed | chosen | {"judges": [*chosen["judges"], *added]})
+            typed = request.POST.copy()
+            typed.setlist("judges", [*typed.getlist("judges"), *map(str, added)])
+            typed[REDRAW] = "1"
+            return SweepForm(typed, instance=obj)
         return SweepForm(request.POST if request.method == "POST" else None, instance=obj)
 
     def save(self, form: SweepForm, *, obj: Sweep | None, user: User) -> Sweep:
         if obj is None:
-            return draft_create(created_by=user, **form.cleaned_data)
+            return draft_create(created_by=user, **form.content())
         try:
-            return draft_update(sweep=obj, **form.cleaned_data)
+            return draft_update(sweep=obj, **form.content())
         except SweepError as error:
             raise ValidationError(list(error.messages)) from None
 
@@ -102,6 +117,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
         views: dict[str, Callable[..., HttpResponse]] = {
             "progress": require_safe(self.progress_view),
             "start": require_POST(self.start_view),
+            "pause": require_POST(self.pause_view),
             "cancel": require_POST(self.cancel_view),
             "resume": require_POST(self.resume_view),
         }
@@ -121,7 +137,6 @@ class SweepAdmin(ServiceAdmin[Sweep]):
         progress = sweep_progress(pk)
         draft = progress.state == SweepState.DRAFT
         partial = bool(getattr(request, "htmx", False))
-        budget = sweep.budget
         seen = f"{progress.state}-{'some' if progress.n_done else 'none'}"
         context = {
             **self.admin_site.each_context(request),
@@ -132,11 +147,15 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "check": sweep_check(sweep=sweep) if draft else None,
             "plan": sweep_plan(sweep) if draft else None,
             "chip": CHIPS[SweepState(progress.state)],
-            "can_resume": progress.state in (SweepState.CANCELLED, SweepState.FAILED),
-            "budget_form": BudgetForm(initial={"budget": budget}) if budget is not None else None,
+            "can_resume": progress.state in RESUMABLE,
+            "budget_fields": _budget_fields(sweep),
             "comparison_url": _comparison_url(pk) if progress.n_done else "",
-            "run_errors": sorted({run.last_error for run in progress.runs} - {"", progress.message}),
-            "took": _took(progress),
+            "stopped": [
+                run for run in progress.runs if run.last_error and run.last_error != progress.message
+            ],
+            "errors": errors_grouped(progress.runs, is_active=progress.is_active),
+            "answers": answers_recent(progress.runs, is_active=progress.is_active) if progress.n_done else [],
+            "queues": sorted({run.queue for run in progress.runs} - {""}),
             "seen": seen,
             "head_changed": partial and request.GET.get("seen") != seen,
         }
@@ -145,6 +164,11 @@ class SweepAdmin(ServiceAdmin[Sweep]):
 
     def start_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         self._start(request, self._sweep(pk))
+        return HttpResponseRedirect(self.url("progress", pk))
+
+    def pause_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        if sweep_pause(sweep=self._sweep(pk)):
+            messages.success(request, "Paused. What is still on its way is kept; Resume goes on from there.")
         return HttpResponseRedirect(self.url("progress", pk))
 
     def cancel_view(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -158,11 +182,12 @@ class SweepAdmin(ServiceAdmin[Sweep]):
         sweep = self._sweep(pk)
         form = BudgetForm(request.POST)
         if not form.is_valid():
-            messages.error(request, f"The budget: {' '.join(map(str, form.errors['budget']))}")
+            for name, errors in form.errors.items():
+                messages.error(request, f"{form.fields[name].label}: {' '.join(map(str, errors))}")
         else:
-            budget, retry = form.cleaned_data["budget"], "retry_failed" in request.POST
+            limits = {name: form.cleaned_data[name] for name in BUDGETS}
             try:
-                launch = sweep_resume(sweep=sweep, budget=budget, retry_failed=retry)
+                launch = sweep_resume(sweep=sweep, retry_failed="retry_failed" in request.POST, **limits)
             except SweepError as error:
                 for message in error.messages:
                     messages.error(request, message)
@@ -207,11 +232,11 @@ class SweepAdmin(ServiceAdmin[Sweep]):
         sweep_delete(sweep=obj)
 
 
-def _took(progress: SweepProgress) -> float | None:
-    """Return the seconds from start to finish."""
-    if progress.state != SweepState.FINISHED or not progress.started_at or not progress.finished_at:
-        return None
-    return (progress.finished_at - progress.started_at).total_seconds()
+def _budget_fields(sweep: Sweep) -> list[BoundField]:
+    """Return the fields of the limits that the sweep has, to be raised when it goes on."""
+    limits = {name: value for name in BUDGETS if (value := getattr(sweep, name)) is not None}
+    form = BudgetForm(initial=limits)
+    return [form[name] for name in limits]
 
 
 def _comparison_url(pk: int) -> str:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from django.db.models import Exists, OuterRef, QuerySet
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from judges.models import BackendKind, Judge, Judgment
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from judges.models import BackendKind, Judge, Judgment, ParseStatus
+from judges.selectors.prompts import PromptVersion, prompt_get
+from judges.strategies.registry import STRATEGIES
 
 
 def judges_runnable() -> QuerySet[Judge]:
@@ -21,3 +27,70 @@ def judges_with_use() -> QuerySet[Judge]:
     """Return all judges, each with `has_judged`."""
     used = Exists(Judgment.objects.filter(judge=OuterRef("pk")))
     return Judge.objects.select_related("endpoint").annotate(has_judged=used).order_by("name")
+
+
+def judges_as_members(*, without: int | None = None) -> QuerySet[Judge]:
+    """Return the judges that a composite or a jury can be made of, by name.
+
+    Parameters
+    ----------
+    without : int, optional
+        Primary key of the judge that is being made: it is no member of itself.
+    """
+    contestants = [info.name for info in STRATEGIES.values() if info.kind == "generation"]
+    return judges_runnable().exclude(strategy__in=contestants).exclude(pk=without)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceJudged:
+    """A dataset in which a judge has judged, and how that went."""
+
+    dataset_id: int
+    dataset: str
+    n: int
+    n_unparsed: int
+    n_failed: int
+
+
+def judge_places(judge: Judge) -> list[PlaceJudged]:
+    """Return where a judge has judged, by dataset; one query."""
+    rows = (
+        Judgment.objects.filter(judge=judge)
+        .order_by("item__dataset__name")
+        .values_list("item__dataset_id", "item__dataset__name")
+        .annotate(
+            n=Count("pk"),
+            unparsed=Count("pk", filter=Q(status=ParseStatus.UNPARSED)),
+            failed=Count("pk", filter=Q(status=ParseStatus.FAILED)),
+        )
+    )
+    return [PlaceJudged(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptUsed:
+    """A prompt of a judge: the step that it is for (empty: the main one), and its text."""
+
+    step: str
+    name: str
+    source: str
+    kind: str
+    is_stored: bool
+    """Whether there is a page of it."""
+
+
+def judge_prompts(spec: Mapping[str, Any]) -> list[PromptUsed]:
+    """Return the prompts of a judge's specification, the main one first."""
+    info = STRATEGIES.get(str(spec.get("strategy", "")))
+    if info is None:
+        return []
+    main = {"name": spec.get("prompt", ""), "source": spec.get("prompt_source", "")}
+    given = [("", main), *(spec.get("step_prompts") or {}).items()]
+    return [_prompt_used(step, info.kind, values) for step, values in given if values.get("name")]
+
+
+def _prompt_used(step: str, kind: str, values: Mapping[str, str]) -> PromptUsed:
+    name, source = values["name"], values.get("source", "")
+    stored: PromptVersion | None = prompt_get(kind, name)
+    is_same = stored is not None and (not source or source == stored.source)
+    return PromptUsed(step, name, source or (stored.source if stored is not None else ""), kind, is_same)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
-from annotation.models import Dataset, Item, Kind
-from judges.models import BackendKind, Endpoint, Judge, Judgment, Sweep, SweepRun
-from judges.selectors.items import item_counts
+from annotation.models import Dataset, Instruction, Item, Kind
+from judges.models import BackendKind, Endpoint, Judge, JudgeModel, Judgment, Sweep, SweepRun
+from judges.selectors.items import GENERATION, judge_kind
 from judges.selectors.judges import judges_runnable
+from judges.selectors.strategies import kind_words
 from judges.selectors.sweeps import judgment_tallies
 from judges.strategies.registry import STRATEGIES, StrategyInfo
 
@@ -39,8 +42,8 @@ def sweeps_overview() -> QuerySet[Sweep]:
 
 
 def endpoints_overview() -> QuerySet[Endpoint]:
-    """Return all endpoints, each with n_judges."""
-    return Endpoint.objects.annotate(n_judges=Count("judges")).order_by("name")
+    """Return all endpoints, each with n_judges: how many judges ask it in any role."""
+    return Endpoint.objects.annotate(n_judges=Count("uses__judge", distinct=True)).order_by("name")
 
 
 def key_state(endpoint: Endpoint) -> str:
@@ -52,7 +55,7 @@ def key_state(endpoint: Endpoint) -> str:
 
 def endpoint_models(endpoint: Endpoint) -> list[str]:
     """Return the models that judges of this endpoint name."""
-    models = Judge.objects.filter(endpoint=endpoint).exclude(model="")
+    models = JudgeModel.objects.filter(endpoint=endpoint)
     return list(models.order_by("model").values_list("model", flat=True).distinct())
 
 
@@ -63,77 +66,206 @@ def judge_n_judgments(judge: Judge) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DatasetChoice:
-    """A dataset that a sweep may judge. `n_items` counts its pairs."""
+    """A dataset that a sweep may judge.
+
+    Attributes
+    ----------
+    n_items, n_instructions : int
+        Of all kinds; contestants answer instructions.
+    n_references : int
+        Items whose instruction has a human-written reference.
+    by_kind : tuple of (str, int)
+        How many items of which kind, in words: ``("12 pairs", ...)``.
+    """
 
     pk: int
     name: str
     title: str
     is_private: bool
     n_items: int
+    n_instructions: int
     n_references: int
     n_gold: int
+    kinds: tuple[str, ...]
+    by_kind: tuple[str, ...]
+
+
+_KIND_COUNTS = {
+    Kind.PAIRWISE: ("pair", "pairs"),
+    Kind.RUBRIC: ("response to rate", "responses to rate"),
+    Kind.IMPORTANCE: ("set of aspects to rank", "sets of aspects to rank"),
+    Kind.CHECKLIST: ("checklist", "checklists"),
+    Kind.ANSWER_RANKING: ("ranking of answers", "rankings of answers"),
+}
 
 
 def datasets_offered() -> list[DatasetChoice]:
-    """Return the datasets that have pairs to judge, by name; three queries."""
-    datasets = list(Dataset.objects.order_by("name"))
-    counts = item_counts(dataset_ids=[dataset.pk for dataset in datasets])
-    gold = dict(
-        Item.objects.filter(kind=Kind.PAIRWISE, gold__isnull=False)
-        .order_by()
-        .values_list("dataset_id")
-        .annotate(n=Count("pk"))
+    """Return the datasets that have something to judge or to answer, by name; three queries."""
+    has_reference = Q(instruction__reference__isnull=False) & ~Q(instruction__reference="")
+    rows = (
+        Item.objects.order_by()
+        .values_list("dataset_id", "kind")
+        .annotate(n=Count("pk"), gold=Count("gold"), references=Count("pk", filter=has_reference))
     )
+    counts: dict[int, dict[str, tuple[int, int, int]]] = {}
+    for dataset_id, kind, *numbers in rows:
+        counts.setdefault(dataset_id, {})[kind] = (numbers[0], numbers[1], numbers[2])
+    instructions = dict(Instruction.objects.order_by().values_list("dataset_id").annotate(n=Count("pk")))
     return [
-        DatasetChoice(
-            pk=dataset.pk,
-            name=dataset.name,
-            title=dataset.title,
-            is_private=dataset.is_private,
-            n_items=(n := counts[dataset.pk]).n_items,
-            n_references=n.n_items - n.n_without_reference,
-            n_gold=gold.get(dataset.pk, 0),
-        )
-        for dataset in datasets
-        if counts[dataset.pk].n_items
+        _dataset_choice(dataset, counts.get(dataset.pk, {}), instructions[dataset.pk])
+        for dataset in Dataset.objects.order_by("name")
+        if instructions.get(dataset.pk)
     ]
+
+
+def _dataset_choice(
+    dataset: Dataset, counts: dict[str, tuple[int, int, int]], n_instructions: int
+) -> DatasetChoice:
+    kinds = [kind for kind in _KIND_COUNTS if kind in counts]
+    return DatasetChoice(
+        pk=dataset.pk,
+        name=dataset.name,
+        title=dataset.title,
+        is_private=dataset.is_private,
+        n_items=sum(n for n, _, _ in counts.values()),
+        n_instructions=n_instructions,
+        n_gold=sum(gold for _, gold, _ in counts.values()),
+        n_references=sum(references for *_, references in counts.values()),
+        kinds=tuple(kind.value for kind in kinds),
+        by_kind=tuple(f"{n:,} {_KIND_COUNTS[kind][n != 1]}" for kind in kinds for n, _, _ in [counts[kind]]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KindDataset:
+    """A dataset with items of a kind."""
+
+    pk: int
+    name: str
+    n: int
+
+
+def datasets_by_kind(kind: str) -> list[KindDataset]:
+    """Return the datasets with items of a kind, by name; with instructions for "generation". One query."""
+    counted = Count("instructions") if kind == GENERATION else Count("items", filter=Q(items__kind=kind))
+    rows = Dataset.objects.annotate(n=counted).filter(n__gt=0).order_by("name")
+    return [KindDataset(row.pk, row.name, row.n) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class SlicePart:
+    """A category or a subset path, and how many items it has; `depth` of a path is that of its nesting."""
+
+    name: str
+    n: int
+    depth: int = 0
+
+    @property
+    def last(self) -> str:
+        """The last part of a path."""
+        return self.name.rpartition("/")[2]
+
+
+def slice_parts(dataset_ids: Iterable[int]) -> tuple[list[SlicePart], list[SlicePart]]:
+    """Return the categories and the subset paths of datasets, with how many items each has; one query.
+
+    Items without a category or subset are in none. A path counts what is below it too. Where a dataset has
+    instructions and no items, its instructions count.
+    """
+    rows = (
+        Instruction.objects.filter(dataset_id__in=list(dataset_ids))
+        .order_by()
+        .values_list("dataset_id", "category", "subset")
+        .annotate(items=Count("items"), own=Count("pk", distinct=True))
+    )
+    found = list(rows)
+    has_items = {dataset_id for dataset_id, _, _, items, _ in found if items}
+    categories: Counter[str] = Counter()
+    subsets: Counter[str] = Counter()
+    for dataset_id, category, subset, items, own in found:
+        n = items if dataset_id in has_items else own
+        if category:
+            categories[category] += n
+        parts = subset.split("/") if subset else []
+        for depth in range(len(parts)):
+            subsets["/".join(parts[: depth + 1])] += n
+    return (
+        [SlicePart(name, categories[name]) for name in sorted(categories)],
+        [SlicePart(name, subsets[name], name.count("/")) for name in sorted(subsets)],
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeChoice:
-    """A judge that a sweep may run; `about` says in a line what it is."""
+    """A judge that a sweep may run; `about` says in a line what it is, and `group` where it stands."""
 
     pk: int
     name: str
     about: str
+    kind: str
+    group: str
     is_remote: bool
     needs_model: bool
     reads_reference: bool
 
+    @property
+    def searched(self) -> str:
+        """The words by which it is found, in lower case."""
+        return f"{self.name} {self.about} {self.group}".lower()
+
+
+ASKS, NO_MODEL, CONTESTANTS = (
+    "They ask a model",
+    "They need no model: the floor to beat",
+    "Contestants: they answer the instructions",
+)
+
 
 def judges_offered() -> list[JudgeChoice]:
-    """Return the judges that can be run: those that ask a model first, then by name; one query."""
-    choices = [_judge_choice(judge) for judge in judges_runnable()]
-    return sorted(choices, key=lambda choice: (not choice.needs_model, choice.name))
+    """Return the judges that can be run, by group and name; two queries."""
+    judges = judges_runnable().prefetch_related("models__endpoint")
+    choices = [_judge_choice(judge) for judge in judges]
+    order = [ASKS, NO_MODEL, *dict.fromkeys(choice.group for choice in choices)]
+    order = [group for group in order if group != CONTESTANTS] + [CONTESTANTS]
+    return sorted(choices, key=lambda choice: (order.index(choice.group), choice.name))
 
 
 def _judge_choice(judge: Judge) -> JudgeChoice:
-    info = judge_strategy(judge)
-    needs_model = judge.backend != BackendKind.HEURISTIC
-    if needs_model:
-        about = (
-            f"{info.title if info else judge.strategy} · {judge.model} at {judge.endpoint or 'no endpoint'}"
-        )
+    info, kind = judge_strategy(judge), judge_kind(judge)
+    endpoints = [row.endpoint for row in judge.models.all()]
+    if kind == GENERATION:
+        group = CONTESTANTS
+    elif kind != Kind.PAIRWISE:
+        group = kind_words(kind)
     else:
-        about = info.summary if info else judge.strategy
+        group = ASKS if endpoints else NO_MODEL
     return JudgeChoice(
         pk=judge.pk,
         name=judge.name,
-        about=about,
-        is_remote=judge.endpoint is not None and not judge.endpoint.is_local,
-        needs_model=needs_model,
-        reads_reference=bool(judge.spec.get("use_reference")) or (info is not None and info.needs_reference),
+        about=_about(judge, info),
+        kind=kind,
+        group=group,
+        is_remote=any(not endpoint.keeps_private for endpoint in endpoints),
+        needs_model=bool(endpoints),
+        reads_reference=_reads_reference(judge.spec),
     )
+
+
+def _about(judge: Judge, info: StrategyInfo | None) -> str:
+    title = info.title if info else judge.strategy
+    if members := judge.spec.get("members"):
+        return f"{title} of {len(members)}: {', '.join(members)}"
+    if judge.backend == BackendKind.HEURISTIC:
+        return info.summary if info else judge.strategy
+    return f"{title} · {judge.model} at {judge.endpoint or 'no endpoint'}"
+
+
+def _reads_reference(spec: Mapping[str, Any]) -> bool:
+    """As `JudgeSpec.reads_reference`, of a specification that may not be valid any more."""
+    if members := spec.get("members"):
+        return any(_reads_reference(member) for member in members.values())
+    info = STRATEGIES.get(str(spec.get("strategy", "")))
+    return bool(spec.get("use_reference")) or (info is not None and info.needs_reference)
 
 
 def judge_strategy(judge: Judge) -> StrategyInfo | None:

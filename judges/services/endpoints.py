@@ -132,7 +132,12 @@ class EndpointTrial:
 
 
 def endpoint_try(*, endpoint: Endpoint, model: str, seconds: float = 20.0) -> EndpointTrial:
-    """Ask the endpoint one short question, to see whether it is reachable and the key and model are right."""
+    """Ask the endpoint one short question, to see whether it is reachable and the key and model are right.
+
+    Only of a server: an engine is loaded by a worker, which may be another machine.
+    """
+    if endpoint.kind in IN_WORKER:
+        return EndpointTrial(error="it runs in the worker, and there is nothing to ask from here.")
     question = WireRequest(
         kind="chat",
         model=model,

@@ -11,6 +11,7 @@ from annotation.models import Role
 from judges.backends.mock_server import running_mock_server
 from judges.models import BackendKind, Endpoint, Judge
 from judges.services.judges import heuristic_judges_ensure
+from judges.strategies.registry import STRATEGIES
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
 
@@ -47,7 +48,7 @@ def test_a_judge_is_made(admin: Client) -> None:
     assert "is saved" in response.content.decode()
     judge = Judge.objects.get()
     assert (judge.model, judge.backend, judge.endpoint) == ("m", BackendKind.OPENAI, endpoint)
-    assert judge.spec["params"] == {"rules": True}
+    assert judge.spec["params"]["rules"] is True
     assert judge.spec["allow_tie"] is True
     assert judge.created_by is not None
 
@@ -192,9 +193,10 @@ def test_imported_judges_are_read_only_and_not_copied(admin: Client) -> None:
 def test_the_form_says_what_each_strategy_is_and_needs(admin: Client) -> None:
     page = admin.get(reverse(ADD)).content.decode()
     assert "gives its reasons first" in page
-    assert page.count("needs a human-written reference") == 3
-    assert len(re.findall(r'name="strategy"', page)) == 10
-    assert len(re.findall(r"data-needs-model", page)) == 4
+    needing = [info for info in STRATEGIES.values() if info.needs_reference]
+    assert page.count("needs a human-written reference") == len(needing)
+    assert len(re.findall(r'name="strategy"', page)) == len(STRATEGIES)
+    assert {info.family for info in STRATEGIES.values()} == set(re.findall(r"<legend>(.+)</legend>", page))
 
 
 def test_judges_without_a_model_are_added_once(admin: Client) -> None:
@@ -231,7 +233,7 @@ def test_the_list_takes_as_many_queries_for_many_judges(
     with django_assert_max_num_queries(6):
         admin.get(reverse("admin:judges_judge_changelist"))
     found = admin.get(reverse("admin:judges_judge_changelist"), {"q": "m11"}).context["rows"]
-    assert [judge.model for judge, _ in found] == ["m11"]
+    assert [judge.model for judge, *_ in found] == ["m11"]
 
 
 # --- endpoints ----------------------------------------------------------------------------------------------------

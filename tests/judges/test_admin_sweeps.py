@@ -87,7 +87,7 @@ def test_progress_takes_as_many_queries_for_many_runs_as_for_few(
     sweep = sweep_make(judges, *(dataset_make(pairs=2) for _ in range(4)), start=state != "draft")
     Sweep.objects.update(state=state)
     SweepRun.objects.update(n_failed=1)
-    with django_assert_max_num_queries(16 if state == "draft" else 8):
+    with django_assert_max_num_queries(20 if state == "draft" else 11):
         admin.get(url_of("progress", sweep))
 
 
@@ -173,7 +173,7 @@ def test_a_spent_budget_is_raised_when_going_on(admin: Client, dataset: Dataset)
     SweepRun.objects.update(cost=1.2)
     page = admin.get(url_of("progress", sweep)).content.decode()
     assert 'name="budget"' in page
-    for given, words in (("1.00", "is spent"), ("x", "The budget:"), ("-3", "The budget:")):
+    for given, words in (("1.00", "is spent"), ("x", "Budget, in US dollars:"), ("-3", "Budget, in US dollars:")):
         page = admin.post(url_of("resume", sweep), {"budget": given}, follow=True).content.decode()
         assert words in page
         assert state_of(sweep) == "failed"

@@ -1,0 +1,228 @@
+"""The form of an endpoint: what is common to all, and what each kind of server or engine needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from judges.forms.redrawn import RedrawnMixin, rows_wanted
+from judges.models import ENDPOINT_KINDS, IN_WORKER, BackendKind, Endpoint, Queue, Structured
+from judges.strategies.errors import SpecError
+from judges.strategies.spec_checks import checked_options
+
+HTTP_KINDS = (BackendKind.OPENAI, BackendKind.LITELLM)
+ABOUT_KINDS: Mapping[str, str] = {
+    BackendKind.OPENAI: "Any server that speaks the OpenAI protocol: vllm serve, a gateway, many vendors.",
+    BackendKind.LITELLM: "A vendor with a protocol of its own, spoken by LiteLLM.",
+    BackendKind.VLLM: "The model runs inside the worker, which keeps it warm and full.",
+    BackendKind.VLLM_SERVER: "The worker starts vllm serve for a model and stops it afterwards.",
+    BackendKind.TRANSFORMERS: "Small models, encoders and reward models, on processors or accelerators.",
+}
+VLLM_KINDS = (BackendKind.VLLM, BackendKind.VLLM_SERVER)
+OPTION_KINDS: Mapping[str, tuple[str, ...]] = {
+    "dtype": IN_WORKER,
+    "quantization": VLLM_KINDS,
+    "tensor_parallel_size": VLLM_KINDS,
+    "max_model_len": VLLM_KINDS,
+    "device": (BackendKind.TRANSFORMERS,),
+    "batch_size": (BackendKind.TRANSFORMERS,),
+}
+"""The options that have a field of their own, and the kinds that know them."""
+DTYPES = ("auto", "bfloat16", "float16", "float32")
+
+
+class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
+    """An endpoint of any kind. What its kind does not know is hidden by the page and not looked at here."""
+
+    kind = forms.ChoiceField(
+        required=False,
+        choices=[(kind.value, kind.label) for kind in ENDPOINT_KINDS],
+        widget=forms.RadioSelect,
+    )
+    queue = forms.ChoiceField(
+        required=False,
+        choices=[(Queue.CPU.value, "Processors (cpu)"), (Queue.GPU.value, "Accelerators (gpu)")],
+        label="Workers",
+        help_text="Which workers run it; a worker names its queues when it is started.",
+    )
+    dtype = forms.ChoiceField(
+        required=False,
+        choices=[("", "The engine's default"), *((name, name) for name in DTYPES)],
+        label="Number format",
+    )
+    quantization = forms.CharField(
+        required=False, max_length=40, help_text="Such as awq, gptq or fp8; empty: as the model says."
+    )
+    tensor_parallel_size = forms.IntegerField(
+        required=False, min_value=1, label="Accelerators a model", help_text="Tensor parallelism."
+    )
+    max_model_len = forms.IntegerField(
+        required=False, min_value=16, label="Longest context", help_text="In tokens; empty: the model's own."
+    )
+    device = forms.CharField(
+        required=False, max_length=40, help_text="Such as cpu or cuda:0; empty: what there is."
+    )
+    batch_size = forms.IntegerField(
+        required=False, min_value=1, label="Texts at a time", help_text="In one batch."
+    )
+    other_options = forms.CharField(
+        required=False,
+        label="Other options",
+        help_text='JSON, such as {"enforce_eager": true}. Never a key: it belongs in an environment variable.',
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "class": "mono"}),
+    )
+
+    class Meta:
+        model = Endpoint
+        fields = (
+            "name",
+            "kind",
+            "base_url",
+            "queue",
+            "api_key_env",
+            "is_local",
+            "structured",
+            "max_concurrency",
+            "timeout_seconds",
+            "requests_per_minute",
+            "tokens_per_minute",
+            "price_input",
+            "price_output",
+        )
+        labels = {
+            "base_url": "Address",
+            "is_local": "Under our own control",
+            "structured": "Holding the model to a choice",
+            "max_concurrency": "Requests at a time",
+            "timeout_seconds": "Patience, in seconds",
+            "requests_per_minute": "Requests a minute",
+            "tokens_per_minute": "Tokens a minute",
+            "price_input": "Price of prompt tokens",
+            "price_output": "Price of completion tokens",
+        }
+        help_texts = {
+            "name": "Letters, digits and hyphens.",
+            "base_url": "Up to and with /v1, such as http://127.0.0.1:8001/v1.",
+            "api_key_env": "Name of the environment variable that holds the key. The key itself is never stored or "
+            "shown. Empty: no key is sent.",
+            "is_local": "Items of private datasets may be sent there.",
+            "timeout_seconds": "How long to wait for one answer.",
+            "price_input": "US dollars per million.",
+            "price_output": "US dollars per million.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("structured", "is_local", "price_input", "price_output"):
+            self.fields[name].required = False
+        options = dict(self.instance.options)
+        own = OPTION_KINDS if self.instance.kind in IN_WORKER else ()
+        for name in own:
+            self.fields[name].initial = options.pop(name, None)
+        self.fields["other_options"].initial = json.dumps(options, indent=2) if options else ""
+        self.fields["queue"].initial = self.instance.queue
+        prices = list(self.instance.prices.items())
+        self.price_rows = range(rows_wanted(self.data, "prices", filled=len(prices)))
+        for row in self.price_rows:
+            model, pair = prices[row] if row < len(prices) else ("", (None, None))
+            for name, field in _price_fields(row, model, *pair):
+                self.fields[name] = field
+
+    @property
+    def kind_choices(self) -> list[tuple[str, str, str, bool]]:
+        """The kinds: value, label, what it is, and whether it is chosen."""
+        chosen = self["kind"].value() or BackendKind.OPENAI.value
+        return [(kind.value, kind.label, ABOUT_KINDS[kind], kind.value == chosen) for kind in ENDPOINT_KINDS]
+
+    @property
+    def prices(self) -> list[tuple[int, list[forms.BoundField]]]:
+        """The rows of the table of prices, counted from 1."""
+        return [
+            (row + 1, [self[f"price{row}_{part}"] for part in ("model", "input", "output")])
+            for row in self.price_rows
+        ]
+
+    def clean_kind(self) -> str:
+        return self.cleaned_data["kind"] or BackendKind.OPENAI.value
+
+    def clean_structured(self) -> str:
+        return self.cleaned_data["structured"] or Structured.NONE.value
+
+    def clean_price_input(self) -> Any:
+        return self.cleaned_data["price_input"] or 0
+
+    def clean_price_output(self) -> Any:
+        return self.cleaned_data["price_output"] or 0
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        kind = cleaned.get("kind", BackendKind.OPENAI.value)
+        if kind in IN_WORKER:
+            # Nothing to call, and nothing leaves the worker.
+            cleaned |= {"base_url": "", "api_key_env": "", "is_local": True}
+            cleaned["queue"] = cleaned.get("queue") or Queue.CPU.value
+            for name in ("base_url", "api_key_env"):
+                self.errors.pop(name, None)
+        else:
+            cleaned["queue"] = Queue.HTTP.value
+            if kind == BackendKind.OPENAI and not cleaned.get("base_url") and "base_url" not in self.errors:
+                self.add_error("base_url", "A server has an address.")
+        cleaned["prices"] = self._prices()
+        cleaned["options"] = self._options(kind)
+        return cleaned
+
+    def _options(self, kind: str) -> dict[str, Any]:
+        text = (self.cleaned_data.get("other_options") or "").strip()
+        try:
+            others = json.loads(text) if text else {}
+            if not isinstance(others, dict):
+                raise ValueError('expected an object, such as {"enforce_eager": true}')
+            options = dict(checked_options(others))
+        except (ValueError, SpecError) as error:
+            self.add_error("other_options", f"Not usable: {error}")
+            return {}
+        own = {name for name, kinds in OPTION_KINDS.items() if kind in kinds}
+        for name in sorted(own & set(options)):
+            self.add_error("other_options", f"'{name}' has a field of its own above.")
+        values = {name: self.cleaned_data.get(name) for name in own}
+        return options | {name: value for name, value in sorted(values.items()) if value not in (None, "")}
+
+    def _prices(self) -> dict[str, list[float]]:
+        prices: dict[str, list[float]] = {}
+        for row in self.price_rows:
+            model, *pair = (
+                self.cleaned_data.get(f"price{row}_{part}") for part in ("model", "input", "output")
+            )
+            where = f"price{row}_model"
+            if not model:
+                if any(pair):
+                    self.add_error(where, f"Row {row + 1}: name the model of these prices.")
+            elif model in prices:
+                self.add_error(where, f"Row {row + 1}: '{model}' has prices in a row above.")
+            elif None in pair and not any(
+                f"price{row}_{part}" in self.errors for part in ("input", "output")
+            ):
+                self.add_error(where, f"Row {row + 1}: '{model}' needs both prices; 0 is one.")
+            else:
+                prices[model] = [float(price or 0) for price in pair]
+        return prices
+
+    def fields_saved(self) -> dict[str, Any]:
+        """The keyword arguments of `endpoint_create` and `endpoint_update`."""
+        return {name: self.cleaned_data[name] for name in (*self._meta.fields, "prices", "options")}
+
+
+def _price_fields(
+    row: int, model: str, prompt: float | None, completion: float | None
+) -> list[tuple[str, forms.Field]]:
+    words = f"row {row + 1}"
+    number = {"required": False, "min_value": 0, "max_digits": 10, "decimal_places": 4}
+    named: list[tuple[str, forms.Field]] = [
+        ("model", forms.CharField(required=False, max_length=200, initial=model, label=f"Model, {words}")),
+        ("input", forms.DecimalField(initial=prompt, label=f"Prompt tokens, {words}", **number)),  # type: ignore[arg-type]
+        ("output", forms.DecimalField(initial=completion, label=f"Completion tokens, {words}", **number)),  # type: ignore[arg-type]
+    ]
+    return [(f"price{row}_{name}", field) for name, field in named]

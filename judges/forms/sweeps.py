@@ -1,0 +1,203 @@
+"""The forms of a sweep: what it is made of, and the limits with which it goes on."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from annotation.models import Dataset
+from judges.forms.redrawn import REDRAW, RedrawnMixin
+from judges.models import Orders, Sweep
+from judges.selectors.judges import judges_runnable
+from judges.selectors.overview import (
+    DatasetChoice,
+    JudgeChoice,
+    SlicePart,
+    datasets_offered,
+    judges_offered,
+    slice_parts,
+)
+
+SETTINGS = (
+    "orders",
+    "seed",
+    "samples",
+    "categories",
+    "subsets",
+    "sample_size",
+    "budget",
+    "budget_tokens",
+    "budget_minutes",
+    "priority",
+    "stop_unparsed",
+)
+
+
+class BudgetForm(forms.Form):
+    """The limits with which a sweep goes on."""
+
+    budget = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_digits=10,
+        decimal_places=2,
+        label="Budget, in US dollars",
+        help_text="Over the whole sweep, with what is spent already.",
+    )
+    budget_tokens = forms.IntegerField(
+        required=False, min_value=1, label="Budget, in tokens", help_text="With those used already."
+    )
+    budget_minutes = forms.IntegerField(
+        required=False, min_value=1, label="Budget, in minutes", help_text="With the time at work so far."
+    )
+
+
+class PartsField(forms.Field):
+    """Names of categories or subsets: any text, each once. What the datasets have is offered by the page."""
+
+    widget = forms.SelectMultiple
+
+    def clean(self, value: Any) -> list[str]:
+        return list(dict.fromkeys(str(each).strip() for each in value or () if str(each).strip()))
+
+
+class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
+    """A draft: which judges over which datasets. Whether it can run as it is, is checked when it is launched."""
+
+    orders = forms.ChoiceField(
+        choices=Orders.choices,
+        widget=forms.RadioSelect,
+        label="Presentation",
+        help_text="Of pairs. Both orders show whether a judge sticks to its verdict when the responses change places.",
+    )
+    stop_percent = forms.IntegerField(
+        required=False,
+        min_value=5,
+        max_value=100,
+        initial=50,
+        label="Stop a judge at",
+        help_text="Percent of answers that cannot be read; empty: never.",
+    )
+    categories = PartsField(required=False)
+    subsets = PartsField(required=False)
+
+    class Meta:
+        model = Sweep
+        fields = (
+            "name",
+            "datasets",
+            "judges",
+            "orders",
+            "seed",
+            "samples",
+            "sample_size",
+            "budget",
+            "budget_tokens",
+            "budget_minutes",
+            "priority",
+        )
+        labels = {
+            "budget": "US dollars",
+            "budget_tokens": "Tokens",
+            "budget_minutes": "Minutes at work",
+            "samples": "Responses of a contestant",
+            "sample_size": "Items of each dataset",
+        }
+        help_texts = {
+            "name": "What you want to find out, in a few words.",
+            "budget": "Needs prices at the endpoints.",
+            "budget_tokens": "Prompt and completion.",
+            "budget_minutes": "Pauses do not count.",
+            "samples": "To each instruction.",
+            "sample_size": "Drawn at random; empty: all.",
+            "seed": "Of random orders and samples.",
+            "priority": "Sweeps with a higher one go first.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.redraw = REDRAW in self.data
+        share = self.instance.stop_unparsed
+        self.fields["stop_percent"].initial = None if share is None else round(share * 100)
+        self.initial = {
+            "categories": self.instance.categories,
+            "subsets": self.instance.subsets,
+            **self.initial,
+        }
+        for name in ("seed", "samples", "priority"):
+            self.fields[name].required = False
+        self._datasets = datasets_offered()
+        self._judges = judges_offered()
+        self._offer("datasets", Dataset.objects.filter(pk__in=[each.pk for each in self._datasets]))
+        self._offer("judges", judges_runnable())
+        self._parts: tuple[list[SlicePart], list[SlicePart]] | None = None
+
+    def _offer(self, name: str, queryset: Any) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ModelMultipleChoiceField)
+        field.queryset = queryset
+        field.error_messages["required"] = f"Choose at least one {name.removesuffix('s')}."
+
+    def clean_budget(self) -> Decimal | None:
+        budget: Decimal | None = self.cleaned_data["budget"]
+        if budget is not None and budget <= 0:
+            raise ValidationError("A budget is more than nothing; leave it empty for no limit.")
+        return budget
+
+    def content(self) -> dict[str, Any]:
+        """The keyword arguments of `draft_create` and `draft_update`."""
+        said = self.cleaned_data
+        percent = said["stop_percent"]
+        return {name: said[name] for name in ("name", "datasets", "judges")} | {
+            **{name: said[name] for name in SETTINGS if name in said},
+            "seed": said["seed"] or 0,
+            "samples": said["samples"] or 1,
+            "priority": said["priority"] or 0,
+            "stop_unparsed": None if percent is None else percent / 100,
+        }
+
+    # --- what the page draws ----------------------------------------------------------------------------------
+
+    def _chosen(self, name: str) -> set[str]:
+        return {str(getattr(value, "pk", value)) for value in self[name].value() or ()}
+
+    def dataset_choices(self) -> list[tuple[DatasetChoice, bool]]:
+        """Return the datasets offered, each with whether it is chosen."""
+        chosen = self._chosen("datasets")
+        return [(choice, str(choice.pk) in chosen) for choice in self._datasets]
+
+    def judge_choices(self) -> list[tuple[str, list[tuple[JudgeChoice, bool]]]]:
+        """Return the judges offered by group, each with whether it is chosen."""
+        chosen = self._chosen("judges")
+        groups: dict[str, list[tuple[JudgeChoice, bool]]] = {}
+        for choice in self._judges:
+            groups.setdefault(choice.group, []).append((choice, str(choice.pk) in chosen))
+        return list(groups.items())
+
+    def _slice(self) -> tuple[list[SlicePart], list[SlicePart]]:
+        if self._parts is None:
+            offered = {str(choice.pk) for choice in self._datasets}
+            chosen = self._chosen("datasets") & offered
+            self._parts = slice_parts(int(pk) for pk in chosen) if chosen else ([], [])
+        return self._parts
+
+    def category_choices(self) -> list[tuple[SlicePart, bool]]:
+        """Return the categories of the datasets that are chosen, and those that were chosen and are not there."""
+        return self._with_chosen(self._slice()[0], "categories")
+
+    def subset_choices(self) -> list[tuple[SlicePart, bool]]:
+        """The same of subset paths."""
+        return self._with_chosen(self._slice()[1], "subsets")
+
+    def _with_chosen(self, parts: list[SlicePart], name: str) -> list[tuple[SlicePart, bool]]:
+        chosen = self._chosen(name)
+        missing = [SlicePart(each, 0) for each in sorted(chosen - {part.name for part in parts})]
+        return [(part, part.name in chosen) for part in [*parts, *missing]]
+
+    @property
+    def is_sliced(self) -> bool:
+        """Whether less than all of the datasets is chosen."""
+        return bool(self._chosen("categories") or self._chosen("subsets") or self["sample_size"].value())

@@ -1,0 +1,81 @@
+"""What the pages say of a strategy: what it asks for, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from annotation.models import Kind
+from judges.strategies.registry import STRATEGIES, StrategyInfo
+
+GENERATION = "generation"
+"""The kind of contestants: they answer instructions instead of judging answers."""
+REQUEST_WORDS = {
+    "chat": "generates text",
+    "score": "reads likelihoods",
+    "embed": "reads vectors",
+    "classify": "reads a classifier's scores",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyFacts:
+    """A strategy in words.
+
+    Attributes
+    ----------
+    kind : str
+        What it judges, in words; empty for pairs.
+    cost : str
+        What it asks of models.
+    """
+
+    info: StrategyInfo
+    kind: str
+    cost: str
+
+    @property
+    def searched(self) -> str:
+        """The words by which it is found, in lower case."""
+        info = self.info
+        return " ".join((info.title, info.name, info.summary, info.source, info.family, self.kind)).lower()
+
+
+def kind_words(kind: str) -> str:
+    """Return what a kind of items is called on the pages."""
+    if kind == GENERATION:
+        return "Contestant"
+    return str(Kind(kind).label) if kind in Kind.values else kind
+
+
+def strategy_facts(info: StrategyInfo) -> StrategyFacts:
+    return StrategyFacts(info, "" if info.kind == "pairwise" else kind_words(info.kind), _cost(info))
+
+
+@cache
+def strategies_by_family() -> list[tuple[str, list[StrategyFacts]]]:
+    """Return all strategies, grouped by family in the order of the registry."""
+    groups: dict[str, list[StrategyFacts]] = {}
+    for info in STRATEGIES.values():
+        groups.setdefault(info.family, []).append(strategy_facts(info))
+    return list(groups.items())
+
+
+def _cost(info: StrategyInfo) -> str:
+    if info.composed:
+        return "As much as its members"
+    if not info.needs_model:
+        return "Nothing: it asks no model"
+    n_prompts = bool(info.prompt) + len(info.prompts)
+    words = [REQUEST_WORDS[kind] for kind in REQUEST_WORDS if kind in info.requests]
+    if n_prompts > 1:
+        words.append(f"{n_prompts} prompts an item")
+    models = len(info.roles) + info.main_model
+    if info.open_roles:
+        words.append("a model a system")
+    elif models > 1:
+        words.append(f"{models} models")
+    if not info.order_matters:
+        words.append("the order does not matter")
+    text = ", ".join(words)
+    return text[:1].upper() + text[1:]
