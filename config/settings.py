@@ -146,7 +146,6 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "EXCEPTION_HANDLER": "judges.api.errors.refused",
     "UNAUTHENTICATED_USER": None,
-    "PAGE_SIZE": 200,
 }
 
 RATELIMIT_ENABLE = env.bool("RATELIMIT_ENABLE", default=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from django.conf import settings
 from rest_framework import serializers
 
 from judges.models import Endpoint, Judge, Judgment, Sweep
+from judges.selectors.estimate import SweepEstimate
 from judges.selectors.sweeps import SweepProgress
 from judges.services.sweep_settings import SweepSettings
 from judges.strategies.info import StrategyInfo
@@ -80,6 +80,12 @@ def progress_json(progress: SweepProgress) -> dict[str, Any]:
     return asdict(progress)
 
 
+def estimate_json(estimate: SweepEstimate) -> dict[str, Any]:
+    """Return an estimate as plain values, with its sums."""
+    sums = ("n_works", "n_requests", "n_shared", "prompt_tokens", "completion_tokens", "cost")
+    return {name: getattr(estimate, name) for name in sums} | asdict(estimate)
+
+
 def strategy_json(info: StrategyInfo) -> dict[str, Any]:
     """Return what a strategy is and what can be set."""
     return {
@@ -102,8 +108,3 @@ def strategy_json(info: StrategyInfo) -> dict[str, Any]:
             for name, param in info.params.items()
         },
     }
-
-
-def page_size() -> int:
-    """Rows of a page of a long list."""
-    return int(settings.REST_FRAMEWORK["PAGE_SIZE"])

@@ -13,6 +13,7 @@ urlpatterns = [
     path("judges/<int:pk>/", views.judge, name="judge"),
     path("sweeps/", views.sweeps, name="sweeps"),
     path("sweeps/<int:pk>/", views.sweep, name="sweep"),
+    path("sweeps/<int:pk>/estimate/", views.estimate, name="sweep_estimate"),
     path("sweeps/<int:pk>/start/", views.start, name="sweep_start"),
     path("sweeps/<int:pk>/pause/", views.pause, name="sweep_pause"),
     path("sweeps/<int:pk>/resume/", views.resume, name="sweep_resume"),

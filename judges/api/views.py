@@ -20,16 +20,19 @@ from judges.api.serializers import (
     JudgeSerializer,
     JudgmentSerializer,
     SweepSerializer,
-    page_size,
+    estimate_json,
     progress_json,
     strategy_json,
 )
 from judges.models import Endpoint, Judge, Judgment, Sweep
+from judges.selectors.estimate import sweep_estimate
 from judges.selectors.sweeps import sweep_progress
 from judges.services.plans import judge_carry_out, plan_carry_out
 from judges.services.sweeps import SweepError, sweep_cancel, sweep_pause, sweep_resume, sweep_start
 from judges.strategies.registry import STRATEGIES
 
+PAGE_SIZE = 200
+"""Rows of a page of a long list."""
 LINKS = ("strategies", "endpoints", "judges", "sweeps")
 
 
@@ -81,6 +84,12 @@ def sweep(request: Request, pk: int) -> Response:
     """A sweep and how far it is."""
     row = get_object_or_404(Sweep.objects.prefetch_related("judges", "datasets"), pk=pk)
     return Response(SweepSerializer(row).data | {"progress": progress_json(sweep_progress(pk))})
+
+
+@api_view(["GET"])
+def estimate(request: Request, pk: int) -> Response:
+    """What a sweep will ask and cost; nothing is asked."""
+    return Response(estimate_json(sweep_estimate(get_object_or_404(Sweep, pk=pk))))
 
 
 @api_view(["POST"])
@@ -150,7 +159,7 @@ def _page(
 ) -> Response:
     paginator = CursorPagination()
     paginator.ordering = "pk"
-    paginator.page_size = page_size()
+    paginator.page_size = PAGE_SIZE
     page = paginator.paginate_queryset(rows, request)
     return paginator.get_paginated_response(serializer(page, many=True).data)
 

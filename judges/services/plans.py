@@ -171,10 +171,10 @@ def _grid(grid: object) -> Iterator[dict[str, Any]]:
     for combination in product(*axes.values()):
         point = dict(zip(axes, combination, strict=True))
         named = " · ".join(_word(key, point[key]) for key in varied)
-        values = _nested(point)
-        if "params" in values:
-            values["params"] = _own_params(values)
-        yield {"name": named or str(point.get("strategy", ""))} | values
+        content = _nested(point)
+        if "params" in content:
+            content["params"] = _own_params(content)
+        yield {"name": named or str(point.get("strategy", ""))} | content
 
 
 def _own_params(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def test_strategies_endpoints_and_judges_are_listed(program, monkeypatch):
 
 
 def test_a_long_list_comes_in_pages(program, monkeypatch):
-    monkeypatch.setattr("judges.api.views.page_size", lambda: 2)
+    monkeypatch.setattr("judges.api.views.PAGE_SIZE", 2)
     for number in range(3):
         judge_make(name=f"Random {number}", strategy="random", params={"seed": number})
     first = program.get("judges/")

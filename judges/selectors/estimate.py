@@ -1,0 +1,298 @@
+"""What a sweep will ask and cost, before anything is asked: a dry run of its strategies.
+
+A sample of the items is drawn, the same for all judges, and the strategies are run on it for real: their requests
+are built and hashed as the engine does, so that what is shared between judges and orders, and what is stored already,
+counts once or not at all. Where a later step needs an answer that nobody has yet, a stand-in is given. Stand-ins
+prefer what is shown first, in both orders, so that steps which are asked only on disagreement are counted: the
+estimate errs on the dear side.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from annotation.models import Dataset
+from judges.backends.answers import answer_from_json
+from judges.backends.wire import WireRequest, build_wire, canonical_hash
+from judges.models import Endpoint, ModelRequest, RequestState, Sweep, SweepRun
+from judges.selectors.history import ModelHistory, model_history
+from judges.selectors.items import GENERATION, item_views, orders_of, presented, sweep_slice
+from judges.selectors.tallies import Tally, judgment_tallies
+from judges.selectors.trace import route_identity
+from judges.strategies.errors import SpecError, StrategyError
+from judges.strategies.model_ref import ModelRef
+from judges.strategies.spec import JudgeSpec, build_strategy
+from judges.strategies.types import Answer, ItemView, Request, Steps
+
+MOST_WORKS = 2_000
+"""Items times orders that are tried in all: a page waits for this."""
+FEWEST_ITEMS = 4
+MOST_STEPS = 200
+STAND_IN = "1. It does what was asked.\n2. It is correct.\nVerdict: A"
+
+
+@dataclass(slots=True)
+class RunEstimate:
+    """What one judge on one dataset will take.
+
+    Attributes
+    ----------
+    n_works : int
+        Judgments (or generations) that are missing.
+    n_requests : float
+        To be sent for it; those shared with a judge that comes before it are counted there.
+    n_shared : float
+        Answered by what is stored, or by a request that another judge, order or step makes.
+    cost : float or None
+        US dollars; None where an endpoint has no price.
+    problem : str
+        Why the strategy could not be tried.
+    """
+
+    judge: str
+    dataset: str
+    n_works: int = 0
+    n_requests: float = 0.0
+    n_shared: float = 0.0
+    prompt_tokens: float = 0.0
+    completion_tokens: float = 0.0
+    cost: float | None = 0.0
+    seconds: float | None = 0.0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepEstimate:
+    """What a sweep will take.
+
+    Attributes
+    ----------
+    is_sampled : bool
+        A sample of the items was tried, and the rest reckoned from it.
+    is_guessed : bool
+        For some model nothing is stored yet from which the length of its answers could be told.
+    unpriced : tuple of str
+        Endpoints without a price, so that `cost` is less than the whole.
+    seconds : float or None
+        At the speed at which the models answered before; None where that is not known.
+    """
+
+    runs: tuple[RunEstimate, ...]
+    is_sampled: bool
+    is_guessed: bool
+    unpriced: tuple[str, ...]
+    seconds: float | None
+
+    @property
+    def n_works(self) -> int:
+        return sum(run.n_works for run in self.runs)
+
+    @property
+    def n_requests(self) -> int:
+        return round(sum(run.n_requests for run in self.runs))
+
+    @property
+    def n_shared(self) -> int:
+        return round(sum(run.n_shared for run in self.runs))
+
+    @property
+    def prompt_tokens(self) -> int:
+        return round(sum(run.prompt_tokens for run in self.runs))
+
+    @property
+    def completion_tokens(self) -> int:
+        return round(sum(run.completion_tokens for run in self.runs))
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def cost(self) -> float:
+        return sum(run.cost or 0.0 for run in self.runs)
+
+
+def sweep_estimate(sweep: Sweep, *, most_works: int = MOST_WORKS) -> SweepEstimate:
+    """Try a sweep without asking anything; nothing is written.
+
+    A few queries a dataset, a judge and a step, on at most `most_works` items times orders.
+    """
+    dry = _DryRun(sweep, most_works)
+    return dry.estimate()
+
+
+@dataclass(slots=True)
+class _Work:
+    """One item in one order, on its way through a strategy that gets stand-ins for answers."""
+
+    steps: Steps
+    weight: float
+    order: int
+    single: bool = True
+    asked: tuple[Request, ...] = ()
+
+    def advance(self, answers: Sequence[Answer] | None) -> bool:
+        """Take the next requests; False when there are none."""
+        try:
+            if answers is None:
+                asked = next(self.steps)
+            else:
+                asked = self.steps.send(answers[0] if self.single else tuple(answers))
+        except (StopIteration, StrategyError):
+            return False
+        self.single = not isinstance(asked, tuple)
+        self.asked = asked if isinstance(asked, tuple) else (asked,)
+        return True
+
+
+@dataclass(slots=True)
+class _DryRun:
+    sweep: Sweep
+    most_works: int
+    seen: set[str] = field(default_factory=set)
+    histories: dict[str, ModelHistory] = field(default_factory=dict)
+    endpoint_seconds: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    unpriced: set[str] = field(default_factory=set)
+    is_sampled: bool = False
+    has_speed: bool = True
+
+    def estimate(self) -> SweepEstimate:
+        pairs = [(run, tally) for run, tally in self._runs() if tally.n_total > tally.n_done]
+        n_pairs = max(len(pairs), 1)
+        most_items = max(self.most_works // (2 * n_pairs), FEWEST_ITEMS)
+        estimates = [self._run(run, tally, most_items) for run, tally in pairs]
+        seconds = max(self.endpoint_seconds.values(), default=0.0) if self.has_speed else None
+        return SweepEstimate(
+            runs=tuple(estimates),
+            is_sampled=self.is_sampled,
+            is_guessed=any(history.is_guess for history in self.histories.values()),
+            unpriced=tuple(sorted(self.unpriced)),
+            seconds=seconds,
+        )
+
+    def _runs(self) -> Iterator[tuple[SweepRun, Tally]]:
+        judges = list(self.sweep.judges.prefetch_related("models__endpoint").order_by("name"))
+        datasets: Iterable[Dataset] = self.sweep.datasets.order_by("pk")  # type: ignore[assignment]
+        runs = [
+            SweepRun(sweep=self.sweep, judge=judge, dataset=dataset)
+            for dataset in datasets
+            for judge in judges
+        ]
+        return zip(runs, judgment_tallies(runs=runs), strict=True)
+
+    def _run(self, run: SweepRun, tally: Tally, most_items: int) -> RunEstimate:
+        estimate = RunEstimate(str(run.judge), str(run.dataset), n_works=tally.n_total - tally.n_done)
+        try:
+            spec = JudgeSpec.from_dict(run.judge.spec)
+            begin = build_strategy(spec)
+        except SpecError as error:
+            estimate.problem = str(error)
+            return estimate
+        models = spec.models()
+        if not models:
+            return estimate
+        endpoints = {row.role: row.endpoint for row in run.judge.models.all()}
+        views = self._sample(run, spec.kind, most_items)
+        if views:
+            # What has been judged already is spread like the rest: the sample stands for what is missing.
+            weight = estimate.n_works / len(views)
+            works = [_Work(begin(view), weight, view.order) for view in views]
+            self._drive(works, models, endpoints, estimate)
+        return estimate
+
+    def _sample(self, run: SweepRun, kind: str, most_items: int) -> list[ItemView]:
+        views = list(item_views(dataset_id=run.dataset_id, kind=kind, part=sweep_slice(self.sweep)))
+        if len(views) > most_items:
+            self.is_sampled = True
+            views = [views[k * len(views) // most_items] for k in range(most_items)]
+        if kind == GENERATION:
+            return [replace(view, sample=sample) for view in views for sample in range(self.sweep.samples)]
+        sweep = self.sweep
+        return [
+            presented(view, order)
+            for view in views
+            for order in orders_of(sweep.orders, kind, sweep.seed, view.external_id)
+        ]
+
+    def _drive(
+        self,
+        works: list[_Work],
+        models: Mapping[str, ModelRef],
+        endpoints: Mapping[str, Endpoint],
+        estimate: RunEstimate,
+    ) -> None:
+        works = [work for work in works if work.advance(None)]
+        for _ in range(MOST_STEPS):
+            if not works:
+                return
+            built = [[self._wire(request, models) for request in work.asked] for work in works]
+            stored = _stored(each[2] for row in built for each in row if each)
+            going = []
+            for work, row in zip(works, built, strict=True):
+                if any(each is None for each in row):
+                    estimate.problem = "It asks a model that the judge does not name."
+                    continue
+                answers = []
+                for request, (wire, model, key) in zip(
+                    work.asked, (each for each in row if each), strict=True
+                ):
+                    if key in self.seen or key in stored:
+                        estimate.n_shared += work.weight
+                    else:
+                        self._count(wire, model, endpoints[request.role], work.weight, estimate)
+                    self.seen.add(key)
+                    answers.append(stored.get(key) or _stand_in(request, work.order))
+                if work.advance(answers):
+                    going.append(work)
+            works = going
+
+    def _wire(
+        self, request: Request, models: Mapping[str, ModelRef]
+    ) -> tuple[WireRequest, ModelRef, str] | None:
+        model = models.get(request.role)
+        if model is None:
+            return None
+        wire = build_wire(request, model=model.model, revision=model.revision, decoding=model.decoding)
+        return wire, model, canonical_hash(wire.canonical_json(), route_identity(model))
+
+    def _count(
+        self, wire: WireRequest, model: ModelRef, endpoint: Endpoint, weight: float, estimate: RunEstimate
+    ) -> None:
+        if model.model not in self.histories:
+            self.histories[model.model] = model_history(model.model)
+        history = self.histories[model.model]
+        prompt, completion = history.prompt_tokens(wire), history.completion_tokens(wire)
+        estimate.n_requests += weight
+        estimate.prompt_tokens += weight * prompt
+        estimate.completion_tokens += weight * completion
+        if endpoint.is_priced:
+            priced = endpoint.prices.get(model.model, (endpoint.price_input, endpoint.price_output))
+            price = (prompt * float(priced[0]) + completion * float(priced[1])) / 1e6
+            estimate.cost = (estimate.cost or 0.0) + weight * price
+        else:
+            self.unpriced.add(endpoint.name)
+        if history.latency_ms is None:
+            self.has_speed = False
+        else:
+            seconds = weight * history.latency_ms / 1000 / endpoint.max_concurrency
+            self.endpoint_seconds[endpoint.pk] += seconds
+            estimate.seconds = (estimate.seconds or 0.0) + seconds
+
+
+def _stand_in(request: Request, order: int) -> Answer:
+    """Return an answer that lets a strategy go on; for a choice, what is shown first."""
+    choices = getattr(request, "choices", ())
+    text = choices[0] if choices else STAND_IN
+    return Answer(text=text, logprob=-1.0, completion_tokens=1, vector=(1.0, float(order)), scores=(0.0,))
+
+
+def _stored(keys: Iterable[str]) -> dict[str, Answer]:
+    wanted, found = sorted(set(keys)), {}
+    for start in range(0, len(wanted), 500):
+        rows = ModelRequest.objects.filter(hash__in=wanted[start : start + 500], state=RequestState.DONE)
+        for key, answer in rows.values_list("hash", "answer"):
+            if answer is not None:
+                found[key] = answer_from_json(answer)
+    return found
