@@ -67,7 +67,8 @@ def not_found(model: str, revision: str = "") -> EndpointError:
     version = f" --revision {revision}" if revision else ""
     return EndpointError(
         f"The model '{model}' is neither a folder here nor in the cache; fetch it with "
-        f"`hf download {model}{version}` on this machine (with HF_HUB_OFFLINE unset), or copy its folder here and name that."
+        f"`hf download {model}{version}` on this machine (with HF_HUB_OFFLINE unset), or copy its "
+        "folder here and name that."
     )
 
 

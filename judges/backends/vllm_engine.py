@@ -137,8 +137,8 @@ class VLLMHost(ModelHost):
         if task not in self._tasks:
             loaded = "to generate and score" if "generate" in self._tasks else "to embed or classify"
             raise PermanentBackendError(
-                f"The model '{self._model}' is loaded {loaded}, so it answers no '{job.request.kind}' requests: set the "
-                "endpoint's option 'runner' to 'generate' or 'pooling' (and 'convert' to 'embed' or 'classify')."
+                f"The model '{self._model}' is loaded {loaded}, so it answers no '{job.request.kind}' requests: set "
+                "the endpoint's option 'runner' to 'generate' or 'pooling' (and 'convert' to 'embed' or 'classify')."
             )
         assert self._prompter is not None
         return self._prompter.encode(job.request)

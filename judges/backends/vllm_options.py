@@ -81,9 +81,8 @@ class VLLMOptions:
                 raise EndpointError(f"{each.name}: {value!r} is too small.")
         for name, allowed in (("runner", RUNNERS), ("convert", CONVERSIONS), ("pooling", POOLINGS)):
             if getattr(self, name) not in allowed:
-                raise EndpointError(
-                    f"{name}: expected one of {', '.join(repr(each) for each in allowed)}, found {getattr(self, name)!r}."
-                )
+                known = ", ".join(repr(each) for each in allowed)
+                raise EndpointError(f"{name}: expected one of {known}, found {getattr(self, name)!r}.")
         if self.gpu_memory_utilization > 1 or self.max_num_seqs < 1:
             raise EndpointError(
                 "gpu_memory_utilization is a share of at most 1, and max_num_seqs at least 1."

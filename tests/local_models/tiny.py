@@ -1,8 +1,9 @@
 """Tiny models with real architectures, built on the spot: nothing is downloaded.
 
-A chat model (two layers of Llama, a byte-level BPE tokenizer of 512 tokens, a chat template), a sentence encoder (BERT),
-a reward model (Llama with one class) and a classifier of text pairs (BERT with three classes). Their weights are random,
-from fixed seeds, so they know nothing; what is tested is that every way of running them computes the same.
+A chat model (two layers of Llama, a byte-level BPE tokenizer of 512 tokens, a chat template), a sentence
+encoder (BERT), a reward model (Llama with one class) and a classifier of text pairs (BERT with three classes).
+Their weights are random, from fixed seeds, so they know nothing; what is tested is that every way of running them
+computes the same.
 """
 
 from __future__ import annotations
