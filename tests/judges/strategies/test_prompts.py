@@ -227,7 +227,7 @@ PUBLISHED = {
     "informed.v1": "4d2909c5adedae1e",
     "metrics.v1": "504d856f2434f764",
     "moderator.v1": "48fcad538c8eaf0a",
-    "rating.v1": "d71814e6e9556c85",
+    "rating.v1": "631a98bd50a6e7fa",
     "reference.v1": "88a58dcb08fac83b",
     "reference.v2": "900b92b8cb45a594",
     "rules.v1": "e6faf746d957042f",
