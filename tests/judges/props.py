@@ -12,13 +12,15 @@ from typing import Any
 
 from django.db import connection
 
-from annotation.models import Dataset
+from annotation.models import Criterion, Dataset, Item, ItemResponse
+from annotation.models.datasets import Aspect
 from judges.backends.instant import InstantBackend
 from judges.engine.options import EngineOptions
 from judges.engine.runner import SessionReport, run_pending
 from judges.models import Endpoint, Judge, Sweep
 from judges.services.judges import judge_create
 from judges.services.sweeps import sweep_create, sweep_start
+from tests.annotation.factories import dataset_make
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _numbers = count(1)
@@ -106,3 +108,45 @@ def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
             return
         time.sleep(0.02)
     raise AssertionError(f"not within {seconds} s")
+
+
+def kinds_dataset_make(n: int = 2) -> Dataset:
+    """A dataset with `n` instructions, each with a reference, three aspects and one item of every kind."""
+    dataset = dataset_make(pairs=n)
+    Criterion.objects.create(
+        dataset=dataset,
+        key="helpful",
+        question="How helpful is it?",
+        options={str(value): f"option {value}" for value in range(5, 0, -1)},
+        position=0,
+    )
+    pairs = list(dataset.items.order_by("position").select_related("instruction"))
+    for k, pair in enumerate(pairs):
+        instruction = pair.instruction
+        instruction.reference = f"Sentence number {k}."
+        instruction.context = "In English."
+        instruction.conversation = [{"role": "user", "text": "Hello."}, {"role": "assistant", "text": "Hi."}]
+        instruction.subset = "Natural" if k % 2 else "Adversarial/Neighbor"
+        instruction.save()
+        root = Aspect.objects.create(instruction=instruction, key="a0", text="A sentence.", position=0)
+        for place in (1, 2):
+            Aspect.objects.create(
+                instruction=instruction, key=f"a{place}", text=f"Part {place}.", position=place, parent=root
+            )
+        responses = [link.response for link in pair.item_responses.order_by("position")]
+        for kind, shown in (
+            ("rubric", responses[:1]),
+            ("checklist", responses[:1]),
+            ("importance", []),
+            ("answer_ranking", responses),
+        ):
+            item = Item.objects.create(
+                dataset=dataset,
+                instruction=instruction,
+                external_id=f"{kind}-{k}",
+                kind=kind,
+                position=n + 10 * k,
+            )
+            for place, response in enumerate(shown):
+                ItemResponse.objects.create(item=item, response=response, position=place)
+    return dataset

@@ -13,8 +13,9 @@ from django.utils import timezone
 from judges.backends.instant import InstantBackend
 from judges.backends.mock_server import running_mock_server
 from judges.engine import leases, store
-from judges.models import Judgment, ModelRequest, Sweep, SweepRun
+from judges.models import Generation, Judgment, ModelRequest, Sweep, SweepRun
 from judges.selectors.sweeps import sweep_progress
+from judges.services.judges import ModelChoice
 from judges.services.sweeps import sweep_cancel, sweep_resume
 from tests.annotation.factories import dataset_make
 from tests.judges.props import (
@@ -62,6 +63,54 @@ def test_a_killed_worker_loses_and_repeats_nothing_but_what_was_in_flight():
     assert after["repeated"] <= before["requests"] - answered
     assert before["requests"] - answered <= 4 + 16  # in flight, and arrived but not yet written
     assert after["requests"] == before["requests"] + 300 - answered
+
+
+def members_make(*urls):
+    """Two judges with models of their own, at one endpoint each."""
+    return {
+        f"member {k}": judge_make(endpoint_make(url, max_concurrency=4), "mock-slow-20")
+        for k, url in enumerate(urls)
+    }
+
+
+@pytest.mark.parametrize("what", ["jury", "roles", "contestant"])
+def test_a_killed_worker_with_several_routes_or_generations_repeats_only_what_was_in_flight(what):
+    with running_mock_server() as one, running_mock_server() as two:
+        endpoint = endpoint_make(one.url, max_concurrency=4)
+        if what == "jury":
+            judge = judge_make(strategy="jury", members=members_make(one.url, two.url))
+        elif what == "roles":
+            systems = {f"secret-system-{k}": s.url for k, s in enumerate((one, two))}
+            roles = {
+                name: ModelChoice(endpoint_make(url, max_concurrency=4), "mock-slow-20")
+                for name, url in systems.items()
+            }
+            judge = judge_make(strategy="perplexity_reference", roles=roles)
+        else:
+            judge = judge_make(endpoint, "mock-slow-20", strategy="generate", decoding={"temperature": 1.0})
+        dataset = dataset_make(pairs=80)
+        dataset.instructions.update(reference="A sentence.")
+        sweep = sweep_make([judge], dataset, samples=2)
+        table = Generation if what == "contestant" else Judgment
+        worker = worker_start()
+        try:
+            wait_for(lambda: table.objects.count() >= 30)
+        finally:
+            os.killpg(worker.pid, signal.SIGKILL)
+            worker.communicate()
+        answered = ModelRequest.objects.filter(state="done").count()
+        before = [server.stats() for server in (one, two)]
+        assert not any(stats["repeated"] for stats in before)
+        assert table.objects.count() < 160
+        wait_for(lambda: leases.runs_open().exists(), 6)
+        finish(worker_start(), worker_start())
+        after = [server.stats() for server in (one, two)]
+    progress = sweep_progress(sweep.pk)
+    assert (progress.state, progress.n_done, progress.n_failed) == ("finished", 160, 0)
+    assert table.objects.count() == 160
+    in_flight = sum(stats["requests"] for stats in before) - answered
+    assert sum(stats["repeated"] for stats in after) <= in_flight <= 2 * (4 + 16)
+    assert sum(stats["distinct"] for stats in after) == ModelRequest.objects.filter(state="done").count()
 
 
 def test_two_workers_share_a_sweep_and_its_requests():
