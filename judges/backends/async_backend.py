@@ -96,6 +96,11 @@ class AsyncBackend:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._end()
+        # Libraries leave tasks of their own behind, which a closed loop would complain about.
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     def _spawn(self, token: int, request: WireRequest) -> None:
         task = self._loop.create_task(self._answer(token, request))

@@ -165,7 +165,8 @@ def read_reply(
     )
 
 
-def _error_for(reply: ServerReply) -> BackendError:
+def error_for(reply: ServerReply) -> BackendError:
+    """Return the error of a reply that is no answer, of the class that says what to do about it."""
     status = reply.status
     if status == 429 and b"insufficient_quota" in reply.body[:20_000]:
         # A vendor's way to say that the account is empty: waiting does not help.
@@ -228,7 +229,7 @@ def document_of(reply: ServerReply, *, offers: str = "") -> dict[str, Any]:
             reply.say(f"the server has no such model, or offers no {offers}"), status=reply.status
         )
     if reply.status != 200:
-        raise _error_for(reply)
+        raise error_for(reply)
     try:
         document = json.loads(reply.body)
     except (ValueError, RecursionError):
@@ -277,7 +278,8 @@ def _read_constrained(text: str, choices: tuple[str, ...], structured: str) -> t
 def _of_value(tokens: tuple[TokenLogprob, ...], raw: str, value: str) -> tuple[TokenLogprob, ...]:
     """Return the tokens of the chosen value alone, out of those of ``{"choice": "A"}``."""
     opening = re.search(r'"choice"\s*:\s*"', raw)
-    if opening is None or "".join(token.token for token in tokens) != raw:
+    # What ends an answer is a token too, and no part of its text.
+    if opening is None or not "".join(token.token for token in tokens).startswith(raw):
         return tokens
     begin, end, position, kept = opening.end(), opening.end() + len(value), 0, []
     for token in tokens:
