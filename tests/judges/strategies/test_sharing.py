@@ -7,10 +7,12 @@ from hashlib import sha256
 from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from judges.backends.wire import build_wire, request_hash
 from judges.strategies.catalog import pairwise, rating
-from judges.strategies.types import Answer, Chat, ItemView, Request
+from judges.strategies.types import Answer, Chat, ItemView, Request, TokenLogprob
 from tests.judges.strategies.feeding import ITEM, SWAPPED, canonical, judge, run, text_of
 
 EIGHT = ("vanilla", "rules", "cot", "swap", "swap_cot", "metrics", "reference_self", "metrics_reference")
@@ -131,3 +133,60 @@ def test_every_strategy_says_where_it_is_from_and_what_its_settings_do(info):
     assert len(info.summary) < 120
     assert info.summary.endswith(".")
     assert all(param.help for param in info.params.values())
+
+
+PIECES = (
+    "A",
+    "B",
+    "tie",
+    "Verdict: A",
+    "Verdict: B",
+    "Rating: 3",
+    "7",
+    "\n",
+    "<think>",
+    "</think>",
+    '{"choice":"A"}',
+    " ",
+)
+texts = st.lists(st.sampled_from(PIECES), max_size=4).map("".join) | st.text(max_size=20)
+tokens = st.builds(
+    TokenLogprob,
+    st.sampled_from(("A", " B", "tie", "7", "10", "1", "\n")) | st.text(max_size=3),
+    st.floats(-9999, 0),
+    st.lists(
+        st.tuples(st.sampled_from(("A", "B", "tie", "3", "7", "x")), st.floats(-9999, 0)), max_size=3
+    ).map(tuple),
+)
+answers = st.builds(
+    Answer,
+    texts,
+    finish_reason=st.sampled_from(("stop", "length")),
+    logprobs=st.none() | st.lists(tokens, max_size=3).map(tuple),
+    constrained=st.booleans(),
+)
+SETTINGS = (
+    {},
+    {"both_orders": True, "probabilities": True},
+    {"both_orders": True},
+    {"expected": True},
+    {"cot": True},
+)
+SETTINGS += ({"expected": True, "cot": True}, {"decision": "majority", "turns": "together"})
+
+
+@given(
+    st.lists(answers, min_size=1, max_size=7), st.sampled_from(OWN), st.sampled_from(SETTINGS), st.booleans()
+)
+def test_whatever_a_model_answers_there_is_a_verdict_or_a_reason(given_answers, info, params, allow_tie):
+    spec = judge(
+        info.name, allow_tie=allow_tie, params={key: params[key] for key in params if key in info.params}
+    )
+    for item in (ITEM, SWAPPED):
+        count = iter(range(99))
+        verdict, _ = run(spec, item, lambda _, n=count: given_answers[next(n) % len(given_answers)])
+
+        assert verdict.choice in {0, 1, 2, None}
+        assert (verdict.status == "parsed") == (verdict.choice is not None) == (not verdict.reason)
+        assert verdict.choice != 0 or allow_tie or info.name == "rating"
+        assert verdict.probability is None or 0 <= verdict.probability <= 1
