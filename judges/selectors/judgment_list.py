@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Left
 
 from annotation.models import Item
 from annotation.selectors.judged_items import items_chosen
@@ -27,6 +28,8 @@ CHUNK = 4_000
 """Judgments that are read at once."""
 MOST_LOOKED, MOST_JUDGMENTS = 10_000, 40_000
 """Items, and judgments of them, that one page looks at before it stops and says so."""
+EXCERPT = 160
+"""Characters of the instruction that the list reads."""
 BEYOND = 2**62
 """A primary key above all that there are."""
 
@@ -250,7 +253,7 @@ def _rows(places: Sequence[Place]) -> tuple[JudgmentRow, ...]:
             "item__instruction__category", "order", "sample", "status", "choice", "probability", "value",
             "requests", "cost", "latency_ms", "created_at",
         )
-        .annotate(asked=F("item__instruction__text"))
+        .annotate(asked=Left("item__instruction__text", EXCERPT))
         .in_bulk()
     )  # fmt: skip
     people = people_said({place.item_id for place in places}) if places else {}

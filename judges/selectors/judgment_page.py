@@ -29,11 +29,18 @@ class PresentedResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherVerdicts:
-    """What one judge said of the item: as stored, and with the responses swapped."""
+class Verdicts:
+    """What one judge said of an item: as stored, and with the responses swapped."""
 
     original: Judgment | None
     swapped: Judgment | None
+
+    @property
+    def columns(self) -> tuple[Judgment | None, ...]:
+        """One for each order in which items of the kind are judged."""
+        if self.one.item.kind == Kind.PAIRWISE:
+            return (self.original, self.swapped)
+        return (self.original,)
 
     @property
     def one(self) -> Judgment:
@@ -50,8 +57,8 @@ class JudgmentDetail:
     ----------
     other_order : Judgment or None
         The same judge on the same pair with the responses swapped.
-    others : tuple of OtherVerdicts
-        Of the other judges, by name.
+    verdicts : tuple of Verdicts
+        Of all judges of the item: this one first, the others by name.
     contradicts_people, contradicts_gold, contradicts_itself : bool or None
         None where there is nothing to compare.
     """
@@ -60,7 +67,7 @@ class JudgmentDetail:
     item: ItemTexts
     responses: tuple[PresentedResponse, ...]
     other_order: Judgment | None
-    others: tuple[OtherVerdicts, ...]
+    verdicts: tuple[Verdicts, ...]
     labels: tuple[PersonSaid, ...]
     people: PeopleSaid | None
     contradicts_people: bool | None
@@ -93,7 +100,7 @@ def judgment_detail(pk: int) -> JudgmentDetail:
         item=item,
         responses=_presented(item, judgment),
         other_order=other,
-        others=_by_judge(each for each in beside if each.judge_id != judgment.judge_id),
+        verdicts=_by_judge([judgment, *beside]),
         labels=tuple(item_labels(judgment.item_id)),
         people=people,
         contradicts_people=against_people(*told, people) if is_parsed else None,
@@ -114,11 +121,11 @@ def _presented(item: ItemTexts, judgment: Judgment) -> tuple[PresentedResponse, 
     )
 
 
-def _by_judge(judgments: Iterable[Judgment]) -> tuple[OtherVerdicts, ...]:
+def _by_judge(judgments: Iterable[Judgment]) -> tuple[Verdicts, ...]:
     found: dict[int, dict[int, Judgment]] = {}
     for judgment in judgments:
         found.setdefault(judgment.judge_id, {})[judgment.order] = judgment
-    return tuple(OtherVerdicts(orders.get(0), orders.get(1)) for orders in found.values())
+    return tuple(Verdicts(orders.get(0), orders.get(1)) for orders in found.values())
 
 
 def _contradicts_itself(judgment: Judgment, other: Judgment | None) -> bool | None:

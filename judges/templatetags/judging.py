@@ -36,13 +36,19 @@ def verdict_words(judgment: Judgment) -> str:
 
 
 @register.filter
+def verdict_short(judgment: Judgment) -> str:
+    """The same as `verdict_words`, in one word for a pair: "first"."""
+    return verdict_words(judgment).removesuffix(" response")
+
+
+@register.filter
 def verdict_chip(judgment: Judgment) -> str:
     """The class of the chip that holds a verdict."""
     if judgment.status == ParseStatus.FAILED:
         return "chip-bad"
     if judgment.status == ParseStatus.UNPARSED:
         return "chip-warn"
-    return "" if judgment.choice == 0 else "chip-accent"
+    return {0: "", 2: "chip-second"}.get(-1 if judgment.choice is None else judgment.choice, "chip-accent")
 
 
 @register.filter

@@ -1,0 +1,40 @@
+"""Instructions and the responses to them that no item has to be made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from annotation.models import Instruction, Response
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionFacts:
+    """What making pairs needs of an instruction: no text but the reference."""
+
+    instruction_id: int
+    external_id: str
+    reference: str
+
+
+def instruction_facts(dataset_id: int) -> list[InstructionFacts]:
+    """The instructions of a dataset in the order of their source; one query."""
+    rows = Instruction.objects.filter(dataset_id=dataset_id).order_by("pk")
+    return [
+        InstructionFacts(pk, external_id, reference or "")
+        for pk, external_id, reference in rows.values_list("pk", "external_id", "reference")
+    ]
+
+
+def dataset_systems(dataset_id: int) -> list[tuple[str, int]]:
+    """The systems that responded in a dataset, each with to how many instructions; by name, one query."""
+    rows = Response.objects.filter(instruction__dataset_id=dataset_id).exclude(system="")
+    counted = rows.order_by("system").values_list("system").annotate(n=Count("instruction", distinct=True))
+    return [(system, n) for system, n in counted]
+
+
+def system_responses(dataset_id: int, system: str) -> dict[int, str]:
+    """The response of a system to each instruction, the first where it gave several; one query."""
+    rows = Response.objects.filter(instruction__dataset_id=dataset_id, system=system).order_by("-pk")
+    return dict(rows.values_list("instruction_id", "text"))

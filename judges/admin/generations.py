@@ -1,0 +1,160 @@
+"""What contestants answered, in the admin: listed, opened, and made into pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import NoReverseMatch, URLPattern, path, reverse
+
+from annotation.importers import ImportFileError
+from annotation.models import Dataset, User
+from judges.forms.contestants import ALL, PairsForm
+from judges.models import Generation, ParseStatus
+from judges.selectors.generations import (
+    GenerationFilter,
+    contestants_with_generations,
+    datasets_with_generations,
+    generations_page,
+)
+from judges.selectors.trace import generation_trace
+from judges.services.contestants import PairsError, PairsResult, pairs_make
+
+MOST_DIGITS = 18
+
+
+@admin.register(Generation)
+class GenerationAdmin(admin.ModelAdmin[Generation]):
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Generation | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Generation | None = None) -> bool:
+        return False
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.pairs_view)
+        return [path("make-pairs/", view, name="judges_generation_pairs"), *super().get_urls()]
+
+    # --- the list and one of it -------------------------------------------------------------------------------
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        self._require_reading(request)
+        status = request.GET.get("status", "")
+        filters = GenerationFilter(
+            contestant_id=_number(request.GET.get("contestant", "")),
+            dataset_id=_number(request.GET.get("dataset", "")),
+            status=status if status in ParseStatus.values else "",
+        )
+        before, after = _number(request.GET.get("before", "")), _number(request.GET.get("after", ""))
+        page = generations_page(filters, before=before, after=after)
+        given = {
+            "contestant": filters.contestant_id,
+            "dataset": filters.dataset_id,
+            "status": filters.status,
+        }
+        chosen = {name: value for name, value in given.items() if value not in (None, "")}
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": "Generations",
+            "page": page,
+            "filters": filters,
+            "is_filtered": bool(chosen),
+            "is_first": before is None and after is None,
+            "query": urlencode(chosen),
+            "newer_url": f"?{urlencode(chosen | {'after': page.newer})}" if page.newer else "",
+            "older_url": f"?{urlencode(chosen | {'before': page.older})}" if page.older else "",
+            "contestants": contestants_with_generations().only("name"),
+            "datasets": datasets_with_generations().only("name"),
+            "statuses": ParseStatus.choices,
+        }
+        return TemplateResponse(request, "admin/judges/generation/change_list.html", context)
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        self._require_reading(request)
+        if object_id is None or request.method not in ("GET", "HEAD"):
+            raise PermissionDenied
+        rows = Generation.objects.select_related("contestant", "instruction__dataset")
+        generation = rows.filter(pk=_number(object_id)).first()
+        if generation is None:
+            raise Http404
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": f"{generation.instruction.external_id}, answered by {generation.contestant}",
+            "generation": generation,
+            "instruction": generation.instruction,
+            "trace": generation_trace(generation),
+        }
+        return TemplateResponse(request, "admin/judges/generation/change_form.html", context)
+
+    # --- pairs ------------------------------------------------------------------------------------------------
+
+    def pairs_view(self, request: HttpRequest) -> HttpResponse:
+        """GET asks which dataset, then what to make of it; POST makes the pairs, twice the same ones once."""
+        self._require_reading(request)
+        source = Dataset.objects.filter(pk=_number(request.GET.get("dataset", ""))).first()
+        form = None
+        if source is not None:
+            form = PairsForm(request.POST if request.method == "POST" else None, source=source)
+            if form.is_bound and form.is_valid() and (made := self._pairs(request, form)):
+                messages.success(request, made.summary())
+                return HttpResponseRedirect(_dataset_url(made.dataset))
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": "Make pairs",
+            "source": source,
+            "form": form,
+            "datasets": datasets_with_generations().only("name", "title"),
+        }
+        return TemplateResponse(request, "admin/judges/generation/pairs.html", context)
+
+    def _pairs(self, request: HttpRequest, form: PairsForm) -> PairsResult | None:
+        assert isinstance(request.user, User)
+        values = form.cleaned_data
+        try:
+            return pairs_make(
+                name=values["name"],
+                title=values["title"],
+                source=form.source,
+                contestants=list(values["contestants"]),
+                baseline=values["baseline"],
+                all_samples=values["samples"] == ALL,
+                seed=values["seed"],
+                owner=request.user,
+            )
+        except (PairsError, ImportFileError) as error:
+            form.add_error(None, str(error))
+            return None
+
+    def _require_reading(self, request: HttpRequest) -> None:
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+
+
+def _dataset_url(dataset: Dataset) -> str:
+    """The dataset's page, which is of the application below."""
+    try:
+        return reverse("annotation:dataset-detail", args=[dataset.name])
+    except NoReverseMatch:
+        return reverse("admin:judges_generation_changelist")
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
