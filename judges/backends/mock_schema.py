@@ -106,7 +106,7 @@ def _one_of(options: list[Any], path: tuple[object, ...], liking: float) -> Any:
 
 
 def _number(schema: dict[str, Any], path: tuple[object, ...], liking: float, *, whole: bool) -> float:
-    low, high = schema.get("minimum", 0), schema.get("maximum", 10)
+    low, high = float(schema.get("minimum", 0)), float(schema.get("maximum", 10))
     value = low + (high - low) * _spread(path, liking)
     return round(value) if whole else round(value, 3)
 
