@@ -13,7 +13,6 @@ _BLOCKS = frozenset({"p", "div", "dl", "dt", "dd", "table", "tr", "summary", "de
 _SKIPPED = frozenset({"script", "style", "head", "title", "iframe", "object", "noscript", "template", "svg"})
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _INLINE = {"b": "**", "strong": "**", "em": "*", "i": "*", "s": "~~", "del": "~~", "strike": "~~"}
-_SPACE = re.compile(r"[ \t\r\n\f]+")
 # A quoted value may hold ">" but no "<", so that no tag that is never closed is read twice.
 _TAG = re.compile(
     r"""<(?P<end>/?)(?P<name>[a-zA-Z][a-zA-Z0-9]*+)(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+>""", re.ASCII
@@ -126,7 +125,7 @@ class _Reader:
             self._end_block()
             if self._lists:
                 self._lists.pop()
-            self._in_list = False
+            self._in_list = bool(self._lists)
         elif tag == "blockquote":
             self._end_block()
             self._quotes = max(0, self._quotes - 1)
@@ -138,7 +137,8 @@ class _Reader:
         if self._code is not None:
             self._code.append(data)
         else:
-            self._inline.append(_SPACE.sub(" ", data))
+            # Only a <br> breaks a line; runs of spaces are folded where the block ends.
+            self._inline.append(data.replace("\n", " "))
 
     def _next_marker(self) -> str:
         if not self._lists or (number := self._lists[-1]) is None:
@@ -170,7 +170,7 @@ class _Reader:
             self._end_inline_code()
         text = "".join(self._inline)
         self._inline = []
-        lines = [_SPACE.sub(" ", line).strip() for line in text.split("\n")]
+        lines = [" ".join(line.split()) for line in text.split("\n")]
         while lines and not lines[-1]:
             lines.pop()
         while lines and not lines[0]:
