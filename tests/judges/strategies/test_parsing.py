@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from judges.strategies.parsing import CUT_OFF, json_value, read_choice, read_verdict_line, spoken
@@ -230,7 +231,8 @@ def test_readers_never_raise_and_keep_the_text(text, allow_tie):
 
 @given(texts)
 def test_swapping_the_labels_of_a_text_swaps_its_verdict(text):
-    """Neither label is read more readily than the other (articles aside: "a" is also a word)."""
+    """Neither label is read more readily than the other (articles aside: "a" is also a word, as in "A tie")."""
+    assume(not re.search("tie|draw|equal", text, re.IGNORECASE))
     swap = str.maketrans("AB", "BA")
     text = text.replace("a", "").replace("b", "")
     here, there = read_choice(text, allow_tie=True), read_choice(text.translate(swap), allow_tie=True)
