@@ -85,7 +85,7 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
             "title": prompt.name,
             "prompt": prompt,
             "kind": kind_words(kind),
-            "parts": prompt_parts(prompt.source),
+            "names": prompt_parts(prompt.source).names,
             "versions": prompt_versions(kind, prompt.stem),
             "base": base,
             "changes": lines_changed(base.source, prompt.source) if base is not None else (),
@@ -150,8 +150,8 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
             "kind_words": kind_words(kind),
             "kinds": [(each, kind_words(each), each == kind) for each in prompt_kinds()],
             "base": base,
-            "known": known,
-            "base_parts": prompt_parts(base.source) if base is not None else known,
+            "known_names": known.names,
+            "own_names": (prompt_parts(base.source) if base is not None else known).names,
             "next_version": 1 + max((v.version for v in prompt_versions(kind, stem)), default=0)
             if stem
             else 1,

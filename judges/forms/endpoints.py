@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -118,6 +119,8 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
         super().__init__(*args, **kwargs)
         for name in ("structured", "is_local", "price_input", "price_output"):
             self.fields[name].required = False
+        for name in ("price_input", "price_output"):
+            self.initial[name] = f"{Decimal(getattr(self.instance, name)).normalize():f}"
         options = dict(self.instance.options)
         own = OPTION_KINDS if self.instance.kind in IN_WORKER else ()
         for name in own:

@@ -23,6 +23,9 @@ KEEP = "keep"
 DECODING = ("temperature", "max_tokens", "top_p", "seed")
 MOST_SHOTS = 32
 
+LABELS: Mapping[str, str] = {"cot": "chain of thought", "expected": "expected score"}
+"""What settings are called whose name does not say it."""
+
 Fields = dict[str, forms.Field]
 
 
@@ -61,12 +64,18 @@ def param_key(info: StrategyInfo, name: str) -> str:
     return f"{info.name}__{name}"
 
 
+def param_label(name: str) -> str:
+    """Return what a setting is called on the pages."""
+    words = LABELS.get(name, name.replace("_", " "))
+    return words[:1].upper() + words[1:]
+
+
 def param_field(name: str, param: Param, value: object) -> forms.Field:
     """Return the field of one setting of a strategy's own."""
     words: dict[str, Any] = {
         "required": False,
         "initial": value,
-        "label": name.replace("_", " ").capitalize(),
+        "label": param_label(name),
         "help_text": param.help,
     }
     if param.kind is bool:
@@ -139,7 +148,7 @@ def word_fields(info: StrategyInfo, content: Mapping[str, Any]) -> Fields:
     names = prompt_choices(info.kind) if has_prompt(info) or (has_words(info) and info.prompts) else []
     if has_prompt(info):
         own = content.get("prompt", "")
-        first = ("", f"The strategy's own ({info.prompt})" if info.prompt else "Choose one")
+        first = ("", f"Its own: {info.prompt}" if info.prompt else "Choose one")
         known = [*names, own] if own and own not in names else names
         fields["prompt"] = forms.ChoiceField(
             required=not info.prompt,
@@ -151,9 +160,9 @@ def word_fields(info: StrategyInfo, content: Mapping[str, Any]) -> Fields:
         for step, default in info.prompts.items():
             fields[f"step__{step}"] = forms.ChoiceField(
                 required=False,
-                choices=[("", f"The strategy's own ({default})"), *((name, name) for name in names)],
+                choices=[("", f"Its own: {default}"), *((name, name) for name in names)],
                 initial="" if given.get(step) == default else given.get(step, ""),
-                label=f"Prompt of the step “{step.replace('_', ' ')}”",
+                label=f"Prompt of the step “{LABELS.get(step, step.replace('_', ' '))}”",
             )
     if takes(info, "reference") and not info.needs_reference:
         fields["use_reference"] = forms.BooleanField(

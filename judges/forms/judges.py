@@ -61,8 +61,7 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
     """
 
     strategy = forms.ChoiceField(choices=lambda: [(info.name, info.title) for info in STRATEGIES.values()])
-    model = forms.CharField(max_length=200, help_text="As the server names it; for an engine in the worker a name "
-                            "on the hub, or a folder.")  # fmt: skip
+    model = forms.CharField(max_length=200, help_text="As the server names it.")
     revision = forms.CharField(
         required=False, max_length=100, help_text="A version of the model, where the server has several."
     )
@@ -134,7 +133,7 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         self.data = self.data.copy()
         for name in self.fields.keys() - self.data.keys() - {"use_reference", "allow_tie"}:
             initial = self.get_initial_for_field(self.fields[name], name)
-            if initial not in (None, False, ""):
+            if initial is not None and initial is not False and initial != "":
                 self.data[name] = "on" if initial is True else str(getattr(initial, "pk", initial))
 
     # --- what the page draws ----------------------------------------------------------------------------------
@@ -152,6 +151,13 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
 
     @property
     def param_fields(self) -> list[forms.BoundField]:
+        return [field for field in self._params() if not isinstance(field.field, forms.BooleanField)]
+
+    @property
+    def param_checks(self) -> list[forms.BoundField]:
+        return [field for field in self._params() if isinstance(field.field, forms.BooleanField)]
+
+    def _params(self) -> list[forms.BoundField]:
         return self._bound(param_key(self.info, name) for name in self.info.params) if self.info else []
 
     @property

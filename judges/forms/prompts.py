@@ -8,6 +8,7 @@ from django import forms
 from django.core.validators import RegexValidator
 
 from annotation.models import Item, Study
+from judges.forms.judge_fields import param_label
 from judges.forms.redrawn import RedrawnMixin
 from judges.models import PromptText
 from judges.selectors.overview import datasets_by_kind
@@ -81,11 +82,11 @@ class PreviewForm(forms.Form):
         if kind != "pairwise":
             for name in ("allow_tie", "with_shot", "swapped"):
                 del self.fields[name]
-        for info in offered:
+        for info in [info for info in offered if info.name in self.uses] or offered:
             for name, param in info.params.items():
                 if param.kind is bool:
                     self.fields[f"param__{name}"] = forms.BooleanField(
-                        required=False, initial=param.default, label=name.replace("_", " ").capitalize()
+                        required=False, initial=param.default, label=param_label(name)
                     )
 
     @property
@@ -113,8 +114,8 @@ class PreviewForm(forms.Form):
             guidelines=study.guidelines if study is not None else "",
             params={
                 name: bool(said.get(f"param__{name}"))
-                for name, param in info.params.items()
-                if param.kind is bool
+                for name in info.params
+                if f"param__{name}" in self.fields
             },
         )
 

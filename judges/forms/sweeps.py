@@ -69,6 +69,7 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
 
     orders = forms.ChoiceField(
         choices=Orders.choices,
+        initial=Orders.BOTH,
         widget=forms.RadioSelect,
         label="Presentation",
         help_text="Of pairs. Both orders show whether a judge sticks to its verdict when the responses change places.",

@@ -26,6 +26,11 @@ class PromptParts:
     variables: frozenset[str]
     flags: frozenset[str]
 
+    @property
+    def names(self) -> tuple[list[str], list[str]]:
+        """Both in alphabetical order."""
+        return sorted(self.variables), sorted(self.flags)
+
 
 @dataclass(frozen=True, slots=True)
 class PromptProblems:

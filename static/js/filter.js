@@ -1,6 +1,7 @@
 // <input type="search" data-filter="#list">: shows, of the elements with data-search in that list, those whose words hold
 // everything that was typed. A [data-filter-group] without any left is hidden; a <details> with some is opened.
 // [data-filter-said="#list"] says how many there are. What is chosen stays in sight.
+// <div data-scroll-to-checked>: a list that scrolls by itself is scrolled to what is chosen in it.
 "use strict";
 (() => {
   const said = (input, n, typed) => {
@@ -30,6 +31,13 @@
   // Enter would send the form around the list.
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.matches?.("input[data-filter]")) event.preventDefault();
+  });
+  // A list that scrolls by itself begins with what is chosen in sight.
+  addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll("[data-scroll-to-checked]").forEach((list) => {
+      const row = list.querySelector("[data-search]:has(:checked)");
+      if (row && row.offsetTop + row.offsetHeight > list.clientHeight) list.scrollTop = row.offsetTop - list.clientHeight / 3;
+    });
   });
   const all = () => document.querySelectorAll("input[data-filter]").forEach((input) => input.value && filter(input));
   addEventListener("pageshow", all);
