@@ -20,6 +20,7 @@ from annotation.importers import (
     read_generic,
     read_llmbar,
     read_pandalm,
+    read_stackexchange,
 )
 from annotation.models import Split
 from annotation.services.criteria import criteria_set, criteria_sets
@@ -33,6 +34,7 @@ FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBund
     "llmbar": ("LLMBar, a dataset.json", (".json",), "dataset.json", read_llmbar),
     "alpaca-human": ("AlpacaEval's human annotations", (".json",), "", read_alpaca_human),
     "pandalm": ("PandaLM's test set", (".json",), "testset-v1.json", read_pandalm),
+    "stackexchange": ("Stack Exchange, a dump's Posts.xml", (".xml",), "Posts.xml", read_stackexchange),
 }
 
 

@@ -77,6 +77,42 @@ def test_refusals_write_nothing(file: Path, tmp_path: Path) -> None:
     assert not Judge.objects.exists()
 
 
+def test_stackexchange(tmp_path: Path) -> None:
+    rows = []
+    for number in (10, 20, 30):
+        rows.append(f'<row Id="{number}" PostTypeId="1" Title="T{number}" Tags="|a|" Body="B" />')
+        rows += [
+            f'<row Id="{number + n}" PostTypeId="2" ParentId="{number}" Score="{20 * n}" Body="A{number + n}" />'
+            for n in range(1, 5)
+        ]
+    folder = tmp_path / "physics"
+    folder.mkdir()
+    (folder / "Posts.xml").write_text(f"<posts>{''.join(rows)}</posts>")
+    options = ("--per-topic", "2", "--seed", "3", "--licence", "CC-BY-SA-4.0")
+    assert run("import_dataset", "stackexchange", folder, "--name", "dump", *options) == (
+        "dump: 2 items, 2 gold; 0 labels. Created.\n"
+    )
+    item = Item.objects.first()
+    assert item is not None
+    assert (item.kind, item.external_id[:8], item.instruction.category) == (
+        "answer_ranking",
+        "physics/",
+        "physics",
+    )
+    assert sorted(item.metadata["votes"]) == [20, 40, 60, 80]
+    assert "unchanged" in run("import_dataset", "stackexchange", folder, "--name", "dump", *options)
+    # More of the same dump adds to the dataset.
+    assert "Added 1 item" in run("import_dataset", "stackexchange", folder, "--name", "dump")
+    assert "of 3 questions 0 have the answers" in refused(
+        "import_dataset", "stackexchange", folder, "--name", "other", "--min-votes", "50"
+    )
+    assert "an option of stackexchange, not of llmbar" in refused(
+        "import_dataset", "llmbar", folder, "--name", "other", "--topics", "a"
+    )
+    refused("import_dataset", "stackexchange", folder, "--name", "other", "--keep", "1")
+    refused("import_dataset", "stackexchange", folder, "--name", "other", "--seed", "-1")
+
+
 def test_import_judgments(file: Path, tmp_path: Path) -> None:
     verdicts = tmp_path / "verdicts.csv"
     verdicts.write_text("item,judge,order,verdict,raw\n0,other,0,1,A\n0,other,1,,what?\n")

@@ -58,6 +58,16 @@ class TestDataset:
         item = Item.objects.get()
         assert (item.gold, item.external_id) == ({"choice": 2}, "bar/0")
 
+    def test_a_data_dump(self, cast):
+        answers = "".join(
+            f'<row Id="{n}" PostTypeId="2" ParentId="9" Score="{20 * n}" Body="A{n}" />' for n in range(1, 5)
+        )
+        dump = f'<posts><row Id="9" PostTypeId="1" Title="T" Body="B" />{answers}</posts>'.encode()
+        sent = fields(dump, "Posts.xml", format="stackexchange", name="physics")
+        assert client_of(cast.alice).post(url("dataset-upload"), sent).status_code == 302
+        item = Item.objects.get()
+        assert (item.kind, item.external_id) == ("answer_ranking", "physics/9")
+
     @pytest.mark.parametrize(
         ("changed", "field", "message"),
         [
