@@ -3,19 +3,22 @@
 from decimal import Decimal
 
 import pytest
+from django.core.exceptions import ValidationError
 
 from judges.models import Judge, Judgment, Sweep, SweepRun
 from judges.selectors.sweeps import sweep_progress
 from judges.services import sweeps
+from judges.services.drafts import draft_create, draft_update
 from judges.services.sweeps import (
     SweepError,
     sweep_cancel,
     sweep_create,
     sweep_delete,
+    sweep_pause,
     sweep_resume,
     sweep_start,
 )
-from tests.annotation.factories import dataset_make
+from tests.annotation.factories import dataset_make, user_make
 from tests.judges.props import endpoint_make, judge_make, run, run_instant, sweep_make
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -150,3 +153,164 @@ def test_progress_takes_the_same_few_queries_however_many_runs(n_judges, django_
     assert running.seconds_left == pytest.approx((running.n_total - running.n_done) / running.rate)
     assert len(running.runs) == 2 * n_judges
     assert {each.state for each in running.runs} == {"finished"}
+
+
+def test_every_setting_is_kept_and_a_wrong_one_refused():
+    fields = {
+        "orders": "random",
+        "seed": 3,
+        "samples": 2,
+        "categories": ["Chat"],
+        "subsets": ["A/B"],
+        "sample_size": 10,
+        "budget": Decimal("1.50"),
+        "budget_tokens": 1000,
+        "budget_minutes": 5,
+        "priority": -2,
+        "stop_unparsed": None,
+    }
+    sweep = sweep_create(name="all", judges=[], datasets=[], **fields)
+    sweep.refresh_from_db()
+    assert {name: getattr(sweep, name) for name in fields} == fields
+    progress = sweep_progress(sweep.pk)
+    assert (progress.budget_tokens, progress.budget_minutes, progress.priority) == (1000, 5, -2)
+    for name, wrong in (
+        ("orders", "sideways"),
+        ("samples", 0),
+        ("stop_unparsed", 2.0),
+        ("categories", "Chat"),
+        ("sample_size", 0),
+    ):
+        with pytest.raises(ValidationError) as caught:
+            sweep_create(name="wrong", judges=[], datasets=[], **{name: wrong})
+        assert list(caught.value.message_dict) == [name]
+    with pytest.raises(TypeError):
+        sweep_create(name="wrong", judges=[], datasets=[], budgets=1)
+
+
+def test_the_same_form_twice_is_one_draft_and_another_setting_another():
+    judge, dataset, author = judge_make(), dataset_make(pairs=1), user_make()
+
+    def click(**fields):
+        return draft_create(name="d", judges=[judge], datasets=[dataset], created_by=author, **fields)
+
+    first = click(categories=["Chat"], budget=Decimal("1"))
+    assert click(categories=["Chat"], budget=Decimal("1.00")) == first
+    assert click(categories=["Chat"], budget=Decimal("1"), priority=1) != first
+    changed = draft_update(sweep=first, name="e", judges=[], datasets=[dataset], sample_size=3)
+    changed.refresh_from_db()
+    assert (changed.name, changed.sample_size, changed.categories, changed.judges.count()) == (
+        "e",
+        3,
+        ["Chat"],
+        0,
+    )
+
+
+def members(*endpoints):
+    return {f"m{k}": judge_make(endpoint, f"model-{k}") for k, endpoint in enumerate(endpoints)}
+
+
+@pytest.mark.parametrize(
+    ("make", "fields", "message"),
+    [
+        (
+            lambda: ([judge_make(endpoint_make(), strategy="rubric_all")], [dataset_make(pairs=1)]),
+            {},
+            r"'dataset-\d+' has no responses to rate, which is what 'judge-\d+' can be asked about",
+        ),
+        (
+            lambda: (
+                [judge_make(), judge_make(endpoint_make(), strategy="rubric_all")],
+                [dataset_make(pairs=1)],
+            ),
+            {},
+            r"'judge-\d+' is for responses to rate, and none of the datasets has any",
+        ),
+        (
+            lambda: ([judge_make()], [dataset_make(pairs=2)]),
+            {"categories": ["Chat"]},
+            "leave nothing of 'dataset-",
+        ),
+        (
+            lambda: ([judge_make(endpoint_make(), strategy="generate")], [dataset_make(pairs=2)]),
+            {"samples": 2},
+            "answers at temperature 0",
+        ),
+        (
+            lambda: (
+                [
+                    judge_make(
+                        endpoint_make("", kind="litellm"),
+                        strategy="loglikelihood",
+                        decoding={"max_tokens": 1},
+                    )
+                ],
+                [dataset_make(pairs=2)],
+            ),
+            {},
+            "asks for likelihoods, which an endpoint of the kind 'Another vendor, by LiteLLM' does not give",
+        ),
+        (
+            lambda: (
+                [
+                    judge_make(
+                        strategy="jury",
+                        members=members(endpoint_make(), endpoint_make(is_local=False, name="away")),
+                    )
+                ],
+                [dataset_make(pairs=2, split="private")],
+            ),
+            {},
+            "remote endpoint 'away'",
+        ),
+        (
+            lambda: (
+                [
+                    judge_make(
+                        strategy="jury", members=members(endpoint_make(api_key_env="TOUCHSTONE_NO_KEY"))
+                    )
+                ],
+                [dataset_make(pairs=2)],
+            ),
+            {},
+            "TOUCHSTONE_NO_KEY",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused_with_the_reason(make, fields, message):
+    judges, datasets = make()
+    sweep = sweep_create(name="s", judges=judges, datasets=datasets, **fields)
+    with pytest.raises(SweepError, match=message) as caught:
+        sweep_start(sweep=sweep)
+    assert len(caught.value.messages) == 1, caught.value.messages
+
+
+def test_each_run_waits_for_the_most_demanding_of_its_endpoints(monkeypatch):
+    queues = []
+    monkeypatch.setattr(sweeps.current_app, "send_task", lambda name, queue, **_: queues.append(queue))
+    dataset = dataset_make(pairs=1)
+    gpu, cpu, http = (endpoint_make(queue=queue) for queue in ("gpu", "cpu", "http"))
+    judges = [
+        judge_make(),
+        judge_make(http, "small"),
+        judge_make(cpu, "middling"),
+        judge_make(strategy="jury", members=members(http, gpu, cpu)),
+    ]
+    sweep = sweep_make(judges, dataset)
+    found = {run.judge_id: run.queue for run in SweepRun.objects.filter(sweep=sweep)}
+    assert [found[judge.pk] for judge in judges] == ["", "http", "cpu", "gpu"]
+    assert queues == ["cpu", "gpu", "http"]
+    run_instant("A", queues=["cpu"])
+    done = {run.judge: run.state for run in sweep_progress(sweep.pk).runs}
+    assert [done[judge.name] for judge in judges] == ["finished", "waiting", "finished", "waiting"]
+
+
+def test_a_paused_sweep_can_be_cancelled_and_deleted():
+    sweep = sweep_make([judge_make()], dataset_make(pairs=1))
+    assert sweep_pause(sweep=sweep)
+    assert not sweep_pause(sweep=sweep)
+    assert (sweep.state, sweep.message) == ("paused", "Paused by hand.")
+    assert sweep_cancel(sweep=sweep)
+    assert not sweep_pause(sweep=sweep)
+    sweep_delete(sweep=sweep)

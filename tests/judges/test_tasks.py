@@ -125,6 +125,75 @@ def test_a_celery_worker_on_redis_runs_a_sweep_and_shuts_down_cleanly():
             worker.communicate()
 
 
+def judges_of_queues(url):
+    models = {"http": "mock-longer", "gpu": "mock-shorter"}
+    return [judge_make(endpoint_make(url, queue=queue), model) for queue, model in models.items()]
+
+
+@pytest.mark.redis
+def test_each_worker_takes_up_what_its_queue_is_for():
+    broker = start_redis()
+    client = Celery(broker=broker, set_as_current=False)
+
+    def worker(queue):
+        return process_start(
+            *("-m", "celery", "-A", "config", "worker", "-Q", queue, "-c", "1", "-n", f"{queue}@%h"),
+            *("--without-mingle", "--without-gossip", "-l", "ERROR"),
+            CELERY_BROKER_URL=broker,
+            WAKE_UP_SECONDS="3600",
+            C_FORCE_ROOT="1",
+        )
+
+    workers = [worker("gpu")]
+    try:
+        with running_mock_server() as server:
+            wait_for(lambda: bool(client.control.ping(timeout=0.3)))
+            judges = judges_of_queues(server.url)
+            sweep = sweep_make(judges, dataset_make(pairs=5))
+            # The message for the other queue waits there.
+            for queue in ("http", "gpu"):
+                client.send_task("judges.wake", queue=queue)
+            states = lambda: [each.state for each in sweep_progress(sweep.pk).runs]  # noqa: E731
+            wait_for(lambda: states()[1] == "finished")
+            assert states() == ["waiting", "finished"]
+            workers.append(worker("http"))
+            wait_for(lambda: states() == ["finished", "finished"])
+            assert server.stats()["repeated"] == 0
+    finally:
+        client.close()
+        for process in workers:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("shared", "delivered", "queues"),
+    [
+        (0, "", None),
+        (0, "gpu", ("gpu",)),
+        (0, "celery", None),
+        (0b111, "gpu", ("http", "cpu", "gpu")),
+        (0b100, "gpu", ("gpu",)),
+    ],
+)
+def test_a_lone_process_takes_up_all_that_its_worker_consumes(shared, delivered, queues, monkeypatch):
+    monkeypatch.setattr(tasks, "_shared", bytearray([0, shared]))
+    assert tasks.queues_of(delivered) == queues
+
+
+def test_run_sweep_can_leave_other_queues_to_others():
+    with running_mock_server() as server:
+        judges = judges_of_queues(server.url)
+        sweep = sweep_make(judges, dataset_make(pairs=1), start=False)
+        out = StringIO()
+        call_command("run_sweep", str(sweep.pk), "--queue", "http", stdout=out)
+    assert "The rest of it is for other workers." in out.getvalue()
+    assert {run.queue: run.state for run in sweep_progress(sweep.pk).runs} == {
+        "http": "finished",
+        "gpu": "waiting",
+    }
+
+
 def test_run_sweep_shows_progress_and_finishes():
     sweep = sweep_make([judge_make(), judge_make(strategy="shortest")], dataset_make(pairs=3), start=False)
     out = StringIO()

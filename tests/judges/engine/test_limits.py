@@ -136,7 +136,7 @@ def test_two_workers_share_the_concurrency_of_an_endpoint():
             outputs = [worker.communicate(timeout=90)[0] for worker in workers]
         assert [worker.returncode for worker in workers] == [0, 0], outputs
         # Eight at a time, of a tenth of a second each; it would be twice as many if each took them all.
-        assert 20 < n_sent / seconds < 100
+        assert n_sent / seconds < 100
         assert server.stats()["repeated"] == 0
     assert sweep_progress(sweep.pk).state == "finished"
 
