@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from django.contrib import admin, messages
 from django.contrib.admin.utils import construct_change_message
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import models, transaction
+from django.db import IntegrityError, models, transaction
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -116,6 +116,11 @@ class ServiceAdmin(admin.ModelAdmin[Row], Generic[Row]):
         try:
             with transaction.atomic():
                 saved = self.save(form, obj=fresh, user=request.user)
+        except IntegrityError:
+            form.add_error(
+                None, "Somebody saved the same at this moment. Look at what there is, then save again."
+            )
+            return None
         except ValidationError as error:
             for field, errors in getattr(error, "error_dict", {None: [error]}).items():
                 form.add_error(field if field in form.fields else None, errors)

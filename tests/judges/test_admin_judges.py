@@ -8,8 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Role
-from judges.backends.mock_server import running_mock_server
-from judges.models import BackendKind, Endpoint, Judge
+from judges.models import BackendKind, Judge
 from judges.services.judges import heuristic_judges_ensure
 from judges.strategies.registry import STRATEGIES
 from tests.annotation.factories import dataset_make, user_make
@@ -234,96 +233,3 @@ def test_the_list_takes_as_many_queries_for_many_judges(
         admin.get(reverse("admin:judges_judge_changelist"))
     found = admin.get(reverse("admin:judges_judge_changelist"), {"q": "m11"}).context["rows"]
     assert [judge.model for judge, *_ in found] == ["m11"]
-
-
-# --- endpoints ----------------------------------------------------------------------------------------------------
-
-
-def endpoint_form(**fields: Any) -> dict[str, Any]:
-    return {
-        "name": "server",
-        "base_url": "http://127.0.0.1:8001/v1",
-        "structured": "none",
-        "max_concurrency": "4",
-        "timeout_seconds": "30",
-        "price_input": "0",
-        "price_output": "0",
-    } | fields
-
-
-def test_an_endpoint_is_made_and_changed(admin: Client) -> None:
-    response = admin.post(reverse("admin:judges_endpoint_add"), endpoint_form(is_local="on"))
-    endpoint = Endpoint.objects.get()
-    assert response.url == reverse("admin:judges_endpoint_change", args=[endpoint.pk])
-    admin.post(response.url, endpoint_form(max_concurrency="9"))
-    endpoint.refresh_from_db()
-    assert (endpoint.max_concurrency, endpoint.is_local) == (9, False)
-
-
-def test_what_an_endpoint_may_not_be_stands_at_its_field(admin: Client) -> None:
-    data = endpoint_form(base_url="ftp://x", api_key_env="sk-abc", max_concurrency="0", name="a b")
-    response = admin.post(reverse("admin:judges_endpoint_add"), data)
-    assert set(errors(response)) == {"base_url", "api_key_env", "max_concurrency", "name"}
-
-
-def test_the_address_of_judges_that_judged_stays(admin: Client) -> None:
-    with running_mock_server() as server:
-        endpoint = endpoint_make(server.url, name="server")
-        used_judge(endpoint=endpoint, name="Used")
-        url = reverse("admin:judges_endpoint_change", args=[endpoint.pk])
-        response = admin.post(url, endpoint_form(base_url="http://127.0.0.1:1/v1"))
-        assert "'Used' judged with what is there now" in errors(response)["base_url"][0]
-        endpoint.refresh_from_db()
-        assert endpoint.base_url == server.url
-        # The page's head shows what is stored, not what was refused.
-        assert server.url in response.content.decode()
-
-
-def test_trying_an_endpoint_shows_its_answer(admin: Client) -> None:
-    with running_mock_server() as server:
-        endpoint = endpoint_make(server.url)
-        url = reverse("admin:judges_endpoint_try", args=[endpoint.pk])
-        page = admin.post(url, {"model": "mock-first"}, follow=True).content.decode()
-        assert "answered as mock-first in" in page
-        page = admin.post(url, {"model": ""}, follow=True).content.decode()
-        assert "Name a model" in page
-        assert server.stats()["requests"] == 1
-
-
-def test_a_trial_that_fails_says_why_and_never_shows_the_key(
-    admin: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TRIAL_KEY", "sk-very-secret")
-    with running_mock_server(api_key="another") as server:
-        endpoint = endpoint_make(server.url, api_key_env="TRIAL_KEY")
-        url = reverse("admin:judges_endpoint_try", args=[endpoint.pk])
-        page = admin.post(url, {"model": "mock-first"}, follow=True).content.decode()
-    assert "did not answer" in page
-    assert "401" in page
-    for name in ("admin:judges_endpoint_changelist", "admin:index"):
-        page += admin.get(reverse(name)).content.decode()
-    assert "TRIAL_KEY" in page
-    assert "sk-very-secret" not in page
-
-
-def test_a_key_that_is_not_there_is_said(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-    endpoint = endpoint_make(api_key_env="NO_SUCH_KEY")
-    assert "Not set" in admin.get(reverse("admin:judges_endpoint_changelist")).content.decode()
-    page = admin.get(reverse("admin:judges_endpoint_change", args=[endpoint.pk])).content.decode()
-    assert "is not set here" in page
-
-
-def test_an_endpoint_without_an_answer(admin: Client) -> None:
-    endpoint = endpoint_make("http://127.0.0.1:9/v1")
-    url = reverse("admin:judges_endpoint_try", args=[endpoint.pk])
-    assert "did not answer" in admin.post(url, {"model": "m"}, follow=True).content.decode()
-
-
-def test_endpoints_of_judges_are_protected(admin: Client) -> None:
-    endpoint = endpoint_make()
-    judge_make(endpoint)
-    url = reverse("admin:judges_endpoint_delete", args=[endpoint.pk])
-    assert "cannot be deleted" in admin.get(url).content.decode()
-    admin.post(url, {"post": "yes"})
-    assert Endpoint.objects.exists()
