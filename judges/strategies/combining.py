@@ -6,7 +6,7 @@ Members whose verdict could not be read have no vote. Fewer votes than the quoru
   those for a tie. By mean probability: the mean of the members' probabilities that A is better (1, 1/2 or 0 where a
   member gives only its choice), A above one half.
 - rubric: the mean of the ratings of each criterion, rounded half to even, and the mean of what was expected.
-- checklist: the most frequent answer to each aspect.
+- checklist: the most frequent answer to each aspect, and DRFR and TOWER of these.
 - importance and answer ranking: the order of the mean ranks, where equal ranks count as the mean of their places.
 """
 
@@ -23,6 +23,7 @@ from judges.strategies.errors import StrategyError
 from judges.strategies.pairwise import presented
 from judges.strategies.parsing import unparsed
 from judges.strategies.ranks import average_ranks, ranked
+from judges.strategies.scores import drfr, has_tree, tower
 from judges.strategies.types import ItemView, Verdict
 
 Params = Mapping[str, Any]
@@ -65,6 +66,8 @@ def combine(item: ItemView, verdicts: Mapping[str, Verdict], params: Params) -> 
     combined = _parts(item.kind, values, tie=params.get("on_draw", "tie") == "tie")
     if combined is None:
         return unparsed(text, _DRAW)
+    if item.kind == "checklist" and combined["answers"]:
+        combined |= _checklist_scores(item, combined["answers"])
     part = PARTS[item.kind]
     combined["votes"] = {
         key: dict(verdict.value or {}).get(part) if key in voting else None
@@ -132,6 +135,16 @@ def _parts(kind: str, values: Values, *, tie: bool) -> dict[str, Any] | None:
         }
     ranks = _by_part(values, "ranks", lambda value: average_ranks(value.get("ranks") or {}))
     return {"ranks": ranked({name: sum(given, Fraction(0)) / len(given) for name, given in ranks.items()})}
+
+
+def _checklist_scores(item: ItemView, answers: Mapping[str, bool | None]) -> dict[str, float]:
+    found = {"drfr": drfr(answers)}
+    if has_tree(item.aspects):
+        try:
+            found["tower"] = tower(answers, item.aspects)
+        except ValueError as error:
+            raise StrategyError(f"The aspects of item {item.item_id} are no tree: {error}.") from None
+    return found
 
 
 def _is_drawn(answers: list[Any]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from judges.strategies.info import Param, StrategyInfo
 
 LIKELIHOOD = "Likelihood"
@@ -9,6 +11,7 @@ MODELS = "Encoders, reward and preference models"
 HREF = "Lyu et al., HREF, 2024"
 HUMAN_RANK_EVAL = "Gritta et al., HumanRankEval, NAACL 2024"
 
+_CLASSES = tuple(", ".join(order) for names in ("A B", "A B tie") for order in permutations(names.split()))
 _NORMALISE = ("token", "character", "none")
 _TEMPLATE = Param(
     str,
@@ -111,7 +114,7 @@ ENTRIES: tuple[StrategyInfo, ...] = (
                 "What it reads, with {question}, {a} and {b}.",
             ),
             "text_pair": Param(str, "", "A second text beside it, for models that read two."),
-            "classes": Param(str, "A, B", "Its outputs in their order: A, B and perhaps tie."),
+            "classes": Param(str, "A, B", "Its outputs in their order: A, B and perhaps tie.", _CLASSES),
         },
         takes=frozenset({"tie"}),
         requests=frozenset({"classify"}),

@@ -14,7 +14,7 @@ from judges.strategies.errors import SpecError, StrategyError
 from judges.strategies.ranks import average_ranks, ranked
 from judges.strategies.replay import advance
 from judges.strategies.spec import JudgeSpec, build_strategy
-from judges.strategies.types import Answer, Chat, ItemView, Verdict
+from judges.strategies.types import Answer, AspectView, Chat, ItemView, Verdict
 
 ITEM = ItemView(17, "pairwise", "Name a prime.", ("Seven is one.", "Nine."), category="Coding/Python")
 VANILLA = {"strategy": "vanilla", "backend": "openai", "model": "m"}
@@ -170,8 +170,8 @@ def test_members_of_any_number_of_steps_get_their_own_answers(shapes):
         assert verdicts[str(number)].raw_text == repr(expected)
 
 
-def combined(kind, values, **params):
-    item = ItemView(17, kind, "?", ())
+def combined(kind, values, aspects=(), **params):
+    item = ItemView(17, kind, "?", (), aspects=aspects)
     verdicts = {
         key: Verdict(None, "unparsed", reason="why")
         if value is None
@@ -206,6 +206,20 @@ class TestOtherKinds:
         }
         assert combined("checklist", values).value["answers"] == {"q1": True, "q2": None, "q3": None}
         assert combined("checklist", values, on_draw="unparsed").status == "unparsed"
+
+    def test_a_checklist_has_the_scores_of_the_combined_answers(self):
+        values = {
+            "a": {"answers": {"q1": True, "q2": False}, "drfr": 0.5},
+            "b": {"answers": {"q1": True, "q2": True}, "drfr": 1.0},
+            "c": {"answers": {"q1": False, "q2": False}, "drfr": 0.0},
+        }
+        aspects = (AspectView("q1", "One?"), AspectView("q2", "Two?", parent="q1"))
+        verdict = combined("checklist", values, aspects=aspects)
+        assert verdict.value["answers"] == {"q1": True, "q2": False}
+        assert verdict.value["drfr"] == 0.5
+        assert verdict.value["tower"] == pytest.approx(2 / 3)
+        with pytest.raises(StrategyError, match="no tree"):
+            combined("checklist", values, aspects=(AspectView("q1", "One?", parent="q3"),))
 
     @pytest.mark.parametrize("kind", ["importance", "answer_ranking"])
     def test_ranks_are_those_of_the_mean_ranks(self, kind):
