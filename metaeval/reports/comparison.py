@@ -54,6 +54,12 @@ class Row:
     estimate: dict[str, Any] | None
     cells: tuple[Cell, ...]
     status: str  # "leads", "tied", "behind", "incomplete", "baseline"
+    n_left: int = 0  # items that it did not judge
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it judged a part of the items only; rules are computed for all."""
+        return self.status != "baseline" and self.n_left > 0
 
     def fits(self, low: float, high: float) -> bool:
         """Whether the figure lies on the axis of the plots."""
@@ -157,7 +163,8 @@ def _row(content: Content, place: int, primary: str, chosen: Slice, subsets: Seq
         Cell(chosen.of(measures[name]), MEASURES[name][1], bare=name == "length_bias")
         for _, _, name, _ in EXTRAS
     ]
-    return Row(place, judge, chosen.of(measures[primary]), tuple(cells), status)
+    n_left = content["items"]["n_items"] - judge["n_items_judged"]
+    return Row(place, judge, chosen.of(measures[primary]), tuple(cells), status, n_left)
 
 
 def _columns(primary: str, subsets: Sequence[Slice], sort: str) -> list[Column]:

@@ -1,6 +1,7 @@
 """The whole content of a report: a plain dict in the schema `touchstone.report/1` (docs/report-schema.md)."""
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -96,6 +97,38 @@ def _primary(two_labels: Booleans, gold: Booleans) -> Primary:
     return "accuracy" if int(gold.sum()) > int(two_labels.sum()) else "agreement"
 
 
+def comparable(covered: Mapping[int, Booleans]) -> tuple[list[int], Booleans]:
+    """Which judges can be compared with one another, and on which items: those that all of them judged.
+
+    Judges join from the one that judged most items downwards, as long as at least half of its items stay. So one
+    that has hardly begun does not take the ground from under the others.
+
+    Parameters
+    ----------
+    covered : mapping of int to ndarray of shape (n_items,)
+        The items that each judged.
+
+    Examples
+    --------
+    >>> whole, most, few = np.ones(4, bool), np.array([True, True, True, False]), np.array([True, False, False, False])
+    >>> judges, common = comparable({0: few, 1: whole, 2: most})
+    >>> judges, common.tolist()
+    ([1, 2], [True, True, True, False])
+    """
+    order = sorted(covered, key=lambda place: (-int(covered[place].sum()), place))
+    if not order:
+        return [], np.zeros(0, dtype=np.bool_)
+    common = covered[order[0]]
+    enough = int(common.sum()) / 2
+    joined = []
+    for place in order:
+        shared = common & covered[place]
+        if shared.sum() >= enough:
+            common = shared
+            joined.append(place)
+    return sorted(joined), common
+
+
 def _selection(
     inputs: ReportInputs,
     scores: list[JudgeScores],
@@ -105,15 +138,15 @@ def _selection(
 ) -> dict[str, Any]:
     """Which judge leads by one figure; places in the list of judges, so that equal names do no harm."""
     columns = {place: scored.of(primary) for place, scored in enumerate(scores)}
-    covered = {place: int(scored.covers(primary).sum()) for place, scored in enumerate(scores)}
     candidates = [
         place
         for place, judge in enumerate(inputs.judges)
         if not judge.baseline and not np.isnan(columns[place]).all()
     ]
-    most = max((covered[place] for place in candidates), default=0)
     # A judge that has judged a part only may look better for the part that it was given.
-    complete = [place for place in candidates if covered[place] == most]
+    complete, common = comparable({place: scores[place].covers(primary) for place in candidates})
+    if complete:
+        columns = {place: np.where(common, column, np.nan) for place, column in columns.items()}
     found = compare(
         {str(place): columns[place] for place in complete},
         resamples=resamples,
@@ -126,6 +159,7 @@ def _selection(
         "tied": [int(place) for place in found.tied],
         "clear": found.clear,
         "incomplete": [place for place in candidates if place not in complete],
+        "n_compared": int(common.sum()),
         "differences": [
             {"judge": int(place), **plain(difference)} for place, difference in found.differences.items()
         ],

@@ -122,6 +122,8 @@ def _with_gap(breakdown: Breakdown) -> Breakdown:
 
 def _orders(judged: Booleans) -> str:
     first, second = bool(judged[:, 0].any()), bool(judged[:, 1].any())
+    if first and second and not judged.all(axis=1).any():
+        return "random"  # one order an item, not the same one for all
     return {(True, True): "both", (True, False): "original", (False, True): "swapped"}.get(
         (first, second), "none"
     )

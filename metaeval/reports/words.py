@@ -191,6 +191,15 @@ def _cautions(content: dict[str, Any], primary: str) -> tuple[str, ...]:
     if selection["incomplete"]:
         names = [content["judges"][place]["name"] for place in selection["incomplete"]]
         found.append(f"Not ranked, because they judged a part of the items only: {_listed(names)}.")
+    compared = selection.get("n_compared")
+    if compared is not None and any(
+        content["judges"][place]["measures"][primary]["overall"]["n"] > compared
+        for place in selection["ranking"]
+    ):
+        found.append(
+            f"Judges are ranked on the {compared:,} items that all of them judged; "
+            "the figure of each is of all the items that it judged itself."
+        )
     if selection["leader"] is not None:
         unparsed = content["judges"][selection["leader"]]["measures"]["unparsed_rate"]["overall"]
         if unparsed["value"] is not None and unparsed["value"] > _MUCH_UNPARSED:

@@ -9,10 +9,12 @@ import numpy as np
 
 from annotation.models import Dataset, Study
 from annotation.selectors.datasets import ItemFacts, dataset_counts, item_facts, items_for_judging
+from annotation.selectors.judging import slice_names
 from annotation.selectors.labels import pairwise_labels
 from annotation.selectors.reporting import simulated_annotators
 from judges.models import BackendKind, Judge, ParseStatus
-from judges.selectors.judgments import PairwiseVerdicts, judges_of, pairwise_verdicts
+from judges.selectors.items import orders_of
+from judges.selectors.judgments import PairwiseVerdicts, pairwise_verdicts
 from metaeval.reports.baselines import baselines
 from metaeval.reports.errors import ReportError, UnknownNameError
 from metaeval.reports.inputs import (
@@ -25,6 +27,7 @@ from metaeval.reports.inputs import (
     ReportInputs,
 )
 from metaeval.reports.names import near_names
+from metaeval.selectors.sweeps import SweepView
 
 PAIRWISE = "pairwise"
 
@@ -33,8 +36,7 @@ def report_inputs(
     *,
     dataset: Dataset,
     study: Study | None = None,
-    sweep: Mapping[str, Any] | None = None,
-    judge_ids: Collection[int] | None = None,
+    sweep: SweepView | None = None,
     judge_names: Collection[str] | None = None,
 ) -> ReportInputs:
     """Read everything that a report depends on; a fixed number of queries, whatever the size.
@@ -43,10 +45,11 @@ def report_inputs(
     ----------
     study : Study, optional
         Count only the labels of this study; without it imported labels and those of all studies.
-    sweep : mapping, optional
-        What the header says of the sweep: its name and orders.
-    judge_ids, judge_names : optional
-        Only these judges; without them all that judged any item of the dataset.
+    sweep : SweepView, optional
+        Only its judges, the items of its slice, and the orders that it asked for: what else was judged, in other
+        sweeps, is no part of it.
+    judge_names : optional
+        Only these judges; without them all that judged any pair of the dataset.
 
     Raises
     ------
@@ -58,14 +61,21 @@ def report_inputs(
         raise ReportError(
             f"Dataset {dataset.name!r} has no pairwise items, and reports are about pairwise items."
         )
+    if sweep is not None and sweep.is_part:
+        facts = _in_slice(dataset, facts, sweep)
     place = {row.item_id: k for k, row in enumerate(facts)}
     items = _items(facts)
-    judges = _chosen(dataset, judge_ids, judge_names)
+    judges = judges_chosen(dataset, PAIRWISE, None if sweep is None else sweep.judge_ids, judge_names)
     verdicts = pairwise_verdicts(dataset.pk, [judge.pk for judge in judges])
-    columns = _judges(verdicts, place, len(items), judges)
+    asked = None if sweep is None else _asked(facts, sweep)
+    columns = _judges(verdicts, place, len(items), judges, asked)
     return ReportInputs(
         name=dataset.name if study is None else study.slug,
-        facts={"dataset": _dataset_facts(dataset), "study": _study_facts(study), "sweep": sweep},
+        facts={
+            "dataset": _dataset_facts(dataset),
+            "study": _study_facts(study),
+            "sweep": sweep and sweep.facts(),
+        },
         items=items,
         labels=_labels(dataset, study, place),
         judges=(*columns, *baselines(items, {judge.strategy for judge in columns})),
@@ -78,6 +88,24 @@ def _pairwise_facts(dataset: Dataset) -> list[ItemFacts]:
         return facts
     pairs = {row.item_id for row in items_for_judging(dataset.pk) if row.kind == PAIRWISE}
     return [row for row in facts if row.item_id in pairs]
+
+
+def _in_slice(dataset: Dataset, facts: list[ItemFacts], sweep: SweepView) -> list[ItemFacts]:
+    wanted = {pk for pk, _ in slice_names(dataset_id=dataset.pk, kind=PAIRWISE, part=sweep.part)}
+    found = [row for row in facts if row.item_id in wanted]
+    if not found:
+        raise ReportError(
+            f"The part of dataset {dataset.name!r} that this sweep judges has no pairwise items."
+        )
+    return found
+
+
+def _asked(facts: list[ItemFacts], sweep: SweepView) -> Booleans:
+    """Whether the sweep asks for an item in an order: (n_items, 2)."""
+    asked = np.zeros((len(facts), 2), dtype=np.bool_)
+    for place, row in enumerate(facts):
+        asked[place, list(orders_of(sweep.orders, PAIRWISE, sweep.seed, row.external_id))] = True
+    return asked
 
 
 def _items(facts: list[ItemFacts]) -> ItemColumns:
@@ -122,10 +150,14 @@ def _labels(dataset: Dataset, study: Study | None, place: Mapping[int, int]) -> 
     )
 
 
-def _chosen(
-    dataset: Dataset, judge_ids: Collection[int] | None, judge_names: Collection[str] | None
+def judges_chosen(
+    dataset: Dataset, kind: str, judge_ids: Collection[int] | None, judge_names: Collection[str] | None = None
 ) -> list[Judge]:
-    judges = [judge for judge in judges_of(dataset.pk) if judge_ids is None or judge.pk in judge_ids]
+    """The judges that judged any item of a kind, or those of them with these ids or names; one query."""
+    found = Judge.objects.filter(
+        judgments__item__dataset_id=dataset.pk, judgments__item__kind=kind
+    ).distinct()
+    judges = [judge for judge in found if judge_ids is None or judge.pk in judge_ids]
     # By code point: databases order letters each in their own way. Names need not be unique, fingerprints are.
     judges.sort(key=lambda judge: (judge.name, judge.fingerprint))
     if judge_names is None:
@@ -140,12 +172,18 @@ def _chosen(
 
 
 def _judges(
-    verdicts: PairwiseVerdicts, place: Mapping[int, int], n_items: int, judges: list[Judge]
+    verdicts: PairwiseVerdicts,
+    place: Mapping[int, int],
+    n_items: int,
+    judges: list[Judge],
+    asked: Booleans | None,
 ) -> list[JudgeColumns]:
     row = np.array([place.get(item_id, -1) for item_id in verdicts.item_id.tolist()], dtype=np.intp)
+    counted = row >= 0
+    if asked is not None:
+        counted[counted] = asked[row[counted], verdicts.order[counted]]
     return [
-        _judge(judge, verdicts, row, (verdicts.judge_id == judge.pk) & (row >= 0), n_items)
-        for judge in judges
+        _judge(judge, verdicts, row, (verdicts.judge_id == judge.pk) & counted, n_items) for judge in judges
     ]
 
 

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import Http404
 
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
-from judges.models import Sweep
+from judges.models import Orders, Sweep
+from judges.selectors.items import GENERATION, WHOLE, ItemSlice, judge_kind, sweep_slice
 from judges.selectors.sweeps import SweepProgress, sweep_progress
 
 
 @dataclass(frozen=True, slots=True)
 class SweepView:
-    """A sweep, its judges, and the datasets of it that the reader may see."""
+    """A sweep, its judges, and the datasets of it that the reader may see.
+
+    Attributes
+    ----------
+    judge_ids : frozenset of int
+        Contestants are none of them: they write responses and judge nothing.
+    n_contestants : int
+    part : ItemSlice
+        The part of each dataset that was to be judged.
+    seed : int
+        Of random orders.
+    """
 
     pk: int
     name: str
@@ -23,6 +36,29 @@ class SweepView:
     judge_ids: frozenset[int]
     datasets: tuple[Dataset, ...]
     progress: SweepProgress
+    n_contestants: int = 0
+    part: ItemSlice = WHOLE
+    seed: int = 0
+
+    def facts(self) -> dict[str, Any]:
+        """What a report says of it: which orders, and which part of the datasets where it is not the whole."""
+        found: dict[str, Any] = {"name": self.name, "orders": self.orders}
+        if self.orders == Orders.RANDOM:
+            found["seed"] = self.seed
+        if self.is_part:
+            found["part"] = {
+                "categories": list(self.part.categories),
+                "subsets": list(self.part.subsets),
+                "sample_size": self.part.sample_size,
+                "seed": self.part.seed,
+            }
+        return found
+
+    @property
+    def is_part(self) -> bool:
+        """Whether some items of a dataset may have been left out on purpose."""
+        part = self.part
+        return bool(part.categories or part.subsets or part.sample_size is not None)
 
 
 def sweep_view(sweep_id: int, visible: Iterable[Dataset] | None = None) -> SweepView:
@@ -30,13 +66,18 @@ def sweep_view(sweep_id: int, visible: Iterable[Dataset] | None = None) -> Sweep
     sweep = Sweep.objects.prefetch_related("datasets", "judges").get(pk=sweep_id)
     allowed = None if visible is None else {dataset.pk for dataset in visible}
     datasets = [row for row in sweep.datasets.all() if allowed is None or row.pk in allowed]
+    judges = list(sweep.judges.all())
+    contestants = {judge.pk for judge in judges if judge_kind(judge) == GENERATION}
     return SweepView(
         pk=sweep.pk,
         name=sweep.name,
         orders=sweep.orders,
-        judge_ids=frozenset(judge.pk for judge in sweep.judges.all()),
+        judge_ids=frozenset(judge.pk for judge in judges) - contestants,
         datasets=tuple(Dataset.objects.filter(pk__in=[row.pk for row in datasets]).order_by("name")),
         progress=sweep_progress(sweep.pk),
+        n_contestants=len(contestants),
+        part=sweep_slice(sweep),
+        seed=sweep.seed,
     )
 
 

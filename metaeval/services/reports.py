@@ -41,7 +41,7 @@ def report_build(
     study : Study, optional
         Count only its labels.
     sweep : SweepView, optional
-        Compare only its judges.
+        Compare only its judges, on the items and in the orders that it asked for.
     judges : collection of str, optional
         Only judges of these names.
 
@@ -62,9 +62,7 @@ def inputs_read(
     judges: Collection[str] | None = None,
 ) -> ReportInputs:
     """Read the rows that a report depends on."""
-    about = None if sweep is None else {"name": sweep.name, "orders": sweep.orders}
-    ids = None if sweep is None else sweep.judge_ids
-    return report_inputs(dataset=dataset, study=study, sweep=about, judge_ids=ids, judge_names=judges)
+    return report_inputs(dataset=dataset, study=study, sweep=sweep, judge_names=judges)
 
 
 def content_get(inputs: ReportInputs, options: ReportOptions = DEFAULTS) -> dict[str, Any]:

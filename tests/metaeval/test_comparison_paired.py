@@ -92,7 +92,15 @@ def test_one_instruction_cannot_tell_judges_apart():
 
 
 @pytest.mark.parametrize(
-    "name", ["selection.paired", "reports.groups", "reports.tables", "reports.names", "reports.comparison"]
+    "name",
+    [
+        "selection.paired",
+        "reports.groups",
+        "reports.tables",
+        "reports.names",
+        "reports.comparison",
+        "reports.content",
+    ],
 )
 def test_examples(name):
     assert doctest.testmod(importlib.import_module(f"metaeval.{name}"), extraglobs={"np": np}).failed == 0
