@@ -200,14 +200,14 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
             "base": base,
             "changes": lines_changed(base_source, source) if base is not None else (),
             "item": None,
-            "preview": None,
+            "shown": None,
         }
         if not form.is_valid() or problems.errors:
             return context
         info, pk = form.info(), form.item_id(at_random="_random" in request.POST)
         if info is None or pk is None:
             words = "No strategy of this kind takes a prompt." if info is None else "There is no such item."
-            return context | {"preview": PromptPreview((), words)}
+            return context | {"shown": PromptPreview((), words)}
         dataset_id = int(form.cleaned_data.get("dataset") or form.datasets[0].pk)
         item = next(item_views(dataset_id=dataset_id, kind=kind, item_ids=[pk]))
         shown = presented(item, 1 if form.cleaned_data.get("swapped") else 0)
@@ -219,7 +219,7 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
             item=shown,
             options=form.options(info),
         )
-        return context | {"item": item, "strategy": info, "preview": preview}
+        return context | {"item": item, "strategy": info, "shown": preview}
 
 
 def prompt_url(kind: str, name: str) -> str:
