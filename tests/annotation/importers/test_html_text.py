@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.importers.html_text import html_to_text
@@ -74,6 +74,7 @@ PIECES += [
 ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join) | st.text())
 def test_any_html_has_a_text(html: str) -> None:
     text = html_to_text(html)

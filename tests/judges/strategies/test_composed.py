@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.strategies.combining import combine
@@ -151,6 +151,7 @@ def member(*widths):
     return Verdict(choice=1, status="parsed", raw_text=repr(seen))
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=4))
 def test_members_of_any_number_of_steps_get_their_own_answers(shapes):
     steps = together({str(number): member(*widths) for number, widths in enumerate(shapes)})
@@ -238,6 +239,7 @@ class TestOtherKinds:
             combined("generation", {"a": {}})
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=3), st.integers(1, 5), min_size=1))
 def test_ranks_without_gaps_and_average_ranks(values):
     levels = ranked(values)

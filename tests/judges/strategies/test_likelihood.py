@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.strategies.errors import MissingReferenceError, SpecError, StrategyError
@@ -70,6 +70,7 @@ class TestPerplexityOfTheReference:
         with pytest.raises(SpecError, match="normalise"):
             perplexity(params={"normalise": "words"})
 
+    @settings(deadline=None)
     @given(st.floats(-1e6, 0), st.floats(-1e6, 0), st.integers(1, 99), st.integers(1, 99))
     def test_only_equal_values_are_a_tie(self, a, b, m, n):
         verdict = perplexity(answer(a, m), answer(b, n))

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from judges.strategies.errors import SpecError, StrategyError
@@ -55,6 +55,7 @@ class TestReward:
 
     @example(1.7e308, -1.7e308)
     @example(-1.7e308, 1.7e308)
+    @settings(deadline=None)
     @given(st.floats(-1e308, 1e308), st.floats(-1e308, 1e308))
     def test_probabilities_are_probabilities(self, a, b):
         verdict = rewarded((a,), (b,))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.strategies.errors import MissingReferenceError
@@ -69,6 +69,7 @@ def test_without_a_reference_there_is_nothing_to_compare_with():
 vectors = st.lists(st.floats(-1e200, 1e200).map(lambda x: x or 1.0), min_size=3, max_size=3)
 
 
+@settings(deadline=None)
 @given(vectors, vectors)
 def test_cosines_are_those_of_numpy_and_never_overflow(a, b):
     found = cosine(tuple(a), tuple(b))
