@@ -86,11 +86,13 @@ class Job:
     mailbox: Mailbox
     prices: tuple[float, float] = (0.0, 0.0)
     submitted: float = field(default_factory=time.perf_counter)
+    finished: bool = False
 
     def finish(self, outcome: Answer | BackendError) -> None:
-        """Send the outcome back."""
-        if not self.mailbox.closed:
+        """Send the outcome back; only the first one counts."""
+        if not self.finished and not self.mailbox.closed:
             self.mailbox.put(self.token, outcome)
+        self.finished = True
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Return what so many tokens cost."""
@@ -203,7 +205,7 @@ class ModelHost:
         # A status tells "it speaks, and fails on this" from "it cannot be reached", so that a request which brings a
         # model down again and again is found out.
         outcome = TransientBackendError(f"The model '{self.name}' failed: {short(error)}", status=500)
-        for job in {id(job): job for job in jobs}.values():
+        for job in jobs:
             job.finish(outcome)
 
     def _unloaded(self) -> None:

@@ -145,12 +145,15 @@ class VLLMHost(ModelHost):
 
     def _add(self, encoded: Encoded, job: Job) -> None:
         from vllm.inputs.engine import tokens_input
+        from vllm.v1.engine.exceptions import EngineDeadError
 
         name = str(next(self._numbers))
         try:
             parameters = self._parameters(encoded, job)
             self._engine.add_request(name, tokens_input(encoded.ids), parameters)
-        except (ValueError, TypeError, NotImplementedError) as error:
+        except EngineDeadError:
+            raise
+        except Exception as error:  # of many kinds, and of this request alone
             job.finish(PermanentBackendError(f"vLLM refuses the request: {short(error)}"))
         else:
             self._running[name] = (job, encoded)

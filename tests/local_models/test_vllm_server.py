@@ -27,7 +27,7 @@ from tests.local_models.asking import (
     true_vector,
 )
 
-OPTIONS = {"structured": "vllm", "startup_timeout": 150.0, "capacity": 16}
+OPTIONS = {"structured": "vllm", "startup_timeout": 240.0, "capacity": 16}
 
 
 @pytest.fixture(scope="module")
