@@ -82,6 +82,13 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
         label="Stop a judge at",
         help_text="Percent of answers that cannot be read; empty: never.",
     )
+    priority = forms.IntegerField(
+        required=False,
+        min_value=-1000,
+        max_value=1000,
+        initial=0,
+        help_text="Sweeps with a higher one go first.",
+    )
     categories = PartsField(required=False)
     subsets = PartsField(required=False)
 
@@ -115,7 +122,6 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
             "samples": "To each instruction.",
             "sample_size": "Drawn at random; empty: all.",
             "seed": "Of random orders and samples.",
-            "priority": "Sweeps with a higher one go first.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -128,7 +134,7 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
             "subsets": self.instance.subsets,
             **self.initial,
         }
-        for name in ("seed", "samples", "priority"):
+        for name in ("seed", "samples"):
             self.fields[name].required = False
         self._datasets = datasets_offered()
         self._judges = judges_offered()

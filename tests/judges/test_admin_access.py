@@ -18,13 +18,15 @@ PAGES = (
     "admin:judges_sweep_add",
     "admin:judges_judge_changelist",
     "admin:judges_judge_add",
+    "admin:judges_prompttext_changelist",
+    "admin:judges_prompttext_add",
     "admin:judges_endpoint_changelist",
     "admin:judges_endpoint_add",
     "admin:judges_judgment_changelist",
     "admin:annotation_user_changelist",
     "admin:password_change",
 )
-BUTTONS = ("sweep_start", "sweep_cancel", "sweep_resume", "endpoint_try", "judge_heuristics")
+BUTTONS = ("sweep_start", "sweep_pause", "sweep_cancel", "sweep_resume", "endpoint_try", "judge_heuristics")
 
 
 def client_of(user: User | None) -> Client:

@@ -206,6 +206,126 @@ def test_a_draft_launched_between_two_looks(
     assert "launched in the meantime" in response.content.decode()
 
 
+# --- which items, how, and up to where ----------------------------------------------------------------------------
+
+
+def test_every_setting_is_kept_and_offered_again(admin: Client, dataset: Dataset) -> None:
+    settings = {
+        "orders": "random",
+        "seed": "7",
+        "samples": "3",
+        "categories": ["Brainstorm"],
+        "subsets": ["Adversarial"],
+        "sample_size": "2",
+        "budget": "1.50",
+        "budget_tokens": "90000",
+        "budget_minutes": "30",
+        "priority": "-2",
+        "stop_percent": "25",
+    }
+    admin.post(reverse(ADD), sweep_form([judge_make()], dataset, **settings))
+    sweep = Sweep.objects.get()
+    kept = {name: getattr(sweep, name) for name in settings if name != "stop_percent"}
+    assert kept == {
+        "orders": "random",
+        "seed": 7,
+        "samples": 3,
+        "categories": ["Brainstorm"],
+        "subsets": ["Adversarial"],
+        "sample_size": 2,
+        "budget": Decimal("1.50"),
+        "budget_tokens": 90_000,
+        "budget_minutes": 30,
+        "priority": -2,
+    }
+    assert sweep.stop_unparsed == 0.25
+    form = admin.get(url_of("change", sweep)).context["form"]
+    assert {name: form[name].value() for name in ("seed", "samples", "sample_size", "stop_percent")} == {
+        "seed": 7,
+        "samples": 3,
+        "sample_size": 2,
+        "stop_percent": 25,
+    }
+    assert [(part.name, part.n, chosen) for part, chosen in form.category_choices()] == [
+        ("Brainstorm", 2, True),
+        ("Rewrite", 1, False),
+    ]
+    # What was chosen and is not in the datasets stays in sight.
+    assert [(part.name, part.n, chosen) for part, chosen in form.subset_choices()] == [
+        ("Adversarial", 0, True)
+    ]
+
+
+def test_an_empty_form_has_the_usual_settings(admin: Client, dataset: Dataset) -> None:
+    form = admin.get(reverse(ADD)).context["form"]
+    assert (form["orders"].value(), form["stop_percent"].value(), form["samples"].value()) == ("both", 50, 1)
+    admin.post(reverse(ADD), sweep_form([judge_make()], dataset, stop_percent=""))
+    sweep = Sweep.objects.get()
+    assert (sweep.stop_unparsed, sweep.seed, sweep.samples, sweep.priority) == (None, 0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("samples", "0"),
+        ("samples", "101"),
+        ("sample_size", "0"),
+        ("budget_tokens", "-1"),
+        ("budget_minutes", "x"),
+        ("stop_percent", "101"),
+        ("orders", "sideways"),
+        ("priority", "99999"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_at_its_field(
+    admin: Client, dataset: Dataset, field: str, value: str
+) -> None:
+    response = admin.post(reverse(ADD), sweep_form([judge_make()], dataset, **{field: value}))
+    assert set(response.context["form"].errors) == {field}
+    assert not Sweep.objects.exists()
+
+
+def test_categories_and_subsets_are_those_of_the_datasets_chosen(admin: Client, dataset: Dataset) -> None:
+    for number, instruction in enumerate(dataset.instructions.order_by("external_id")):
+        instruction.subset = ("Adversarial/Neighbor", "Adversarial/Manual", "")[number]
+        instruction.save()
+    dataset_make(pairs=2)
+    data = sweep_form([], dataset, name="Half", _redraw="slice")
+    response = admin.post(reverse(ADD), data)
+    form = response.context["form"]
+    assert [(part.name, part.n, part.depth) for part, _ in form.subset_choices()] == [
+        ("Adversarial", 2, 0),
+        ("Adversarial/Manual", 1, 1),
+        ("Adversarial/Neighbor", 1, 1),
+    ]
+    assert {part.name: part.n for part, _ in form.category_choices()} == {"Brainstorm": 2, "Rewrite": 1}
+    assert not form.errors
+    page = response.content.decode()
+    assert f'value="{dataset.pk}" checked' in page
+    assert 'value="Half"' in page
+    assert not Sweep.objects.exists()
+    assert admin.post(reverse(ADD), {"_redraw": "slice", "datasets": ["x", "99"]}).status_code == 200
+
+
+def test_contestants_stand_apart_and_datasets_say_what_they_hold(admin: Client, dataset: Dataset) -> None:
+    judge_make(endpoint_make(), strategy="generate", name="Answers itself")
+    dataset.items.filter(external_id="p0").update(kind="rubric")
+    bare = Dataset.objects.create(name="bare", title="Bare")
+    bare.instructions.create(external_id="i", text="Write.")
+    response = admin.get(reverse(ADD))
+    page = response.content.decode()
+    for words in (
+        "Contestants: they answer the instructions",
+        "2 pairs, 1 response to rate",
+        "nothing to judge yet",
+    ):
+        assert words in page
+    groups = dict(response.context["form"].judge_choices())
+    assert [choice.name for choice, _ in groups["Contestants: they answer the instructions"]] == [
+        "Answers itself"
+    ]
+
+
 @pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_the_same_form_sent_at_the_same_moment_launches_one_sweep() -> None:

@@ -1,9 +1,13 @@
 """Sweeps in the admin: the list, the progress page and its buttons."""
 
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from threading import Barrier
 from typing import Any
 
 import pytest
+from django.db import connections
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
@@ -11,7 +15,7 @@ from annotation.models import Dataset, Role
 from judges.backends.mock_server import running_mock_server
 from judges.models import Judgment, Sweep, SweepRun, SweepState
 from judges.services.judges import heuristic_judges_ensure
-from judges.services.sweeps import SweepError
+from judges.services.sweeps import SweepError, sweep_cancel
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.admin_forms import state_of, url_of
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
@@ -119,7 +123,8 @@ def test_a_sweep_that_is_not_there(admin: Client) -> None:
 
 def test_every_button_pressed_twice_does_once(admin: Client, dataset: Dataset) -> None:
     sweep = sweep_make([judge_make()], dataset, start=False)
-    for name, state in (("start", "queued"), ("cancel", "cancelled"), ("resume", "queued")):
+    steps = [("start", "queued"), ("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")]
+    for name, state in [*steps, ("resume", "queued")]:
         for _ in range(2):
             assert admin.post(url_of(name, sweep)).url == url_of("progress", sweep)
             assert state_of(sweep) == state
@@ -173,13 +178,166 @@ def test_a_spent_budget_is_raised_when_going_on(admin: Client, dataset: Dataset)
     SweepRun.objects.update(cost=1.2)
     page = admin.get(url_of("progress", sweep)).content.decode()
     assert 'name="budget"' in page
-    for given, words in (("1.00", "is spent"), ("x", "Budget, in US dollars:"), ("-3", "Budget, in US dollars:")):
+    for given, words in (
+        ("1.00", "is spent"),
+        ("x", "Budget, in US dollars:"),
+        ("-3", "Budget, in US dollars:"),
+    ):
         page = admin.post(url_of("resume", sweep), {"budget": given}, follow=True).content.decode()
         assert words in page
         assert state_of(sweep) == "failed"
     admin.post(url_of("resume", sweep), {"budget": "5"})
     sweep.refresh_from_db()
     assert (sweep.state, sweep.budget) == ("queued", Decimal("5.00"))
+
+
+def test_pause_and_resume(admin: Client, dataset: Dataset) -> None:
+    sweep = sweep_make([judge_make()], dataset)
+    assert ">Pause</button>" in admin.get(url_of("progress", sweep)).content.decode()
+    page = admin.post(url_of("pause", sweep), follow=True).content.decode()
+    for words in ("Paused by hand", ">Resume</button>", ">Cancel</button>"):
+        assert words in page
+    assert "hx-get" not in page
+    run()
+    assert not Judgment.objects.exists()
+    admin.post(url_of("resume", sweep))
+    run()
+    assert state_of(sweep) == "finished"
+
+
+def test_all_budgets_that_there_are_can_be_raised(admin: Client, dataset: Dataset) -> None:
+    sweep = sweep_make([judge_make()], dataset, budget_tokens=100, budget_minutes=5)
+    Sweep.objects.update(state=SweepState.FAILED)
+    SweepRun.objects.update(n_tokens=100)
+    page = admin.get(url_of("progress", sweep)).content.decode()
+    assert 'name="budget_tokens"' in page
+    assert 'name="budget"' not in page
+    data = {"budget_tokens": "100", "budget_minutes": "5"}
+    assert "is used up" in admin.post(url_of("resume", sweep), data, follow=True).content.decode()
+    admin.post(url_of("resume", sweep), {"budget_tokens": "200", "budget_minutes": "9"})
+    sweep.refresh_from_db()
+    assert (sweep.state, sweep.budget_tokens, sweep.budget_minutes) == ("queued", 200, 9)
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("button", "state"), [("pause", "paused"), ("cancel", "cancelled"), ("resume", "queued")]
+)
+def test_a_button_pressed_by_several_at_the_same_moment_does_once(button: str, state: str) -> None:
+    sweep = sweep_make([judge_make()], dataset_make(pairs=1))
+    if button == "resume":
+        sweep_cancel(sweep=sweep)
+    clients = [Client() for _ in range(3)]
+    for each in clients:
+        each.force_login(user_make(role=Role.ADMINISTRATOR))
+    start = Barrier(len(clients))
+
+    def press(each: Client) -> str:
+        try:
+            start.wait(timeout=10)
+            return each.post(url_of(button, sweep)).url
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(clients)) as pool:
+        assert set(pool.map(press, clients)) == {url_of("progress", sweep)}
+    assert state_of(sweep) == state
+    assert SweepRun.objects.count() == 1
+
+
+# --- what came in last --------------------------------------------------------------------------------------------
+
+
+def test_errors_that_differ_in_numbers_are_one_with_an_example(admin: Client) -> None:
+    judges = [judge_make(name="First"), judge_make(name="Second", strategy="shortest")]
+    sweep = sweep_make(judges, dataset_make(pairs=6))
+    run()
+    for judgment in Judgment.objects.all():
+        judgment.status, judgment.choice = "failed", None
+        judgment.raw_text = f"Item {judgment.item_id} has no reference."
+        if judgment.order:
+            judgment.raw_text = f"HTTP 500 at 'http://host-{judgment.pk}/v1', try {judgment.pk}"
+        judgment.save()
+    SweepRun.objects.update(n_failed=12)
+    response = admin.get(url_of("progress", sweep))
+    assert [(group.count, set(group.judges)) for group in response.context["errors"]] == [
+        (12, {"First", "Second"}),
+        (12, {"First", "Second"}),
+    ]
+    page = response.content.decode()
+    assert "status=failed" in page
+    example = response.context["errors"][0]
+    assert reverse("admin:judges_judgment_change", args=[example.pk]) in page
+
+
+def test_the_last_answers_are_shown_with_their_verdicts(admin: Client, dataset: Dataset) -> None:
+    with running_mock_server() as server:
+        sweep = sweep_make([judge_make(endpoint_make(server.url), model="mock-first", name="First")], dataset)
+        run()
+    last = Judgment.objects.latest("pk")
+    Judgment.objects.filter(pk=last.pk).update(
+        status="unparsed", choice=None, raw_text="<i>" + "I cannot say. " * 60
+    )
+    response = admin.get(url_of("progress", sweep))
+    answers = response.context["answers"]
+    assert len(answers) == 6
+    assert (answers[0].pk, answers[0].status, len(answers[0].text)) == (last.pk, "unparsed", 200)
+    page = response.content.decode()
+    assert "&lt;i&gt;I cannot say." in page
+    assert reverse("admin:judges_judgment_change", args=[last.pk]) in page
+    assert "First is better" in page
+    assert "Second is better" in page
+
+
+def test_answers_of_contestants_are_among_them(admin: Client, dataset: Dataset) -> None:
+    with running_mock_server() as server:
+        contestant = judge_make(
+            endpoint_make(server.url), model="mock-first", strategy="generate", name="Writes"
+        )
+        sweep = sweep_make([contestant, judge_make(name="Long")], dataset)
+        run()
+    response = admin.get(url_of("progress", sweep))
+    assert {answer.is_generation for answer in response.context["answers"]} == {True, False}
+    assert response.status_code == 200
+
+
+def test_a_judge_that_was_stopped_says_why(admin: Client, dataset: Dataset) -> None:
+    sweep = sweep_make([judge_make(name="Rambles"), judge_make(strategy="shortest")], dataset)
+    run()
+    why = "6 of its 8 answers could not be read."
+    SweepRun.objects.filter(judge__name="Rambles").update(last_error=why, finished_at=None)
+    page = admin.get(url_of("progress", sweep)).content.decode()
+    assert "Rambles</span> stopped on" in page
+    assert why in page
+    assert "chip-bad" in page
+
+
+def test_a_poll_stays_cheap_however_much_there_is(admin: Client, django_assert_max_num_queries: Any) -> None:
+    sweep = sweep_make(heuristic_judges_ensure()[:4], *(dataset_make(pairs=12) for _ in range(3)))
+    run()
+    Judgment.objects.filter(order=1).update(status="failed", choice=None, raw_text="HTTP 500")
+    SweepRun.objects.update(n_failed=5, finished_at=None)
+    Sweep.objects.update(state=SweepState.RUNNING)
+    with django_assert_max_num_queries(13):
+        page = admin.get(url_of("progress", sweep), headers=HTMX).content.decode()
+    assert len(page) < 60_000
+
+
+def test_what_it_will_take_is_shown_where_it_is_known() -> None:
+    estimate = {
+        "n_calls": 1234,
+        "n_shared": 10,
+        "n_tokens": 99_000,
+        "prompt_tokens": 90_000,
+        "completion_tokens": 9_000,
+        "cost": 1.5,
+        "rows": [{"judge": "One", "n_calls": 1234, "n_tokens": 99_000, "cost": 1.5}],
+    }
+    page = render_to_string("admin/judges/sweep/_estimate.html", {"estimate": estimate})
+    assert "1,234" in page
+    assert "$1.50" in page
+    assert not render_to_string("admin/judges/sweep/_estimate.html", {}).strip()
 
 
 @pytest.mark.parametrize("state", [SweepState.QUEUED, SweepState.RUNNING])
