@@ -8,7 +8,7 @@ JOBS   ?= 2
 
 export PYTHONDONTWRITEBYTECODE ?= 1
 
-.PHONY: help install install-dev demo dev test check format bench clean
+.PHONY: help install install-dev demo dev test test-vllm check format bench clean
 
 help:  ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,6 +40,10 @@ test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 	TOUCHSTONE_TEST_DATABASE=postgres $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m both_databases
 
+test-vllm:  ## Tests with real engines on tiny models: vLLM on processors, transformers; makes .venv-vllm (3.4 GB)
+	@$(PYTHON) tests/local_models/environment.py .venv-vllm
+	.venv-vllm/bin/python -m pytest tests/local_models
+
 check: install-dev  ## Format, lint, types, import contracts, missing migrations, deployment checks
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -58,4 +62,4 @@ bench: install-dev  ## Run every benchmark; peers go into environments of their 
 	@for name in loo engine claims pages; do $(BIN)/python -m bench $$name --json || exit 1; done
 
 clean:  ## Remove environments and local data
-	rm -rf $(VENV) .venv-peers var
+	rm -rf $(VENV) .venv-peers .venv-vllm var

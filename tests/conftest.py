@@ -1,6 +1,7 @@
 """What every test may ask for: the real data."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,13 @@ def shared_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"the public data is not at {path}; set TOUCHSTONE_DATA to where it is")
     return path
+
+
+def pytest_report_header() -> str | None:
+    """Say what is not collected without the model libraries."""
+    if find_spec("vllm") is None:
+        return "local models: tests/local_models needs vLLM and is left out here; `make test-vllm` runs it"
+    return None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

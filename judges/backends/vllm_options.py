@@ -70,7 +70,8 @@ class VLLMOptions:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value, default = getattr(self, each.name), each.default
+            value: Any = getattr(self, each.name)
+            default: Any = each.default
             kind = dict if each.name == "chat_template_kwargs" else type(default)
             if kind is float and isinstance(value, int) and not isinstance(value, bool):
                 value = float(value)
