@@ -16,6 +16,7 @@ from metaeval.stats.accuracy import (
     unparsed_rate,
 )
 from metaeval.stats.alpha import krippendorff_alpha
+from metaeval.stats.correlation import correlation, correlation_difference, person_correlation
 from metaeval.stats.differences import critical_values, paired_difference
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, PairedDifference
@@ -51,6 +52,8 @@ __all__ = [
     "accuracy",
     "accuracy_contributions",
     "best_reachable_agreement",
+    "correlation",
+    "correlation_difference",
     "critical_values",
     "expected_win_rate",
     "hedging_contributions",
@@ -65,6 +68,7 @@ __all__ = [
     "paired_difference",
     "pairwise_agreement",
     "pairwise_agreement_contributions",
+    "person_correlation",
     "positional_agreement",
     "positional_agreement_contributions",
     "preference_share",

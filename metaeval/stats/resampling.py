@@ -10,6 +10,7 @@ weighted by how often each was drawn. Two ways to get them, both exact:
   row is needed, and these are multinomial. A million labels have a few dozen distinct rows.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,28 @@ class Resamples:
         if self._draws is None:
             self._draws = draw_counts(self.n_clusters, self.n_resamples, np.random.default_rng(self._seed))
         return _weigh(rows, self._draws)
+
+    def item_draws(self) -> Iterator[Floats]:
+        """Yield how often each item is drawn, resample by resample: for figures that are no function of totals.
+
+        The draws are those of `totals` where these are shared; in any case the same at every call.
+
+        Yields
+        ------
+        ndarray of shape (some resamples, n_items)
+        """
+        step = max(1, _CHUNK // max(1, self.n_items))
+        rng = np.random.default_rng(self._seed)
+        if self._shared and self._draws is None and self.n_resamples:
+            self._draws = draw_counts(self.n_clusters, self.n_resamples, rng)
+        for start in range(0, self.n_resamples, step):
+            width = min(step, self.n_resamples - start)
+            if self._draws is not None:
+                draws = self._draws[:, start : start + width]
+            else:
+                draws = draw_counts(self.n_clusters, width, rng)
+            by_item = draws if self.codes is None else draws[self.codes]
+            yield by_item.T.astype(np.float64)
 
 
 def group_rows(rows: Floats) -> tuple[Integers, Integers, Integers]:
