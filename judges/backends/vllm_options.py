@@ -70,16 +70,8 @@ class VLLMOptions:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value: Any = getattr(self, each.name)
-            default: Any = each.default
-            kind = dict if each.name == "chat_template_kwargs" else type(default)
-            if kind is float and isinstance(value, int) and not isinstance(value, bool):
-                value = float(value)
-                object.__setattr__(self, each.name, value)
-            if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-                raise EndpointError(f"{each.name}: expected a value such as {default!r}, found {value!r}.")
-            if kind in {int, float} and value < (default if each.name in _AT_LEAST_ONE else 0):
-                raise EndpointError(f"{each.name}: {value!r} is too small.")
+            default = {} if each.name == "chat_template_kwargs" else each.default
+            object.__setattr__(self, each.name, _checked(each.name, getattr(self, each.name), default))
         for name, allowed in (("runner", RUNNERS), ("convert", CONVERSIONS), ("pooling", POOLINGS)):
             if getattr(self, name) not in allowed:
                 known = ", ".join(repr(each) for each in allowed)
@@ -150,6 +142,17 @@ class VLLMOptions:
         """Set those variables in this process."""
         for name, value in self.environment().items():
             os.environ.setdefault(name, value)
+
+
+def _checked(name: str, value: Any, default: Any) -> Any:
+    """Return a value of its default's type and not too small; raises EndpointError."""
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not type(default):
+        raise EndpointError(f"{name}: expected a value such as {default!r}, found {value!r}.")
+    if isinstance(default, int | float) and value < (1 if name in _AT_LEAST_ONE else 0):
+        raise EndpointError(f"{name}: {value!r} is too small.")
+    return value
 
 
 _AT_LEAST_ONE = frozenset({"tensor_parallel_size", "pipeline_parallel_size"})
