@@ -37,6 +37,7 @@ class AspectRow:
 class ItemRow:
     """An item as judges and statistics need it; `responses` and their `systems` in canonical order.
 
+    `context` begins with the `conversation`, (role, text) a turn, as one text.
     `aspects` are read for the kinds that are about them.
     """
 
@@ -54,6 +55,7 @@ class ItemRow:
     gold: dict[str, Any] | None
     systems: tuple[str, ...] = ()
     aspects: tuple[AspectRow, ...] = ()
+    conversation: tuple[tuple[str, str], ...] = ()
 
     @property
     def gold_choice(self) -> int | None:
@@ -202,6 +204,7 @@ def _read_chunk(ids: Sequence[int]) -> list[ItemRow]:
             gold=row[-2],
             systems=tuple(system for _, system in responses[row[0]]),
             aspects=tuple(aspects[row[4]]) if row[2] in ASPECT_KINDS else (),
+            conversation=tuple((turn["role"], turn["text"]) for turn in row[-1]),
         )
         for row in rows
     ]

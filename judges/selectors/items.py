@@ -81,6 +81,7 @@ def _items(dataset_id: int, kind: str, ids: Sequence[int]) -> Iterator[ItemView]
             systems=row.systems,
             criteria=criteria,
             aspects=tuple(AspectView(each.key, each.text, each.parent) for each in row.aspects),
+            conversation=row.conversation,
         )
 
 

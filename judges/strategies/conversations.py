@@ -6,16 +6,26 @@ answers: the turns before, then one message of the user, the instruction and, a 
 
 from __future__ import annotations
 
+from annotation.domain.conversation import flatten
 from judges.strategies.types import ItemView, Message
 
 
 def question(item: ItemView) -> str:
-    """Return the instruction and, a blank line below it, its context.
+    """Return the instruction and, a blank line below it, its input; without the turns before.
 
     >>> question(ItemView(1, "generation", "Shorten this.", (), context="A long text."))
     'Shorten this.\\n\\nA long text.'
     """
-    return f"{item.instruction}\n\n{item.context}" if item.context else item.instruction
+    given = item.context
+    if item.conversation:
+        # What is judged has the turns as text too, at the beginning of its context; a contestant's item has not.
+        given = given.removeprefix(before(item)).removeprefix("\n\n")
+    return f"{item.instruction}\n\n{given}" if given else item.instruction
+
+
+def before(item: ItemView) -> str:
+    """Return the turns before the instruction as one text; empty without any."""
+    return flatten([{"role": role, "text": text} for role, text in item.conversation])
 
 
 def asked(item: ItemView) -> tuple[Message, ...]:

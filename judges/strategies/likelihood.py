@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from judges.strategies.conversations import asked, question
+from judges.strategies.conversations import asked, before, question
 from judges.strategies.errors import MissingReferenceError, StrategyError
 from judges.strategies.pairwise import pair
 from judges.strategies.parsing import unparsed
@@ -103,7 +103,8 @@ def _systems_with_models(item: ItemView, config: StrategyConfig) -> tuple[str, .
 def _requests(item: ItemView, config: StrategyConfig) -> tuple[Score, ...]:
     if config.params.get("template") == "chat":
         return tuple(Score(asked(item), text) for text in item.responses)
-    prefix = f"Question: {question(item)}\nAnswer:"
+    turns = f"{before(item)}\n\n" if item.conversation else ""
+    prefix = f"{turns}Question: {question(item)}\nAnswer:"
     return tuple(Score((), f" {text}", prefix=prefix) for text in item.responses)
 
 

@@ -75,7 +75,8 @@ class ItemView:
     aspects : tuple of AspectView
         Of an importance or checklist item, in the order of their source.
     conversation : tuple of Message
-        The turns before the instruction, for generation; `context` then holds the instruction's input alone.
+        The turns before the instruction. For generation `context` holds the instruction's input alone; for what is
+        judged it begins with these turns as one text.
     sample : int
         Which of several independent judgments or generations this is.
     """

@@ -55,6 +55,18 @@ class TestPerplexityOfTheReference:
         asked = perplexity(item=replace(PAIR, conversation=turns))
         assert asked[0].messages == (*turns, ("user", "Name a prime.\n\nBelow 10."))
 
+    def test_turns_that_stand_in_the_context_too_are_not_said_twice(self):
+        turns = (("user", "Hello."), ("assistant", "Yes?"))
+        text = "User: Hello.\n\nAssistant: Yes?"
+        for context, said in (
+            (f"{text}\n\nBelow 10.", "Name a prime.\n\nBelow 10."),
+            (text, "Name a prime."),
+        ):
+            item = replace(PAIR, conversation=turns, context=context)
+            assert perplexity(item=item)[0].messages == (*turns, ("user", said))
+            (plain, _) = advance(start("loglikelihood", item), [])
+            assert plain.prefix == f"{text}\n\nQuestion: {said}\nAnswer:"
+
     def test_the_lower_perplexity_wins(self):
         # Sums of -6 over 3 tokens and -4 over 1: perplexities e^2 and e^4.
         verdict = perplexity(answer(-6.0, 3), answer(-4.0, 1))
