@@ -101,13 +101,15 @@ def pairs_store(
         raise DatasetImportError("there is no pair to store.")
     made_of = made_of[:MAX_SOURCE]
     _refuse_another(name, made_of)
+    # Said at its making; what an administrator has changed since stays.
+    is_new = not Dataset.objects.filter(name=name).exists()
     result = dataset_import(
         bundle=_bundle(source, pairs, made_of),
         name=name,
         title=title or None,
         split=source.split,
-        licence=source.licence or None,
-        description=description or None,
+        licence=source.licence if is_new and source.licence else None,
+        description=description if is_new and description else None,
         owner=source.owner if source.is_private and source.owner is not None else owner,
         source=made_of,
     )

@@ -158,6 +158,7 @@ def pairs_make(
         raise PairsError("Choose at least one contestant.")
     if baseline.contestant is not None and baseline.contestant in contestants:
         raise PairsError(f"'{baseline.contestant}' cannot be compared with itself.")
+    contestants = sorted(set(contestants), key=lambda judge: judge.name)
     facts = instruction_facts(source.pk)
     against = _baseline_texts(baseline, source, facts)
     generated = _generated(source, contestants)
