@@ -7,7 +7,7 @@ import platform
 import sys
 from collections.abc import Callable
 
-NAMES = ("loo", "engine", "claims", "pages")
+NAMES = ("loo", "engine", "judges", "claims", "pages")
 
 
 def main() -> int:
@@ -15,7 +15,7 @@ def main() -> int:
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object, last")
     parser.add_argument(
-        "--quick", action="store_true", help="a small run of claims, to look at while developing"
+        "--quick", action="store_true", help="a small run of claims or judges, to look at while developing"
     )
     arguments = parser.parse_args()
     print(f"bench {arguments.name}: Python {platform.python_version()} on {platform.machine()}", flush=True)

@@ -16,6 +16,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from annotation.models import Dataset
 
 ITEMS = 2_500
 JUDGES = 4
@@ -97,13 +101,14 @@ def _main() -> None:
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
-    _dataset_make()
+    dataset_make(ITEMS)
     # The least of several: what else goes on at the machine only ever adds.
     seconds = min(_seconds(number) for number in range(ROUNDS))
     print(json.dumps(seconds / (ITEMS * 2 * JUDGES) * 1e6))
 
 
-def _dataset_make() -> None:
+def dataset_make(n_pairs: int) -> Dataset:
+    """Make a dataset of pairs, each with an instruction of its own."""
     from django.db import connection
 
     from annotation.models import Dataset, Instruction, Item, ItemResponse, Response
@@ -111,7 +116,8 @@ def _dataset_make() -> None:
     dataset = Dataset.objects.create(name="bench", title="Bench")
     text = "The quick brown fox jumps over the lazy dog, and nobody in the yard minds it very much. "
     instructions = Instruction.objects.bulk_create(
-        Instruction(dataset=dataset, external_id=str(k), text=f"Number {k}: {text * 3}") for k in range(ITEMS)
+        Instruction(dataset=dataset, external_id=str(k), text=f"Number {k}: {text * 3}")
+        for k in range(n_pairs)
     )
     items = Item.objects.bulk_create(
         Item(dataset=dataset, instruction=each, external_id=str(k), kind="pairwise", position=k)
@@ -128,6 +134,7 @@ def _dataset_make() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")  # as an import does
+    return dataset
 
 
 if __name__ == "__main__":

@@ -176,8 +176,9 @@ class Work:
 
     def sent(self) -> Sent:
         """Return what the strategy is to be sent: one answer, or as many as it asked for."""
-        answers = tuple(answer for answer in self.answers if answer is not None)
-        return answers[0] if self.single else answers
+        if self.single and (only := self.answers[0]) is not None:
+            return only
+        return tuple(answer for answer in self.answers if answer is not None)
 
 
 class Flight:
