@@ -13,7 +13,7 @@ class ImportFileError(Exception):
     file : str
         The path as the user gave it.
     row : int or None
-        Line of a JSONL file or a data dump, row of a CSV file as a spreadsheet counts it (the header is row 1), row of a
+        Line of a JSONL file or of XML, row of a CSV file as a spreadsheet counts it (the header is row 1), row of a
         Parquet file or element of a JSON list counted from 1. None where the file as a whole is meant.
     field : str or None
         Column or key.
