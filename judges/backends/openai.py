@@ -26,7 +26,7 @@ from judges.backends.openai_protocol import STRUCTURED, ServerReply, build_body,
 from judges.backends.openai_score import ContinuationScorer, score_answer
 from judges.backends.openai_vectors import classify_body, embed_body, read_classes, read_embedding
 from judges.backends.registry import endpoint_identity
-from judges.backends.settings import PriceTable, check_limits, check_local, read_key
+from judges.backends.settings import PriceTable, check_limits, check_local, proxy_for, read_key
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
 
@@ -115,28 +115,35 @@ class OpenAIBackend(AsyncBackend):
         self._timeout = timeout
         self._structured = structured
         self._max_tokens_field = max_tokens_field
-        self._client = self._make_client(capacity, connect_timeout)
+        self._headers = self._make_headers()
+        # The semaphore bounds what is in flight; the pool must not time out while others are served.
+        limits = httpx.Timeout(timeout, connect=connect_timeout, pool=None)
+        self._extensions = {"timeout": limits.as_dict()}
+        # The transport of `httpx.AsyncClient` without the client, whose cookies, redirects and authentication are
+        # not wanted here and cost a tenth of a request's time.
+        self._transport = httpx.AsyncHTTPTransport(
+            limits=httpx.Limits(max_connections=capacity, max_keepalive_connections=capacity),
+            proxy=None if is_local else proxy_for(base_url),
+        )
         self._urls: dict[str, httpx.URL] = {}
         self._scorer = ContinuationScorer(
             self._post, completions_url=f"{self._base}/completions", tokenize_url=self._beside("tokenize")
         )
         super().__init__(capacity=capacity, name="openai-backend")
 
-    def _make_client(self, capacity: int, connect_timeout: float) -> httpx.AsyncClient:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    def _make_headers(self) -> list[tuple[bytes, bytes]]:
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip, deflate",
+            "User-Agent": "touchstone",
+        }
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        return httpx.AsyncClient(
-            headers=headers,
-            # The semaphore bounds what is in flight; the pool must not time out while others are served.
-            timeout=httpx.Timeout(self._timeout, connect=connect_timeout, pool=None),
-            limits=httpx.Limits(max_connections=capacity, max_keepalive_connections=capacity),
-            # A proxy from the environment would carry private items off the operator's machines.
-            trust_env=not self.is_local,
-        )
+        return [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
 
     async def _end(self) -> None:
-        await self._client.aclose()
+        await self._transport.aclose()
 
     def _beside(self, path: str) -> str:
         """Return the URL of a path that stands beside /v1, as vLLM's own do."""
@@ -188,7 +195,11 @@ class OpenAIBackend(AsyncBackend):
             raise TransientBackendError(self._clean(f"{url}: {what}")) from error
 
     async def _exchange(self, url: str, content: bytes) -> ServerReply:
-        async with self._client.stream("POST", self._parsed(url), content=content) as response:
+        request = httpx.Request(
+            "POST", self._parsed(url), headers=self._headers, content=content, extensions=self._extensions
+        )
+        response = await self._transport.handle_async_request(request)
+        try:
             chunks, size = [], 0
             async for chunk in response.aiter_bytes():
                 chunks.append(chunk)
@@ -197,13 +208,15 @@ class OpenAIBackend(AsyncBackend):
                     raise MisbehavingServerError(
                         f"{url}: a reply of more than {MAX_BODY >> 20} MiB.", status=response.status_code
                     )
-            return ServerReply(
-                url=url,
-                status=response.status_code,
-                headers=response.headers,
-                body=b"".join(chunks),
-                secret=self._key,
-            )
+        finally:
+            await response.aclose()
+        return ServerReply(
+            url=url,
+            status=response.status_code,
+            headers=response.headers,
+            body=b"".join(chunks),
+            secret=self._key,
+        )
 
     def _parsed(self, url: str) -> httpx.URL:
         """Return the URL taken apart, which is work that each request would do again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from judges.backends.errors import EndpointError
 
@@ -30,6 +31,19 @@ def check_local(base_url: str) -> None:
         raise EndpointError(
             f"is_local: {base_url} is neither this machine nor in a private network, so it is not local."
         )
+
+
+def proxy_for(base_url: str) -> str | None:
+    """Return the proxy that the environment names for an address (HTTPS_PROXY, ALL_PROXY, NO_PROXY), or None.
+
+    Not for local addresses: a proxy would carry private items off the operator's machines.
+    """
+    parts = urlsplit(base_url)
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or (parts.hostname and proxy_bypass(parts.hostname)):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _is_private_host(host: str) -> bool:

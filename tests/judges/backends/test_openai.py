@@ -20,6 +20,7 @@ from judges.backends.errors import (
 from judges.backends.mock_server import running_mock_server
 from judges.backends.openai import OpenAIBackend
 from judges.backends.registry import create_backend, endpoint_identity
+from judges.backends.settings import proxy_for
 from judges.strategies.prompts import load_prompt
 from judges.strategies.types import Answer, Chat, Classify, Decoding, Embed, Score
 
@@ -394,3 +395,27 @@ def test_closing_ends_everything(server):
     assert "openai-backend" not in {thread.name for thread in threading.enumerate()}
     with pytest.raises(RuntimeError, match="closed"):
         backend.submit(2, build_wire(question(), model="mock-longer"))
+
+
+def test_a_proxy_of_the_environment_is_used_and_never_for_what_is_local(server, monkeypatch):
+    for name in (
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "NO_PROXY",
+        "no_proxy",
+        "ALL_PROXY",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    assert proxy_for("http://api.example.org/v1") is None
+    # The mock server stands for a proxy: it does not know the path that a proxy is asked for.
+    monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+    failure = ask("http://api.example.org/v1", "mock-longer")
+    assert (type(failure), failure.status) == (EndpointError, 404)
+    assert ask(server.url, "mock-longer", is_local=True).text == "B"
+
+    monkeypatch.setenv("no_proxy", "example.org")
+    assert proxy_for("http://api.example.org/v1") is None
+    monkeypatch.setenv("https_proxy", "proxy:3128")
+    assert proxy_for("https://api.openai.com/v1") == "http://proxy:3128"
