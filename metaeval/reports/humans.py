@@ -1,6 +1,7 @@
 """What people said: how far they agree, and what they lean to."""
 
 import warnings
+from collections.abc import Sized
 from typing import Any, cast
 
 import numpy as np
@@ -17,10 +18,11 @@ _NO_LABELS = "no labels"
 ALPACA_LENGTH_DIFFERENCE = 30
 
 
-def label_slots(items: ItemColumns, labels: LabelColumns) -> Floats:
+def label_slots(items: Sized, labels: LabelColumns) -> Floats:
     """Labels as (n_items, most labels of an item), in the order given, NaN-padded.
 
-    Who gave a label does not matter for agreement, only which other labels the item has.
+    Of the items only their number is asked for; labels are ordered by item. Who gave a label does not matter for
+    agreement, only which other labels the item has.
     """
     counts = np.bincount(labels.item, minlength=len(items))
     slots = np.full((len(items), int(counts.max(initial=0))), np.nan)

@@ -72,7 +72,7 @@ def report_inputs(
     return ReportInputs(
         name=dataset.name if study is None else study.slug,
         facts={
-            "dataset": _dataset_facts(dataset),
+            "dataset": dataset_facts(dataset),
             "study": _study_facts(study),
             "sweep": sweep and sweep.facts(),
         },
@@ -213,7 +213,7 @@ def _judge(
     )
 
 
-def _dataset_facts(dataset: Dataset) -> dict[str, Any]:
+def dataset_facts(dataset: Dataset) -> dict[str, Any]:
     names = ("name", "title", "version", "split", "licence", "source")
     return {name: getattr(dataset, name) for name in names}
 

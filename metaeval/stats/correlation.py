@@ -217,22 +217,53 @@ def _resampled(one: Floats, two: Floats, counted: Booleans, resamples: Resamples
 
 def _correlations(one: Floats, two: Floats, weights: Floats, method: Method) -> Floats:
     """Correlations under each row of weights, (n_rows, n_items): NaN where a side has no variance."""
+    one, two, weights = _collapsed(one, two, weights)
     if method == "spearman":
         return _of_columns(_weighted_ranks(one, weights), _weighted_ranks(two, weights), weights)
     # Centred, so that the sums of squares lose no digits.
-    return _of_columns((one - one.mean())[np.newaxis], (two - two.mean())[np.newaxis], weights)
+    a, b = one - one.mean(), two - two.mean()
+    sums = weights @ np.stack([np.ones_like(a), a, b, a * a, b * b, a * b], axis=1)
+    whole, first, second, squares_a, squares_b, products = sums.T
+    whole = np.maximum(whole, 1.0)
+    return _ratio(
+        products - first * second / whole,
+        squares_a - first * first / whole,
+        squares_b - second * second / whole,
+        squares_a,
+        squares_b,
+    )
+
+
+def _collapsed(one: Floats, two: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Items with the same two values as one item with their weights: ratings have few values."""
+    cells, code = np.unique(np.stack([one, two], axis=1), axis=0, return_inverse=True)
+    code = code.reshape(-1)
+    if len(cells) * 2 > len(one):
+        return one, two, weights
+    order = np.argsort(code, kind="stable")
+    starts = np.searchsorted(code[order], np.arange(len(cells)))
+    return cells[:, 0], cells[:, 1], np.add.reduceat(weights[:, order], starts, axis=1)
 
 
 def _of_columns(one: Floats, two: Floats, weights: Floats) -> Floats:
+    """Correlations of columns that differ from row to row."""
     whole = np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
     a = one - (weights * one).sum(axis=1, keepdims=True) / whole
     b = two - (weights * two).sum(axis=1, keepdims=True) / whole
-    squares_a, squares_b = (weights * a * a).sum(axis=1), (weights * b * b).sum(axis=1)
-    flat = (squares_a <= _GRAIN * (weights * one * one).sum(axis=1)) | (
-        squares_b <= _GRAIN * (weights * two * two).sum(axis=1)
+    of_a, of_b = weights * a, weights * b
+    return _ratio(
+        np.einsum("ij,ij->i", of_a, b),
+        np.einsum("ij,ij->i", of_a, a),
+        np.einsum("ij,ij->i", of_b, b),
+        np.einsum("ij,ij,ij->i", weights, one, one),
+        np.einsum("ij,ij,ij->i", weights, two, two),
     )
+
+
+def _ratio(products: Floats, squares_a: Floats, squares_b: Floats, size_a: Floats, size_b: Floats) -> Floats:
+    flat = (squares_a <= _GRAIN * size_a) | (squares_b <= _GRAIN * size_b)
     with np.errstate(invalid="ignore", divide="ignore"):
-        r = np.where(flat, np.nan, (weights * a * b).sum(axis=1) / np.sqrt(squares_a * squares_b))
+        r = np.where(flat, np.nan, products / np.sqrt(squares_a * squares_b))
     found: Floats = np.clip(r, -1.0, 1.0)
     return found
 

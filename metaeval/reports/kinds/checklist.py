@@ -1,0 +1,293 @@
+"""Judges of checklists: agreement per question, DRFR and TOWER as they see them and as people or gold do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from judges.strategies.scores import Answers, Share, drfr_share, has_tree, tower_share
+from metaeval.reports.estimates import Breakdown, Measure, mean_of, plain
+from metaeval.reports.humans import label_slots
+from metaeval.reports.inputs import Booleans, Floats, Integers, LabelColumns
+from metaeval.reports.kinds.common import KindFigures, Setting, quiet, select_means
+from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
+from metaeval.stats import Estimate, krippendorff_alpha, leave_one_out_contributions
+
+# As the statistics know answers: they are names. "Cannot tell" is one of them.
+CANNOT_TELL, YES, NO = 0.0, 1.0, 2.0
+_NO_QUESTION = "no judged question has an answer to compare with"
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """One row a question: the item that it is of, what people answered (n_questions, most labels), the target.
+
+    ``target`` is yes or no; NaN where people are divided, nobody could tell, or there is no gold answer.
+    """
+
+    item: Integers
+    keys: tuple[str, ...]
+    slots: Floats
+    target: Floats
+
+    def per_item(self, values: Floats | Integers | Booleans, n_items: int) -> Floats:
+        """Sum over the questions of each item."""
+        found = np.bincount(self.item, weights=values.astype(np.float64), minlength=n_items)
+        return found.astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How much of each item was followed: (n_items,) each, NaN where it is not known. TOWER only with a tree."""
+
+    drfr: tuple[Floats, Floats]
+    tower: tuple[Floats, Floats]
+
+    def measures(self, *, trees: bool) -> list[Measure]:
+        """DRFR and TOWER: mean of the instructions, and pooled."""
+        found = _both("drfr", *self.drfr)
+        return found + _both("tower", *self.tower) if trees else found
+
+    def score(self) -> Floats:
+        """DRFR of each item."""
+        return self.drfr[0] / self.drfr[1]
+
+
+def checklist_figures(setting: Setting) -> KindFigures:
+    """Compute all figures of a checklist's comparison."""
+    inputs, against_gold = setting.inputs, setting.options.against == GOLD
+    questions = questions_of(setting)
+    trees = any(tree_of(item) for item in inputs.items)
+    people = _shares(
+        setting, {k: [_answers(label.value) for label in rows] for k, rows in _labelled(setting)}
+    )
+    gold = _shares(
+        setting, {k: [_answers(item.gold)] for k, item in enumerate(inputs.items) if item.gold is not None}
+    )
+    target = gold if against_gold else people
+    said = [_said(questions, judge) for judge in inputs.judges]
+    judged = [setting.judged(judge) for judge in inputs.judges]
+    matches = [
+        np.where(mask[questions.item] & ~np.isnan(questions.target), answers == questions.target, np.nan)
+        for mask, answers in zip(judged, said, strict=True)
+    ]
+    with quiet():
+        return KindFigures(
+            people=_people(setting, questions, people, trees=trees) if inputs.labels else {},
+            gold=setting.figures(gold.measures(trees=trees)) if against_gold else {},
+            judges=[
+                _judge(setting, judge, questions, answers, match, target, trees=trees)
+                for judge, answers, match in zip(inputs.judges, said, matches, strict=True)
+            ],
+            selection=select_means(
+                dict(enumerate(matches)),
+                {place: mask & _decided(questions, setting.n_items) for place, mask in enumerate(judged)},
+                item=questions.item,
+                resamples=setting.resamples_of(questions.item),
+                options=setting.options,
+            ),
+            n_target=int(_decided(questions, setting.n_items).sum()),
+            remarks=_remarks(setting, questions, trees=trees),
+        )
+
+
+def questions_of(setting: Setting) -> Questions:
+    """One row a question, in the order of items and aspects."""
+    inputs = setting.inputs
+    place: dict[tuple[int, str], int] = {}
+    for row, item in enumerate(inputs.items):
+        for key in item.parts:
+            place[row, key] = len(place)
+    rows, values = [], []
+    for label in inputs.labels:
+        for key, answer in _answers(label.value).items():
+            if (label.item, key) in place:
+                rows.append(place[label.item, key])
+                values.append(_code(answer))
+    order = np.argsort(np.array(rows, dtype=np.intp), kind="stable")
+    asked = np.array(rows, dtype=np.intp)[order]
+    value = np.array(values, dtype=np.float64)[order]
+    slots = label_slots(
+        place,
+        LabelColumns(asked, np.zeros(len(asked), np.intp), value, np.zeros(0, np.bool_)),
+    )
+    if setting.options.against == GOLD:
+        golds = [inputs.items[item].gold for item, _ in place]
+        target = np.array(
+            [_decision(_answers(gold).get(key)) for gold, (_, key) in zip(golds, place, strict=True)]
+        )
+    else:
+        yes, no = (slots == YES).sum(axis=1), (slots == NO).sum(axis=1)
+        target = np.where(yes > no, YES, np.where(no > yes, NO, np.nan))
+    return Questions(
+        item=np.array([item for item, _ in place], dtype=np.intp),
+        keys=tuple(key for _, key in place),
+        slots=slots,
+        target=target.astype(np.float64),
+    )
+
+
+def tree_of(item: KindItem) -> bool:
+    """Whether the item's aspects depend on one another; without that TOWER is DRFR."""
+    return has_tree(item.aspects)
+
+
+def _labelled(setting: Setting) -> list[tuple[int, list[Any]]]:
+    found: dict[int, list[Any]] = {}
+    for label in setting.inputs.labels:
+        found.setdefault(label.item, []).append(label)
+    return list(found.items())
+
+
+def _answers(value: Value | None) -> dict[str, bool | None]:
+    given = (value or {}).get("answers")
+    return dict(given) if isinstance(given, Mapping) else {}
+
+
+def _code(answer: bool | None) -> float:
+    return CANNOT_TELL if answer is None else YES if answer else NO
+
+
+def _decision(answer: bool | None) -> float:
+    return np.nan if answer is None else _code(answer)
+
+
+def _said(questions: Questions, judge: KindJudge) -> Floats:
+    """A judge's answers by question: NaN where it was not asked or could not be read."""
+    found = np.full(len(questions.item), np.nan)
+    for place, (row, key) in enumerate(zip(questions.item.tolist(), questions.keys, strict=True)):
+        if row in judge.values:
+            found[place] = _code(_answers(judge.values[row]).get(key))
+    return found
+
+
+def _decided(questions: Questions, n_items: int) -> Booleans:
+    found: Booleans = questions.per_item(~np.isnan(questions.target), n_items) > 0
+    return found
+
+
+def _shares(setting: Setting, said: Mapping[int, list[dict[str, bool | None]]]) -> Shares:
+    """Means over the answers of each item: of people, of a judge, of gold."""
+    columns = np.full((4, setting.n_items), np.nan)
+    for row, answers in said.items():
+        item = setting.inputs.items[row]
+        if not item.aspects or not answers:
+            continue
+        whole = [{key: given.get(key) for key in item.parts} for given in answers]
+        for place, shares in enumerate(([drfr_share(each) for each in whole], _towers(whole, item))):
+            if shares:
+                columns[2 * place, row] = np.mean([share.followed for share in shares])
+                columns[2 * place + 1, row] = shares[0].total
+    return Shares((columns[0], columns[1]), (columns[2], columns[3]))
+
+
+def _towers(answers: Sequence[Answers], item: KindItem) -> list[Share]:
+    try:
+        return [tower_share(each, item.aspects) for each in answers]
+    except ValueError:  # the aspects are no tree: this item has no TOWER
+        return []
+
+
+def _both(name: str, followed: Floats, total: Floats) -> list[Measure]:
+    known = ~np.isnan(followed)
+    return [
+        mean_of(name, followed / total, reason="no readable checklist"),
+        Measure(
+            f"{name}_micro",
+            np.where(known, followed, 0.0),
+            np.where(known, total, 0.0),
+            reason="no readable checklist",
+        ),
+    ]
+
+
+def _judge(
+    setting: Setting,
+    judge: KindJudge,
+    questions: Questions,
+    answers: Floats,
+    match: Floats,
+    target: Shares,
+    *,
+    trees: bool,
+) -> dict[str, Breakdown]:
+    own = _shares(setting, {row: [_answers(value)] for row, value in judge.values.items()})
+    counted, read = ~np.isnan(match), ~np.isnan(answers)
+    n = setting.n_items
+    return setting.figures(
+        [
+            Measure(
+                "agreement",
+                questions.per_item(np.where(counted, match, 0.0), n),
+                questions.per_item(counted, n),
+                reason=_NO_QUESTION,
+            ),
+            Measure(
+                "cannot_tell_rate",
+                questions.per_item(answers == CANNOT_TELL, n),
+                questions.per_item(read, n),
+                reason="no readable checklist",
+            ),
+            *own.measures(trees=trees),
+            mean_of("drfr_difference", own.score() - target.score(), bounds=(-1.0, 1.0), reason=_NO_QUESTION),
+            setting.unparsed(judge),
+        ]
+    )
+
+
+def _people(setting: Setting, questions: Questions, shares: Shares, *, trees: bool) -> dict[str, Breakdown]:
+    n = setting.n_items
+    same = (
+        leave_one_out_contributions(questions.slots)
+        if questions.slots.shape[1]
+        else np.full(len(questions.item), np.nan)
+    )
+    known, told = ~np.isnan(same), ~np.isnan(questions.slots)
+    found = setting.figures(
+        [
+            Measure(
+                "agreement",
+                questions.per_item(np.where(known, same, 0.0), n),
+                questions.per_item(known, n),
+                reason="no question has two labels",
+            ),
+            Measure(
+                "cannot_tell_rate",
+                questions.per_item((questions.slots == CANNOT_TELL).sum(axis=1), n),
+                questions.per_item(told.sum(axis=1), n),
+                reason="no labels",
+            ),
+            *shares.measures(trees=trees),
+        ]
+    )
+    found["alpha"] = {"overall": plain(_alpha(setting, questions))}
+    return found
+
+
+def _alpha(setting: Setting, questions: Questions) -> Estimate:
+    if not questions.slots.shape[1]:
+        return Estimate(np.nan, np.nan, np.nan, n=0, reason="no labels")
+    return krippendorff_alpha(
+        questions.slots,
+        resamples=setting.resamples_of(questions.item),
+        confidence=setting.options.confidence,
+    )
+
+
+def _remarks(setting: Setting, questions: Questions, *, trees: bool) -> tuple[str, ...]:
+    found = []
+    labelled = (~np.isnan(questions.slots)).any(axis=1)
+    divided = int((np.isnan(questions.target) & labelled).sum())
+    if divided and setting.options.against != GOLD:
+        found.append(
+            f"On {divided:,} of {int(labelled.sum()):,} labelled questions people are divided or could not tell: "
+            "these take no part in the agreement of judges."
+        )
+    if not trees:
+        found.append("No aspect depends on another, so TOWER would be the same as DRFR and is left out.")
+    elif broken := sum(tree_of(item) and not _towers([{}], item) for item in setting.inputs.items):
+        found.append(f"The aspects of {broken:,} items are no tree: these have no TOWER.")
+    return tuple(found)

@@ -1,0 +1,170 @@
+"""What the comparisons of all kinds share: groups and resamples, figures in groups, who leads."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from metaeval.reports.content import comparable
+from metaeval.reports.estimates import Breakdown, Measure, breakdowns, plain
+from metaeval.reports.groups import Layout, layout_of
+from metaeval.reports.inputs import Booleans, Floats, Integers
+from metaeval.reports.kinds.inputs import KindInputs, KindJudge, KindOptions
+from metaeval.selection import compare
+from metaeval.stats import PairedDifference, Resamples, StatisticsWarning
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all figures of one comparison are computed in."""
+
+    inputs: KindInputs
+    options: KindOptions
+    layout: Layout
+    resamples: Resamples
+
+    @classmethod
+    def of(cls, inputs: KindInputs, options: KindOptions) -> Setting:
+        """Lay out the items of a comparison."""
+        columns = inputs.columns()
+        return cls(
+            inputs, options, layout_of(columns), Resamples(columns.cluster, options.n_resamples, options.seed)
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.inputs.items)
+
+    def resamples_of(self, item: Integers) -> Resamples:
+        """The resamples of rows that belong to these items: questions, say. Instructions still move together."""
+        clusters = np.array([self.inputs.items[row].cluster for row in item.tolist()], dtype=np.str_)
+        return Resamples(clusters, self.options.n_resamples, self.options.seed)
+
+    def figures(self, measures: list[Measure]) -> dict[str, Breakdown]:
+        """Each measure overall, by category and by subset; the gap is of pairs alone."""
+        found = breakdowns(measures, self.layout, self.resamples, self.options.confidence)
+        for breakdown in found.values():
+            breakdown.pop("gap", None)
+        return found
+
+    def judged(self, judge: KindJudge) -> Booleans:
+        """Items with a judgment of this judge."""
+        return mask_of(judge.judged, self.n_items)
+
+    def unparsed(self, judge: KindJudge) -> Measure:
+        """Share of the judgments that could not be read or never came."""
+        judged = self.judged(judge)
+        unread = mask_of(judge.unparsed | judge.failed, self.n_items)
+        return Measure(
+            "unparsed_rate", unread.astype(float), judged.astype(float), reason="nothing was judged"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KindFigures:
+    """The figures of one kind: people's own, those of the gold answers, each judge's, and who leads.
+
+    ``n_target`` is the number of items that judges are compared on; ``remarks`` what a reader has to know.
+    """
+
+    people: dict[str, Breakdown]
+    gold: dict[str, Breakdown]
+    judges: list[dict[str, Breakdown]]
+    selection: dict[str, Any]
+    n_target: int
+    remarks: tuple[str, ...] = field(default=())
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """What is undefined says so in its reason; a page needs no warnings beside it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StatisticsWarning)
+        yield
+
+
+def mask_of(rows: frozenset[int] | set[int], n_items: int) -> Booleans:
+    """Rows as booleans, (n_items,)."""
+    mask = np.zeros(n_items, dtype=np.bool_)
+    mask[list(rows)] = True
+    return mask
+
+
+def select_means(
+    columns: Mapping[int, Floats],
+    covered: Mapping[int, Booleans],
+    *,
+    item: Integers,
+    resamples: Resamples,
+    options: KindOptions,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> dict[str, Any]:
+    """Who leads by a mean over rows, on the items that all judged; differences are paired.
+
+    Parameters
+    ----------
+    columns : mapping of int to ndarray of shape (n_rows,)
+        What each row adds to the mean of the judge in that place; NaN where it does not count.
+    covered : mapping of int to ndarray of shape (n_items,)
+        The items that it judged, be the answer readable or not.
+    item : ndarray of shape (n_rows,)
+        The item of each row.
+    bounds : (float, float)
+        Range of a row's value.
+    """
+    candidates = {place: covered[place] for place in columns if not np.isnan(columns[place]).all()}
+    complete, common = comparable(candidates)
+    low, width = bounds[0], bounds[1] - bounds[0]
+    scores = {
+        str(place): np.where(common[item], (columns[place] - low) / width, np.nan) for place in complete
+    }
+    found = compare(scores, resamples=resamples, confidence=options.confidence)
+    differences = {int(name): _scaled(gap, width) for name, gap in found.differences.items()}
+    return selection_of(
+        ranking=[int(name) for name in found.ranking],
+        differences=differences,
+        incomplete=[place for place in candidates if place not in complete],
+        n_compared=int(common.sum()),
+    )
+
+
+def selection_of(
+    *,
+    ranking: list[int],
+    differences: Mapping[int, PairedDifference],
+    incomplete: list[int],
+    n_compared: int,
+) -> dict[str, Any]:
+    """Who leads, and who cannot be told apart from it: the interval of the difference holds 0, or there is none."""
+    tied = [place for place, gap in differences.items() if not gap.low > 0]
+    return {
+        "leader": ranking[0] if ranking else None,
+        "ranking": ranking,
+        "tied": tied,
+        "clear": bool(differences) and not tied,
+        "incomplete": incomplete,
+        "n_compared": n_compared,
+        "differences": [{"judge": place, **plain(gap)} for place, gap in differences.items()],
+    }
+
+
+def _scaled(gap: PairedDifference, width: float) -> PairedDifference:
+    return replace(gap, value=gap.value * width, low=gap.low * width, high=gap.high * width)
+
+
+def undefined_of(reason: str, n: int = 0) -> dict[str, Any]:
+    """A breakdown of a figure that does not exist."""
+    return {"overall": {"value": None, "low": None, "high": None, "n": n, "reason": reason}}
+
+
+def mean_or_nan(values: list[float]) -> float:
+    """Mean of the numbers that are there; NaN of none."""
+    known = [value for value in values if not math.isnan(value)]
+    return math.fsum(known) / len(known) if known else math.nan

@@ -1,0 +1,184 @@
+"""Judges that rank: aspects by importance, answers by quality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from metaeval.reports.estimates import Breakdown, Measure, mean_of
+from metaeval.reports.inputs import Booleans, Floats
+from metaeval.reports.kinds.common import KindFigures, Setting, mean_or_nan, quiet, select_means
+from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
+from metaeval.reports.kinds.measures import ANSWER_RANKING, primary_of
+from metaeval.stats import rank_agreement_contributions, rank_pairs
+from metaeval.stats.correlation import pearson_of
+
+RHO = (-1.0, 1.0)
+# What a judge says of answers beside their order, the finest first.
+_FINER = ("normalised", "expected", "scores")
+_NO_RHO = "no item on which both a judge and those it is compared with order the parts"
+_NO_PAIR = "no item has two rankings that are not constant"
+
+
+def ranking_figures(setting: Setting) -> KindFigures:
+    """Compute all figures of a comparison of rankings."""
+    inputs = setting.inputs
+    people = _people_rows(setting)
+    targets = (
+        [_gold_rows(item) for item in inputs.items]
+        if setting.options.against == GOLD
+        else [[[-rank for rank in row] for row in rows] for rows in people]
+    )
+    has_target = np.array([bool(rows) for rows in targets], dtype=np.bool_)
+    found = [_correlations(setting, judge, targets) for judge in inputs.judges]
+    primary = primary_of(inputs.kind)
+    with quiet():
+        return KindFigures(
+            people=_people(setting, people) if inputs.labels else {},
+            gold={},
+            judges=[
+                _judge(setting, judge, rho, has_target)
+                for judge, rho in zip(inputs.judges, found, strict=True)
+            ],
+            selection=select_means(
+                {place: rho[primary] for place, rho in enumerate(found)},
+                {place: setting.judged(judge) & has_target for place, judge in enumerate(inputs.judges)},
+                item=np.arange(setting.n_items),
+                resamples=setting.resamples,
+                options=setting.options,
+                bounds=RHO,
+            ),
+            n_target=int(has_target.sum()),
+            remarks=_remarks(setting, has_target),
+        )
+
+
+def ranks_of(value: Value | None, item: KindItem) -> list[float] | None:
+    """Ranks in the order of the item's parts; None where they are not of these parts.
+
+    Examples
+    --------
+    >>> ranks_of({"ranks": {"1": 1, "0": 2}}, KindItem("x", "i", n_responses=2))
+    [2.0, 1.0]
+    """
+    return _in_order((value or {}).get("ranks"), item)
+
+
+def _in_order(given: Any, item: KindItem) -> list[float] | None:
+    if not isinstance(given, Mapping) or sorted(given) != sorted(item.parts) or not given:
+        return None
+    found = [given[name] for name in item.parts]
+    if not all(isinstance(each, int | float) and np.isfinite(each) for each in found):
+        return None
+    return [float(each) for each in found]
+
+
+def scores_of(value: Value, item: KindItem) -> list[float] | None:
+    """How good each answer is to a judge: its finest number where there is one (a log-likelihood), else minus the rank.
+
+    Examples
+    --------
+    >>> item = KindItem("x", "i", n_responses=2)
+    >>> scores_of({"ranks": {"0": 2, "1": 1}, "normalised": {"0": -1.5, "1": -0.5}}, item)
+    [-1.5, -0.5]
+    >>> scores_of({"ranks": {"0": 2, "1": 1}}, item)
+    [-2.0, -1.0]
+    """
+    for name in _FINER:
+        if (found := _in_order(value.get(name), item)) is not None:
+            return found
+    ranks = ranks_of(value, item)
+    return None if ranks is None else [-rank for rank in ranks]
+
+
+def _people_rows(setting: Setting) -> list[list[list[float]]]:
+    """What people ranked, by item: ranks in the order of the parts; those of other parts are left out."""
+    found: list[list[list[float]]] = [[] for _ in setting.inputs.items]
+    for label in setting.inputs.labels:
+        ranks = ranks_of(label.value, setting.inputs.items[label.item])
+        if ranks is not None:
+            found[label.item].append(ranks)
+    return found
+
+
+def _gold_rows(item: KindItem) -> list[list[float]]:
+    """Votes where there are, else minus the gold ranks: higher is better."""
+    if item.votes is not None and len(item.votes) == len(item.parts):
+        return [list(item.votes)]
+    ranks = ranks_of(item.gold, item)
+    return [] if ranks is None else [[-rank for rank in ranks]]
+
+
+def _correlations(setting: Setting, judge: KindJudge, targets: list[list[list[float]]]) -> dict[str, Floats]:
+    """Rho and r of a judge with each target of each item, averaged; NaN where there is none."""
+    spearman, pearson = np.full(setting.n_items, np.nan), np.full(setting.n_items, np.nan)
+    matrices, rows = [], []
+    for row, value in judge.values.items():
+        item = setting.inputs.items[row]
+        ranks, scores = ranks_of(value, item), scores_of(value, item)
+        if ranks is None or scores is None or not targets[row]:
+            continue
+        rows.append(row)
+        matrices.append([[-rank for rank in ranks], *targets[row]])
+        pearson[row] = mean_or_nan([pearson_of(scores, target) for target in targets[row]])
+    pairs = rank_pairs(matrices)
+    # The judge is the first row of each matrix; its pairs with the others, not theirs among themselves.
+    own = (pairs.first == 0) & ~np.isnan(pairs.rho)
+    total = np.bincount(pairs.item[own], weights=pairs.rho[own], minlength=len(rows))
+    count = np.bincount(pairs.item[own], minlength=len(rows))
+    if rows:
+        spearman[rows] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return {"spearman": spearman, "pearson": pearson}
+
+
+def _judge(
+    setting: Setting, judge: KindJudge, rho: Mapping[str, Floats], has_target: Booleans
+) -> dict[str, Breakdown]:
+    compared = np.zeros(setting.n_items, dtype=np.bool_)
+    compared[list(judge.values)] = True
+    compared &= has_target
+    measures = [mean_of("spearman", rho["spearman"], bounds=RHO, reason=_NO_RHO)]
+    if setting.inputs.kind == ANSWER_RANKING:
+        measures.append(mean_of("pearson", rho["pearson"], bounds=RHO, reason=_NO_RHO))
+    undefined = compared & np.isnan(rho["spearman"])
+    measures.append(_share("undefined_rate", undefined, compared))
+    return setting.figures([*measures, setting.unparsed(judge)])
+
+
+def _people(setting: Setting, people: list[list[list[float]]]) -> dict[str, Breakdown]:
+    """Mean rho of every two people: each of them compared with another, as a judge is with each of them."""
+    rho = rank_agreement_contributions([np.array(rows, ndmin=2) for rows in people])
+    pairs = np.array([len(rows) >= 2 for rows in people], dtype=np.bool_)
+    return setting.figures(
+        [
+            mean_of("spearman", rho, bounds=RHO, reason=_NO_PAIR),
+            _share("undefined_rate", pairs & np.isnan(rho), pairs),
+        ]
+    )
+
+
+def _share(name: str, part: Booleans, whole: Booleans) -> Measure:
+    return Measure(name, part.astype(np.float64), whole.astype(np.float64), reason=_NO_RHO)
+
+
+def _remarks(setting: Setting, has_target: Booleans) -> tuple[str, ...]:
+    found = []
+    two = sum(bool(has_target[row]) and len(item.parts) == 2 for row, item in enumerate(setting.inputs.items))
+    if two:
+        found.append(
+            f"{two:,} of {int(has_target.sum()):,} items have two parts, where a correlation can only be −1 or 1."
+        )
+    if setting.inputs.kind == ANSWER_RANKING and setting.options.against == GOLD:
+        votes = sum(item.votes is not None for item in setting.inputs.items)
+        found.append(
+            f"{votes:,} of {int(has_target.sum()):,} items are compared with people's votes, the others with the "
+            "gold ranks."
+        )
+    if setting.inputs.kind == ANSWER_RANKING:
+        found.append(
+            "Pearson's correlation is of the log-likelihood for its length, or of the score, where a judge gives one; "
+            "else of minus the rank."
+        )
+    return tuple(found)

@@ -1,0 +1,75 @@
+"""What the comparison page of a sweep shows of kinds other than pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.core.cache import cache
+
+from annotation.models import Dataset, Kind
+from metaeval.reports.content import software_version
+from metaeval.reports.errors import ReportError
+from metaeval.reports.kinds.content import kind_content
+from metaeval.reports.kinds.inputs import KindOptions
+from metaeval.reports.kinds.measures import KIND_LABELS
+from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
+from metaeval.selectors.sweeps import SweepView
+from metaeval.services.reports import CACHE_SECONDS
+
+DEFAULTS = KindOptions()
+# Items times judges that are computed while a page waits: about two seconds.
+QUICK = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class KindComparing:
+    """One kind of a dataset: its content; None while it would take long, so that the page says so first."""
+
+    kind: str
+    label: str
+    content: dict[str, Any] | None
+    n_items: int
+    n_judges: int
+
+
+def kinds_compared(dataset: Dataset) -> tuple[tuple[str, ...], bool]:
+    """The kinds to compare judges on beside pairs, and whether there are pairs. One query."""
+    kinds = kinds_of(dataset)
+    return tuple(kind for kind in KIND_LABELS if kind in kinds), Kind.PAIRWISE.value in kinds
+
+
+def kind_comparison_get(
+    *, sweep: SweepView, dataset: Dataset, kind: str, against: str = "", wait: bool = False
+) -> KindComparing:
+    """Compare the judges of a sweep on the items of one kind, from the cache where the same was computed lately.
+
+    Parameters
+    ----------
+    against : {"people", "gold"}
+        What judges are compared with; by default what more items have.
+    wait : bool
+        Compute however long it takes.
+
+    Raises
+    ------
+    ReportError
+        There are no such items, or no judge of the sweep has judged any.
+    """
+    inputs = kind_inputs(dataset=dataset, kind=kind, sweep=sweep)
+    if not inputs.judges:
+        raise ReportError("No judge of this sweep has judged items of this kind yet.")
+    targets = inputs.targets()
+    if not targets:
+        raise ReportError(
+            "There are neither labels nor gold answers yet, so there is nothing to compare judges with."
+        )
+    chosen = next((target for target in targets if target == against), targets[0])
+    options = replace(DEFAULTS, against=chosen)
+    inputs_hash = inputs.hash(options)
+    key = f"kind-comparison:{software_version()}:{inputs_hash}"
+    content: dict[str, Any] | None = cache.get(key)
+    if content is None and (wait or len(inputs.items) * len(inputs.judges) <= QUICK):
+        content = kind_content(inputs, options, inputs_hash=inputs_hash)
+        cache.set(key, content, CACHE_SECONDS)
+    return KindComparing(kind, KIND_LABELS[kind], content, len(inputs.items), len(inputs.judges))
