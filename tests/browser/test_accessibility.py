@@ -15,6 +15,8 @@ from playwright.sync_api import Page, expect
 from annotation.models import Enrollment, Role, Stage
 from metaeval.demo.build import ADMINISTRATOR, PASSWORD, Demo, demo_build
 from tests.annotation.factories import study_make, user_make
+from tests.browser.admin_pages import NO_PAGES as ADMIN_NO_PAGES
+from tests.browser.admin_pages import admin_stops, own_names
 from tests.browser.conftest import DESKTOP, PHONE, assert_no_sideways_scroll, press
 from tests.browser.every_page import (
     IN_DEMO,
@@ -155,6 +157,17 @@ def test_the_pages_of_a_researcher(live_server, page: Page):
     alice = user_make(username="alice", email="alice@example.org")
     log_in(page, live_server.url)
     visit(page, live_server.url, staff_stops(alice))
+
+
+def test_the_pages_of_an_administrator(live_server, page: Page):
+    log_in_as = user_make(username="ada", role=Role.ADMINISTRATOR)
+    log_in(page, live_server.url, log_in_as.username, then="/admin/")
+    stops = list(admin_stops())
+    visit(page, live_server.url, stops)
+    visited = {stop.name.removeprefix("admin:") for stop in stops}
+    assert own_names() - visited == set(ADMIN_NO_PAGES), (
+        "visit the page in `admin_pages`, or say there why it is none"
+    )
 
 
 @pytest.fixture

@@ -57,11 +57,17 @@ def log_in(page: Page, live_server, name: str = "admin:index") -> None:
     expect(page).to_have_url(f"{live_server.url}{reverse(name)}")
 
 
+def strategy_choose(page: Page, strategy: str) -> None:
+    """Choose a strategy by its name in the registry, and wait for its settings."""
+    page.locator(f"#strategy-{strategy}").check()
+    expect(page.locator("input[name=settings_of]")).to_have_value(strategy)
+
+
 def judge_define(page: Page, *, name: str, strategy: str, model: str) -> None:
     page.get_by_role("navigation", name="Administration").get_by_role("link", name="Judges").click()
     page.get_by_role("link", name="New judge").click()
     page.get_by_label("Name").fill(name)
-    page.get_by_role("radio", name=strategy).check()
+    strategy_choose(page, strategy)
     page.get_by_label("Endpoint").select_option(label="local-server")
     page.get_by_role("textbox", name="Model", exact=True).fill(model)
     page.get_by_role("button", name="Save").click()
@@ -83,8 +89,8 @@ def test_from_an_endpoint_to_a_finished_sweep(page: Page, live_server) -> None:
         page.get_by_role("button", name="Try it").click()
         expect(page.get_by_text("'local-server' answered as mock-first")).to_be_visible()
 
-        judge_define(page, name="Slow and plain", strategy="Vanilla", model="mock-slow-60")
-        judge_define(page, name="With reasons", strategy="Chain of thought", model="mock-longer-0.8")
+        judge_define(page, name="Slow and plain", strategy="vanilla", model="mock-slow-60")
+        judge_define(page, name="With reasons", strategy="cot", model="mock-longer-0.8")
         assert Judge.objects.count() == 2
 
         page.get_by_role("navigation", name="Administration").get_by_role("link", name="Sweeps").click()
@@ -127,15 +133,18 @@ def test_from_an_endpoint_to_a_finished_sweep(page: Page, live_server) -> None:
 def test_the_form_of_a_judge_shows_what_the_strategy_needs(page: Page, live_server) -> None:
     endpoint_make(name="local-server")
     log_in(page, live_server, "admin:judges_judge_add")
-    model, rules = (
-        page.get_by_role("textbox", name="Model", exact=True),
-        page.get_by_label("Rules", exact=True),
-    )
+    model, rules = page.get_by_role("textbox", name="Model", exact=True), page.locator("#id_cot__rules")
     expect(model).to_be_visible()
     expect(rules).to_be_hidden()
-    page.get_by_role("radio", name="Chain of thought").check()
+    page.get_by_label("Search strategies").fill("chain step by")
+    expect(page.get_by_text("None found")).to_be_visible()
+    expect(page.locator("#strategy-vanilla")).to_be_visible()  # the one that is chosen
+    page.get_by_label("Search strategies").fill("chain wei")
+    expect(page.locator("#strategy-rules")).to_be_hidden()
+    strategy_choose(page, "cot")
     expect(rules).to_be_visible()
-    page.get_by_role("radio", name="Random choice").check()
+    page.get_by_label("Search strategies").fill("")
+    strategy_choose(page, "random")
     expect(model).to_be_hidden()
     expect(page.get_by_label("Seed").first).to_be_visible()
     page.get_by_label("Name").fill("A coin")
