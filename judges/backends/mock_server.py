@@ -151,7 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
             body = json.loads(raw)
             name, text = body["model"], _text_of(self.path, body)
             well_formed = isinstance(name, str)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             well_formed = False
         if not well_formed:
             self._fail(400, "a model and what it is to read are needed")

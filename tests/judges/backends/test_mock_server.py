@@ -170,6 +170,28 @@ def test_some_fail_once_and_then_answer(client, model, status):
     assert first.headers.get("Retry-After") == (RETRY_AFTER if status == 429 else None)
 
 
+@pytest.mark.parametrize(
+    ("model", "path", "body", "status"),
+    [
+        ("mock-chat-only", "/embeddings", {"input": "x"}, 404),
+        ("mock-longer", "/embeddings", {"input": "x"}, 200),
+        ("mock-longer", "/embeddings", {"input": 3}, 400),
+        ("mock-longer", "/completions", {"prompt": "x", "max_tokens": 0, "echo": True, "logprobs": 1}, 200),
+        ("mock-one-token", "/completions", {"prompt": "x", "max_tokens": 0}, 400),
+        ("mock-longer", "/completions", {"prompt": [2]}, 200),
+        ("mock-longer", "/completions", {"prompt": [-1]}, 400),
+        ("mock-longer", "/completions", {}, 400),
+    ],
+)
+def test_other_paths(client, model, path, body, status):
+    assert client.post(path, json={"model": model, **body}).status_code == status
+
+
+def test_a_busy_server_may_not_say_for_how_long(client):
+    assert "Retry-After" not in complete(client, "mock-429-bare").headers
+    assert complete(client, "mock-429-bare").status_code == 200
+
+
 def test_requests_are_counted(client, server):
     complete(client, "mock-first")
     complete(client, "mock-first")

@@ -76,6 +76,24 @@ def test_constraints():
     assert "response_format" not in plain
 
 
+def test_a_regular_expression_is_sent_where_a_server_takes_one():
+    wire = WireRequest(kind="chat", model="m", messages=(), regex="[1-5]")
+
+    assert body_of(wire, structured="vllm")["structured_outputs"] == {"regex": "[1-5]"}
+    for structured in ("none", "json_schema"):
+        assert not {"structured_outputs", "response_format"} & body_of(wire, structured=structured).keys()
+
+
+def test_under_a_schema_the_log_probabilities_are_those_of_the_choice():
+    tokens = ['{"', "choice", '":', ' "', "A", '"}', "<|end|>"]
+    content = [{"token": token, "logprob": -1.0 - i} for i, token in enumerate(tokens)]
+    answer = read(reply_with('{"choice": "A"}', logprobs={"content": content}), structured="json_schema")
+    others = read(reply_with('{"choice": "A"}', logprobs={"content": content[1:]}), structured="json_schema")
+
+    assert (answer.text, answer.logprobs) == ("A", (TokenLogprob("A", -5.0),))
+    assert len(others.logprobs) == 6  # they do not spell the text, so nothing is known of them
+
+
 @pytest.mark.parametrize(
     ("content", "text", "constrained"),
     [
@@ -170,6 +188,7 @@ def test_log_probabilities_are_finite():
         (425, TransientBackendError),
         (429, TransientBackendError),
         (500, TransientBackendError),
+        (501, PermanentBackendError),
         (503, TransientBackendError),
         (529, TransientBackendError),
     ],
