@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import secrets
 import shlex
 import shutil
@@ -33,6 +34,7 @@ It is no option of an endpoint: whoever may edit endpoints could run any command
 """
 _MODULE = "vllm.entrypoints.openai.api_server"
 _LOG_LINES = 12
+_ERROR = re.compile(r"(Error|Exception)\b")
 
 
 def server_command(model: str) -> list[str]:
@@ -152,9 +154,10 @@ class ServerProcess:
         self._log.seek(max(size - 20_000, 0))
         lines = [line.strip() for line in self._log.read().decode("utf-8", "replace").splitlines()]
         told = [line for line in lines if line]
-        # The cause stands in the last line that names an error; what follows are complaints about its consequences.
-        causes = [line for line in told if "Error" in line and "See root cause" not in line]
-        return " | ".join(causes[:2] or told[-_LOG_LINES:])[-1500:].replace(self.key, "[key]")
+        # The last line that names an error, with what explains it below; a server repeats that an engine failed.
+        causes = [k for k, line in enumerate(told) if _ERROR.search(line) and "See root cause" not in line]
+        shown = told[causes[-1] : causes[-1] + 3] if causes else told[-_LOG_LINES:]
+        return " | ".join(shown)[-1500:].replace(self.key, "[key]")
 
     def _launch(self) -> None:
         port = _free_port()

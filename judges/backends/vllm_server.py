@@ -216,10 +216,10 @@ def _server(model: str, revision: str, options: VLLMOptions, startup_timeout: fl
             arguments += ["--pooler-config", f'{{"seq_pooling_type": "{options.pooling.upper()}"}}']
         return arguments
 
-    memory = {"VLLM_CPU_KVCACHE_SPACE": str(options.cpu_kv_cache_gib)}
-    environment = {
-        name: value for name, value in (options.environment() | memory).items() if name not in os.environ
-    }
+    wanted = options.environment() | {"VLLM_CPU_KVCACHE_SPACE": str(options.cpu_kv_cache_gib)}
+    # The server has no connections that a fork could share, and a fork starts sooner.
+    del wanted["VLLM_WORKER_MULTIPROC_METHOD"]
+    environment = {name: value for name, value in wanted.items() if name not in os.environ}
     return ServerProcess(
         name=model, command=command, environment=environment, startup_timeout=startup_timeout
     )

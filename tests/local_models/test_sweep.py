@@ -4,7 +4,7 @@ import pytest
 
 from judges.models import Judgment, ModelRequest
 from judges.selectors.sweeps import sweep_progress
-from judges.services.endpoints import endpoint_create, endpoint_try
+from judges.services.endpoints import endpoint_create
 from tests.annotation.factories import dataset_make
 from tests.judges.props import judge_make, run, sweep_make
 from tests.local_models.asking import SMALL
@@ -68,7 +68,3 @@ def test_a_model_that_is_nowhere_stops_the_sweep_and_says_so(kind):
     )
     assert not Judgment.objects.exists()
 
-
-def test_an_endpoint_is_tried(models):
-    found = endpoint_try(endpoint=endpoint("vllm"), model=models["chat"], seconds=120.0)
-    assert (found.error, bool(found.text)) == ("", True)
