@@ -5,19 +5,26 @@ accelerators (`gpu`). `celery -A config worker -Q gpu` takes up the runs of one;
 """
 
 import os
+from typing import Any
 
 from celery import Celery
-from kombu import Exchange, Queue
+from kombu.entity import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 QUEUES = ("http", "cpu", "gpu")
 
+
+def _queue(name: str) -> Any:
+    # As Celery itself makes a queue that is only named, so that any client can send there.
+    exchange: Any = Exchange(name, type="direct")  # type: ignore[no-untyped-call]
+    return Queue(name, exchange, routing_key=name)  # type: ignore[no-untyped-call]
+
+
 app = Celery("touchstone")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.update(
-    # As Celery itself makes a queue that is only named, so that any client can send there.
-    task_queues=[Queue(name, Exchange(name, type="direct"), routing_key=name) for name in QUEUES],
+    task_queues=[_queue(name) for name in QUEUES],
     task_default_queue=QUEUES[0],
     task_default_exchange=QUEUES[0],
     task_default_routing_key=QUEUES[0],

@@ -166,9 +166,9 @@ def instructions_read(instruction_ids: Sequence[int]) -> Iterator[InstructionRow
     names = ("pk", "external_id", "text", "context", "reference", "category", "conversation")
     for start in range(0, len(instruction_ids), CHUNK):
         rows = Instruction.objects.filter(pk__in=instruction_ids[start : start + CHUNK]).order_by("pk")
-        for *plain, conversation in rows.values_list(*names):
+        for pk, external_id, text, context, reference, category, conversation in rows.values_list(*names):
             turns = tuple((turn["role"], turn["text"]) for turn in conversation)
-            yield InstructionRow(*plain, conversation=turns)
+            yield InstructionRow(pk, external_id, text, context, reference, category, turns)
 
 
 def _read_chunk(ids: Sequence[int]) -> list[ItemRow]:

@@ -94,8 +94,8 @@ def slice_names(*, dataset_id: int, kind: str, part: ItemSlice = WHOLE) -> list[
     """
     rows, prefix = _rows(kind)
     rows = rows.filter(part.condition(prefix), dataset_id=dataset_id)
-    rows = rows.order_by("pk") if kind == GENERATION else rows.order_by("position", "pk")
-    names = list(rows.values_list("pk", "external_id"))
+    first = () if kind == GENERATION else ("position",)
+    names = list(rows.order_by(*first, "pk").values_list("pk", "external_id"))
     if part.sample_size is None or len(names) <= part.sample_size:
         return names
     drawn = sorted(names, key=lambda row: (seeded_hash(part.seed, row[1]), row[0]))[: part.sample_size]

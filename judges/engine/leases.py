@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from judges.engine.works import ActiveRun, Counts
-from judges.models import Sweep, SweepRun, SweepState
+from judges.models import IN_WORKER, JudgeModel, Sweep, SweepRun, SweepState
 from judges.selectors.sweeps import judgment_tallies, worked_seconds
 from judges.services.sweep_states import ACTIVE, sweep_stop
 
@@ -38,6 +38,7 @@ def run_claim(
     owner: str,
     lease: float,
     busy: Mapping[int | None, int],
+    engines: Collection[tuple[int, str]] = (),
     sweep_id: int | None = None,
     queues: Collection[str] | None = None,
 ) -> SweepRun | None:
@@ -48,10 +49,19 @@ def run_claim(
     busy : mapping of (int or None) to int
         Endpoints that need no more works now, and the priority that they work for: only runs of a higher one are
         taken up for them. None stands for judges without a model.
+    engines : collection of (int, str)
+        Endpoint and name of the models at work in this worker. While there are any, no run is taken up that would
+        load another one: together they may not fit.
     queues : collection of str, optional
         Only runs of these queues, or of none.
     """
     rows = runs_open(sweep_id=sweep_id, queues=queues)
+    if engines:
+        loaded = Q()
+        for engine_at, model in engines:
+            loaded |= Q(endpoint_id=engine_at, model=model)
+        others = JudgeModel.objects.filter(endpoint__kind__in=IN_WORKER, judge=OuterRef("judge_id"))
+        rows = rows.filter(~Exists(others.exclude(loaded)))
     for endpoint_id, priority in busy.items():
         # Spelled out, since SQL's NOT is not true of NULL, and a judge without a model is busy with no endpoint.
         if endpoint_id is None:

@@ -65,6 +65,13 @@ class Meter:
         self.spent += amount
         self.unwritten -= amount
 
+    def read(self, limits: tuple[float | None, float | None], spent: tuple[float, float]) -> None:
+        """Take over what the database says: limits and what is spent, in US dollars and in tokens."""
+        place = 0 if self.is_money else 1
+        limit = limits[place]
+        self.limit = self.limit if limit is None else limit
+        self.spent = spent[place]
+
     def message(self) -> str:
         """Say that it is reached."""
         spent = self.spent + self.unwritten

@@ -119,7 +119,7 @@ class _Session:
         self.engine = Engine(owner=self.owner, options=options)
         self.transports: dict[str, Transport] = {}
         self.endpoints: dict[Transport, int] = {}
-        self.in_worker: set[Transport] = set()
+        self.in_worker: dict[Transport, tuple[int, str]] = {}
         self.meters: dict[tuple[int, bool], Meter] = {}
         self.supply = Supply()
         self.n_runs = 0
@@ -168,7 +168,10 @@ class _Session:
             row = control.get(run.run_id)
             if row is None or row.owner != self.owner:
                 self.engine.stop_run(run, lost=True)
-            elif not row.is_active:
+                continue
+            for meter in run.meters:
+                meter.read(row.limits, row.spent)
+            if not row.is_active:
                 self.engine.stop_run(run, grace=self.options.cancel_grace)
             elif row.is_private and not row.is_local:
                 self.engine.stop_run(run, error="The dataset is private and the endpoint is remote.")
@@ -177,10 +180,6 @@ class _Session:
                     run.sweep_id,
                     f"The budget of {row.minutes_used:,} minutes is used up. Resume with a larger one to go on.",
                 )
-            for meter in run.meters if row is not None else ():
-                place = 0 if meter.is_money else 1
-                limit = row.limits[place]
-                meter.limit, meter.spent = meter.limit if limit is None else limit, row.spent[place]
         self._share()
         if now >= self.keep_at:
             self.keep_at = now + self.options.heartbeat
@@ -199,6 +198,7 @@ class _Session:
                 owner=self.owner,
                 lease=self.options.lease,
                 busy=self._busy(),
+                engines=self._engines(),
                 sweep_id=self.sweep_id,
                 queues=self.queues,
             )
@@ -223,6 +223,22 @@ class _Session:
                 key = self.endpoints[run.transport] if run.transport is not None else None
                 busy[key] = max(busy.get(key, run.priority), run.priority)
         return busy
+
+    def _engines(self) -> set[tuple[int, str]]:
+        """Return the models at work in this worker: endpoint and name."""
+        at_work = self.engine.transports()
+        return {named for transport, named in self.in_worker.items() if transport in at_work}
+
+    def _close_idle(self) -> None:
+        """Give back the models in this worker that no run uses now: the next one may need their room.
+
+        Each stays warm, and is there at once if the next run asks it too, until another is to be loaded.
+        """
+        at_work = self.engine.transports()
+        for key, transport in list(self.transports.items()):
+            if transport in self.in_worker and transport not in at_work:
+                transport.close()
+                del self.transports[key], self.endpoints[transport], self.in_worker[transport]
 
     def _active(self, row: SweepRun) -> ActiveRun:
         spec, endpoints = judge_spec(row.judge), judge_endpoints(row.judge)
@@ -271,7 +287,7 @@ class _Session:
             self.transports[key] = transport
             self.endpoints[transport] = endpoint.pk
             if endpoint.kind in IN_WORKER:
-                self.in_worker.add(transport)
+                self.in_worker[transport] = (endpoint.pk, model.model)
         return self.transports[key]
 
     def _meters(self, row: SweepRun, *, is_priced: bool) -> tuple[Meter, ...]:
@@ -279,12 +295,11 @@ class _Session:
         limits = leases.sweep_limits(row.sweep)
         spent = leases.sweeps_spent([row.sweep_id])[row.sweep_id]
         found = []
-        for is_money, limit, so_far in zip((True, False), limits, spent, strict=True):
-            if limit is None or (is_money and not is_priced):
-                continue
-            meter = self.meters.setdefault((row.sweep_id, is_money), Meter(row.sweep_id, is_money, limit))
-            meter.limit, meter.spent = limit, so_far
-            found.append(meter)
+        for is_money, limit in zip((True, False), limits, strict=True):
+            if limit is not None and (is_priced or not is_money):
+                key = (row.sweep_id, is_money)
+                found.append(self.meters.setdefault(key, Meter(row.sweep_id, is_money, limit)))
+                found[-1].read(limits, spent)
         return tuple(found)
 
     def _share(self) -> None:
@@ -308,6 +323,7 @@ class _Session:
                 self.n_runs += 1
         if over:
             leases.sweeps_settle()
+            self._close_idle()
         if over or any(run.exhausted and run.transport is not None for run in self.engine.runs):
             # Something has room for another run: look soon, but not at every step.
             self.claim_at = min(self.claim_at, time.monotonic() + (0.0 if over else 0.1))

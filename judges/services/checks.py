@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 
@@ -60,7 +60,7 @@ class SweepCheck:
 def sweep_check(*, sweep: Sweep) -> SweepCheck:
     """Check judges, datasets, kinds, the slice, privacy, references, keys and budget; changes nothing."""
     judges = list(sweep.judges.prefetch_related("models__endpoint").order_by("name"))
-    datasets = list(sweep.datasets.order_by("name"))
+    datasets = cast("list[Dataset]", list(sweep.datasets.order_by("name")))
     errors: list[str] = []
     warnings: list[str] = []
     if not judges:
@@ -75,8 +75,7 @@ def sweep_check(*, sweep: Sweep) -> SweepCheck:
             errors.extend(_wrong_requests(judge, specs[judge.pk]))
             errors.extend(_same_samples(judge, specs[judge.pk], sweep))
     for judge, dataset in found.pairs:
-        private = getattr(dataset, "is_private")  # noqa: B009 (the foreign key is typed as any model)
-        if private and (refusal := private_refusal(judge=judge, dataset_name=str(dataset))):
+        if dataset.is_private and (refusal := private_refusal(judge=judge, dataset_name=str(dataset))):
             errors.append(refusal)
         if judge.pk in specs and specs[judge.pk].reads_reference:
             counts = found.counts[judge_kind(judge)][dataset.pk]

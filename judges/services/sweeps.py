@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from celery import current_app
 from django.db import transaction
@@ -245,7 +245,7 @@ def _runs_prepare(sweep: Sweep) -> None:
     """Make the missing runs, one a judge and dataset that go together, and set all counters from what is stored."""
     sweep.refresh_from_db()
     judges = list(sweep.judges.prefetch_related("models__endpoint").order_by("name"))
-    datasets = list(sweep.datasets.order_by("pk"))
+    datasets = cast("list[Dataset]", list(sweep.datasets.order_by("pk")))
     pairs = {(judge.pk, dataset.pk) for judge, dataset in pairings(sweep, judges, datasets).pairs}
     # Judge by judge within a dataset, so that requests that two judges share are close together in time.
     SweepRun.objects.bulk_create(

@@ -288,3 +288,40 @@ def test_many_threads_claim_each_run_once():
         thread.join()
     assert sorted(claimed) == sorted(set(claimed))
     assert len(claimed) == 12
+
+
+def test_models_in_the_worker_are_loaded_one_after_the_other():
+    """Two models at one endpoint may not fit together; two judges of one model keep it busy side by side."""
+    endpoint = endpoint_make("", kind="vllm", queue="gpu", max_concurrency=2)
+    dataset = dataset_make(pairs=20)
+    judges = [
+        judge_make(endpoint, model, strategy=strategy)
+        for model in ("small", "large")
+        for strategy in ("vanilla", "rules")
+    ]
+    sweep = sweep_make(judges, dataset)
+    events = []
+
+    class Engine(InstantBackend):
+        def __init__(self, model):
+            self.model = model
+            events.append(("load", model))
+            super().__init__(lambda wire: events.append(("ask", wire.model)) or "A", capacity=2)
+
+        def close(self):
+            events.append(("close", self.model))
+            super().close()
+
+    run(backends=lambda _, model: Engine(model.model))
+    assert sweep_progress(sweep.pk).state == "finished"
+    loaded = None
+    for what, model in events:
+        if what == "load":
+            assert loaded is None
+            loaded = model
+        elif what == "close":
+            loaded = None
+        else:
+            assert model == loaded
+    asked = [model for what, model in events if what == "ask"]
+    assert asked == ["small"] * 80 + ["large"] * 80
