@@ -90,7 +90,7 @@ class GenerationAdmin(admin.ModelAdmin[Generation]):
         if object_id is None or request.method not in ("GET", "HEAD"):
             raise PermissionDenied
         rows = Generation.objects.select_related("contestant", "instruction__dataset")
-        generation = rows.filter(pk=_number(object_id)).first()
+        generation = rows.filter(pk=_number(object_id) or 0).first()
         if generation is None:
             raise Http404
         context = {
@@ -108,7 +108,7 @@ class GenerationAdmin(admin.ModelAdmin[Generation]):
     def pairs_view(self, request: HttpRequest) -> HttpResponse:
         """GET asks which dataset, then what to make of it; POST makes the pairs, twice the same ones once."""
         self._require_reading(request)
-        source = Dataset.objects.filter(pk=_number(request.GET.get("dataset", ""))).first()
+        source = Dataset.objects.filter(pk=_number(request.GET.get("dataset", "")) or 0).first()
         form = None
         if source is not None:
             form = PairsForm(request.POST if request.method == "POST" else None, source=source)

@@ -51,7 +51,7 @@ class PairsForm(forms.Form):
         field = self.fields["contestants"]
         assert isinstance(field, forms.ModelMultipleChoiceField)
         field.queryset = Judge.objects.filter(pk__in=[judge.pk for judge in answered]).order_by("name")
-        field.label_from_instance = lambda judge: _about(judge, counts)  # type: ignore[method-assign]
+        field.label_from_instance = lambda obj: _about(obj, counts)  # type: ignore[method-assign]
         against = self.fields["against"]
         assert isinstance(against, forms.ChoiceField)
         against.choices = [

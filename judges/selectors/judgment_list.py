@@ -211,7 +211,7 @@ def _next_rows(
         else:
             rows = rows.filter(~Q(item_id=at.item_id, pk__lte=at.pk), item_id__gte=at.item_id)
     ordered = rows.order_by("-item_id", "-pk") if descending else rows.order_by("item_id", "pk")
-    return list(ordered.values("pk", "item_id", "choice", "value")[:limit])
+    return [dict(row) for row in ordered.values("pk", "item_id", "choice", "value")[:limit]]
 
 
 def _other_verdicts() -> QuerySet[Judgment]:

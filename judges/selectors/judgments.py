@@ -121,7 +121,7 @@ def kind_values(
     return KindValues(
         judge_id=np.array([row[0] for row in rows], dtype=np.int64),
         item_id=np.array([row[1] for row in rows], dtype=np.int64),
-        value=tuple(row[2] for row in rows),
+        value=tuple(row[2] or {} for row in rows),
     )
 
 

@@ -265,14 +265,15 @@ def _shared(request: TraceRequest, users: Sequence[Judgment]) -> TraceRequest:
 def _request(request: Request, wire: WireRequest, row: ModelRequest | None, key: str) -> TraceRequest:
     if row is None:
         return TraceRequest(key, request.role, wire, MISSING)
-    is_done = row.state == RequestState.DONE and row.answer is not None
     return TraceRequest(
         hash=key,
         role=request.role,
         wire=WireRequest.from_payload(row.payload),
         state=row.state,
         attempts=row.attempts,
-        answer=answer_from_json(row.answer) if is_done else None,
+        answer=answer_from_json(row.answer)
+        if row.state == RequestState.DONE and row.answer is not None
+        else None,
         error=row.error,
         created_at=row.created_at,
         finished_at=row.finished_at,
