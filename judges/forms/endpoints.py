@@ -215,7 +215,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
 
     def fields_saved(self) -> dict[str, Any]:
         """The keyword arguments of `endpoint_create` and `endpoint_update`."""
-        return {name: self.cleaned_data[name] for name in (*self._meta.fields, "prices", "options")}
+        return {name: self.cleaned_data[name] for name in (*self.Meta.fields, "prices", "options")}
 
 
 def _price_fields(

@@ -130,11 +130,13 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
             return
         # What was not there to be filled in begins with its default. These two were there, and are not sent when
         # they are not checked.
-        self.data = self.data.copy()
-        for name in self.fields.keys() - self.data.keys() - {"use_reference", "allow_tie"}:
+        data = self.data.copy()  # type: ignore[attr-defined]
+        for name in self.fields.keys() - data.keys() - {"use_reference", "allow_tie"}:
             initial = self.get_initial_for_field(self.fields[name], name)
             if initial is not None and initial is not False and initial != "":
-                self.data[name] = "on" if initial is True else str(getattr(initial, "pk", initial))
+                data[name] = "on" if initial is True else str(getattr(initial, "pk", initial))
+
+        self.data = data
 
     # --- what the page draws ----------------------------------------------------------------------------------
 
@@ -325,7 +327,7 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
     def _guidelines(self, choice: str | None) -> str:
         if choice == KEEP:
             return str(self.source_content.get("guidelines", ""))
-        study = Study.objects.filter(pk=_number(choice, "study")).first()
+        study = Study.objects.filter(pk=_number(choice, "study") or 0).first()
         return study.guidelines if study is not None else ""
 
     def _shots(self, choice: str | None, n: int, seed: int) -> list[dict[str, str]]:

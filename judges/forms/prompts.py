@@ -106,7 +106,7 @@ class PreviewForm(forms.Form):
 
     def options(self, info: StrategyInfo) -> PreviewOptions:
         said = self.cleaned_data
-        study = Study.objects.filter(pk=said.get("guidelines") or None).first()
+        study = Study.objects.filter(pk=said.get("guidelines") or 0).first()
         return PreviewOptions(
             use_reference=bool(said.get("use_reference")),
             allow_tie=bool(said.get("allow_tie")),
@@ -121,7 +121,7 @@ class PreviewForm(forms.Form):
 
     def item_id(self, *, at_random: bool) -> int | None:
         """The item to show: the one that was named, a random one, or the first."""
-        dataset = self.cleaned_data.get("dataset") or (str(self.datasets[0].pk) if self.datasets else None)
+        dataset = self.cleaned_data.get("dataset") or (self.datasets[0].pk if self.datasets else 0)
         items = Item.objects.filter(dataset_id=dataset, kind=self.kind)
         if at_random:
             return items.order_by("?").values_list("pk", flat=True).first()

@@ -38,7 +38,8 @@ def judges_as_members(*, without: int | None = None) -> QuerySet[Judge]:
         Primary key of the judge that is being made: it is no member of itself.
     """
     contestants = [info.name for info in STRATEGIES.values() if info.kind == "generation"]
-    return judges_runnable().exclude(strategy__in=contestants).exclude(pk=without)
+    judges = judges_runnable().exclude(strategy__in=contestants)
+    return judges if without is None else judges.exclude(pk=without)
 
 
 @dataclass(frozen=True, slots=True)

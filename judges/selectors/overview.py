@@ -176,7 +176,7 @@ def slice_parts(dataset_ids: Iterable[int]) -> tuple[list[SlicePart], list[Slice
         Instruction.objects.filter(dataset_id__in=list(dataset_ids))
         .order_by()
         .values_list("dataset_id", "category", "subset")
-        .annotate(items=Count("items"), own=Count("pk", distinct=True))
+        .annotate(n_items=Count("items"), n_own=Count("pk", distinct=True))
     )
     found = list(rows)
     has_items = {dataset_id for dataset_id, _, _, items, _ in found if items}

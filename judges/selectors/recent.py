@@ -139,14 +139,14 @@ def _tables(runs: list[RunProgress], *, is_active: bool) -> list[tuple[QuerySet[
         some = [run for run in runs if (run.kind == "generation") == is_generation]
         if not some:
             continue
-        rows = model._default_manager.filter(  # type: ignore[attr-defined]
+        rows = model._default_manager.filter(
             **{
                 f"{judge}__in": {run.judge_id for run in some},
                 f"{subject}__dataset__in": {run.dataset_id for run in some},
             }
         ).annotate(head=Left(text, ERROR_CHARS))
         if is_active:
-            latest = model._default_manager.aggregate(latest=Max("pk"))["latest"] or 0  # type: ignore[attr-defined]
+            latest = model._default_manager.aggregate(latest=Max("pk"))["latest"] or 0
             rows = rows.filter(pk__gt=latest - RATE_ROWS)
         tables.append((rows, is_generation))
     return tables
