@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 
 import annotation.urls.converters  # noqa: F401  (registers `row`)
 from metaeval import views
+from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.reports.render import FORMATS
 
 
@@ -19,7 +20,21 @@ class SuffixConverter:
         return value
 
 
+class TableConverter(SuffixConverter):
+    """The formats of a comparison of a kind other than pairs."""
+
+    regex = "json|csv"
+
+
+class KindConverter(SuffixConverter):
+    """The kinds other than pairs."""
+
+    regex = "|".join(KIND_LABELS)
+
+
 register_converter(SuffixConverter, "report_format")
+register_converter(TableConverter, "table_format")
+register_converter(KindConverter, "kind_name")
 
 app_name = "metaeval"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -32,6 +47,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "sweeps/<row:pk>/comparison.<report_format:suffix>",
         views.comparison_download,
         name="comparison-download",
+    ),
+    path(
+        "sweeps/<row:pk>/comparison-<kind_name:kind>.<table_format:suffix>",
+        views.kind_download,
+        name="kind-comparison-download",
     ),
     path("sweeps/<row:pk>/promote/", views.promote, name="promote"),
     path("decisions/<row:pk>/judge.json", views.decision_judge, name="decision-judge"),

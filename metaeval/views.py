@@ -19,8 +19,11 @@ from annotation.models import Dataset
 from annotation.views.access import ResearcherRequest, researcher_required
 from metaeval.forms import PromoteForm, ReportForm
 from metaeval.reports.comparison import key_figures, table_of
-from metaeval.reports.errors import DecisionError, ReportError
+from metaeval.reports.content import canonical_json
+from metaeval.reports.errors import DecisionError, NothingJudgedError, ReportError
 from metaeval.reports.html import context_of
+from metaeval.reports.kinds import tables as kind_tables
+from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.reports.render import FORMATS
 from metaeval.reports.render import render as render_report
 from metaeval.reports.words import verdict_of
@@ -36,6 +39,7 @@ from metaeval.selectors.reports import (
 from metaeval.selectors.sweeps import SweepView, dataset_of, sweep_get_for
 from metaeval.services.comparisons import comparison_cached, comparison_get
 from metaeval.services.decisions import judge_promote
+from metaeval.services.kind_comparisons import kind_comparison_get, kinds_compared
 from metaeval.services.reports import report_create
 
 PER_PAGE = 25
@@ -93,6 +97,13 @@ def comparison(request: ResearcherRequest, pk: int) -> HttpResponse:
     sweep = sweep_get_for(request.user, pk)
     dataset = dataset_of(sweep, request.GET.get("dataset"))
     context = _about(request, sweep, dataset)
+    kinds, has_pairs = kinds_compared(dataset)
+    if kinds and (not has_pairs or _part_asked(request) in ("", "kinds")):
+        context |= _kinds_context(request, sweep, dataset, kinds, alone=not has_pairs)
+    if _part_asked(request) == "kinds" and kinds:
+        return render(request, "metaeval/comparison_kinds.html", context)
+    if kinds and not has_pairs:
+        return render(request, "metaeval/comparison.html", context)
     content = comparison_cached(inputs_hash=request.GET.get("inputs", ""), sweep=sweep, dataset=dataset)
     if content is None:
         try:
@@ -101,6 +112,10 @@ def comparison(request: ResearcherRequest, pk: int) -> HttpResponse:
             return render(request, "metaeval/comparison.html", context | {"error": str(error)})
         content = found.content
         context |= {"n_items": found.n_items, "n_judges": found.n_judges}
+    if content is not None and context.get("kinds") and all(judge["baseline"] for judge in content["judges"]):
+        # The sweep's judges judge other kinds: there is nothing to say of the pairs.
+        context.pop("n_items", None)
+        return render(request, "metaeval/comparison.html", context)
     if content is not None:
         context |= _comparison_context(request, dataset, content)
     return render(request, _template(request, content), context)
@@ -108,12 +123,56 @@ def comparison(request: ResearcherRequest, pk: int) -> HttpResponse:
 
 def _template(request: ResearcherRequest, content: dict[str, Any] | None) -> str:
     """The page, or the part of it that htmx asked for."""
-    if content is not None and request.htmx and not request.htmx.history_restore_request:
-        parts = {"comparison-table": "table", "comparison": "content"}
-        part = parts.get(request.htmx.target or "")
-        if part:
-            return f"metaeval/comparison_{part}.html"
-    return "metaeval/comparison.html"
+    parts = {"comparison-table": "table", "comparison": "content"}
+    part = parts.get(_part_asked(request))
+    return f"metaeval/comparison_{part}.html" if part and content is not None else "metaeval/comparison.html"
+
+
+def _part_asked(request: ResearcherRequest) -> str:
+    """The element that htmx is to replace; empty where the whole page is asked for."""
+    if not request.htmx or request.htmx.history_restore_request:
+        return ""
+    return request.htmx.target or ""
+
+
+def _kinds_context(
+    request: ResearcherRequest, sweep: SweepView, dataset: Dataset, kinds: tuple[str, ...], *, alone: bool
+) -> dict[str, Any]:
+    """A section for each kind other than pairs; beside pairs only for those that judges of the sweep judged."""
+    sections: list[dict[str, Any]] = []
+    for kind in kinds:
+        label = KIND_LABELS[kind]
+        try:
+            found = kind_comparison_get(
+                sweep=sweep,
+                dataset=dataset,
+                kind=kind,
+                against=request.GET.get("against", ""),
+                wait="now" in request.GET,
+            )
+        except NothingJudgedError as error:
+            if alone and len(kinds) == 1:
+                sections.append({"kind": kind, "label": label, "error": str(error)})
+        except ReportError as error:
+            sections.append({"kind": kind, "label": label, "error": str(error)})
+        else:
+            about = {"kind": kind, "label": label, "n_items": found.n_items, "n_judges": found.n_judges}
+            sections.append(about | ({} if found.content is None else _kind_section(found.content)))
+    if alone and not sections:
+        return {"kinds": [], "error": "No judge of this sweep has judged this dataset yet."}
+    return {"kinds": sections}
+
+
+def _kind_section(content: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "content": content,
+        "verdict": kind_tables.verdict_of(content),
+        "table": kind_tables.main_table(content),
+        "groups": kind_tables.group_tables(content),
+        "differences": kind_tables.differences(content),
+        "unit": kind_tables.difference_unit(content),
+        "info": kind_tables.primary_info(content),
+    }
 
 
 def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> dict[str, Any]:
@@ -212,6 +271,25 @@ def comparison_download(request: ResearcherRequest, pk: int, suffix: str) -> Htt
     assert content is not None
     name = f"{dataset.name}-sweep-{sweep.pk}-{content['inputs_hash'][:8]}.{suffix}"
     return _attachment(render_report(content, f".{suffix}"), name, FORMATS[f".{suffix}"][1])
+
+
+@require_GET
+@researcher_required
+def kind_download(request: ResearcherRequest, pk: int, kind: str, suffix: str) -> HttpResponse:
+    sweep = sweep_get_for(request.user, pk)
+    dataset = dataset_of(sweep, request.GET.get("dataset"))
+    against = request.GET.get("against", "")
+    try:
+        content = kind_comparison_get(
+            sweep=sweep, dataset=dataset, kind=kind, against=against, wait=True
+        ).content
+    except ReportError as error:
+        raise Http404(str(error)) from None
+    assert content is not None
+    name = f"{dataset.name}-{kind}-sweep-{sweep.pk}-{content['inputs_hash'][:8]}.{suffix}"
+    if suffix == "csv":
+        return _attachment(kind_tables.csv_text(content), name, "text/csv; charset=utf-8")
+    return _attachment(canonical_json(content), name, "application/json")
 
 
 @require_GET

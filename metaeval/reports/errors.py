@@ -4,6 +4,7 @@
 
     MetaevalError
     ├── ReportError            a report cannot be built or written; the message says what was expected
+    │   ├── NothingJudgedError no judge has judged what was asked for
     │   └── UnknownNameError   there is no dataset, study or judge of that name; near names are listed
     └── DecisionError          a judge cannot be promoted
         └── DecisionConflict   somebody else decided since the page was opened
@@ -16,6 +17,10 @@ class MetaevalError(Exception):
 
 class ReportError(MetaevalError):
     """A report cannot be built from what was asked."""
+
+
+class NothingJudgedError(ReportError):
+    """No judge has judged any such item."""
 
 
 class UnknownNameError(ReportError):

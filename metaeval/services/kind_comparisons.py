@@ -9,7 +9,7 @@ from django.core.cache import cache
 
 from annotation.models import Dataset, Kind
 from metaeval.reports.content import software_version
-from metaeval.reports.errors import ReportError
+from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.kinds.content import kind_content
 from metaeval.reports.kinds.inputs import KindOptions
 from metaeval.reports.kinds.measures import KIND_LABELS
@@ -53,12 +53,14 @@ def kind_comparison_get(
 
     Raises
     ------
+    NothingJudgedError
+        No judge of the sweep has judged any such item.
     ReportError
-        There are no such items, or no judge of the sweep has judged any.
+        There are no such items, or there is nothing to compare judges with.
     """
     inputs = kind_inputs(dataset=dataset, kind=kind, sweep=sweep)
     if not inputs.judges:
-        raise ReportError("No judge of this sweep has judged items of this kind yet.")
+        raise NothingJudgedError("No judge of this sweep has judged items of this kind yet.")
     targets = inputs.targets()
     if not targets:
         raise ReportError(

@@ -1,0 +1,282 @@
+"""What the page shows of a comparison of one kind: sentences and tables. Pure functions of its content."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+from annotation.services.exports import csv_cell
+from metaeval.reports.figures import full_text
+from metaeval.reports.kinds.measures import MEASURES, MeasureInfo
+from metaeval.reports.words import simulated_words
+
+Content = Mapping[str, Any]
+_MUCH_UNPARSED = 0.05
+_AXES = (("criterion", "criterion"), ("subset", "subset"), ("category", "category"))
+_WHO = ["kind", "against", "who", "fingerprint", "measure", "group_kind", "group"]
+_CSV_COLUMNS = [*_WHO, "value", "low", "high", "n", "reason"]
+_AGAINST = {"people": "people", "gold": "the gold answers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure; `drawn` on its axis from `low` to `high`."""
+
+    estimate: Mapping[str, Any] | None
+    info: MeasureInfo
+    drawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KindRow:
+    """A line: people, the gold answers, or a judge. `status`: "people", "gold", "leads", "tied", "behind",
+    "incomplete"; `notes` stand below the name.
+    """
+
+    name: str
+    status: str
+    notes: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KindTable:
+    """A table of figures; `heads` are those of its cells."""
+
+    key: str
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[KindRow, ...]
+    mark: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KindVerdict:
+    """Who leads, in words. `kind`: "clear", "open", "single", "none"."""
+
+    kind: str
+    label: str
+    headline: str
+    sentences: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+
+def main_table(content: Content) -> KindTable:
+    """All judges, best first, below people and gold."""
+    infos = [info for info in MEASURES[content["kind"]] if _is_there(content, info.key)]
+    primary = content["primary"]
+    rows = [
+        KindRow(
+            name,
+            status,
+            notes,
+            tuple(Cell(_overall(measures, info.key), info, drawn=info.key == primary) for info in infos),
+        )
+        for name, status, notes, measures in _lines(content)
+    ]
+    people = _value(content["people"]["measures"], primary)
+    return KindTable("all", "All judges", tuple(info.label for info in infos), tuple(rows), people)
+
+
+def group_tables(content: Content) -> list[KindTable]:
+    """A table for each figure and way to group: by criterion, subset, category; the primary figure first."""
+    found = []
+    for info in MEASURES[content["kind"]]:
+        if not info.per_group or not _is_there(content, info.key):
+            continue
+        for axis, word in _AXES:
+            groups = _groups(content, info.key, axis)
+            if not groups:
+                continue
+            rows = [
+                KindRow(
+                    name, status, (), tuple(Cell(_in(measures, info.key, *group), info) for group in groups)
+                )
+                for name, status, _, measures in _lines(content)
+                if info.key in measures
+            ]
+            heads = tuple(f"{name}, mean of subsets" if kind == "macro" else name for kind, name in groups)
+            found.append(KindTable(f"{info.key}-{axis}", f"{info.label} by {word}", heads, tuple(rows)))
+    return found
+
+
+def differences(content: Content) -> list[tuple[str, Mapping[str, Any], bool]]:
+    """(judge, how far it is behind the leader, whether it cannot be told apart) of each other judge."""
+    selection = content["selection"]
+    return [
+        (content["judges"][row["judge"]]["name"], row, row["judge"] in selection["tied"])
+        for row in selection["differences"]
+    ]
+
+
+def difference_unit(content: Content) -> str:
+    """In what differences are given: points of a share, or plain numbers of a correlation."""
+    return "points" if primary_info(content).unit == "percent" else "number"
+
+
+def primary_info(content: Content) -> MeasureInfo:
+    """The figure by which judges are ranked."""
+    return next(info for info in MEASURES[content["kind"]] if info.key == content["primary"])
+
+
+def verdict_of(content: Content) -> KindVerdict:
+    """Put into words who leads."""
+    selection, judges = content["selection"], content["judges"]
+    info, against = primary_info(content), _AGAINST[content["options"]["against"]]
+    cautions = _cautions(content)
+    if selection["leader"] is None:
+        why = f"No judge has a figure of {info.label} against {against} yet."
+        return KindVerdict("none", "No judges", "No judge can be compared yet", (why,), cautions)
+    leader = judges[selection["leader"]]
+    figure = full_text(leader["measures"][info.key]["overall"], info.unit)
+    lead = f"{leader['name']}: {info.label} {figure} against {against}."
+    people = _overall(content["people"]["measures"], info.key)
+    beside = (
+        [f"People among themselves: {full_text(people, info.unit)}."]
+        if people and people["value"] is not None
+        else []
+    )
+    if not selection["differences"]:
+        headline = f"{leader['name']} is the only judge here"
+        return KindVerdict("single", "One judge", headline, (lead, *beside), cautions)
+    if selection["clear"]:
+        headline = f"{leader['name']} is the judge to use here"
+        return KindVerdict("clear", "Clear winner", headline, (lead, *beside), cautions)
+    names = ", ".join(judges[place]["name"] for place in selection["tied"])
+    sentences = (lead, f"It leads, and cannot be told apart from {names}.", *beside)
+    return KindVerdict("open", "Undecided", "No clear winner", sentences, cautions)
+
+
+def csv_text(content: Content) -> str:
+    """Every figure in a line of its own: who, figure, group, value, interval, n, reason."""
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(_CSV_COLUMNS)
+    for who, fingerprint, measures in _all(content):
+        for key, breakdown in measures.items():
+            for group_kind, group, estimate in _flat(breakdown):
+                figures = [estimate[name] for name in ("value", "low", "high", "n")]
+                cells = [who, fingerprint, key, group_kind, group, *figures, estimate.get("reason", "")]
+                row = [content["kind"], content["options"]["against"], *cells]
+                writer.writerow([csv_cell(cell) for cell in row])
+    return file.getvalue()
+
+
+def _all(content: Content) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    yield "people", "", content["people"]["measures"]
+    yield "gold", "", content["gold"]["measures"]
+    for judge in content["judges"]:
+        yield judge["name"], judge["fingerprint"], judge["measures"]
+
+
+def _flat(breakdown: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    yield "overall", "", breakdown["overall"]
+    for kind, groups in breakdown.items():
+        if kind != "overall":
+            for name, estimate in groups.items():
+                yield kind, name, estimate
+
+
+def _is_there(content: Content, key: str) -> bool:
+    return any(key in measures for _, _, measures in _all(content))
+
+
+def _lines(content: Content) -> list[tuple[str, str, tuple[str, ...], Mapping[str, Any]]]:
+    """(name, status, notes, measures) of people, gold and judges, best first."""
+    found: list[tuple[str, str, tuple[str, ...], Mapping[str, Any]]] = []
+    people = content["people"]
+    if people["measures"]:
+        word = "person" if people["n_annotators"] == 1 else "people"
+        note = f"{people['n_annotators']:,} {word}, {people['n_labels']:,} labels"
+        found.append(("People among themselves", "people", (note,), people["measures"]))
+    if content["gold"]["measures"]:
+        found.append(("Gold answers", "gold", (), content["gold"]["measures"]))
+    places = sorted(range(len(content["judges"])), key=lambda place: _order(content, place))
+    for place in places:
+        judge = content["judges"][place]
+        found.append((judge["name"], _status(content, place), _notes(content, judge), judge["measures"]))
+    return found
+
+
+def _order(content: Content, place: int) -> tuple[bool, float]:
+    value = _value(content["judges"][place]["measures"], content["primary"])
+    return value is None, -(value or 0.0)
+
+
+def _status(content: Content, place: int) -> str:
+    selection = content["selection"]
+    if place == selection["leader"]:
+        return "leads"
+    if place in selection["tied"]:
+        return "tied"
+    return "incomplete" if place in selection["incomplete"] else "behind"
+
+
+def _notes(content: Content, judge: Mapping[str, Any]) -> tuple[str, ...]:
+    notes = []
+    if judge["n_judged"] < content["items"]["n_items"]:
+        notes.append(f"{judge['n_judged']:,} of {content['items']['n_items']:,} items")
+    if judge["n_unparsed"]:
+        notes.append(f"{judge['n_unparsed']:,} unparsed")
+    if judge["n_failed"]:
+        notes.append(f"{judge['n_failed']:,} failed")
+    notes.append("no model" if judge["backend"] == "heuristic" else judge["model"] or judge["backend"])
+    return tuple(notes)
+
+
+def _overall(measures: Mapping[str, Any], key: str) -> dict[str, Any] | None:
+    return _in(measures, key, "overall", "")
+
+
+def _in(measures: Mapping[str, Any], key: str, kind: str, name: str) -> dict[str, Any] | None:
+    part: Any = measures.get(key, {}).get(kind)
+    if kind != "overall" and part is not None:
+        part = part.get(name)
+    found: dict[str, Any] | None = part
+    return found
+
+
+def _value(measures: Mapping[str, Any], key: str) -> float | None:
+    estimate = _overall(measures, key)
+    return None if estimate is None else estimate["value"]
+
+
+def _groups(content: Content, key: str, axis: str) -> list[tuple[str, str]]:
+    """Groups of an axis in which anybody has this figure; means over subsets stand beside the subsets."""
+    kinds = ("subset", "macro") if axis == "subset" else (axis,)
+    found = {
+        (kind, name): None
+        for _, _, measures in _all(content)
+        for kind in kinds
+        for name in measures.get(key, {}).get(kind, {})
+    }
+    return list(found)
+
+
+def _cautions(content: Content) -> tuple[str, ...]:
+    selection, judges = content["selection"], content["judges"]
+    found: Sequence[str] = (
+        simulated_words({"humans": content["people"]}) if content["people"]["n_labels"] else []
+    )
+    cautions = [*found]
+    if selection["incomplete"]:
+        names = ", ".join(judges[place]["name"] for place in selection["incomplete"])
+        cautions.append(f"Not ranked, because they judged a part of the items only: {names}.")
+    compared = selection["n_compared"]
+    if selection["ranking"] and compared < content["items"]["n_with_target"]:
+        cautions.append(
+            f"Judges are ranked on the {compared:,} items that all of them judged; the figure of each is of all the "
+            "items that it judged itself."
+        )
+    if selection["leader"] is not None:
+        unparsed = _value(judges[selection["leader"]]["measures"], "unparsed_rate")
+        if unparsed is not None and unparsed > _MUCH_UNPARSED:
+            cautions.append(f"The leader's answer could not be read on {100 * unparsed:.1f} % of items.")
+    if selection["differences"]:
+        cautions.append(
+            "The leader was chosen on these same items, which flatters its figure: expect a little less on new ones."
+        )
+    return (*cautions, *content["remarks"])
