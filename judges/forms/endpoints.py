@@ -9,6 +9,8 @@ from typing import Any
 
 from django import forms
 
+from judges.backends.errors import EndpointError
+from judges.backends.vllm_options import VLLMOptions
 from judges.forms.redrawn import RedrawnMixin, rows_wanted
 from judges.models import ENDPOINT_KINDS, IN_WORKER, BackendKind, Endpoint, Queue, Structured
 from judges.strategies.errors import SpecError
@@ -27,12 +29,14 @@ OPTION_KINDS: Mapping[str, tuple[str, ...]] = {
     "dtype": IN_WORKER,
     "quantization": VLLM_KINDS,
     "tensor_parallel_size": VLLM_KINDS,
-    "max_model_len": VLLM_KINDS,
+    "max_model_len": IN_WORKER,
+    "pooling": IN_WORKER,
     "device": (BackendKind.TRANSFORMERS,),
     "batch_size": (BackendKind.TRANSFORMERS,),
 }
 """The options that have a field of their own, and the kinds that know them."""
 DTYPES = ("auto", "bfloat16", "float16", "float32")
+POOLINGS = ("mean", "cls", "last")
 
 
 class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
@@ -62,6 +66,11 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
     )
     max_model_len = forms.IntegerField(
         required=False, min_value=16, label="Longest context", help_text="In tokens; empty: the model's own."
+    )
+    pooling = forms.ChoiceField(
+        required=False,
+        choices=[("", "As the model says"), *((name, name) for name in POOLINGS)],
+        help_text="Of encoders: how tokens become one vector.",
     )
     device = forms.CharField(
         required=False, max_length=40, help_text="Such as cpu or cuda:0; empty: what there is."
@@ -191,7 +200,13 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
         for name in sorted(own & set(options)):
             self.add_error("other_options", f"'{name}' has a field of its own above.")
         values = {name: self.cleaned_data.get(name) for name in own}
-        return options | {name: value for name, value in sorted(values.items()) if value not in (None, "")}
+        options |= {name: value for name, value in sorted(values.items()) if value not in (None, "")}
+        if kind == BackendKind.VLLM and not self.errors:
+            try:
+                VLLMOptions.taken_from(options)
+            except EndpointError as error:
+                self.add_error("other_options", str(error))
+        return options
 
     def _prices(self) -> dict[str, list[float]]:
         prices: dict[str, list[float]] = {}

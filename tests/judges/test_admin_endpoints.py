@@ -190,6 +190,11 @@ def test_options_that_cannot_be_are_refused(admin: Client, options: str, words: 
     assert not Endpoint.objects.exists()
 
 
+def test_an_option_that_vllm_does_not_know_is_refused_before_a_worker_meets_it(admin: Client) -> None:
+    response = admin.post(reverse(ADD), endpoint_form(kind="vllm", other_options='{"enforce_egger": true}'))
+    assert "enforce_egger" in errors(response)["other_options"][0]
+
+
 def test_an_unknown_kind_is_refused(admin: Client) -> None:
     assert "kind" in errors(admin.post(reverse(ADD), endpoint_form(kind="imported")))
 
