@@ -8,7 +8,7 @@ JOBS   ?= 2
 
 export PYTHONDONTWRITEBYTECODE ?= 1
 
-.PHONY: help install install-dev demo dev test test-vllm check format bench clean
+.PHONY: help install install-dev demo dev test test-vllm test-litellm check format bench clean
 
 help:  ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,14 @@ test-vllm:  ## Tests with real engines on tiny models: vLLM on processors, trans
 	@$(PYTHON) tests/local_models/environment.py .venv-vllm
 	.venv-vllm/bin/python -m pytest tests/local_models
 
+test-litellm: .venv-litellm/.installed  ## Tests of the LiteLLM backend; makes .venv-litellm (0.5 GB)
+	.venv-litellm/bin/python -m pytest tests/judges/backends/test_litellm.py -W "ignore::UserWarning:pydantic"
+
+.venv-litellm/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-litellm
+	.venv-litellm/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[app,test,litellm]'
+	@touch $@
+
 check: install-dev  ## Format, lint, types, import contracts, missing migrations, deployment checks
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -62,4 +70,4 @@ bench: install-dev  ## Run every benchmark; peers go into environments of their 
 	@for name in loo engine judges claims pages; do $(BIN)/python -m bench $$name --json || exit 1; done
 
 clean:  ## Remove environments and local data
-	rm -rf $(VENV) .venv-peers .venv-vllm var
+	rm -rf $(VENV) .venv-peers .venv-vllm .venv-litellm var

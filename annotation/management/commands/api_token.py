@@ -37,7 +37,7 @@ class Command(BaseCommand):
             self.stdout.write(secret)
 
     def _list(self, user: User) -> None:
-        for token in user.api_tokens.all():
+        for token in ApiToken.objects.filter(user=user):
             state = (
                 "revoked"
                 if token.revoked_at
