@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms import JudgeForm, spec_shown
+from judges.forms.judge_fields import param_label
 from judges.models import BackendKind, Endpoint, Judge
 from judges.selectors.items import judge_kind
 from judges.selectors.judges import judge_has_judged, judge_places, judge_prompts, judges_with_use
@@ -86,6 +87,7 @@ class JudgeAdmin(ServiceAdmin[Judge]):
             "is_imported": obj.backend == BackendKind.IMPORTED,
             "places": judge_places(obj),
             "prompts": judge_prompts(obj.spec),
+            "params": [(param_label(name), value) for name, value in obj.spec.get("params", {}).items()],
             "models": list(obj.models.select_related("endpoint")),
             "members": list(obj.memberships.select_related("member")),
             "member_of": list(obj.member_of.select_related("judge").order_by("judge__name")),
