@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from judges.engine import store
 from judges.engine.works import ActiveRun, Counts
 from judges.models import IN_WORKER, JudgeModel, Sweep, SweepRun, SweepState
 from judges.selectors.sweeps import judgment_tallies, worked_seconds
@@ -93,22 +94,17 @@ def runs_keep(*, owner: str, lease: float) -> None:
 
 def counts_write(runs: Iterable[ActiveRun]) -> None:
     """Add to the runs' counters what has happened since the last time; inside the caller's transaction."""
+    rows = []
     for run in runs:
         counts = run.counts
         if not counts:
             continue
-        SweepRun.objects.filter(pk=run.run_id).update(
-            n_done=F("n_done") + counts.done,
-            n_unparsed=F("n_unparsed") + counts.unparsed,
-            n_failed=F("n_failed") + counts.failed,
-            n_requests=F("n_requests") + counts.requests,
-            n_shared=F("n_shared") + counts.shared,
-            n_tokens=F("n_tokens") + counts.tokens,
-            cost=F("cost") + counts.cost,
-        )
+        rows.append((*counts.row(), run.run_id))
         for meter in run.meters:
             meter.written(counts.cost, counts.tokens)
         run.counts = Counts()
+    if rows:
+        store.counts_add(rows)
 
 
 def run_finish(*, run: ActiveRun, owner: str) -> None:

@@ -16,12 +16,13 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from judges.backends.answers import answer_from_json
-from judges.models import Generation, Judgment, ModelRequest, RequestState
+from judges.models import Generation, Judgment, ModelRequest, RequestState, SweepRun
 from judges.strategies.types import Answer
 
 REQUESTS = ModelRequest._meta.db_table
 JUDGMENTS = Judgment._meta.db_table
 GENERATIONS = Generation._meta.db_table
+RUNS = SweepRun._meta.db_table
 CHUNK = 500
 """Rows in one statement of many rows, and hashes in one look-up."""
 
@@ -163,6 +164,19 @@ def generations_save(rows: Sequence[Row]) -> int:
         rows,
         {"created_at": database_time(timezone.now())},
     )
+
+
+def counts_add(rows: Sequence[Row]) -> None:
+    """Add to the counters of runs.
+
+    Parameters
+    ----------
+    rows : sequence of (done, unparsed, failed, requests, shared, tokens, cost, run)
+    """
+    names = ("n_done", "n_unparsed", "n_failed", "n_requests", "n_shared", "n_tokens", "cost")
+    changes = ", ".join(f"{name} = {name} + %s" for name in names)
+    with connection.cursor() as cursor:
+        cursor.executemany(f"UPDATE {RUNS} SET {changes} WHERE id = %s", rows)  # noqa: S608
 
 
 def requests_look_up(hashes: Iterable[str]) -> dict[str, StoredRequest]:

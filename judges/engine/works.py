@@ -28,6 +28,18 @@ class Counts:
     tokens: int = 0
     cost: float = 0.0
 
+    def row(self) -> tuple[int, int, int, int, int, int, float]:
+        """Return them as `store.counts_add` takes them."""
+        return (
+            self.done,
+            self.unparsed,
+            self.failed,
+            self.requests,
+            self.shared,
+            self.tokens,
+            self.cost,
+        )
+
     def __bool__(self) -> bool:
         return bool(self.done or self.requests or self.shared or self.cost)
 
