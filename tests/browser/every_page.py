@@ -20,11 +20,20 @@ from annotation.services.pay import bonus_grant
 from annotation.services.qualification import qualification_answer, training_answer
 from annotation.services.quality import enrollment_suspend, item_report, message_send
 from annotation.services.studies import study_update
+from judges.models import Orders, Sweep
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.entry.props import link_make, params
-from tests.annotation.factories import annotator_make, enrollment_make, invitation_make, study_make
-from tests.annotation.kinds import VALUES, kind_label_make, kind_study_make
+from tests.annotation.factories import (
+    annotator_make,
+    dataset_make,
+    enrollment_make,
+    invitation_make,
+    study_make,
+)
+from tests.annotation.kinds import VALUES, kind_dataset_make, kind_label_make, kind_study_make
 from tests.browser.walks import ELIGIBILITY, OTHER_VALUES, walk_study
+from tests.metaeval.kinds import kind_swept
+from tests.metaeval.rows import judge_make, sweep_make, swept
 
 # Addresses that show nothing of their own, and why.
 NO_PAGES = {
@@ -62,6 +71,7 @@ NO_PAGES = {
     "metaeval:report-new": "takes, leads to the report",
     "metaeval:report-download": "a file",
     "metaeval:comparison-download": "a file",
+    "metaeval:kind-comparison-download": "a file",
     "metaeval:promote": "takes, leads back",
     "metaeval:decision-judge": "a file",
     "logout": "takes, leads to the login",
@@ -89,7 +99,7 @@ def names_in(patterns: Any, space: str = "") -> Iterator[str]:
     """Names of all addresses; those of Django's admin are its own, and the ones we made have tests of their own."""
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
-            if pattern.app_name != "admin":
+            if pattern.app_name not in ("admin", "api"):  # what the API answers is no page
                 yield from names_in(
                     pattern.url_patterns, f"{pattern.namespace}:" if pattern.namespace else space
                 )
@@ -247,6 +257,18 @@ def busy_study(owner: User) -> Study:
     )
     study_update(study=study, guidelines=f"{study.guidelines}\n\nShorter is not better.")
     return study
+
+
+def comparison_stops() -> Iterator[Stop]:
+    """Comparisons of every kind, of a part of the pairs in one order an item, and one without judges."""
+    for kind in Kind.values[1:]:
+        _, sweep = kind_swept(kind, gold=kind == Kind.CHECKLIST)
+        yield Stop(f"comparison-{kind}", reverse("metaeval:comparison", args=[sweep.pk]))
+    sweep, *_ = swept(dataset=dataset_make(pairs=12))
+    Sweep.objects.filter(pk=sweep.pk).update(orders=Orders.RANDOM, sample_size=6, name="A sample")
+    yield Stop("comparison-part", reverse("metaeval:comparison", args=[sweep.pk]))
+    idle = sweep_make(judges=[judge_make("Idle")], datasets=[kind_dataset_make(Kind.RUBRIC)], name="Idle")
+    yield Stop("comparison-nothing", reverse("metaeval:comparison", args=[idle.pk]))
 
 
 def staff_stops(owner: User) -> Iterator[Stop]:

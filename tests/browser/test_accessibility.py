@@ -22,6 +22,7 @@ from tests.browser.every_page import (
     IN_DEMO,
     NO_PAGES,
     Stop,
+    comparison_stops,
     door_stops,
     every_name,
     staff_stops,
@@ -168,6 +169,12 @@ def test_the_pages_of_an_administrator(live_server, page: Page):
     assert own_names() - visited == set(ADMIN_NO_PAGES), (
         "visit the page in `admin_pages`, or say there why it is none"
     )
+
+
+def test_the_comparisons(live_server, page: Page):
+    user_make(username="alice")
+    log_in(page, live_server.url)
+    visit(page, live_server.url, comparison_stops())
 
 
 @pytest.fixture

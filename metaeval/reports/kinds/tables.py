@@ -201,9 +201,10 @@ def _lines(content: Content) -> list[tuple[str, str, tuple[str, ...], Mapping[st
     return found
 
 
-def _order(content: Content, place: int) -> tuple[bool, float]:
+def _order(content: Content, place: int) -> tuple[bool, bool, float]:
+    """Best first; below them who has hardly begun, and who has no figure."""
     value = _value(content["judges"][place]["measures"], content["primary"])
-    return value is None, -(value or 0.0)
+    return value is None, place in content["selection"]["incomplete"], -(value or 0.0)
 
 
 def _status(content: Content, place: int) -> str:
