@@ -274,7 +274,11 @@ def member_fields(row: int, lists: RowLists, key: str, member: Judge | None) -> 
     words = f", row {row + 1}"
     return {
         f"member{row}_key": forms.CharField(
-            required=False, max_length=100, initial=key, label=f"Category or name{words}"
+            required=False,
+            max_length=100,
+            initial=key,
+            label=f"Category or name{words}",
+            widget=forms.TextInput(attrs={"list": "judge-categories", "autocomplete": "off"}),
         ),
         f"member{row}_judge": _row_choice(lists.judges, member, f"Judge{words}"),
     }

@@ -10,7 +10,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from annotation.models import Study
+from annotation.models import Instruction, Study
 from annotation.selectors.examples import dataset_examples, study_examples
 from judges.forms.judge_fields import (
     DECODING,
@@ -35,6 +35,7 @@ from judges.selectors.strategies import StrategyFacts, strategies_by_family, str
 from judges.services.judges import DuplicateJudgeError, ModelChoice, judge_content, spec_build
 from judges.strategies.registry import STRATEGIES, StrategyInfo
 
+MOST_CATEGORIES = 200
 FIRST = "vanilla"
 """The strategy that a new form begins with: the plainest."""
 
@@ -202,6 +203,14 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
     @property
     def members(self) -> list[list[forms.BoundField]]:
         return [[self[f"member{row}_{part}"] for part in ("key", "judge")] for row in range(self.n_members)]
+
+    @property
+    def categories(self) -> list[str]:
+        """Categories of the datasets, to be proposed for the members of a composite."""
+        if self.info is None or self.info.name != "composite":
+            return []
+        named = Instruction.objects.exclude(category="").order_by("category")
+        return list(named.values_list("category", flat=True).distinct()[:MOST_CATEGORIES])
 
     @property
     def guidelines_text(self) -> str:

@@ -244,7 +244,10 @@ def test_a_jury_and_a_composite_are_made_of_judges(admin: Client) -> None:
     admin.post(reverse(ADD), judge_form(name="By category", strategy="composite", **members, **keys))
     composite = Judge.objects.get(name="By category")
     assert {row.key: row.member for row in composite.memberships.all()} == {"Brainstorm": one, "*": two}
-    page = admin.get(reverse("admin:judges_judge_change", args=[composite.pk])).context["form"]
+    dataset_make(pairs=2)
+    response = admin.get(reverse("admin:judges_judge_change", args=[composite.pk]))
+    assert '<option value="Rewrite"></option>' in response.content.decode()
+    page = response.context["form"]
     assert [fields[0].value() for fields in page.members] == ["*", "Brainstorm", ""]
 
 
