@@ -24,6 +24,7 @@ FEWEST = 3
 FEWEST_SHARED = 5
 # A variance below this share of the mean square is a rounding error.
 _GRAIN = 1e-12
+_DIGITS = 12
 
 
 def correlation(
@@ -198,9 +199,13 @@ def _why_not(one: Floats, two: Floats) -> str | None:
     """Why there is no correlation of these."""
     if len(one) < FEWEST:
         return f"fewer than {FEWEST} items"
-    if one.min() == one.max():
+    if _is_flat(one):
         return "the ratings are all the same"
-    return "what they are compared with is all the same" if two.min() == two.max() else None
+    return "what they are compared with is all the same" if _is_flat(two) else None
+
+
+def _is_flat(values: Floats) -> bool:
+    return float(np.ptp(values)) <= 10.0**-_DIGITS * float(np.abs(values).max())
 
 
 def _plain(one: Floats, two: Floats, method: Method) -> float:
@@ -270,7 +275,9 @@ def _ratio(products: Floats, squares_a: Floats, squares_b: Floats, size_a: Float
 
 def _weighted_ranks(values: Floats, weights: Floats) -> Floats:
     """Average ranks when item *i* is there ``weights[:, i]`` times: (n_rows, n_items), up to a constant."""
-    unique, code = np.unique(values, return_inverse=True)
+    # Means of the same ratings, added in another order, differ in their last bits and are equal all the same.
+    scale = float(np.abs(values).max()) or 1.0
+    unique, code = np.unique(np.round(values / scale, _DIGITS), return_inverse=True)
     order = np.argsort(code, kind="stable")
     starts = np.searchsorted(code[order], np.arange(len(unique)))
     sizes = np.add.reduceat(weights[:, order], starts, axis=1)

@@ -19,6 +19,7 @@ from metaeval.reports.kinds import tables
 from metaeval.reports.kinds.content import kind_content
 from metaeval.reports.kinds.inputs import KindItem, KindOptions
 from metaeval.reports.kinds.measures import MEASURES
+from metaeval.stats import correlation
 from tests.metaeval.kinds import content, inputs, judge, plain_items
 
 TREE = (
@@ -111,7 +112,7 @@ def test_rubrics_against_a_slow_oracle(data):
         for key, slow in (("pearson", pearsonr), ("spearman", spearmanr)):
             value = figure(found, "j", key, "criterion", name)
             if len(set(own)) > 1 and max(means) - min(means) > 1e-9:
-                assert value == pytest.approx(slow(own, np.round(means, 9)).statistic)
+                assert value == pytest.approx(slow(own, np.round(means, 9)).statistic, abs=1e-8)
             else:
                 assert value is None
 
@@ -180,6 +181,14 @@ def test_the_interval_of_a_lead_allows_for_the_number_of_rivals():
     ]
     assert widths[0]["value"] == widths[1]["value"]
     assert widths[1]["high"] - widths[1]["low"] > widths[0]["high"] - widths[0]["low"]
+
+
+def test_means_that_are_equal_but_for_their_last_bits_are_ties():
+    # A tenth three times is not three tenths to a machine.
+    people = [(0, 0, 0.1 + 0.1 + 0.1), (1, 0, 0.3), (2, 0, 0.4), (3, 0, 0.5)]
+    assert people[0][2] != people[1][2]
+    found = correlation([1, 2, 3, 4], [row[2] for row in people], method="spearman", n_resamples=0)
+    assert found.value == pytest.approx(spearmanr([1, 2, 3, 4], [3, 3, 4, 5]).statistic)
 
 
 # Checklists
