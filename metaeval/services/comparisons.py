@@ -10,6 +10,10 @@ from metaeval.reports.errors import ReportError
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.reports import DEFAULTS, content_cached, content_get, inputs_read, is_quick
 
+CONTESTANTS_ONLY = (
+    "This sweep has contestants only: they write responses, and judges compare them in another sweep."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
@@ -34,9 +38,7 @@ def comparison_get(*, sweep: SweepView, dataset: Dataset, wait: bool = False) ->
         There is nothing to compare.
     """
     if sweep.n_contestants and not sweep.judge_ids:
-        raise ReportError(
-            "This sweep has contestants only: they write responses, and judges compare them in another sweep."
-        )
+        raise ReportError(CONTESTANTS_ONLY)
     inputs = inputs_read(dataset=dataset, sweep=sweep)
     ready = wait or is_quick(inputs) or content_cached(inputs.hash(DEFAULTS)) is not None
     content = content_get(inputs, DEFAULTS) if ready else None

@@ -15,6 +15,7 @@ from metaeval.reports.kinds.inputs import KindOptions
 from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
 from metaeval.selectors.sweeps import SweepView
+from metaeval.services.comparisons import CONTESTANTS_ONLY
 from metaeval.services.reports import CACHE_SECONDS
 
 DEFAULTS = KindOptions()
@@ -58,6 +59,8 @@ def kind_comparison_get(
     ReportError
         There are no such items, or there is nothing to compare judges with.
     """
+    if sweep.n_contestants and not sweep.judge_ids:
+        raise NothingJudgedError(CONTESTANTS_ONLY)
     inputs = kind_inputs(dataset=dataset, kind=kind, sweep=sweep)
     if not inputs.judges:
         raise NothingJudgedError("No judge of this sweep has judged items of this kind yet.")

@@ -13,6 +13,7 @@ from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.comparisons import comparison_get
 from metaeval.services.reports import inputs_read, report_build
 from tests.annotation.factories import dataset_make, user_make
+from tests.annotation.kinds import kind_dataset_make
 from tests.metaeval.reports.test_content import validate
 from tests.metaeval.rows import judge_make, judgments_make, sweep_make
 
@@ -147,4 +148,7 @@ def test_contestants_are_no_judges(client):
         comparison_get(sweep=sweep_view(alone.pk), dataset=dataset)
     client.force_login(user_make())
     text = client.get(reverse("metaeval:comparison", args=[alone.pk])).content.decode()
+    assert "contestants only" in text
+    of_kind = sweep_make(judges=[writer], datasets=[kind_dataset_make("rubric")])
+    text = client.get(reverse("metaeval:comparison", args=[of_kind.pk])).content.decode()
     assert "contestants only" in text
