@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -86,20 +86,26 @@ def item_counts(
     return {dataset_id: found.get(dataset_id, ItemCounts()) for dataset_id in wanted}
 
 
-def slice_names(*, dataset_id: int, kind: str, part: ItemSlice = WHOLE) -> list[tuple[int, str]]:
+def slice_names(
+    *, dataset_id: int, kind: str, part: ItemSlice = WHOLE, only: Collection[int] | None = None
+) -> list[tuple[int, str]]:
     """Return primary key and external id of what is to be judged, in the order of the source; one query.
+
+    With `only`, those of it with these primary keys.
 
     What is drawn are those with the smallest hashes of seed and external id: the same on every machine, and a larger
     sample holds the smaller one.
     """
     rows, prefix = _rows(kind)
     rows = rows.filter(part.condition(prefix), dataset_id=dataset_id)
+    if only is not None and part.sample_size is None:
+        rows = rows.filter(pk__in=only)  # a sample has to be drawn from the whole
     first = () if kind == GENERATION else ("position",)
     names = list(rows.order_by(*first, "pk").values_list("pk", "external_id"))
-    if part.sample_size is None or len(names) <= part.sample_size:
+    if part.sample_size is None:
         return names
     drawn = sorted(names, key=lambda row: (seeded_hash(part.seed, row[1]), row[0]))[: part.sample_size]
-    keep = {pk for pk, _ in drawn}
+    keep = {pk for pk, _ in drawn} if only is None else {pk for pk, _ in drawn} & set(only)
     return [row for row in names if row[0] in keep]
 
 

@@ -19,12 +19,14 @@ from judges.admin.pages import ServiceAdmin
 from judges.forms import BudgetForm, SweepForm
 from judges.forms.redrawn import REDRAW
 from judges.models import Sweep, SweepState
+from judges.selectors.estimate import sweep_estimate
 from judges.selectors.overview import judge_strategy, sweep_plan, sweeps_overview
 from judges.selectors.recent import answers_recent, errors_grouped
 from judges.selectors.sweeps import sweep_progress
 from judges.services.checks import sweep_check
 from judges.services.drafts import draft_create, draft_update
 from judges.services.judges import heuristic_judges_ensure
+from judges.services.sweep_states import ACTIVE, RESUMABLE
 from judges.services.sweeps import (
     Launch,
     SweepError,
@@ -35,8 +37,8 @@ from judges.services.sweeps import (
     sweep_start,
 )
 
-ACTIVE = (SweepState.QUEUED, SweepState.RUNNING)
-RESUMABLE = (SweepState.PAUSED, SweepState.CANCELLED, SweepState.FAILED)
+TRIED = 400
+"""Items times orders on which a draft is tried out while its page waits."""
 BUDGETS = ("budget", "budget_tokens", "budget_minutes")
 CHIPS = {
     SweepState.DRAFT: "",
@@ -146,6 +148,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "progress": progress,
             "check": sweep_check(sweep=sweep) if draft else None,
             "plan": sweep_plan(sweep) if draft else None,
+            "estimate": sweep_estimate(sweep, most_works=TRIED) if draft else None,
             "chip": CHIPS[SweepState(progress.state)],
             "can_resume": progress.state in RESUMABLE,
             "budget_fields": _budget_fields(sweep),

@@ -49,7 +49,7 @@ def canonical_choice(choice: int | None, order: int) -> int | None:
 def verdict_result(verdict: Verdict, order: int) -> Result:
     """Return what is stored of a verdict, in canonical order.
 
-    The value of an unparsed verdict holds the reason, where the strategy gave one.
+    The value of an unparsed verdict holds the reason and what could be read in part, where the strategy gave them.
 
     Raises
     ------
@@ -58,8 +58,8 @@ def verdict_result(verdict: Verdict, order: int) -> Result:
     """
     text = storable(verdict.raw_text)
     if verdict.status != "parsed":
-        reason = encode({"reason": storable(verdict.reason)}) if verdict.reason else None
-        return ParseStatus.UNPARSED.value, None, None, reason, text
+        kept = dict(verdict.value or {}) | ({"reason": storable(verdict.reason)} if verdict.reason else {})
+        return ParseStatus.UNPARSED.value, None, None, _value(kept) if kept else None, text
     choice = canonical_choice(verdict.choice, order)
     if choice not in (None, 0, 1, 2):
         raise ValueError(f"the choice {choice!r}")

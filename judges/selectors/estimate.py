@@ -45,8 +45,8 @@ class RunEstimate:
         To be sent for it; those shared with a judge that comes before it are counted there.
     n_shared : float
         Answered by what is stored, or by a request that another judge, order or step makes.
-    cost : float or None
-        US dollars; None where an endpoint has no price.
+    cost : float
+        US dollars, of endpoints with a price.
     problem : str
         Why the strategy could not be tried.
     """
@@ -58,9 +58,13 @@ class RunEstimate:
     n_shared: float = 0.0
     prompt_tokens: float = 0.0
     completion_tokens: float = 0.0
-    cost: float | None = 0.0
-    seconds: float | None = 0.0
+    cost: float = 0.0
+    seconds: float = 0.0
     problem: str = ""
+
+    @property
+    def tokens(self) -> float:
+        return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ class SweepEstimate:
 
     @property
     def cost(self) -> float:
-        return sum(run.cost or 0.0 for run in self.runs)
+        return sum(run.cost for run in self.runs)
 
 
 def sweep_estimate(sweep: Sweep, *, most_works: int = MOST_WORKS) -> SweepEstimate:
@@ -270,7 +274,7 @@ class _DryRun:
         if endpoint.is_priced:
             priced = endpoint.prices.get(model.model, (endpoint.price_input, endpoint.price_output))
             price = (prompt * float(priced[0]) + completion * float(priced[1])) / 1e6
-            estimate.cost = (estimate.cost or 0.0) + weight * price
+            estimate.cost += weight * price
         else:
             self.unpriced.add(endpoint.name)
         if history.latency_ms is None:
@@ -278,7 +282,7 @@ class _DryRun:
         else:
             seconds = weight * history.latency_ms / 1000 / endpoint.max_concurrency
             self.endpoint_seconds[endpoint.pk] += seconds
-            estimate.seconds = (estimate.seconds or 0.0) + seconds
+            estimate.seconds += seconds
 
 
 def _stand_in(request: Request, order: int) -> Answer:

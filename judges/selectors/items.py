@@ -57,10 +57,7 @@ def item_views(
     item_ids : sequence of int, optional
         Only these of it; of instructions for "generation".
     """
-    ids = [pk for pk, _ in slice_names(dataset_id=dataset_id, kind=kind, part=part)]
-    if item_ids is not None:
-        wanted = set(item_ids)
-        ids = [pk for pk in ids if pk in wanted]
+    ids = [pk for pk, _ in slice_names(dataset_id=dataset_id, kind=kind, part=part, only=item_ids)]
     yield from _instructions(ids) if kind == GENERATION else _items(dataset_id, kind, ids)
 
 

@@ -44,9 +44,9 @@ HARMLESS_OPTIONS = frozenset(
 )
 """Options of a backend that change the way to an answer and never the answer: not part of any identity.
 
-How a model in the worker is spread over devices and how many requests are computed together are among them: they change
-the order in which floating-point numbers are added, and so the last bits, as another machine does. What makes it another
-model is not: dtype, quantization.
+How a model in the worker is spread over devices and how many requests are computed together are among them: they
+change the order in which floating-point numbers are added, and so the last bits, as another machine does. What makes
+it another model is not: dtype, quantization.
 """
 
 OPTION_DEFAULTS: Mapping[str, Any] = MappingProxyType(

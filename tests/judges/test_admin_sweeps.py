@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 from django.db import connections
-from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Dataset, Role
 from judges.backends.mock_server import running_mock_server
-from judges.models import Judgment, Sweep, SweepRun, SweepState
+from judges.models import Judgment, ModelRequest, Sweep, SweepRun, SweepState
 from judges.services.judges import heuristic_judges_ensure
 from judges.services.sweeps import SweepError, sweep_cancel
 from tests.annotation.factories import dataset_make, user_make
@@ -324,20 +323,17 @@ def test_a_poll_stays_cheap_however_much_there_is(admin: Client, django_assert_m
     assert len(page) < 60_000
 
 
-def test_what_it_will_take_is_shown_where_it_is_known() -> None:
-    estimate = {
-        "n_calls": 1234,
-        "n_shared": 10,
-        "n_tokens": 99_000,
-        "prompt_tokens": 90_000,
-        "completion_tokens": 9_000,
-        "cost": 1.5,
-        "rows": [{"judge": "One", "n_calls": 1234, "n_tokens": 99_000, "cost": 1.5}],
-    }
-    page = render_to_string("admin/judges/sweep/_estimate.html", {"estimate": estimate})
-    assert "1,234" in page
-    assert "$1.50" in page
-    assert not render_to_string("admin/judges/sweep/_estimate.html", {}).strip()
+def test_what_it_will_take_is_shown_before_it_is_launched(admin: Client, dataset: Dataset) -> None:
+    priced = endpoint_make(name="priced", price_input=1000, price_output=1000)
+    free = endpoint_make("http://127.0.0.1:10/v1", name="free")
+    judges = [judge_make(priced), judge_make(free), judge_make()]
+    sweep = sweep_make(judges, dataset, start=False)
+    page = admin.get(url_of("progress", sweep)).content.decode()
+    assert "What it will take" in page
+    assert f">{4 * dataset.items.count()}<" in page  # two models, two orders
+    assert "without free, which has no price" in page
+    assert "Nothing was asked" in page
+    assert not ModelRequest.objects.exists()
 
 
 @pytest.mark.parametrize("state", [SweepState.QUEUED, SweepState.RUNNING])
