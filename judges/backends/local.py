@@ -79,7 +79,7 @@ class Mailbox:
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A request with its way back."""
+    """A request with its way back; `prepared` is what its host made of it ahead of time."""
 
     token: int
     request: WireRequest
@@ -87,6 +87,7 @@ class Job:
     prices: tuple[float, float] = (0.0, 0.0)
     submitted: float = field(default_factory=time.perf_counter)
     finished: bool = False
+    prepared: Any = None
 
     def finish(self, outcome: Answer | BackendError) -> None:
         """Send the outcome back; only the first one counts."""

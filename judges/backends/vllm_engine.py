@@ -6,8 +6,10 @@ arrived is added. So it is never emptied for the sake of a batch, and a request 
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 import os
+import threading
 from collections.abc import Iterable
 from itertools import count
 from typing import Any
@@ -17,12 +19,14 @@ from judges.backends.errors import (
     EndpointError,
     MisbehavingServerError,
     PermanentBackendError,
+    TransientBackendError,
 )
 from judges.backends.local import Job, ModelHost, short
 from judges.backends.model_files import local_path
 from judges.backends.tokenising import Encoded, Prompter
 from judges.backends.vllm_answers import read_chat, read_classes, read_score, read_vector, sampling
 from judges.backends.vllm_options import VLLMOptions
+from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
 
 MAX_BATCH = 64
@@ -42,10 +46,23 @@ class VLLMHost(ModelHost):
         self._prompter: Prompter | None = None
         self._tasks: frozenset[str] = frozenset()
         self._defaults: dict[str, Any] = {}
+        self._parameters_seen: dict[tuple[Any, ...], Any] = {}
         self._waiting: list[Job] = []
         self._running: dict[str, tuple[Job, Encoded]] = {}
         self._numbers = count()
+        self._encoding = threading.Lock()
         super().__init__(model)
+
+    def put(self, job: Job) -> None:
+        """Hand in a request. Its tokens are made here, in the caller's thread, while the engine computes."""
+        if self._prompter is not None:
+            try:
+                with self._encoding:
+                    job.prepared = self._encode(job)
+            except BackendError as error:
+                job.finish(error)
+                return
+        super().put(job)
 
     def load(self) -> None:
         """Start the engine."""
@@ -79,7 +96,8 @@ class VLLMHost(ModelHost):
             # What the model's files recommend for sampling, as vLLM's server does it.
             self._defaults = settings.get_diff_sampling_param()
         self._prompter = Prompter(
-            self._engine.get_tokenizer(),
+            # One of its own: the engine's is at work in another thread.
+            copy.deepcopy(self._engine.get_tokenizer()),
             max_length=settings.max_model_len,
             template_options=self._options.chat_template_kwargs,
         )
@@ -87,6 +105,8 @@ class VLLMHost(ModelHost):
     def unload(self) -> None:
         """End the engine and its processes, and free its memory."""
         engine, self._engine = self._engine, None
+        self._prompter = None
+        self._parameters_seen = {}
         self._waiting, self._running = [], {}
         if engine is None:
             return
@@ -124,7 +144,8 @@ class VLLMHost(ModelHost):
         encoded: list[tuple[Encoded, Job]] = []
         for job in now:
             try:
-                encoded.append((self._encode(job), job))
+                with self._encoding:
+                    encoded.append((job.prepared or self._encode(job), job))
             except BackendError as error:
                 job.finish(error)
         # Prompts that begin alike stand together: the second finds the first one's blocks in the cache.
@@ -133,15 +154,16 @@ class VLLMHost(ModelHost):
             self._add(each, job)
 
     def _encode(self, job: Job) -> Encoded:
-        task = _TASKS[job.request.kind]
+        prompter, task = self._prompter, _TASKS[job.request.kind]
+        if prompter is None:
+            raise TransientBackendError(f"The model '{self._model}' is just being shut down.")
         if task not in self._tasks:
             loaded = "to generate and score" if "generate" in self._tasks else "to embed or classify"
             raise PermanentBackendError(
                 f"The model '{self._model}' is loaded {loaded}, so it answers no '{job.request.kind}' requests: set "
                 "the endpoint's option 'runner' to 'generate' or 'pooling' (and 'convert' to 'embed' or 'classify')."
             )
-        assert self._prompter is not None
-        return self._prompter.encode(job.request)
+        return prompter.encode(job.request)
 
     def _add(self, encoded: Encoded, job: Job) -> None:
         from vllm.inputs.engine import tokens_input
@@ -160,13 +182,30 @@ class VLLMHost(ModelHost):
 
     def _parameters(self, encoded: Encoded, job: Job) -> Any:
         if job.request.kind in {"chat", "score"}:
-            return sampling(job.request, self._defaults)
+            return self._sampling(job.request)
         from vllm import PoolingParams
 
         if job.request.kind == "embed":
             return PoolingParams(task="embed")
         pair = {"compressed_token_type_ids": encoded.second} if encoded.second else None
         return PoolingParams(task="classify", use_activation=False, extra_kwargs=pair)
+
+    def _sampling(self, request: WireRequest) -> Any:
+        """Return vLLM's parameters; most requests of a judge have the same, and vLLM copies them for itself."""
+        key = (
+            request.kind,
+            request.decoding,
+            request.sample if request.decoding.seed is not None else 0,
+            request.logprobs,
+            request.choices,
+            request.json_schema,
+            request.regex,
+        )
+        if key not in self._parameters_seen:
+            if len(self._parameters_seen) >= MAX_BATCH:
+                self._parameters_seen.clear()
+            self._parameters_seen[key] = sampling(request, self._defaults)
+        return self._parameters_seen[key]
 
     def _answer(self, output: Any) -> None:
         found = self._running.pop(output.request_id, None)

@@ -21,6 +21,8 @@ os.environ.update(
     VLLM_NO_USAGE_STATS="1",
     DO_NOT_TRACK="1",
     VLLM_HOST_IP="127.0.0.1",
+    # Threads that wait for each other are slow where other work goes on; a tiny model gains nothing by two.
+    OMP_NUM_THREADS="1",
 )
 
 HERE = Path(__file__).resolve().parent
