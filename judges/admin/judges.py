@@ -47,7 +47,7 @@ class JudgeAdmin(ServiceAdmin[Judge]):
     ) -> HttpResponse:
         judge = self.get_object(request, object_id)
         if judge is not None and judge_has_judged(judge):
-            messages.error(request, f"'{judge}' has judged, so it stays: reports are made of its judgments.")
+            messages.error(request, f"'{judge}' is in use, so it stays: reports are made of what it said.")
             return HttpResponseRedirect(self.url("change", judge.pk))
         return super().delete_view(request, object_id, extra_context)
 

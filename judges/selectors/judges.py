@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from judges.models import BackendKind, Judge, Judgment, ParseStatus
+from judges.models import BackendKind, Generation, Judge, Judgment, ParseStatus
 from judges.selectors.prompts import PromptVersion, prompt_get
 from judges.strategies.registry import STRATEGIES
 
@@ -19,13 +19,14 @@ def judges_runnable() -> QuerySet[Judge]:
 
 
 def judge_has_judged(judge: Judge) -> bool:
-    """Whether a judge has judged anything, which makes it immutable."""
-    return Judgment.objects.filter(judge=judge).exists()
+    """Whether a judge has judged anything, or a contestant answered, which makes it immutable."""
+    return judges_with_use().filter(pk=judge.pk, has_judged=True).exists()
 
 
 def judges_with_use() -> QuerySet[Judge]:
-    """Return all judges, each with `has_judged`."""
+    """Return all judges, each with `has_judged`, which is true of a contestant that has answered too."""
     used = Exists(Judgment.objects.filter(judge=OuterRef("pk")))
+    used |= Exists(Generation.objects.filter(contestant=OuterRef("pk")))
     return Judge.objects.select_related("endpoint").annotate(has_judged=used).order_by("name")
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Exists, OuterRef
 
 from judges.backends.base import Backend, WireRequest
 from judges.backends.errors import BackendError
 from judges.backends.registry import create_backend
-from judges.models import IN_WORKER, BackendKind, Endpoint, Judge, Judgment, Structured
+from judges.models import IN_WORKER, BackendKind, Endpoint, Judge, Structured
+from judges.selectors.judges import judges_with_use
+from judges.strategies.errors import SpecError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec
 from judges.strategies.types import JUDGE, Answer, Decoding
@@ -45,52 +47,62 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
         A field is not valid, or a judge has judged with what would change.
     """
     before = {name: getattr(endpoint, name) for name in ANSWERING}
+    old = answering_settings(endpoint)
     for name, value in fields.items():
         setattr(endpoint, name, value)
     endpoint.full_clean()
     changed = [name for name in ANSWERING if getattr(endpoint, name) != before[name]]
-    if changed:
-        used = (
-            Judge.objects.filter(
-                Exists(Judgment.objects.filter(judge=OuterRef("pk"))), models__endpoint=endpoint
-            )
-            .distinct()
-            .order_by("name")
+    judges = (
+        judges_with_use().filter(models__endpoint=endpoint).distinct()
+        if changed
+        else judges_with_use().none()
+    )
+    if names := ", ".join(f"'{judge}'" for judge in judges.filter(has_judged=True)[:5]):
+        raise ValidationError(
+            {
+                changed[0]: f"{names} judged with what is there now, and it is part of what they are. "
+                "Make a new endpoint and copy them to it."
+            }
         )
-        if names := ", ".join(f"'{judge}'" for judge in used[:5]):
-            raise ValidationError(
-                {
-                    changed[0]: f"{names} judged with what is there now, and it is part of what they are. "
-                    "Make a new endpoint and copy them to it."
-                }
-            )
     endpoint.save()
-    if changed:
-        for judge in Judge.objects.filter(models__endpoint=endpoint).distinct():
-            _judge_follow(judge, endpoint)
+    try:
+        for judge in judges:
+            _judge_follow(judge, endpoint, old)
+    except (SpecError, ValidationError) as error:
+        raise ValidationError({changed[0]: str(getattr(error, "message", error))}) from None
     return endpoint
 
 
-def _judge_follow(judge: Judge, endpoint: Endpoint) -> None:
+def _judge_follow(judge: Judge, endpoint: Endpoint, old: Mapping[str, Any]) -> None:
+    """Let a judge be what the endpoint makes of it now; `old` are the settings that it had from it before."""
     spec = dict(judge.spec)
     for role in judge.models.filter(endpoint=endpoint).values_list("role", flat=True):
         values = _model_values(spec, role)
         values["backend"], values["endpoint"] = endpoint.kind, endpoint.base_url
-        values["backend_options"] = dict(values.get("backend_options") or {}) | answering_settings(endpoint)
+        own = {name: each for name, each in (values.get("backend_options") or {}).items() if name not in old}
+        values["backend_options"] = own | answering_settings(endpoint)
     built = JudgeSpec.from_dict(spec)
     judge.spec, judge.fingerprint = built.to_dict(), built.fingerprint()
-    judge.save(update_fields=["spec", "fingerprint"])
+    if judge.endpoint_id == endpoint.pk and not built.members:
+        judge.backend = endpoint.kind
+    twin = Judge.objects.filter(fingerprint=judge.fingerprint).exclude(pk=judge.pk).first()
+    if twin is not None:
+        raise ValidationError(
+            f"'{judge}' would then be the same judge as '{twin}': delete one of them first."
+        )
+    judge.save(update_fields=["spec", "fingerprint", "backend"])
 
 
 def _model_values(spec: dict[str, Any], role: str) -> dict[str, Any]:
     """Return the part of a specification's JSON that says which model is in a role."""
-    member, slash, rest = role.partition("/")
-    if slash:
-        return _model_values(spec["members"][member], rest)
     if role == JUDGE:
         return spec
-    values: dict[str, Any] = spec["roles"][role]
-    return values
+    # A role may be the name of a system, and that of a model on a hub has a slash itself.
+    if role in (spec.get("roles") or {}):
+        values: dict[str, Any] = spec["roles"][role]
+        return values
+    member, _, rest = role.partition("/")
+    return _model_values(spec["members"][member], rest)
 
 
 def answering_settings(endpoint: Endpoint) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from judges.models import BackendKind, Endpoint, Judge, JudgeMember, JudgeModel, PromptText
+from judges.selectors.judges import judge_has_judged
 from judges.services.endpoints import answering_settings
 from judges.strategies.errors import SpecError
 from judges.strategies.registry import STRATEGIES, strategy_info
@@ -170,16 +171,63 @@ def judge_update(
 ) -> Judge:
     """Change a judge that has not judged; of one that has, only the name and the notes.
 
+    Composites and juries that are made of it follow.
+
     Raises
     ------
     ValidationError
-        It has judged, and more than its name and notes would change; or a field is not valid.
+        It, or a judge that is made of it, has judged, and more than its name and notes would change; it would be
+        made of itself; or a field is not valid.
     """
     spec = spec_build(strategy=strategy, endpoint=endpoint, **content)
-    if spec.fingerprint() != judge.fingerprint and judge.judgments.exists():
-        raise ValidationError(f"'{judge}' has judged, so it cannot be changed any more. Copy it instead.")
+    before = str(judge)
+    made_of_it = _made_of(judge)
+    if spec.fingerprint() != judge.fingerprint:
+        _refuse_if_used(judge, made_of_it)
+    for member in (content.get("members") or {}).values():
+        if member == judge or member in made_of_it:
+            raise ValidationError({"members": f"'{member}' is made of '{before}' itself."})
     judge.notes = notes
-    return _save(judge, name=name, spec=spec, endpoint=endpoint, content=content)
+    saved = _save(judge, name=name, spec=spec, endpoint=endpoint, content=content)
+    for whole in made_of_it:
+        _follow_members(whole)
+    return saved
+
+
+def _made_of(judge: Judge) -> list[Judge]:
+    """Return the composites and juries that a judge is a part of, each behind those that it is made of."""
+    found: dict[Judge, None] = {}
+    for whole in Judge.objects.filter(memberships__member=judge).distinct().order_by("name"):
+        for each in (whole, *_made_of(whole)):
+            found.pop(each, None)
+            found[each] = None
+    return list(found)
+
+
+def _refuse_if_used(judge: Judge, made_of_it: Iterable[Judge]) -> None:
+    if judge_has_judged(judge):
+        raise ValidationError(f"'{judge}' has judged, so it cannot be changed any more. Copy it instead.")
+    for whole in made_of_it:
+        if judge_has_judged(whole):
+            raise ValidationError(
+                f"'{whole}' is made of '{judge}' and has judged, so neither can be changed any more. "
+                "Copy it instead."
+            )
+
+
+def _follow_members(judge: Judge) -> None:
+    """Build a composite or jury anew from its members as they are now."""
+    content = judge_content(judge)
+    spec = spec_build(**content)
+    if spec.fingerprint() == judge.fingerprint:
+        return
+    own = {name: value for name, value in content.items() if name not in ("strategy", "endpoint")}
+    try:
+        _save(judge, name=judge.name, spec=spec, endpoint=None, content=own)
+    except DuplicateJudgeError as error:
+        raise ValidationError(
+            f"'{judge}', which is made of it, would then be the same judge as '{error.existing}'."
+        ) from None
 
 
 def judge_content(judge: Judge) -> dict[str, Any]:

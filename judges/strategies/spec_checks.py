@@ -16,6 +16,8 @@ from judges.strategies.types import Decoding
 
 _ENVIRONMENT = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
 _SECRET = re.compile(r"key|token|secret|password|authorization", re.IGNORECASE)
+_NO_SECRETS = frozenset({"max_tokens_field"})
+"""Options that only sound like one."""
 _SHOT = {
     "instruction": True,
     "output_a": True,
@@ -164,9 +166,9 @@ def checked_options(options: object) -> Mapping[str, Any]:
                     "backend_options.api_key_env",
                     "expected the name of an environment variable, in capitals, digits and underscores.",
                 )
-        elif isinstance(name, str) and _SECRET.search(name) and isinstance(value, str):
+        elif secret := _secret(name, value):
             raise SpecError(
-                f"backend_options.{name}",
+                f"backend_options.{secret}",
                 "secrets are not stored; put it in an environment variable and name that in api_key_env.",
             )
     try:
@@ -175,6 +177,14 @@ def checked_options(options: object) -> Mapping[str, Any]:
     except (TypeError, ValueError) as error:
         raise SpecError("backend_options", f"expected plain JSON values ({error}).") from None
     return MappingProxyType(copied)
+
+
+def _secret(name: object, value: object) -> str:
+    """Return the name under which an option, or what stands in it, holds a secret by its looks; empty if none does."""
+    if isinstance(value, Mapping):
+        return next((f"{name}.{found}" for key, each in value.items() if (found := _secret(key, each))), "")
+    looks = isinstance(name, str) and name not in _NO_SECRETS and _SECRET.search(name)
+    return str(name) if looks and isinstance(value, str) else ""
 
 
 def checked_endpoint(endpoint: str) -> str:

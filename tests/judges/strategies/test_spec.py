@@ -14,6 +14,7 @@ from judges.strategies.errors import SpecError, UnknownStrategyError
 from judges.strategies.model_ref import HARMLESS_OPTIONS
 from judges.strategies.registry import STRATEGIES, get_strategy, strategy_info
 from judges.strategies.spec import JudgeSpec
+from judges.strategies.spec_checks import checked_options
 from judges.strategies.types import Decoding
 
 BASE = {
@@ -294,3 +295,12 @@ def test_the_registry_names_what_it_has():
 def test_prices_keys_and_pace_are_harmless():
     assert {"api_key_env", "capacity", "timeout", "price_prompt", "is_local"} <= HARMLESS_OPTIONS
     assert "structured" not in HARMLESS_OPTIONS
+
+
+def test_the_field_of_the_token_limit_is_no_secret_and_one_further_in_is():
+    assert checked_options({"max_tokens_field": "max_completion_tokens"})
+    with pytest.raises(
+        SpecError, match=r"backend_options\.extra_body\.headers\.Authorization: secrets"
+    ) as caught:
+        checked_options({"extra_body": {"headers": {"Authorization": "Bearer x"}, "top_k": 1}})
+    assert "Bearer" not in str(caught.value)
