@@ -67,4 +67,3 @@ def test_a_model_that_is_nowhere_stops_the_sweep_and_says_so(kind):
         "hf download nobody/nothing" in each.message for each in sweep.runs.all()
     )
     assert not Judgment.objects.exists()
-
