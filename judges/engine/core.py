@@ -58,13 +58,14 @@ class Engine(Desk):
         self._start_works()
         if self._should_write(now):
             self.write()
+        self._drop_unwanted()
         transports = self.transports()
         now = time.monotonic()
         for transport in transports:
             transport.dispatch(now)
         self._poll_foreign(now)
         for run in self.runs:
-            if run.stopping and run.n_open and now >= run.deadline:
+            if run.stopping and (run.n_open or run.n_sent) and now >= run.deadline:
                 self._abandon(run)
         self._take_in(transports, self._patience(transports, now, longest_wait))
         for transport in transports:
@@ -259,9 +260,10 @@ class Engine(Desk):
         more = any(
             not run.exhausted and not run.stopping for run in self.runs if transport in run.transports()
         )
-        if trouble := transport.trouble(more_to_come=more):
+        elsewhere = sum(flight.transport is transport for flight in self._foreign.values())
+        if trouble := transport.trouble(more_to_come=more, n_elsewhere=elsewhere):
             self.troubles.append((transport, trouble))
-        for flight in transport.poison(more_to_come=more):
+        for flight in transport.poison(more_to_come=more, n_elsewhere=elsewhere):
             self.refused.append((flight, storable(str(flight.error))))
 
     def release_all(self) -> None:

@@ -50,6 +50,7 @@ class Desk:
         self.released: list[tuple[str, int]] = []
         self._flights: dict[str, Flight] = {}
         self._foreign: dict[str, Flight] = {}
+        self._has_unwanted = False
 
     # --- runs ---------------------------------------------------------------------------------------------
 
@@ -72,9 +73,8 @@ class Desk:
             run.deadline = time.monotonic() + grace
         run.error = run.error or error
         run.lost = run.lost or lost
-        for flight in list(self._flights.values()):
-            if not flight.is_sent and not flight.has_landed and not flight.is_wanted():
-                self._drop(flight)
+        self._has_unwanted = True
+        self._drop_unwanted()
 
     # --- works --------------------------------------------------------------------------------------------
 
@@ -214,6 +214,8 @@ class Desk:
         for work, _ in flight.waiters:
             if not work.closed:
                 self._fail(work, error)
+                # What else it waited for need not be sent any more. Not here: some of it is just being claimed.
+                self._has_unwanted = self._has_unwanted or len(work.answers) > 1
 
     def _drop(self, flight: Flight) -> None:
         """Give up a request that nobody who goes on waits for, and that is not with the backend."""
@@ -227,6 +229,15 @@ class Desk:
             self.released.append((flight.hash, flight.attempts))
         self._close_all(work for work, _ in flight.waiters)
 
+    def _drop_unwanted(self) -> None:
+        """Give up the requests that nobody who goes on waits for; those that are with the backend may arrive."""
+        if not self._has_unwanted:
+            return
+        self._has_unwanted = False
+        for flight in list(self._flights.values()):
+            if not flight.is_sent and not flight.has_landed and not flight.is_wanted():
+                self._drop(flight)
+
     def _abandon(self, run: ActiveRun) -> None:
         """Stop waiting for what is in flight for a run."""
         for flight in list(self._flights.values()):
@@ -237,6 +248,8 @@ class Desk:
                 self._drop(flight)
             else:
                 self._close_all(work for work, _ in flight.waiters if work.run is run)
+                if flight.is_sent and flight.payer is run:
+                    flight.pass_on()
 
     def _close_all(self, works: Iterable[Work]) -> None:
         for work in works:

@@ -354,8 +354,7 @@ class _Session:
         leases.endpoint_runs_stop(
             sweep_ids={run.sweep_id for run in runs}, endpoint_id=self.endpoints[transport], error=message
         )
-        # A later run for this endpoint, of a resumed sweep, starts with a fresh view of its health.
-        transport.n_refused = transport.n_pauses = 0
+        transport.refresh()
 
     def _stop_sweep(self, sweep_id: int, message: str) -> None:
         sweep_stop(sweep_id=sweep_id, state=SweepState.FAILED, message=message)

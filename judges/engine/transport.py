@@ -82,6 +82,7 @@ class Transport:
             flight = self.ready.popleft()
             if flight.dropped:
                 continue
+            flight.payer = flight.payer_chosen()
             shut = next((meter for meter in flight.payer.meters if not meter.is_open()), None)
             if shut is not None:
                 held.append(flight)
@@ -96,11 +97,9 @@ class Transport:
 
     def _send(self, flight: Flight) -> None:
         token = next(self._numbers)
-        flight.is_sent = True
+        flight.sent()
         flight.attempts += 1
         flight.payer.counts.requests += 1
-        for meter in flight.payer.meters:
-            meter.sent += 1
         if self.pace is not None:
             flight.estimate = self.pace.sent(flight.wire)
         self.sent[token] = flight
@@ -113,7 +112,7 @@ class Transport:
             flight = self.sent.pop(token, None)
             if flight is None:  # given up before it came
                 continue
-            self._landed(flight)
+            flight.landed()
             if self.pace is not None and isinstance(outcome, Answer):
                 self.pace.answered(flight.wire, flight.estimate, outcome)
             arrivals.append((flight, outcome))
@@ -124,13 +123,7 @@ class Transport:
         for token, each in list(self.sent.items()):
             if each is flight:
                 del self.sent[token]
-                self._landed(flight)
-
-    @staticmethod
-    def _landed(flight: Flight) -> None:
-        flight.is_sent = False
-        for meter in flight.payer.meters:
-            meter.sent -= 1
+                flight.landed()
 
     def next_due(self, now: float) -> float:
         """Return the seconds until something may be sent again; infinite if nothing waits for time."""
@@ -178,17 +171,19 @@ class Transport:
         full = min(self.options.backoff * 2.0 ** (failures - 1), self.options.backoff_max)
         return full * (1.0 - self._random.random() / 2.0)
 
-    def trouble(self, *, more_to_come: bool) -> str:
+    def trouble(self, *, more_to_come: bool, n_elsewhere: int = 0) -> str:
         """Return why the endpoint is of no use any more; empty if it is well as far as one can tell.
 
         Parameters
         ----------
         more_to_come : bool
             There are works not started, whose answers will show more.
+        n_elsewhere : int
+            Flights that another worker sends: they tell us nothing, and that worker may be waiting for ours.
         """
         if not self.suspended:
             return ""
-        alone = not more_to_come and self.n_flights == len(self.suspended)
+        alone = not more_to_come and self.n_flights - n_elsewhere == len(self.suspended)
         if len(self.suspended) < self.options.down_after and not alone:
             return ""
         if alone and all(self._is_to_blame(flight) for flight in self.suspended):
@@ -197,9 +192,9 @@ class Transport:
         reached = "gives no usable answer" if error and error.status is not None else "cannot be reached"
         return f"The endpoint '{self.name}' {reached}: {error}"
 
-    def poison(self, *, more_to_come: bool) -> list[Flight]:
-        """Return the last flights there are, if they and not the endpoint are to blame."""
-        if more_to_come or not self.suspended or self.n_flights != len(self.suspended):
+    def poison(self, *, more_to_come: bool, n_elsewhere: int = 0) -> list[Flight]:
+        """Return the last flights there are, if they and not the endpoint are to blame; parameters as in `trouble`."""
+        if more_to_come or not self.suspended or self.n_flights - n_elsewhere != len(self.suspended):
             return []
         if not all(self._is_to_blame(flight) for flight in self.suspended):
             return []
@@ -210,6 +205,11 @@ class Transport:
         # The server speaks, and it answered others, or has failed on this one in an earlier life.
         speaks = flight.error is not None and flight.error.status is not None
         return speaks and (self.n_answers > 0 or flight.earlier >= self.options.max_attempts)
+
+    def refresh(self) -> None:
+        """Forget the troubles that stopped its runs: a later run finds out for itself."""
+        self.n_refused = self.n_pauses = 0
+        self.paused_until = 0.0
 
     def close(self) -> None:
         """End the backend's threads."""

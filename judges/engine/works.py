@@ -41,7 +41,7 @@ class Counts:
         )
 
     def __bool__(self) -> bool:
-        return bool(self.done or self.requests or self.shared or self.cost)
+        return any(self.row())
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,8 @@ class ActiveRun:
         Why it was stopped, when that was not a cancellation.
     lost : bool
         Another worker has it: its row is not ours to write.
+    n_open, n_sent, n_started : int
+        Works under way, requests under way that it pays for, and works in all.
     """
 
     run_id: int
@@ -105,6 +107,7 @@ class ActiveRun:
     error: str = ""
     deadline: float = 0.0
     n_open: int = 0
+    n_sent: int = 0
     n_started: int = 0
     counts: Counts = field(default_factory=Counts)
 
@@ -127,7 +130,7 @@ class ActiveRun:
     @property
     def is_over(self) -> bool:
         """Nothing of it is open any more, and all of it is written."""
-        return (self.exhausted or self.stopping) and not self.n_open and not self.counts
+        return (self.exhausted or self.stopping) and not (self.n_open or self.n_sent or self.counts)
 
 
 def shortened(text: str, length: int = 160) -> str:
@@ -199,7 +202,9 @@ class Flight:
     Attributes
     ----------
     waiters : list of (Work, int)
-        Who waits, and for which of its requests. The first one pays.
+        Who waits, and for which of its requests.
+    payer : ActiveRun
+        The run that the request is counted for: the first that goes on when it is sent.
     canonical : str
         The request as canonical JSON: what is hashed is what is stored.
     attempts : int
@@ -227,6 +232,7 @@ class Flight:
         "is_ours",
         "is_sent",
         "pauses",
+        "payer",
         "transport",
         "waiters",
         "wire",
@@ -238,6 +244,7 @@ class Flight:
         self.canonical = canonical
         self.transport = transport
         self.waiters: list[tuple[Work, int]] = []
+        self.payer: ActiveRun
         self.attempts = 0
         self.earlier = 0
         self.failures = 0
@@ -249,10 +256,30 @@ class Flight:
         self.has_landed = False
         self.dropped = False
 
-    @property
-    def payer(self) -> ActiveRun:
-        """The run that the request is counted for."""
-        return self.waiters[0][0].run
+    def payer_chosen(self) -> ActiveRun:
+        """Return who pays if it is sent now: a run whose budget is spent must not hold up another that waits too."""
+        going = (work.run for work, _ in self.waiters if not work.closed and not work.run.stopping)
+        return next(going, self.waiters[0][0].run)
+
+    def sent(self) -> None:
+        """Note that it is with the backend."""
+        self.is_sent = True
+        self.payer.n_sent += 1
+        for meter in self.payer.meters:
+            meter.sent += 1
+
+    def landed(self) -> None:
+        """Note that it is with the backend no more."""
+        self.is_sent = False
+        self.payer.n_sent -= 1
+        for meter in self.payer.meters:
+            meter.sent -= 1
+
+    def pass_on(self) -> None:
+        """Let another run that waits pay for it; what it paid for before stays counted there."""
+        self.landed()
+        self.payer = self.payer_chosen()
+        self.sent()
 
     def is_wanted(self) -> bool:
         """Whether a run that goes on waits for it."""
