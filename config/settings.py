@@ -143,7 +143,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["judges.api.access.IsAdministrator"],
     "DEFAULT_THROTTLE_CLASSES": ["judges.api.access.TokenThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["judges.api.parsing.PlainJSONParser"],
     "EXCEPTION_HANDLER": "judges.api.errors.refused",
     "UNAUTHENTICATED_USER": None,
 }

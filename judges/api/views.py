@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.decorators import api_view
+from rest_framework.exceptions import NotFound
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -33,6 +35,7 @@ from judges.strategies.registry import STRATEGIES
 
 PAGE_SIZE = 200
 """Rows of a page of a long list."""
+MOST_DIGITS = 18
 LINKS = ("strategies", "endpoints", "judges", "sweeps")
 
 
@@ -118,12 +121,18 @@ def cancel(request: Request, pk: int) -> Response:
 
 
 class ResumeSerializer(serializers.Serializer[Any]):
-    """What a sweep may go on with."""
+    """What a sweep may go on with. The bounds are those of the columns."""
 
-    budget = serializers.DecimalField(max_digits=10, decimal_places=2, required=False)
-    budget_tokens = serializers.IntegerField(min_value=1, required=False)
-    budget_minutes = serializers.IntegerField(min_value=1, required=False)
+    budget = serializers.DecimalField(max_digits=10, decimal_places=2, min_value=Decimal(0), required=False)
+    budget_tokens = serializers.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
+    budget_minutes = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False)
     retry_failed = serializers.BooleanField(required=False, default=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse what is not known: a budget that is misspelt would be no budget."""
+        if unknown := sorted(self.initial_data.keys() - self.fields.keys()):
+            raise serializers.ValidationError({unknown[0]: "Unknown field."})
+        return attrs
 
 
 @api_view(["POST"])
@@ -140,10 +149,10 @@ def judgments(request: Request, pk: int) -> Response:
     rows = Judgment.objects.filter(
         judge__in=sweep.judges.values("pk"), item__dataset__in=sweep.datasets.values("pk")
     ).select_related("judge", "item__dataset")
-    if name := request.query_params.get("judge"):
-        rows = rows.filter(judge__name=name)
-    if status := request.query_params.get("status"):
-        rows = rows.filter(status=status)
+    for field, lookup in (("judge", "judge__name"), ("status", "status")):
+        if wanted := request.query_params.get(field):
+            # PostgreSQL refuses a query with a NUL in it.
+            rows = rows.filter(**{lookup: wanted.replace("\x00", "")})
     return _page(request, rows, JudgmentSerializer)
 
 
@@ -154,11 +163,24 @@ def _moved(pk: int, move: Callable[[Sweep], list[str]]) -> Response:
     return Response(SweepSerializer(row).data | {"warnings": warnings})
 
 
+class Pages(CursorPagination):
+    """Pages of a long list in the order of the primary key."""
+
+    ordering = "pk"
+
+    def decode_cursor(self, request: Request) -> Any:
+        """Return the place that the address names; one that was made up is not found."""
+        cursor = super().decode_cursor(request)
+        place = "" if cursor is None else str(cursor.position or "")
+        if place and not (place.isascii() and place.isdecimal() and len(place) <= MOST_DIGITS):
+            raise NotFound(self.invalid_cursor_message)
+        return cursor
+
+
 def _page(
     request: Request, rows: QuerySet[Any], serializer: type[serializers.ModelSerializer[Any]]
 ) -> Response:
-    paginator = CursorPagination()
-    paginator.ordering = "pk"
+    paginator = Pages()
     paginator.page_size = PAGE_SIZE
     page = paginator.paginate_queryset(rows, request)
     return paginator.get_paginated_response(serializer(page, many=True).data)

@@ -48,10 +48,18 @@ class BudgetForm(forms.Form):
         help_text="Over the whole sweep, with what is spent already.",
     )
     budget_tokens = forms.IntegerField(
-        required=False, min_value=1, label="Budget, in tokens", help_text="With those used already."
+        required=False,
+        min_value=1,
+        max_value=2**63 - 1,
+        label="Budget, in tokens",
+        help_text="With those used already.",
     )
     budget_minutes = forms.IntegerField(
-        required=False, min_value=1, label="Budget, in minutes", help_text="With the time at work so far."
+        required=False,
+        min_value=1,
+        max_value=2**31 - 1,
+        label="Budget, in minutes",
+        help_text="With the time at work so far.",
     )
 
 

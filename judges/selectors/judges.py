@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from judges.models import BackendKind, Generation, Judge, Judgment, ParseStatus
+from judges.models import BackendKind, Endpoint, Generation, Judge, Judgment, ParseStatus
 from judges.selectors.prompts import PromptVersion, prompt_get
 from judges.strategies.registry import STRATEGIES
 
@@ -20,14 +20,23 @@ def judges_runnable() -> QuerySet[Judge]:
 
 def judge_has_judged(judge: Judge) -> bool:
     """Whether a judge has judged anything, or a contestant answered, which makes it immutable."""
-    return judges_with_use().filter(pk=judge.pk, has_judged=True).exists()
+    return Judge.objects.filter(_used(), pk=judge.pk).exists()
 
 
 def judges_with_use() -> QuerySet[Judge]:
     """Return all judges, each with `has_judged`, which is true of a contestant that has answered too."""
-    used = Exists(Judgment.objects.filter(judge=OuterRef("pk")))
-    used |= Exists(Generation.objects.filter(contestant=OuterRef("pk")))
-    return Judge.objects.select_related("endpoint").annotate(has_judged=used).order_by("name")
+    return Judge.objects.select_related("endpoint").annotate(has_judged=_used()).order_by("name")
+
+
+def judges_of_endpoint(endpoint: Endpoint, *, used: bool = False) -> QuerySet[Judge]:
+    """Return the judges that ask an endpoint in any role, by name; with `used`, those of them that have judged."""
+    rows = Judge.objects.filter(models__endpoint=endpoint).distinct().order_by("name")
+    return rows.filter(_used()) if used else rows
+
+
+def _used() -> Q:
+    judged = Judgment.objects.filter(judge=OuterRef("pk"))
+    return Q(Exists(judged) | Exists(Generation.objects.filter(contestant=OuterRef("pk"))))
 
 
 def judges_as_members(*, without: int | None = None) -> QuerySet[Judge]:

@@ -14,7 +14,7 @@ from judges.backends.base import Backend, WireRequest
 from judges.backends.errors import BackendError
 from judges.backends.registry import create_backend
 from judges.models import IN_WORKER, BackendKind, Endpoint, Judge, Structured
-from judges.selectors.judges import judges_with_use
+from judges.selectors.judges import judges_of_endpoint
 from judges.strategies.errors import SpecError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec
@@ -52,12 +52,8 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
         setattr(endpoint, name, value)
     endpoint.full_clean()
     changed = [name for name in ANSWERING if getattr(endpoint, name) != before[name]]
-    judges = (
-        judges_with_use().filter(models__endpoint=endpoint).distinct()
-        if changed
-        else judges_with_use().none()
-    )
-    if names := ", ".join(f"'{judge}'" for judge in judges.filter(has_judged=True)[:5]):
+    used = judges_of_endpoint(endpoint, used=True)[:5] if changed else ()
+    if names := ", ".join(f"'{judge}'" for judge in used):
         raise ValidationError(
             {
                 changed[0]: f"{names} judged with what is there now, and it is part of what they are. "
@@ -66,7 +62,7 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
         )
     endpoint.save()
     try:
-        for judge in judges:
+        for judge in judges_of_endpoint(endpoint) if changed else ():
             _judge_follow(judge, endpoint, old)
     except (SpecError, ValidationError) as error:
         raise ValidationError({changed[0]: str(getattr(error, "message", error))}) from None

@@ -343,13 +343,19 @@ def _parts_write(
     judge.models.all().delete()
     judge.memberships.all().delete()
     models = spec.models()
-    JudgeModel.objects.bulk_create(
+    asked = [
         JudgeModel(judge=judge, role=role, endpoint=endpoint, model=models[role].model)
         for role, endpoint in endpoints.items()
-    )
-    JudgeMember.objects.bulk_create(
-        JudgeMember(judge=judge, key=key, member=member) for key, member in members.items()
-    )
+    ]
+    parts = [JudgeMember(judge=judge, key=key, member=member) for key, member in members.items()]
+    for name, rows in (("model", asked), ("members", parts)):
+        for row in rows:
+            try:
+                row.clean_fields(exclude={"judge", "endpoint", "member"})  # names that are too long
+            except ValidationError as error:
+                raise ValidationError({name: f"'{str(row)[:60]}…': {' '.join(error.messages)}"}) from None
+    JudgeModel.objects.bulk_create(asked)
+    JudgeMember.objects.bulk_create(parts)
 
 
 def _same(judge: Judge) -> Judge | None:

@@ -179,6 +179,8 @@ def _grid(grid: object) -> Iterator[dict[str, Any]]:
 
 def _own_params(values: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out, of a grid's settings, those that the strategy has not."""
+    if not isinstance(values["params"], Mapping):
+        raise PlanError("grid.params", "expected settings by name.")
     info = STRATEGIES.get(str(values.get("strategy", "")))
     known = info.params if info is not None else {}
     return {key: value for key, value in values["params"].items() if key in known}

@@ -34,6 +34,8 @@ class SweepSettings:
                 raise ValidationError({name: f"Expected a list of names, found {given!r}."})
             object.__setattr__(self, name, tuple(dict.fromkeys(given)))
         object.__setattr__(self, "orders", str(self.orders))
+        if isinstance(self.budget, Decimal) and self.budget < 0:
+            raise ValidationError({"budget": "Expected an amount of 0 or more."})
 
     @classmethod
     def of(cls, sweep: Sweep) -> SweepSettings:
