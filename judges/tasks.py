@@ -18,11 +18,12 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from celery import current_app, shared_task
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import worker_process_shutdown, worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
 
 from annotation.services.assignments import leases_reap
 from annotation.services.deadlines import studies_close_due
+from judges.backends.warm import shutdown_all
 from judges.engine.runner import run_pending
 from judges.models import Queue
 
@@ -106,6 +107,13 @@ def _is_alone(pool: Any) -> bool:
 @worker_shutting_down.connect(weak=False)
 def _on_shutting_down(**_: Any) -> None:
     stop_request()
+
+
+@worker_process_shutdown.connect(weak=False)
+@worker_shutdown.connect(weak=False)
+def _on_shutdown(**_: Any) -> None:
+    # A child of a pool leaves without Python's own exit handlers.
+    shutdown_all()
 
 
 def _housekeep() -> None:

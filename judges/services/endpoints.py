@@ -103,8 +103,11 @@ def _model_values(spec: dict[str, Any], role: str) -> dict[str, Any]:
 
 def answering_settings(endpoint: Endpoint) -> dict[str, Any]:
     """Return the endpoint's settings that can change an answer, as a judge's specification keeps them."""
-    structured = {"structured": endpoint.structured or Structured.NONE.value}
-    return dict(endpoint.options) | (structured if endpoint.kind in BY_HTTP else {})
+    if endpoint.kind not in BY_HTTP:
+        return dict(endpoint.options)
+    own = endpoint.kind == BackendKind.VLLM_SERVER  # of which it is known what it understands
+    structured = Structured.VLLM.value if own else endpoint.structured or Structured.NONE.value
+    return dict(endpoint.options) | {"structured": structured}
 
 
 def backend_for(*, endpoint: Endpoint, model: ModelRef) -> Backend:
