@@ -223,7 +223,7 @@ class Engine(Desk):
                 payer.counts.cost += outcome.cost
                 payer.counts.tokens += tokens
                 for meter in payer.meters:
-                    meter.add(outcome.cost, tokens)
+                    meter.add(flight.asked, outcome.cost, tokens)
                 for blamed in transport.answered():
                     self.refused.append((blamed, storable(str(blamed.error))))
             else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
@@ -14,11 +16,29 @@ BURST_SECONDS = 0.1
 """How much of an unused allowance is kept: what a loop that is a little late must catch up with."""
 
 
+Model: TypeAlias = tuple[str, str]
+"""The endpoint's name and the model's: what requests of about the same price have in common."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What a sweep knows of the requests to one model: those under way, those answered, and what these took."""
+
+    sent: int = 0
+    n_answers: int = 0
+    amount: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Mean amount of a request; 0 before the first answer."""
+        return self.amount / self.n_answers if self.n_answers else 0.0
+
+
 @dataclass(slots=True, eq=False)
 class Meter:
     """A sweep's budget in money or in tokens: lets a request through only if it is expected to stay below it.
 
-    The expectation is the mean of what was answered; until there is one, requests go one at a time.
+    The expectation is the mean of what that model answered; until there is one, its requests go one at a time.
 
     Attributes
     ----------
@@ -26,8 +46,6 @@ class Meter:
         In US dollars; otherwise in tokens, prompt and completion.
     limit, spent, unwritten : float
         `spent` stands in the database, `unwritten` does not yet.
-    sent : int
-        Requests under way.
     """
 
     sweep_id: int
@@ -35,28 +53,32 @@ class Meter:
     limit: float
     spent: float = 0.0
     unwritten: float = 0.0
-    sent: int = 0
-    n_answers: int = 0
-    answered: float = 0.0
+    accounts: dict[Model, Account] = field(default_factory=lambda: defaultdict(Account))
 
     @property
-    def mean(self) -> float:
-        """Mean amount of a request; 0 before the first answer."""
-        return self.answered / self.n_answers if self.n_answers else 0.0
+    def n_sent(self) -> int:
+        """Requests under way."""
+        return sum(account.sent for account in self.accounts.values())
 
-    def is_open(self) -> bool:
-        """Whether one more request may be sent now."""
-        if not self.n_answers:
-            return self.sent == 0 and self.spent < self.limit
-        expected = self.spent + self.unwritten + (self.sent + 1) * self.mean
+    def is_open(self, model: Model) -> bool:
+        """Whether one more request may be sent to a model now."""
+        account = self.accounts[model]
+        under_way = sum(each.sent * each.mean for each in self.accounts.values())
+        expected = self.spent + self.unwritten + under_way
+        if not account.n_answers:
+            return account.sent == 0 and expected < self.limit
         # Sums of prices are not exact in binary: a budget for exactly n requests is one for n.
-        return expected <= self.limit * (1 + 1e-9)
+        return expected + account.mean <= self.limit * (1 + 1e-9)
 
-    def add(self, cost: float, tokens: int) -> None:
+    def sent(self, model: Model, n: int = 1) -> None:
+        """Count a request as under way; -1: no more."""
+        self.accounts[model].sent += n
+
+    def add(self, model: Model, cost: float, tokens: int) -> None:
         """Count an answer."""
-        amount = cost if self.is_money else tokens
-        self.n_answers += 1
-        self.answered += amount
+        account, amount = self.accounts[model], cost if self.is_money else tokens
+        account.n_answers += 1
+        account.amount += amount
         self.unwritten += amount
 
     def written(self, cost: float, tokens: int) -> None:
@@ -72,17 +94,17 @@ class Meter:
         self.limit = self.limit if limit is None else limit
         self.spent = spent[place]
 
-    def message(self) -> str:
-        """Say that it is reached."""
-        spent = self.spent + self.unwritten
+    def message(self, model: Model) -> str:
+        """Say that it is reached, for requests to this model."""
+        spent, mean = self.spent + self.unwritten, self.accounts[model].mean
         if self.is_money:
             return (
                 f"The budget of ${self.limit:.2f} is reached: ${spent:.4f} is spent, and a request costs about "
-                f"${self.mean:.6f}. Resume with a larger budget to go on."
+                f"${mean:.6f}. Resume with a larger budget to go on."
             )
         return (
             f"The budget of {self.limit:,.0f} tokens is reached: {spent:,.0f} are used, and a request takes "
-            f"about {self.mean:,.0f}. Resume with a larger budget to go on."
+            f"about {mean:,.0f}. Resume with a larger budget to go on."
         )
 
 

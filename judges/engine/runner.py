@@ -335,9 +335,9 @@ class _Session:
         for transport, message in dict(troubles).items():
             self._stop_endpoint(transport, message)
         for transport in self.engine.transports():
-            meter = transport.closed
-            if meter is not None and meter.sent == 0 and not meter.is_open():
-                self._stop_sweep(meter.sweep_id, meter.message())
+            meter, model = transport.closed or (None, ("", ""))
+            if meter is not None and meter.n_sent == 0 and not meter.is_open(model):
+                self._stop_sweep(meter.sweep_id, meter.message(model))
 
     def _stop_unreadable(self) -> None:
         """Stop the runs whose answers mostly cannot be read; what is under way may still arrive."""

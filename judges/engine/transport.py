@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from judges.backends.base import Backend
 from judges.backends.errors import BackendError, TransientBackendError
-from judges.engine.meters import Meter, Pace
+from judges.engine.meters import Meter, Model, Pace
 from judges.engine.options import EngineOptions
 from judges.engine.works import Flight
 from judges.strategies.types import Answer
@@ -56,7 +56,7 @@ class Transport:
         self.limit = float(backend.capacity)
         self.paused_until = 0.0
         self.pace = pace
-        self.closed: Meter | None = None
+        self.closed: tuple[Meter, Model] | None = None
         self.share(1)
         self._numbers = count()
         self._random = random.Random()  # noqa: S311 (jitter)
@@ -83,10 +83,10 @@ class Transport:
             if flight.dropped:
                 continue
             flight.payer = flight.payer_chosen()
-            shut = next((meter for meter in flight.payer.meters if not meter.is_open()), None)
+            shut = next((meter for meter in flight.payer.meters if not meter.is_open(flight.asked)), None)
             if shut is not None:
                 held.append(flight)
-                self.closed = shut
+                self.closed = (shut, flight.asked)
                 continue
             self._send(flight)
         self.ready.extendleft(reversed(held))

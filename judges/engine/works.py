@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from judges.backends.errors import BackendError
 from judges.backends.wire import WireRequest
-from judges.engine.meters import Meter
+from judges.engine.meters import Meter, Model
 from judges.engine.sinks import JUDGMENTS, Sink
 from judges.strategies.types import Answer, Decoding, ItemView, Sent, Steps, Yielded
 
@@ -256,6 +256,11 @@ class Flight:
         self.has_landed = False
         self.dropped = False
 
+    @property
+    def asked(self) -> Model:
+        """Whom it is sent to, as budgets tell models apart."""
+        return self.transport.name, self.wire.model
+
     def payer_chosen(self) -> ActiveRun:
         """Return who pays if it is sent now: a run whose budget is spent must not hold up another that waits too."""
         going = (work.run for work, _ in self.waiters if not work.closed and not work.run.stopping)
@@ -266,14 +271,14 @@ class Flight:
         self.is_sent = True
         self.payer.n_sent += 1
         for meter in self.payer.meters:
-            meter.sent += 1
+            meter.sent(self.asked)
 
     def landed(self) -> None:
         """Note that it is with the backend no more."""
         self.is_sent = False
         self.payer.n_sent -= 1
         for meter in self.payer.meters:
-            meter.sent -= 1
+            meter.sent(self.asked, -1)
 
     def pass_on(self) -> None:
         """Let another run that waits pay for it; what it paid for before stays counted there."""

@@ -334,3 +334,23 @@ def test_a_judge_that_is_read_often_enough_goes_on():
     sweep = sweep_make([judge_make(endpoint_make())], dataset_make(pairs=50))
     run_instant(respond)
     assert (sweep_progress(sweep.pk).state, sweep_progress(sweep.pk).n_unparsed) == ("finished", 20)
+
+
+@database
+def test_a_dear_model_beside_a_cheap_one_is_not_taken_for_as_cheap():
+    """Requests of each model are expected to cost what those of that model did."""
+    endpoints = [endpoint_make(f"http://127.0.0.1:{port}/v1", price_input=1) for port in (9, 10)]
+    members = {str(k): judge_make(endpoint, "m") for k, endpoint in enumerate(endpoints)}
+    sweep = sweep_make(
+        [judge_make(strategy="jury", members=members)], dataset_make(pairs=20), budget=Decimal(3)
+    )
+    prices = {endpoints[0].pk: 0.001, endpoints[1].pk: 1.0}
+
+    def backend(endpoint, model):
+        answer = Answer("A", prompt_tokens=9, completion_tokens=1, cost=prices[endpoint.pk])
+        return InstantBackend(lambda _: answer, capacity=8, name=endpoint.name)
+
+    run(backends=backend)
+    progress = sweep_progress(sweep.pk)
+    assert (progress.state, "budget of $3.00 is reached" in progress.message) == ("failed", True)
+    assert 2.0 < progress.cost <= 3.0
