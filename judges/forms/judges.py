@@ -210,7 +210,8 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         if self.info is None or self.info.name != "composite":
             return []
         named = Instruction.objects.exclude(category="").order_by("category")
-        return list(named.values_list("category", flat=True).distinct()[:MOST_CATEGORIES])
+        whole = named.values_list("category", flat=True).distinct()[:MOST_CATEGORIES]
+        return list(dict.fromkeys(category.partition("/")[0] for category in whole))
 
     @property
     def guidelines_text(self) -> str:
@@ -262,12 +263,21 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         keys: set[str] = set()
         for row in range(self.n_members):
             key, member = said.get(f"member{row}_key"), said.get(f"member{row}_judge")
+            if key and "/" in key and self.info is not None and self.info.name == "composite":
+                self.add_error(
+                    f"member{row}_key",
+                    f"Name the category above: '{key.partition('/')[0]}' stands for all below it.",
+                )
             if key and member is None and f"member{row}_judge" not in self.errors:
                 self.add_error(f"member{row}_judge", "Choose a judge.")
             if member is not None and (name := key or member.name) in keys:
                 self.add_error(f"member{row}_key", f"'{name}' stands in a row above.")
             elif member is not None:
                 keys.add(name)
+                if not key and self.info is not None and self.info.name == "composite":
+                    self.add_error(
+                        f"member{row}_key", "Name a category, or * for all that have no judge of their own."
+                    )
 
     def content(self) -> dict[str, Any]:
         """The keyword arguments of `spec_build`."""

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 HUMAN = "human reference"
 """The system that a human-written reference has as a response."""
 MAX_ID = 200
+FIRST = 0
+"""The sample that stands for an instruction where one does. If it failed, no other takes its place: it may still come,
+and the same making again would then add a second pair."""
 
 
 class PairsError(Exception):
@@ -42,7 +45,7 @@ class Baseline:
     system : str
         The responses of this system that the dataset has.
     contestant : Judge or None
-        Another contestant: sample k against its sample k, or against its only one.
+        Another contestant: sample k against its sample k; against its first where it has but one of everything.
     """
 
     reference: bool = False
@@ -162,19 +165,22 @@ def pairs_make(
     facts = instruction_facts(source.pk)
     against = _baseline_texts(baseline, source, facts)
     generated = _generated(source, contestants)
+    is_single = not any(sample for samples in against.values() for sample in samples)
     pairs: list[GeneratedPair] = []
     n_without_generation = n_without_baseline = 0
     for contestant in contestants:
         answers = generated[contestant.pk]
         for fact in facts:
-            samples = sorted(answers.get(fact.instruction_id, {}).items())
+            answered = answers.get(fact.instruction_id, {})
+            samples = [each for each in sorted(answered.items()) if all_samples or each[0] == FIRST]
             if not samples:
                 n_without_generation += 1
                 continue
             made = [
                 _pair(fact, contestant, sample, text, baseline, other, seed)
-                for sample, text in (samples if all_samples else samples[:1])
-                if (other := _counterpart(against.get(fact.instruction_id, {}), sample)) is not None
+                for sample, text in samples
+                if (other := against.get(fact.instruction_id, {}).get(FIRST if is_single else sample))
+                is not None
             ]
             n_without_baseline += not made
             pairs += made
@@ -230,13 +236,6 @@ def _baseline_texts(
             for instruction, text in system_responses(source.pk, baseline.system).items()
         }
     return {fact.instruction_id: {0: fact.reference} for fact in facts if fact.reference.strip()}
-
-
-def _counterpart(samples: Samples, sample: int) -> str | None:
-    """The baseline's response to compare a sample with: the same sample, or the only one."""
-    if sample in samples:
-        return samples[sample]
-    return next(iter(samples.values())) if len(samples) == 1 else None
 
 
 def _pair(

@@ -264,6 +264,14 @@ def test_members_that_cannot_be_are_refused_in_their_row(admin: Client) -> None:
         admin.post(reverse(ADD), judge_form(strategy="jury", member0_judge="99"))
     )
     assert "name them" in errors(admin.post(reverse(ADD), judge_form(strategy="jury")))["__all__"][0]
+    below = judge_form(strategy="composite", member0_key="Code/Python", member0_judge=judge.pk)
+    assert errors(admin.post(reverse(ADD), below)) == {
+        "member0_key": ["Name the category above: 'Code' stands for all below it."]
+    }
+    bare = judge_form(strategy="composite", member0_key=" ", member0_judge=judge.pk)
+    assert errors(admin.post(reverse(ADD), bare)) == {
+        "member0_key": ["Name a category, or * for all that have no judge of their own."]
+    }
 
 
 # --- the page of a judge that has judged --------------------------------------------------------------------------

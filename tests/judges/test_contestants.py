@@ -285,3 +285,32 @@ def test_from_instructions_to_judged_pairs(server: MockServer, tmp_path: Path, a
     generation = Generation.objects.earliest("pk")
     page = admin.get(reverse("admin:judges_generation_change", args=[generation.pk])).content.decode()
     assert page.count(generation.text.split(".")[0]) >= 2
+
+
+def test_a_sample_that_is_still_missing_is_replaced_by_no_other() -> None:
+    """Otherwise the same again would add a second pair to an instruction, or say something else of the first."""
+    source, one, two = source_make(2), contestant_make("one"), contestant_make("two")
+    for contestant in (one, two):
+        answers_make(contestant, source, samples=2)
+    late = Generation.objects.filter(sample=0, instruction__external_id="i0")
+    late.update(status="failed")
+    for name, baseline, contestant in (("a", REFERENCE, one), ("b", Baseline(contestant=two), one)):
+        result = make(source, contestant, baseline=baseline, name=name)
+        assert (result.n_pairs, result.n_without_generation) == (1, 1)
+    late.update(status="parsed", text="Late.")
+    for name, baseline in (("a", REFERENCE), ("b", Baseline(contestant=two))):
+        result = make(source, one, baseline=baseline, name=name)
+        assert (result.n_pairs, result.n_added) == (2, 1)
+        assert Item.objects.filter(dataset__name=name).count() == 2
+
+
+def test_a_baseline_whose_first_sample_is_missing_is_not_replaced_by_its_second() -> None:
+    source, one, two = source_make(2), contestant_make("one"), contestant_make("two")
+    answers_make(one, source)
+    answers_make(two, source, samples=2)
+    late = Generation.objects.filter(contestant=two, sample=0, instruction__external_id="i0")
+    late.update(status="failed")
+    first = make(source, one, baseline=Baseline(contestant=two))
+    assert (first.n_pairs, first.n_without_baseline) == (1, 1)
+    late.update(status="parsed", text="Late.")
+    assert make(source, one, baseline=Baseline(contestant=two)).n_added == 1
