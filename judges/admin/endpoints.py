@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -54,6 +55,7 @@ class EndpointAdmin(ServiceAdmin[Endpoint]):
             "key_state": key_state(stored),
             "stored": stored,
             "models": endpoint_models(stored),
+            "tried": request.GET.get("tried", ""),
             "in_worker": IN_WORKER,
         }
 
@@ -84,4 +86,5 @@ class EndpointAdmin(ServiceAdmin[Endpoint]):
                 messages.success(
                     request, f"'{endpoint}' answered as {model} in {trial.latency_ms:.0f} ms: {answer}"
                 )
-        return HttpResponseRedirect(self.url("change", pk))
+        tried = f"?{urlencode({'tried': model})}" if model else ""
+        return HttpResponseRedirect(self.url("change", pk) + tried)

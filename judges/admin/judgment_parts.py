@@ -64,7 +64,9 @@ def _names(detail: JudgmentDetail) -> list[tuple[str, str, str, dict[str, str]]]
         return [
             (str(place), f"Response {place + 1}", system, {}) for place, system in enumerate(item.systems)
         ]
-    return [(each.key, each.text, "", {}) for each in item.aspects]
+    # An order of aspects is told by their keys.
+    is_order = item.kind == Kind.IMPORTANCE
+    return [(each.key, each.text, each.key if is_order else "", {}) for each in item.aspects]
 
 
 def _unknown(value: Mapping[str, Any] | None, kind: str, key: str) -> str:

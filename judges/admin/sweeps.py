@@ -22,7 +22,7 @@ from judges.models import Sweep, SweepState
 from judges.selectors.estimate import sweep_estimate
 from judges.selectors.overview import judge_strategy, sweep_plan, sweeps_overview
 from judges.selectors.recent import answers_recent, errors_grouped
-from judges.selectors.sweeps import sweep_progress
+from judges.selectors.sweeps import RunProgress, sweep_progress
 from judges.services.checks import sweep_check
 from judges.services.drafts import draft_create, draft_update
 from judges.services.judges import heuristic_judges_ensure
@@ -139,6 +139,10 @@ class SweepAdmin(ServiceAdmin[Sweep]):
         progress = sweep_progress(pk)
         draft = progress.state == SweepState.DRAFT
         partial = bool(getattr(request, "htmx", False))
+        stopped: dict[str, list[RunProgress]] = {}
+        for run in progress.runs:
+            if run.last_error:
+                stopped.setdefault(run.last_error, []).append(run)
         seen = f"{progress.state}-{'some' if progress.n_done else 'none'}"
         context = {
             **self.admin_site.each_context(request),
@@ -153,9 +157,8 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "can_resume": progress.state in RESUMABLE,
             "budget_fields": _budget_fields(sweep),
             "comparison_url": _comparison_url(pk) if progress.n_done else "",
-            "stopped": [
-                run for run in progress.runs if run.last_error and run.last_error != progress.message
-            ],
+            "stopped": list(stopped.values()),
+            "is_said": progress.message in stopped,
             "errors": errors_grouped(progress.runs, is_active=progress.is_active),
             "answers": answers_recent(progress.runs, is_active=progress.is_active) if progress.n_done else [],
             "queues": sorted({run.queue for run in progress.runs} - {""}),

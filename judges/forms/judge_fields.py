@@ -22,6 +22,8 @@ KEEP = "keep"
 """The choice that leaves guidelines or examples as the judge has them."""
 DECODING = ("temperature", "max_tokens", "top_p", "seed")
 MOST_SHOTS = 32
+LINE = 60
+"""Characters of a line: what is longer gets a box of several."""
 
 LABELS: Mapping[str, str] = {"cot": "chain of thought", "expected": "expected score"}
 """What settings are called whose name does not say it."""
@@ -91,7 +93,8 @@ def param_field(name: str, param: Param, value: object) -> forms.Field:
     if param.kind is float:
         return forms.FloatField(min_value=param.low, max_value=param.high, **words)
     # Spaces and line ends may matter: a prefix that an encoder was trained with ends in one.
-    rows = min(str(value).count("\n") + 1, 12)
+    lines = [len(line) // LINE + 1 for line in str(value).split("\n")]
+    rows = min(sum(lines), 12)
     widget = forms.Textarea(attrs={"rows": rows, "class": "mono"}) if rows > 1 else forms.TextInput()
     return forms.CharField(strip=False, widget=widget, **words)
 

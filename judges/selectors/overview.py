@@ -54,9 +54,10 @@ def key_state(endpoint: Endpoint) -> str:
 
 
 def endpoint_models(endpoint: Endpoint) -> list[str]:
-    """Return the models that judges of this endpoint name."""
+    """Return the models that judges of this endpoint name, then those that have prices of their own."""
     models = JudgeModel.objects.filter(endpoint=endpoint)
-    return list(models.order_by("model").values_list("model", flat=True).distinct())
+    named = list(models.order_by("model").values_list("model", flat=True).distinct())
+    return [*named, *sorted(set(endpoint.prices) - set(named))]
 
 
 def judge_n_judgments(judge: Judge) -> int:

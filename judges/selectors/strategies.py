@@ -69,7 +69,7 @@ def _cost(info: StrategyInfo) -> str:
     n_prompts = bool(info.prompt) + len(info.prompts)
     words = [REQUEST_WORDS[kind] for kind in REQUEST_WORDS if kind in info.requests]
     if n_prompts > 1:
-        words.append(f"{n_prompts} prompts an item")
+        words.append(f"{n_prompts} prompts of its own")
     models = len(info.roles) + info.main_model
     if info.open_roles:
         words.append("a model a system")

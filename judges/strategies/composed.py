@@ -85,7 +85,8 @@ def _member_for(item: ItemView, config: StrategyConfig) -> str:
     if ALL_OTHERS in config.members:
         return ALL_OTHERS
     known = ", ".join(config.members)
+    what = f"the category '{item.category}'" if item.category else "no category"
     raise StrategyError(
-        f"Item {item.item_id} has the category '{item.category}', and the composite has no member for it; "
-        f"it has members for: {known}."
+        f"Item {item.item_id} has {what}, and the composite has no member for it; it has members for: {known}. "
+        f"A member for {ALL_OTHERS} judges all others."
     )

@@ -77,6 +77,7 @@ def test_trying_an_endpoint_shows_its_answer(admin: Client) -> None:
         url = reverse("admin:judges_endpoint_try", args=[endpoint.pk])
         page = admin.post(url, {"model": "mock-first"}, follow=True).content.decode()
         assert "answered as mock-first in" in page
+        assert 'aria-describedby="try-hint" value="mock-first"' in page, "to be tried again"
         page = admin.post(url, {"model": ""}, follow=True).content.decode()
         assert "Name a model" in page
         assert server.stats()["requests"] == 1

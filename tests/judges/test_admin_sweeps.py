@@ -1,6 +1,7 @@
 """Sweeps in the admin: the list, the progress page and its buttons."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from decimal import Decimal
 from threading import Barrier
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 from django.db import connections
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import strip_tags
 
 from annotation.models import Dataset, Role
 from judges.backends.mock_server import running_mock_server
@@ -166,9 +169,31 @@ def test_asking_again_for_what_failed(admin: Client) -> None:
     SweepRun.objects.update(n_failed=2)
     page = admin.get(url_of("progress", sweep)).content.decode()
     assert "Ask again for the 2 that failed" in page
+    assert "count as answers that could not be read" in page
     admin.post(url_of("resume", sweep), {"retry_failed": "1"})
     assert state_of(sweep) == "queued"
     assert Judgment.objects.count() == 2
+
+
+def test_what_stopped_names_its_judges_once(admin: Client, dataset: Dataset) -> None:
+    sweep = sweep_make(heuristic_judges_ensure()[:4], dataset)
+    SweepRun.objects.update(last_error="More than half could not be read.")
+    Sweep.objects.update(state=SweepState.FAILED, message="More than half could not be read.")
+    page = admin.get(url_of("progress", sweep)).content.decode()
+    assert page.count("More than half could not be read.") == 1
+    words = " ".join(strip_tags(page).split())
+    assert words.count(f" on {dataset.name}") == 3
+    assert f"on {dataset.name} and 1 more stopped: More than half" in words
+
+
+def test_nothing_runs_in_a_sweep_that_was_cancelled(admin: Client, dataset: Dataset) -> None:
+    sweep = sweep_make([judge_make()], dataset)
+    until = timezone.now() + timedelta(minutes=1)  # a worker still holds it
+    SweepRun.objects.update(lease_until=until)
+    Sweep.objects.update(state=SweepState.CANCELLED)
+    page = admin.get(url_of("progress", sweep)).content.decode()
+    assert "Not finished" in page
+    assert "Running" not in page
 
 
 def test_a_spent_budget_is_raised_when_going_on(admin: Client, dataset: Dataset) -> None:
@@ -307,7 +332,7 @@ def test_a_judge_that_was_stopped_says_why(admin: Client, dataset: Dataset) -> N
     why = "6 of its 8 answers could not be read."
     SweepRun.objects.filter(judge__name="Rambles").update(last_error=why, finished_at=None)
     page = admin.get(url_of("progress", sweep)).content.decode()
-    assert "Rambles</span> stopped on" in page
+    assert "Rambles</span> on" in page
     assert why in page
     assert "chip-bad" in page
 
