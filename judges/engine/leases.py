@@ -138,7 +138,8 @@ def run_release(*, run_id: int, owner: str, error: str = "") -> None:
 
 def endpoint_runs_stop(*, sweep_ids: Collection[int], endpoint_id: int, error: str) -> None:
     """Mark the runs that nobody has yet and that would meet the same trouble."""
-    runs_open().filter(sweep_id__in=sweep_ids, judge__endpoint_id=endpoint_id).update(last_error=error)
+    asking = JudgeModel.objects.filter(endpoint_id=endpoint_id, judge=OuterRef("judge_id"))
+    runs_open().filter(Exists(asking), sweep_id__in=sweep_ids).update(last_error=error)
 
 
 def sweeps_settle() -> None:

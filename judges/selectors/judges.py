@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 
-from judges.models import BackendKind, Endpoint, Generation, Judge, Judgment, ParseStatus
+from judges.models import BackendKind, Endpoint, Generation, Judge, Judgment, ParseStatus, SweepRun
 from judges.selectors.prompts import PromptVersion, prompt_get
 from judges.strategies.registry import STRATEGIES
 
@@ -21,6 +22,12 @@ def judges_runnable() -> QuerySet[Judge]:
 def judge_has_judged(judge: Judge) -> bool:
     """Whether a judge has judged anything, or a contestant answered, which makes it immutable."""
     return Judge.objects.filter(_used(), pk=judge.pk).exists()
+
+
+def judges_at_work() -> QuerySet[Judge]:
+    """Return the judges that a worker asks at this moment: what they are is fixed, though nothing may be judged yet."""
+    runs = SweepRun.objects.filter(lease_until__gt=timezone.now()).exclude(owner="")
+    return Judge.objects.filter(Exists(runs.filter(judge=OuterRef("pk")))).order_by("name")
 
 
 def judges_with_use() -> QuerySet[Judge]:

@@ -14,7 +14,7 @@ from judges.backends.base import Backend, WireRequest
 from judges.backends.errors import BackendError
 from judges.backends.registry import create_backend
 from judges.models import IN_WORKER, BackendKind, Endpoint, Judge, Structured
-from judges.selectors.judges import judges_of_endpoint
+from judges.selectors.judges import judges_at_work, judges_of_endpoint
 from judges.strategies.errors import SpecError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec
@@ -59,6 +59,11 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
                 changed[0]: f"{names} judged with what is there now, and it is part of what they are. "
                 "Make a new endpoint and copy them to it."
             }
+        )
+    at_work = judges_at_work().filter(pk__in=judges_of_endpoint(endpoint).values("pk")) if changed else ()
+    if names := ", ".join(f"'{judge}'" for judge in at_work):
+        raise ValidationError(
+            {changed[0]: f"A worker asks {names} here at this moment: pause the sweep first."}
         )
     endpoint.save()
     try:

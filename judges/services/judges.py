@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from judges.models import BackendKind, Endpoint, Judge, JudgeMember, JudgeModel, PromptText
-from judges.selectors.judges import judge_has_judged
+from judges.selectors.judges import judge_has_judged, judges_at_work
 from judges.services.endpoints import answering_settings
 from judges.strategies.errors import SpecError
 from judges.strategies.registry import STRATEGIES, strategy_info
@@ -204,7 +204,7 @@ def _made_of(judge: Judge) -> list[Judge]:
     return list(found)
 
 
-def _refuse_if_used(judge: Judge, made_of_it: Iterable[Judge]) -> None:
+def _refuse_if_used(judge: Judge, made_of_it: Sequence[Judge]) -> None:
     if judge_has_judged(judge):
         raise ValidationError(f"'{judge}' has judged, so it cannot be changed any more. Copy it instead.")
     for whole in made_of_it:
@@ -213,6 +213,11 @@ def _refuse_if_used(judge: Judge, made_of_it: Iterable[Judge]) -> None:
                 f"'{whole}' is made of '{judge}' and has judged, so neither can be changed any more. "
                 "Copy it instead."
             )
+    at_work = judges_at_work().filter(pk__in=[judge.pk, *(whole.pk for whole in made_of_it)])
+    if names := ", ".join(f"'{each}'" for each in at_work):
+        raise ValidationError(
+            f"A worker asks {names} at this moment: pause the sweep first, or copy it instead."
+        )
 
 
 def _follow_members(judge: Judge) -> None:

@@ -121,3 +121,26 @@ def test_two_juries_do_not_become_one():
     assert jury_of_both.strategy == "rules"
     judge_update(judge=two, name="two", strategy="cot", endpoint=endpoint, model="n")
     assert len(set(Judge.objects.values_list("fingerprint", flat=True))) == 4
+
+
+def test_what_a_worker_asks_at_the_moment_stays_as_it_is():
+    """Its first answers would be stored as those of another judge."""
+    endpoint = endpoint_make()
+    member = judge_make(endpoint, "m", name="member")
+    jury = jury_make(member)
+    sweep_make([jury], dataset_make(pairs=1), orders="original")
+    refused = []
+
+    def respond(wire):
+        for change in (
+            lambda: judge_update(judge=member, name="x", strategy="rules", endpoint=endpoint, model="m"),
+            lambda: endpoint_update(endpoint=Endpoint.objects.get(), base_url=ELSEWHERE),
+        ):
+            with pytest.raises(ValidationError, match="A worker asks 'jury'") as caught:
+                change()
+            refused.append(caught.value)
+        return "A"
+
+    run_instant(respond)
+    assert len(refused) == 2
+    assert judge_has_judged(jury)

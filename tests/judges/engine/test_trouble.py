@@ -315,3 +315,26 @@ def test_a_judge_whose_endpoint_moved_is_refused():
     sweep.refresh_from_db()
     assert sweep.state == "failed"
     assert "another address" in sweep.message
+
+
+def test_a_second_endpoint_that_is_down_stops_the_runs_that_nobody_has_yet():
+    well, down = endpoint_make(), endpoint_make("http://127.0.0.1:10/v1")
+    members = {"well": judge_make(well, "m"), "down": judge_make(down, "m")}
+    sweep = sweep_make(
+        [judge_make(strategy="jury", members=members)], dataset_make(pairs=20), dataset_make(pairs=20)
+    )
+    asked = []
+
+    def backend(endpoint, model):
+        def respond(wire):
+            asked.append(endpoint.pk)
+            return TransientBackendError("connection refused") if endpoint == down else "A"
+
+        return InstantBackend(respond, capacity=2, name=endpoint.name)
+
+    run(backends=backend)
+    progress = sweep_progress(sweep.pk)
+    assert progress.state == "failed"
+    assert progress.message.count("cannot be reached") == 1
+    assert all("connection refused" in each.last_error for each in sweep.runs.all())
+    assert sweep.runs.filter(started_at=None).count() == 1
