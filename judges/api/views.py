@@ -53,6 +53,7 @@ def strategies(request: Request) -> Response:
 
 @api_view(["GET"])
 def endpoints(request: Request) -> Response:
+    """List where models answer; no key is among it."""
     return _page(request, Endpoint.objects.all(), EndpointSerializer)
 
 
@@ -67,6 +68,7 @@ def judges(request: Request) -> Response:
 
 @api_view(["GET"])
 def judge(request: Request, pk: int) -> Response:
+    """One judge with its whole specification."""
     return Response(JudgeSerializer(get_object_or_404(Judge, pk=pk)).data)
 
 
@@ -97,11 +99,14 @@ def estimate(request: Request, pk: int) -> Response:
 
 @api_view(["POST"])
 def start(request: Request, pk: int) -> Response:
+    """Launch a draft."""
     return _moved(pk, lambda sweep: list(sweep_start(sweep=sweep).warnings))
 
 
 @api_view(["POST"])
 def pause(request: Request, pk: int) -> Response:
+    """Let a sweep rest."""
+
     def move(sweep: Sweep) -> list[str]:
         if not sweep_pause(sweep=sweep):
             raise SweepError([f"'{sweep}' is not at work."])
@@ -112,6 +117,8 @@ def pause(request: Request, pk: int) -> Response:
 
 @api_view(["POST"])
 def cancel(request: Request, pk: int) -> Response:
+    """Stop a sweep."""
+
     def move(sweep: Sweep) -> list[str]:
         if not sweep_cancel(sweep=sweep):
             raise SweepError([f"'{sweep}' is not at work."])
@@ -137,6 +144,7 @@ class ResumeSerializer(serializers.Serializer[Any]):
 
 @api_view(["POST"])
 def resume(request: Request, pk: int) -> Response:
+    """Go on, with larger budgets if they are given."""
     given = ResumeSerializer(data=request.data)
     given.is_valid(raise_exception=True)
     return _moved(pk, lambda sweep: list(sweep_resume(sweep=sweep, **given.validated_data).warnings))

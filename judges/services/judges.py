@@ -320,6 +320,10 @@ def _save(
     except IntegrityError:
         if existing := _same(judge):
             raise DuplicateJudgeError(existing) from None
+        if Judge.objects.filter(name=judge.name).exclude(pk=judge.pk).exists():
+            raise ValidationError(
+                {"name": "Somebody gave this name to another judge at this moment."}
+            ) from None
         raise
     return judge
 

@@ -211,7 +211,9 @@ def _judge(field: str, values: Any, user: User) -> tuple[Judge, bool]:
     if isinstance(values, str):
         return _judge_named(field, values), False
     if not isinstance(values, Mapping):
-        raise PlanError(field, f"expected the name of a judge or fields by name, found {values!r}.")
+        raise PlanError(
+            field, f"expected the name of a judge or fields by name, found {reprlib.repr(values)}."
+        )
     _known(field, values, _JUDGE)
     content = dict(values)
     strategy = content.pop("strategy", None)

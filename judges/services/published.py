@@ -147,7 +147,7 @@ def alpaca_eval_read(*, path: Path, name: str = "") -> PublishedJudge:
     path = path / "configs.yaml" if path.is_dir() else path
     try:
         configs = yaml.safe_load(_text(path))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise PublishedError(f"{path}: not YAML ({' '.join(str(error).split())}).") from None
     if not isinstance(configs, dict) or not configs:
         raise PublishedError(f"{path}: expected annotators by name.")

@@ -40,6 +40,7 @@ def known_fields(values: object, what: str, known: Collection[str]) -> dict[str,
 
 
 def require(name: str, value: object, kind: type) -> None:
+    """Raise SpecError unless a value is of a kind."""
     if not isinstance(value, kind):
         raise SpecError(name, f"expected {_words(kind)}, found {value!r}.")
 
@@ -66,6 +67,7 @@ def _whole(name: str, value: object, low: int) -> None:
 
 
 def check_decoding(decoding: object) -> None:
+    """Raise SpecError unless each setting is within its bounds."""
     if not isinstance(decoding, Decoding):
         raise SpecError("decoding", f"expected an object, found {decoding!r}.")
     if decoding.temperature is not None:
@@ -81,12 +83,14 @@ def check_decoding(decoding: object) -> None:
 
 
 def decoding_dict(decoding: Decoding) -> dict[str, Any]:
+    """Return the settings as JSON values; `decoding_from` undoes it."""
     values = {each.name: getattr(decoding, each.name) for each in fields(decoding)}
     values["stop"] = list(decoding.stop)
     return values
 
 
 def decoding_from(values: object) -> Decoding:
+    """Return the settings of JSON values; raises SpecError for one that is unknown or of a wrong type."""
     if isinstance(values, Decoding):
         return values
     if not isinstance(values, Mapping):
@@ -108,6 +112,7 @@ def decoding_from(values: object) -> Decoding:
 
 
 def checked_params(info: StrategyInfo, params: object) -> Mapping[str, Any]:
+    """Return a strategy's own settings, complete with their defaults; raises SpecError."""
     if not isinstance(params, Mapping):
         raise SpecError("params", f"expected an object, found {params!r}.")
     for name in params:
@@ -156,6 +161,7 @@ def checked_shots(shots: object) -> tuple[Mapping[str, str], ...]:
 
 
 def checked_options(options: object) -> Mapping[str, Any]:
+    """Return a copy of a backend's options that nobody can change; raises SpecError, for secrets too."""
     if not isinstance(options, Mapping):
         raise SpecError("backend_options", f"expected an object, found {options!r}.")
     for name, value in options.items():
@@ -188,6 +194,7 @@ def _secret(name: object, value: object) -> str:
 
 
 def checked_endpoint(endpoint: str) -> str:
+    """Return a base URL in its plain form, empty for none; raises SpecError."""
     if not endpoint.strip():
         return ""
     try:

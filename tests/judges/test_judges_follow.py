@@ -1,7 +1,10 @@
 """What follows when an endpoint or a member of a jury changes, and what forbids the change."""
 
+from threading import Barrier, Thread
+
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection
 
 from judges.models import Endpoint, Judge
 from judges.selectors.judges import judge_has_judged
@@ -144,3 +147,28 @@ def test_what_a_worker_asks_at_the_moment_stays_as_it_is():
     run_instant(respond)
     assert len(refused) == 2
     assert judge_has_judged(jury)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
+def test_one_name_at_the_same_moment_is_one_judges():
+    endpoint, start = endpoint_make(), Barrier(4)
+    found: list[object] = []
+
+    def define(k: int) -> None:
+        try:
+            start.wait()
+            found.append(judge_create(name="same", strategy="vanilla", endpoint=endpoint, model=f"m{k}"))
+        except ValidationError as error:
+            found.append(error)
+        finally:
+            connection.close()
+
+    threads = [Thread(target=define, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert [type(each) for each in found].count(Judge) == 1
+    assert all("name" in each.message_dict for each in found if isinstance(each, ValidationError))

@@ -179,3 +179,16 @@ def test_the_command_names_file_and_field(site, tmp_path):
     user_make(username="rita")
     with pytest.raises(CommandError, match="no administrator 'rita'"):
         command(str(path), "--user", "rita")
+
+
+def test_a_plan_that_unfolds_without_end_is_refused_in_a_line(tmp_path):
+    bomb = "\n".join(
+        ["a0: &a0 [x]", *(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 12))]
+    )
+    path = tmp_path / "plan.yaml"
+    path.write_text(f"name: x\ndatasets: [{dataset_make(pairs=1).name}]\njudges: [*a11]\n")
+    path.write_text(f"{bomb}\n" + path.read_text())
+    plan = {key: value for key, value in plan_read(path).items() if key in ("name", "datasets", "judges")}
+    with pytest.raises(PlanError, match="expected the name of a judge") as caught:
+        plan_carry_out(plan=plan, user=user_make())
+    assert len(str(caught.value)) < 500
