@@ -212,7 +212,7 @@ def _judge(field: str, values: Any, user: User) -> tuple[Judge, bool]:
         return _judge_named(field, values), False
     if not isinstance(values, Mapping):
         raise PlanError(
-            field, f"expected the name of a judge or fields by name, found {reprlib.repr(values)}."
+            field, f"expected the name of a judge or fields by name, found a {type(values).__name__}."
         )
     _known(field, values, _JUDGE)
     content = dict(values)
