@@ -26,6 +26,7 @@ from judges.backends.errors import (
     TransientBackendError,
 )
 from judges.backends.registry import endpoint_identity
+from judges.backends.settings import PriceTable, check_limits
 from judges.backends.warm import WARM
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
@@ -249,13 +250,11 @@ class LocalBackend:
         price_completion: float = 0.0,
         prices: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
-        if not isinstance(capacity, int) or capacity < 1:
-            raise EndpointError(f"capacity: expected a whole number of at least 1, found {capacity!r}.")
+        check_limits(capacity)
         self.identity = endpoint_identity(name, options=options)
         self.capacity = capacity
         self._model = model
-        prompt, completion = (prices or {}).get(model, (price_prompt, price_completion))
-        self._prices = (prompt / 1e6, completion / 1e6)
+        self._prices = PriceTable(price_prompt, price_completion, prices).of(model)
         self._mailbox = Mailbox()
         # Harmless options make another host too: memory or the device may be what is wrong with the one that is warm.
         self._key = f"{name}|{model}|{revision}|{sorted(options.items(), key=str)}"
