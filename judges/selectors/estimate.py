@@ -49,6 +49,8 @@ class RunEstimate:
         US dollars, of endpoints with a price.
     problem : str
         Why the strategy could not be tried.
+    n_refused : float
+        Judgments that will fail before any model is asked; `refusal` says why of the first.
     """
 
     judge: str
@@ -61,6 +63,8 @@ class RunEstimate:
     cost: float = 0.0
     seconds: float = 0.0
     problem: str = ""
+    n_refused: float = 0.0
+    refusal: str = ""
 
     @property
     def tokens(self) -> float:
@@ -136,6 +140,7 @@ class _Work:
     order: int
     single: bool = True
     asked: tuple[Request, ...] = ()
+    refusal: str = ""
 
     def advance(self, answers: Sequence[Answer] | None) -> bool:
         """Take the next requests; False when there are none."""
@@ -144,7 +149,11 @@ class _Work:
                 asked = next(self.steps)
             else:
                 asked = self.steps.send(answers[0] if self.single else tuple(answers))
-        except (StopIteration, StrategyError):
+        except StopIteration:
+            return False
+        except StrategyError as error:
+            # After a stand-in it says nothing of what a model will answer; before, the item alone is to blame.
+            self.refusal = str(error) if answers is None else ""
             return False
         self.single = not isinstance(asked, tuple)
         self.asked = asked if isinstance(asked, tuple) else (asked,)
@@ -204,6 +213,10 @@ class _DryRun:
             weight = estimate.n_works / len(views)
             works = [_Work(begin(view), weight, view.order) for view in views]
             self._drive(works, models, endpoints, estimate)
+            refused = [work for work in works if work.refusal]
+            if refused and not spec.reads_reference:  # the check of the sweep tells of missing references
+                estimate.n_refused = sum(work.weight for work in refused)
+                estimate.refusal = refused[0].refusal
         return estimate
 
     def _sample(self, run: SweepRun, kind: str, most_items: int) -> list[ItemView]:

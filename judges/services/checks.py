@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 
+from annotation.models import Instruction
 from judges.models import BackendKind, Endpoint, Judge, Sweep
 from judges.selectors.items import GENERATION, ItemCounts, judge_kind
 from judges.services.pairings import Pairings, pairings
@@ -80,6 +81,8 @@ def sweep_check(*, sweep: Sweep) -> SweepCheck:
         if judge.pk in specs and specs[judge.pk].reads_reference:
             counts = found.counts[judge_kind(judge)][dataset.pk]
             _check_references(judge, str(dataset), counts, errors, warnings)
+        if judge.pk in specs:
+            warnings.extend(_examples_judged(judge, specs[judge.pk], dataset))
     for problem in _endpoint_problems(judges):
         # A worker may have keys that the web process has not; where they are one process, it is certain.
         (errors if settings.IN_PROCESS_WORKER else warnings).append(problem)
@@ -207,6 +210,17 @@ def _check_references(
         warnings.append(
             f"{lacking} of the {n_items} items of '{dataset}' have no human-written reference: "
             f"'{judge}' will fail on them."
+        )
+
+
+def _examples_judged(judge: Judge, spec: JudgeSpec, dataset: Dataset) -> Iterator[str]:
+    """Yield that the dataset holds instructions whose answers the judge is shown as examples."""
+    shots = {shot["instruction"] for _, part in _parts(spec) for shot in part.shots}
+    n = Instruction.objects.filter(dataset=dataset, text__in=shots).count() if shots else 0
+    if n:
+        yield (
+            f"'{dataset}' holds {n} of the instructions that '{judge}' is shown with their answers as examples: "
+            "on these it is not put to the test, so leave them out or expect its figures to flatter it."
         )
 
 

@@ -172,6 +172,18 @@ def test_warnings_are_shown_and_do_not_stop_it(admin: Client, dataset: Dataset) 
     assert state_of(Sweep.objects.get()) == "queued"
 
 
+def test_examples_that_would_be_judged_are_named(admin: Client, dataset: Dataset) -> None:
+    shots = [
+        {"instruction": f"Write sentence number {k}.", "output_a": "x", "output_b": "y", "verdict": "A"}
+        for k in (0, 1, 99)
+    ]
+    judge = judge_make(endpoint_make(), name="Taught", strategy="fewshot", shots=shots)
+    jury = judge_make(name="Many", strategy="jury", members={"a": judge, "b": judge_make()})
+    page = admin.post(reverse(ADD), sweep_form([judge, jury], dataset), follow=True).content.decode()
+    for name in ("Taught", "Many"):
+        assert f"holds 2 of the instructions that &#x27;{name}&#x27; is shown" in page
+
+
 def test_a_draft_is_changed_and_what_is_no_draft_is_not(admin: Client, dataset: Dataset) -> None:
     sweep = sweep_make([judge_make()], dataset, start=False)
     url = url_of("change", sweep)

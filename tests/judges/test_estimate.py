@@ -106,3 +106,13 @@ def test_it_does_not_query_for_every_work(django_assert_max_num_queries):
     sweep = sweep_make(judges, dataset_make(pairs=60), start=False)
     with django_assert_max_num_queries(45):
         sweep_estimate(sweep)
+
+
+def test_what_will_fail_before_any_model_is_asked_is_counted():
+    judge = judge_make(endpoint_make(), model="mock-first")
+    composite = judge_make(name="Some only", strategy="composite", members={"Brainstorm": judge})
+    sweep = sweep_make([composite, judge], dataset_make(pairs=5), start=False)
+    plain, only = sorted(sweep_estimate(sweep).runs, key=lambda run: run.n_refused)
+    assert (plain.n_refused, plain.refusal) == (0, "")
+    assert (only.judge, only.n_refused, only.n_works) == ("Some only", 4, 10)
+    assert "'Rewrite', and the composite has no member for it" in only.refusal
