@@ -193,7 +193,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             if not isinstance(others, dict):
                 raise ValueError('expected an object, such as {"enforce_eager": true}')
             options = dict(checked_options(others))
-        except (ValueError, SpecError) as error:
+        except (ValueError, RecursionError, SpecError) as error:
             self.add_error("other_options", f"Not usable: {error}")
             return {}
         own = {name for name, kinds in OPTION_KINDS.items() if kind in kinds}

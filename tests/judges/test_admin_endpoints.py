@@ -299,3 +299,15 @@ def test_the_list_takes_as_many_queries_for_many_endpoints(
         page = admin.get(reverse("admin:judges_endpoint_changelist")).content.decode()
     assert "In the worker" in page
     assert "queue gpu" in page
+
+
+def test_options_that_nest_too_deep_are_refused_in_their_field(admin: Client) -> None:
+    data = {
+        "name": "deep",
+        "kind": "vllm",
+        "max_concurrency": 1,
+        "timeout_seconds": 1,
+        "other_options": "[" * 5000,
+    }
+    response = admin.post(reverse("admin:judges_endpoint_add"), data)
+    assert "Not usable" in str(response.context["form"].errors["other_options"])
