@@ -138,8 +138,9 @@ def test_a_long_generation_holds_up_no_short_one(models, backend):
 
 
 def test_the_engine_caches_prefixes_and_stays_warm(models, backend, host):
-    assert host._engine.vllm_config.cache_config.enable_prefix_caching
+    assert isinstance(answer(backend, chat(models["chat"], "Say no.")), Answer)
     engine, warm = host._engine, WARM.names()
+    assert engine.vllm_config.cache_config.enable_prefix_caching
     other = backend_make("vllm", models["chat"])
     assert isinstance(answer(other, chat(models["chat"], "Say yes.")), Answer)
     other.close()
