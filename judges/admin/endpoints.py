@@ -16,7 +16,7 @@ from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms import EndpointForm
 from judges.forms.redrawn import REDRAW
-from judges.models import IN_WORKER, Endpoint
+from judges.models import IN_WORKER, Endpoint, Judge
 from judges.selectors.overview import endpoint_models, endpoints_overview, key_state
 from judges.services.endpoints import endpoint_create, endpoint_try, endpoint_update
 
@@ -58,6 +58,12 @@ class EndpointAdmin(ServiceAdmin[Endpoint]):
             "tried": request.GET.get("tried", ""),
             "in_worker": IN_WORKER,
         }
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Name the judges that an endpoint is needed for, once each; their models' rows are no news."""
+        deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        judges = Judge.objects.filter(models__endpoint__in=list(objs)).distinct().order_by("name")
+        return deleted, counts, lacking, [f"Judge: {judge}" for judge in judges] or protected
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
