@@ -1,6 +1,6 @@
 """What the models cannot say.
 
-The database itself refuses to change what a judge is, once it has judged. And one index of request hashes is enough:
+The database itself refuses to change what a judge is, once it has judged or, a contestant, answered. And one index of request hashes is enough:
 nobody looks for them by their beginning.
 """
 
@@ -10,13 +10,18 @@ CREATE = {
     "sqlite": """
         CREATE TRIGGER judges_judge_immutable BEFORE UPDATE OF spec, fingerprint ON judges_judge
         WHEN (OLD.spec IS NOT NEW.spec OR OLD.fingerprint IS NOT NEW.fingerprint)
-            AND EXISTS (SELECT 1 FROM judges_judgment WHERE judge_id = OLD.id)
+            AND (
+                EXISTS (SELECT 1 FROM judges_judgment WHERE judge_id = OLD.id)
+                OR EXISTS (SELECT 1 FROM judges_generation WHERE contestant_id = OLD.id)
+            )
         BEGIN SELECT RAISE(ABORT, 'a judge that has judged is immutable'); END
     """,
     "postgresql": """
         CREATE FUNCTION judges_judge_refuse_update() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-            IF EXISTS (SELECT 1 FROM judges_judgment WHERE judge_id = OLD.id) THEN
+            IF EXISTS (SELECT 1 FROM judges_judgment WHERE judge_id = OLD.id)
+                OR EXISTS (SELECT 1 FROM judges_generation WHERE contestant_id = OLD.id)
+            THEN
                 RAISE EXCEPTION 'a judge that has judged is immutable'
                     USING ERRCODE = 'integrity_constraint_violation';
             END IF;

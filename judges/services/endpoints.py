@@ -13,8 +13,9 @@ from django.db import transaction
 from judges.backends.base import Backend, WireRequest
 from judges.backends.errors import BackendError
 from judges.backends.registry import create_backend
-from judges.models import IN_WORKER, BackendKind, Endpoint, Judge, Structured
+from judges.models import IN_WORKER, BackendKind, Endpoint, Judge, Structured, SweepRun
 from judges.selectors.judges import judges_at_work, judges_of_endpoint
+from judges.services.pairings import judge_queue
 from judges.strategies.errors import SpecError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec
@@ -47,7 +48,7 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
         A field is not valid, or a judge has judged with what would change.
     """
     before = {name: getattr(endpoint, name) for name in ANSWERING}
-    old = answering_settings(endpoint)
+    old, before_queue = answering_settings(endpoint), endpoint.queue
     for name, value in fields.items():
         setattr(endpoint, name, value)
     endpoint.full_clean()
@@ -71,7 +72,16 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
             _judge_follow(judge, endpoint, old)
     except (SpecError, ValidationError) as error:
         raise ValidationError({changed[0]: str(getattr(error, "message", error))}) from None
+    if endpoint.queue != before_queue:
+        _runs_follow(endpoint)
     return endpoint
+
+
+def _runs_follow(endpoint: Endpoint) -> None:
+    """Let runs that are not over wait for the workers that ask the endpoint now."""
+    runs = SweepRun.objects.filter(finished_at=None, judge__models__endpoint=endpoint).distinct()
+    for run in runs.select_related("judge"):
+        SweepRun.objects.filter(pk=run.pk).update(queue=judge_queue(run.judge))
 
 
 def _judge_follow(judge: Judge, endpoint: Endpoint, old: Mapping[str, Any]) -> None:

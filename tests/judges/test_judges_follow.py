@@ -4,9 +4,9 @@ from threading import Barrier, Thread
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection
+from django.db import DatabaseError, connection, transaction
 
-from judges.models import Endpoint, Judge
+from judges.models import Endpoint, Generation, Judge
 from judges.selectors.judges import judge_has_judged
 from judges.services.checks import judge_spec
 from judges.services.endpoints import endpoint_update
@@ -172,3 +172,20 @@ def test_one_name_at_the_same_moment_is_one_judges():
     assert len(found) == 4
     assert [type(each) for each in found].count(Judge) == 1
     assert all("name" in each.message_dict for each in found if isinstance(each, ValidationError))
+
+
+@pytest.mark.both_databases
+def test_the_database_keeps_a_contestant_that_has_answered():
+    contestant = judge_make(endpoint_make(), strategy="generate")
+    instruction = dataset_make(pairs=1).instructions.get()
+    Generation.objects.create(contestant=contestant, instruction=instruction, status="parsed", text="Hi")
+    with pytest.raises(DatabaseError, match="immutable"), transaction.atomic():
+        Judge.objects.filter(pk=contestant.pk).update(fingerprint="other")
+
+
+def test_runs_wait_for_the_workers_that_ask_their_endpoint_now():
+    endpoint = endpoint_make()
+    sweep = sweep_make([judge_make(endpoint)], dataset_make(pairs=1))
+    assert sweep.runs.get().queue == "http"
+    endpoint_update(endpoint=endpoint, queue="gpu")
+    assert sweep.runs.get().queue == "gpu"
