@@ -323,6 +323,17 @@ def test_other_kinds(admin: Client, kind: str) -> None:
     assert ("mean 5.0 of 5" if kind == "rubric" else f"{len(keys)} of {len(keys)} yes") in listed
 
 
+def test_scores_are_shown_in_words(admin: Client) -> None:
+    item = kind_dataset_make("checklist").items.all()[0]
+    value = {"answers": {}, "drfr": 0.625, "tower": 0.5}
+    words = page_of(admin, verdict(judge_make(), item, None, status="parsed", value=value))
+    for said in ("DRFR", "62.5 %", "TOWER", "50.0 %"):
+        assert said in words
+    pair = dataset_make(pairs=1).items.get()
+    rated = verdict(judge_make(strategy="shortest"), pair, 2, value={"choice": 2, "scores": [3.25, 4.0]})
+    assert "3.25 : 4" in page_of(admin, rated)
+
+
 def test_hostile_text_stays_text(admin: Client) -> None:
     item = dataset_make(pairs=1).items.get()
     response = item.responses.first()
