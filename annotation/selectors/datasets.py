@@ -12,7 +12,7 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 
 from annotation.domain.values import ValueRules
-from annotation.models import Criterion, Dataset, Instruction, Item, ItemResponse, Kind, Split, User
+from annotation.models import Criterion, Dataset, Instruction, Item, ItemResponse, Kind, Response, Split, User
 from annotation.models.datasets import Aspect
 from annotation.selectors.judging import context_for_judging
 
@@ -169,6 +169,17 @@ def instructions_read(instruction_ids: Sequence[int]) -> Iterator[InstructionRow
         for pk, external_id, text, context, reference, category, conversation in rows.values_list(*names):
             turns = tuple((turn["role"], turn["text"]) for turn in conversation)
             yield InstructionRow(pk, external_id, text, context, reference, category, turns)
+
+
+def references_read(
+    instruction_ids: Collection[int], systems: Collection[str]
+) -> dict[int, tuple[tuple[str, str], ...]]:
+    """Responses of some systems, by instruction: (system, text), the first of each system; one query."""
+    found: dict[int, dict[str, str]] = defaultdict(dict)
+    rows = Response.objects.filter(instruction_id__in=instruction_ids, system__in=systems).order_by("pk")
+    for instruction_id, system, text in rows.values_list("instruction_id", "system", "text"):
+        found[instruction_id].setdefault(system, text)
+    return {instruction_id: tuple(texts.items()) for instruction_id, texts in found.items()}
 
 
 def _read_chunk(ids: Sequence[int]) -> list[ItemRow]:

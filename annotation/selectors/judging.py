@@ -11,7 +11,7 @@ from django.db.models.functions import Left
 from django.db.models.lookups import Exact
 
 from annotation.domain.conversation import flatten
-from annotation.models import Instruction, Item, Kind
+from annotation.models import Instruction, Item, Kind, Response
 
 GENERATION = "generation"
 """In place of a kind of items: the instructions themselves, which contestants are to answer."""
@@ -117,6 +117,15 @@ def seeded_hash(seed: int, name: str, purpose: str = "sample") -> bytes:
 def context_for_judging(context: str, conversation: Sequence[Mapping[str, str]]) -> str:
     """What a judge reads before the instruction: the conversation so far as one text, then the context."""
     return "\n\n".join(part for part in (flatten(conversation), context) if part)
+
+
+def count_without_response(*, dataset_id: int, kind: str, system: str, part: ItemSlice = WHOLE) -> int:
+    """Return how many of what is to be judged have no response of this system to their instruction."""
+    rows, prefix = _rows(kind)
+    ids = [pk for pk, _ in slice_names(dataset_id=dataset_id, kind=kind, part=part)]
+    answered = Response.objects.filter(instruction__dataset_id=dataset_id, system=system)
+    there = rows.filter(**{f"{prefix}pk__in": answered.values("instruction_id")}, dataset_id=dataset_id)
+    return len(set(ids) - set(there.values_list("pk", flat=True)))
 
 
 def _rows(kind: str) -> tuple[QuerySet[Item] | QuerySet[Instruction], str]:

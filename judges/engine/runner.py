@@ -259,7 +259,7 @@ class _Session:
             judge_id=row.judge_id,
             dataset_id=row.dataset_id,
             begin=build_strategy(spec),
-            source=self.supply.remaining(row, spec.kind),
+            source=self.supply.remaining(row, spec.kind, spec.reference_systems()),
             routes=routes,
             transport=transport,
             sink=GENERATIONS if spec.kind == GENERATION else JUDGMENTS,

@@ -30,21 +30,25 @@ class Supply:
     """
 
     def __init__(self) -> None:
-        self._key: tuple[int, str, ItemSlice] | None = None
+        self._key: tuple[int, str, ItemSlice, frozenset[str]] | None = None
         self._views: list[tuple[ItemView, ItemView]] = []
 
-    def remaining(self, run: SweepRun, kind: str) -> Iterator[ItemView]:
+    def remaining(
+        self, run: SweepRun, kind: str, reference_systems: frozenset[str] = frozenset()
+    ) -> Iterator[ItemView]:
         """Yield what is to be judged, or answered, and has not been."""
-        return self._generations(run) if kind == GENERATION else self._judgments(run, kind)
+        if kind == GENERATION:
+            return self._generations(run)
+        return self._judgments(run, kind, reference_systems)
 
-    def _judgments(self, run: SweepRun, kind: str) -> Iterator[ItemView]:
+    def _judgments(self, run: SweepRun, kind: str, reference_systems: frozenset[str]) -> Iterator[ItemView]:
         sweep = run.sweep
         judged = set(
             Judgment.objects.filter(
                 judge_id=run.judge_id, item__dataset_id=run.dataset_id, sample=0
             ).values_list("item_id", "order")
         )
-        for views in self._of(run.dataset_id, kind, sweep_slice(sweep)):
+        for views in self._of(run.dataset_id, kind, sweep_slice(sweep), reference_systems):
             first = views[0]
             for order in orders_of(sweep.orders, kind, sweep.seed, first.external_id):
                 if (first.item_id, order) not in judged:
@@ -61,14 +65,22 @@ class Supply:
                 if (view.item_id, sample) not in made:
                     yield replace(view, sample=sample) if sample else view
 
-    def _of(self, dataset_id: int, kind: str, part: ItemSlice) -> Iterator[tuple[ItemView, ItemView]]:
+    def _of(
+        self,
+        dataset_id: int,
+        kind: str,
+        part: ItemSlice,
+        reference_systems: frozenset[str] = frozenset(),
+    ) -> Iterator[tuple[ItemView, ItemView]]:
         """Yield each item as it is presented in either order; only pairs have a second one."""
-        key = (dataset_id, kind, part)
+        key = (dataset_id, kind, part, reference_systems)
         if self._key == key:
             yield from self._views
             return
         views: list[tuple[ItemView, ItemView]] = []
-        for view in item_views(dataset_id=dataset_id, kind=kind, part=part):
+        for view in item_views(
+            dataset_id=dataset_id, kind=kind, part=part, reference_systems=reference_systems
+        ):
             both = (view, presented(view, 1) if kind == PAIRWISE else view)
             if len(views) <= CACHED_ITEMS:
                 views.append(both)

@@ -174,6 +174,14 @@ def word_fields(info: StrategyInfo, content: Mapping[str, Any]) -> Fields:
             help_text="Items that have none will fail.",
             initial=content.get("use_reference", False),
         )
+    if takes(info, "reference") or info.needs_reference:
+        fields["reference_system"] = forms.CharField(
+            required=False,
+            max_length=200,
+            label="Take the response of a system for the reference",
+            help_text="Its name, as the dataset has it. Empty: the human-written reference.",
+            initial=content.get("reference_system", ""),
+        )
     if takes(info, "tie"):
         fields["allow_tie"] = forms.BooleanField(
             required=False,

@@ -178,7 +178,7 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
 
     @property
     def shown_fields(self) -> list[forms.BoundField]:
-        return self._bound(("use_reference", "allow_tie"))
+        return self._bound(("use_reference", "reference_system", "allow_tie"))
 
     @property
     def guidelines_field(self) -> forms.BoundField | None:
@@ -303,6 +303,7 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
             if has_words(info)
             else {},
             "use_reference": bool(said.get("use_reference")),
+            "reference_system": said.get("reference_system", ""),
             "allow_tie": bool(said.get("allow_tie")),
             "params": {name: value for name, value in params.items() if value not in (None, "")},
             "decoding": decoding,

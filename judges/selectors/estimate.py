@@ -207,7 +207,7 @@ class _DryRun:
         if not models:
             return estimate
         endpoints = {row.role: row.endpoint for row in run.judge.models.all()}
-        views = self._sample(run, spec.kind, most_items)
+        views = self._sample(run, spec, most_items)
         if views:
             # What has been judged already is spread like the rest: the sample stands for what is missing.
             weight = estimate.n_works / len(views)
@@ -219,8 +219,16 @@ class _DryRun:
                 estimate.refusal = refused[0].refusal
         return estimate
 
-    def _sample(self, run: SweepRun, kind: str, most_items: int) -> list[ItemView]:
-        views = list(item_views(dataset_id=run.dataset_id, kind=kind, part=sweep_slice(self.sweep)))
+    def _sample(self, run: SweepRun, spec: JudgeSpec, most_items: int) -> list[ItemView]:
+        kind = spec.kind
+        views = list(
+            item_views(
+                dataset_id=run.dataset_id,
+                kind=kind,
+                part=sweep_slice(self.sweep),
+                reference_systems=spec.reference_systems(),
+            )
+        )
         if len(views) > most_items:
             self.is_sampled = True
             views = [views[k * len(views) // most_items] for k in range(most_items)]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from annotation.models import Kind
-from annotation.selectors.datasets import criteria_for_judging, instructions_read, items_read
+from annotation.selectors.datasets import (
+    CHUNK,
+    ItemRow,
+    criteria_for_judging,
+    instructions_read,
+    items_read,
+    references_read,
+)
 from annotation.selectors.judging import (
     GENERATION,
     WHOLE,
@@ -45,6 +52,7 @@ def item_views(
     kind: str = PAIRWISE,
     part: ItemSlice = WHOLE,
     item_ids: Sequence[int] | None = None,
+    reference_systems: Collection[str] = (),
 ) -> Iterator[ItemView]:
     """Yield the items of `kind` in canonical order, in the order of their source; texts are read in chunks.
 
@@ -56,30 +64,42 @@ def item_views(
         Only of this part of the dataset.
     item_ids : sequence of int, optional
         Only these of it; of instructions for "generation".
+    reference_systems : collection of str
+        Systems whose responses to the instruction are to be `ItemView.references`; not for "generation".
     """
     ids = [pk for pk, _ in slice_names(dataset_id=dataset_id, kind=kind, part=part, only=item_ids)]
-    yield from _instructions(ids) if kind == GENERATION else _items(dataset_id, kind, ids)
+    yield from _instructions(ids) if kind == GENERATION else _items(dataset_id, kind, ids, reference_systems)
 
 
-def _items(dataset_id: int, kind: str, ids: Sequence[int]) -> Iterator[ItemView]:
+def _items(dataset_id: int, kind: str, ids: Sequence[int], systems: Collection[str]) -> Iterator[ItemView]:
     criteria: tuple[CriterionView, ...] = ()
     if kind == Kind.RUBRIC:
         criteria = tuple(CriterionView(*row) for row in criteria_for_judging(dataset_id))
-    for row in items_read(ids):
-        yield ItemView(
-            item_id=row.item_id,
-            kind=row.kind,
-            instruction=row.instruction,
-            responses=row.responses,
-            context=row.context,
-            reference=row.reference or None,
-            category=row.category,
-            external_id=row.external_id,
-            systems=row.systems,
-            criteria=criteria,
-            aspects=tuple(AspectView(each.key, each.text, each.parent) for each in row.aspects),
-            conversation=row.conversation,
-        )
+    for start in range(0, len(ids), CHUNK):
+        rows = list(items_read(ids[start : start + CHUNK]))
+        others = references_read({row.instruction_id for row in rows}, systems) if systems else {}
+        for row in rows:
+            yield _item(row, criteria, others.get(row.instruction_id, ()))
+
+
+def _item(
+    row: ItemRow, criteria: tuple[CriterionView, ...], references: tuple[tuple[str, str], ...]
+) -> ItemView:
+    return ItemView(
+        item_id=row.item_id,
+        kind=row.kind,
+        instruction=row.instruction,
+        responses=row.responses,
+        context=row.context,
+        reference=row.reference or None,
+        category=row.category,
+        external_id=row.external_id,
+        systems=row.systems,
+        criteria=criteria,
+        aspects=tuple(AspectView(each.key, each.text, each.parent) for each in row.aspects),
+        conversation=row.conversation,
+        references=references,
+    )
 
 
 def _instructions(ids: Sequence[int]) -> Iterator[ItemView]:

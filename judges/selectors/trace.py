@@ -7,7 +7,8 @@ again, each request that it makes is hashed and looked up, and the stored answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -118,7 +119,8 @@ def judgment_trace(judgment: Judgment, *, beside: Sequence[Judgment] = ()) -> Tr
     beside : sequence of Judgment
         Others of the same item, whose requests are looked at too: see `TraceRequest.shared_with`.
     """
-    view = _view(judgment.item.dataset_id, judgment.item.kind, judgment.item_id)
+    systems = _reference_systems([judgment.judge, *(other.judge for other in beside)])
+    view = _view(judgment.item.dataset_id, judgment.item.kind, judgment.item_id, systems)
     first = _Replay(judgment.judge, view, judgment.order, judgment.sample)
     others = {
         other.pk: _Replay(other.judge, view, other.order, other.sample)
@@ -143,8 +145,19 @@ def generation_trace(generation: Generation) -> Trace:
     return replay.trace({})
 
 
-def _view(dataset_id: int, kind: str, pk: int) -> ItemView | None:
-    return next(item_views(dataset_id=dataset_id, kind=kind, item_ids=[pk]), None)
+def _view(dataset_id: int, kind: str, pk: int, systems: Collection[str] = ()) -> ItemView | None:
+    views = item_views(dataset_id=dataset_id, kind=kind, item_ids=[pk], reference_systems=systems)
+    return next(views, None)
+
+
+def _reference_systems(judges: Iterable[Judge]) -> set[str]:
+    found: set[str] = set()
+    for judge in judges:
+        with suppress(
+            ValueError
+        ):  # a specification that is not valid any more is explained when it is replayed
+            found |= JudgeSpec.from_dict(judge.spec).reference_systems()
+    return found
 
 
 def _replay(replays: Sequence[_Replay]) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, cast
 from django.conf import settings
 
 from annotation.models import Instruction
+from annotation.selectors.judging import count_without_response
 from judges.models import BackendKind, Endpoint, Judge, Sweep
-from judges.selectors.items import GENERATION, ItemCounts, judge_kind
+from judges.selectors.items import GENERATION, ItemCounts, judge_kind, sweep_slice
 from judges.services.pairings import Pairings, pairings
 from judges.strategies.errors import SpecError
 from judges.strategies.registry import strategy_info
@@ -80,7 +81,7 @@ def sweep_check(*, sweep: Sweep) -> SweepCheck:
             errors.append(refusal)
         if judge.pk in specs and specs[judge.pk].reads_reference:
             counts = found.counts[judge_kind(judge)][dataset.pk]
-            _check_references(judge, str(dataset), counts, errors, warnings)
+            _check_references(judge, specs[judge.pk], dataset, sweep, counts, errors, warnings)
         if judge.pk in specs:
             warnings.extend(_examples_judged(judge, specs[judge.pk], dataset))
     for problem in _endpoint_problems(judges):
@@ -201,16 +202,29 @@ def _spec(judge: Judge, errors: list[str]) -> JudgeSpec | None:
 
 
 def _check_references(
-    judge: Judge, dataset: str, counts: ItemCounts, errors: list[str], warnings: list[str]
+    judge: Judge,
+    spec: JudgeSpec,
+    dataset: Dataset,
+    sweep: Sweep,
+    counts: ItemCounts,
+    errors: list[str],
+    warnings: list[str],
 ) -> None:
-    n_items, lacking = counts.n_items, counts.n_without_reference
-    if lacking == n_items:
-        errors.append(f"'{judge}' reads the human-written reference, and no item of '{dataset}' has one.")
-    elif lacking:
-        warnings.append(
-            f"{lacking} of the {n_items} items of '{dataset}' have no human-written reference: "
-            f"'{judge}' will fail on them."
-        )
+    n_items, wanted = counts.n_items, {"human-written reference": counts.n_without_reference}
+    if systems := spec.reference_systems():
+        wanted = {
+            f"response of '{system}'": count_without_response(
+                dataset_id=dataset.pk, kind=spec.kind, system=system, part=sweep_slice(sweep)
+            )
+            for system in sorted(systems)
+        }
+    for what, lacking in wanted.items():
+        if lacking == n_items:
+            errors.append(f"'{judge}' reads the {what}, and no item of '{dataset}' has one.")
+        elif lacking:
+            warnings.append(
+                f"{lacking} of the {n_items} items of '{dataset}' have no {what}: '{judge}' will fail on them."
+            )
 
 
 def _examples_judged(judge: Judge, spec: JudgeSpec, dataset: Dataset) -> Iterator[str]:

@@ -69,6 +69,7 @@ def spec_build(
     shots: Sequence[Mapping[str, str]] = (),
     roles: Mapping[str, ModelChoice] | None = None,
     members: Mapping[str, Judge] | None = None,
+    reference_system: str = "",
 ) -> JudgeSpec:
     """Build a specification from what a form offers.
 
@@ -104,6 +105,7 @@ def spec_build(
             if name
         },
         "use_reference": use_reference,
+        "reference_system": reference_system.strip(),
         "allow_tie": allow_tie,
         "decoding": dict(decoding or {}),
         "params": dict(params or {}),
@@ -242,7 +244,7 @@ def judge_content(judge: Judge) -> dict[str, Any]:
     """
     spec = judge.spec
     names = ["strategy", "model", "revision", "prompt", "use_reference", "allow_tie", "decoding", "params"]
-    names += ["prompt_source", "guidelines", "shots"]
+    names += ["prompt_source", "guidelines", "shots", "reference_system"]
     content = {name: spec[name] for name in names if name in spec}
     endpoints = {row.role: row.endpoint for row in judge.models.select_related("endpoint")}
     main = endpoints.get(JUDGE) if spec.get("model") else None

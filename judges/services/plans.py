@@ -45,7 +45,17 @@ _SETTINGS = frozenset(SweepSettings.__dataclass_fields__)
 _PLAN = frozenset({"name", "datasets", "judges", "grid"}) | _SETTINGS
 _MODEL = frozenset({"endpoint", "model", "revision", "decoding", "backend_options"})
 _JUDGE = _MODEL | {
-    *("name", "notes", "strategy", "prompt", "prompt_source", "step_prompts", "use_reference", "allow_tie"),
+    *(
+        "name",
+        "notes",
+        "strategy",
+        "prompt",
+        "prompt_source",
+        "step_prompts",
+        "use_reference",
+        "reference_system",
+        "allow_tie",
+    ),
     *("params", "guidelines", "shots", "roles", "members"),
 }
 

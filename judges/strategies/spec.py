@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
-from judges.strategies.errors import SpecError, UnknownStrategyError
+from judges.strategies.errors import SpecError, StrategyError, UnknownStrategyError
 from judges.strategies.model_ref import ModelRef, answering_options
 from judges.strategies.prompts import Prompt, load_prompt, prompt_fingerprint
 from judges.strategies.registry import StrategyInfo, get_strategy, strategy_info
@@ -49,6 +49,8 @@ class JudgeSpec:
     step_prompts : mapping of str to mapping
         The prompts of the strategy's other steps: ``{step: {"name", "sha", "source"}}``; defaults are filled in.
     use_reference, allow_tie : bool
+    reference_system : str
+        Whose response to the instruction is the reference, in place of the human-written one; empty: the latter.
     params : mapping
         Settings of the strategy.
     guidelines : str
@@ -84,10 +86,12 @@ class JudgeSpec:
     shots: tuple[Mapping[str, str], ...] = ()
     roles: Mapping[str, ModelRef] = field(default_factory=lambda: NO_PARAMS)
     members: Mapping[str, JudgeSpec] = field(default_factory=lambda: NO_PARAMS)
+    reference_system: str = ""
 
     def __post_init__(self) -> None:
         for name in ("strategy", *_PLAIN, "prompt", "prompt_sha", "prompt_source", "guidelines"):
             require(name, getattr(self, name), str)
+        require("reference_system", self.reference_system, str)
         for name in ("use_reference", "allow_tie"):
             require(name, getattr(self, name), bool)
         info = self._info()
@@ -102,6 +106,8 @@ class JudgeSpec:
             self._check_prompts(info)
         else:
             self._forget_words()
+        if not (self.use_reference or info.needs_reference):
+            self._set("reference_system", "")
 
     def _info(self) -> StrategyInfo:
         try:
@@ -236,6 +242,11 @@ class JudgeSpec:
             return any(member.reads_reference for member in self.members.values())
         return self.use_reference or strategy_info(self.strategy).needs_reference
 
+    def reference_systems(self) -> frozenset[str]:
+        """Return the systems whose responses are references, those of members included."""
+        own = frozenset({self.reference_system} if self.reference_system else ())
+        return own.union(*(member.reference_systems() for member in self.members.values()))
+
     @property
     def order_matters(self) -> bool:
         """False when the canonical verdict cannot depend on the presentation order."""
@@ -312,7 +323,7 @@ class JudgeSpec:
         values["step_prompts"] = {step: prompt["sha"] for step, prompt in self.step_prompts.items()}
         values["roles"] = {role: model.identity() for role, model in self.roles.items()}
         values["members"] = {key: member.identity() for key, member in self.members.items()}
-        for name in ("step_prompts", "guidelines", "shots", "roles", "members"):
+        for name in ("step_prompts", "guidelines", "shots", "roles", "members", "reference_system"):
             if not values[name]:
                 del values[name]
         return values
@@ -359,7 +370,17 @@ def build_strategy(spec: JudgeSpec) -> Callable[[ItemView], Steps]:
     def start(item: ItemView) -> Steps:
         return strategy(item, config)
 
-    return start
+    def start_with_reference(item: ItemView) -> Steps:
+        return (yield from strategy(_referred(item, spec.reference_system), config))
+
+    return start_with_reference if spec.reference_system else start
+
+
+def _referred(item: ItemView, system: str) -> ItemView:
+    """Return the item with the response of a system for its reference."""
+    if system in item.systems:
+        raise StrategyError(f"The reference would be the response of '{system}', which is judged here.")
+    return replace(item, reference=dict(item.references).get(system))
 
 
 def _member(key: str, spec: JudgeSpec) -> Callable[[ItemView], Steps]:

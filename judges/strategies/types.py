@@ -79,6 +79,8 @@ class ItemView:
         judged it begins with these turns as one text.
     sample : int
         Which of several independent judgments or generations this is.
+    references : tuple of (str, str)
+        Responses of other systems to the instruction, by system, where a judge takes one for its reference.
     """
 
     item_id: int
@@ -95,6 +97,7 @@ class ItemView:
     aspects: tuple[AspectView, ...] = ()
     conversation: tuple[Message, ...] = ()
     sample: int = 0
+    references: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
