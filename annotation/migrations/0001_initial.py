@@ -189,6 +189,9 @@ class Migration(migrations.Migration):
                 ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('enrollment', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='bonuses', to='annotation.enrollment')),
             ],
+            options={
+                'verbose_name_plural': 'bonuses',
+            },
         ),
         migrations.CreateModel(
             name='Assignment',

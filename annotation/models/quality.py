@@ -122,6 +122,7 @@ class Bonus(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name_plural = "bonuses"
         constraints = [
             models.UniqueConstraint(fields=["enrollment", "nonce"], name="bonus_once"),
             models.CheckConstraint(condition=models.Q(amount__gt=0), name="bonus_positive"),

@@ -178,7 +178,7 @@ class _Session:
             elif row.minutes_used is not None:
                 self._stop_sweep(
                     run.sweep_id,
-                    f"The budget of {row.minutes_used:,} minutes is used up. Resume with a larger one to go on.",
+                    f"The budget of {row.minutes_used:,} min is used up. Resume with a larger one to go on.",
                 )
         self._share()
         if now >= self.keep_at:

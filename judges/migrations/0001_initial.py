@@ -98,7 +98,7 @@ class Migration(migrations.Migration):
                 ('budget_minutes', models.PositiveIntegerField(blank=True, help_text='Time at work; pauses do not count.', null=True, validators=[django.core.validators.MinValueValidator(1)])),
                 ('priority', models.SmallIntegerField(default=0, help_text='Sweeps with a higher one go first.')),
                 ('stop_unparsed', models.FloatField(blank=True, default=0.5, help_text='A judge stops when more than this share of its answers cannot be read; empty: never.', null=True, validators=[django.core.validators.MinValueValidator(0.05), django.core.validators.MaxValueValidator(1.0)])),
-                ('state', models.CharField(choices=[('draft', 'Draft'), ('queued', 'Queued'), ('running', 'Running'), ('paused', 'Paused'), ('cancelled', 'Cancelled'), ('failed', 'Stopped by an error'), ('finished', 'Finished')], default='draft', editable=False, max_length=10)),
+                ('state', models.CharField(choices=[('draft', 'Draft'), ('queued', 'Queued'), ('running', 'Running'), ('paused', 'Paused'), ('cancelled', 'Cancelled'), ('failed', 'Stopped'), ('finished', 'Finished')], default='draft', editable=False, max_length=10)),
                 ('message', models.TextField(blank=True, editable=False, help_text='Why it stopped, in plain words.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('started_at', models.DateTimeField(editable=False, null=True)),

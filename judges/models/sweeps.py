@@ -14,7 +14,7 @@ class SweepState(models.TextChoices):
     RUNNING = "running", "Running"
     PAUSED = "paused", "Paused"
     CANCELLED = "cancelled", "Cancelled"
-    FAILED = "failed", "Stopped by an error"
+    FAILED = "failed", "Stopped"
     FINISHED = "finished", "Finished"
 
 

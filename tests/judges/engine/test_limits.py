@@ -195,7 +195,7 @@ def test_a_budget_in_minutes_counts_the_time_at_work_alone():
     run(backends=lambda *_: InstantBackend(respond, capacity=1))
     sweep.refresh_from_db()
     assert sweep.state == "failed"
-    assert "budget of 1 minutes is used up" in sweep.message.replace("1 minute ", "1 minutes ")
+    assert "budget of 1 min is used up" in sweep.message.replace("1 minute ", "1 minutes ")
     assert 60 <= sweep.worked_seconds < 62
     assert sweep.resumed_at is None
     done = sweep_progress(sweep.pk).n_done
