@@ -36,14 +36,14 @@ class Engine(Desk):
 
     Attributes
     ----------
-    troubles : list of (Transport, str)
-        Endpoints that are of no use any more, and why; for the session to act on.
+    troubles : list of (Transport, str, str)
+        Endpoints that are of no use any more, why, and with which model (empty: with any); for the session to act on.
     """
 
     def __init__(self, *, owner: str, options: EngineOptions) -> None:
         super().__init__(options=options)
         self.owner = owner
-        self.troubles: list[tuple[Transport, str]] = []
+        self.troubles: list[tuple[Transport, str, str]] = []
         self._flushed_at = 0.0
         self._gap = options.commit_gap[0]
         self._polled_at = 0.0
@@ -236,14 +236,19 @@ class Engine(Desk):
             if (error.retry_after or 0.0) > self.options.longest_pause:
                 self.troubles.append(
                     (transport, f"The endpoint '{transport.name}' asks for a pause of "
-                     f"{error.retry_after:.0f} s: {error}")
+                     f"{error.retry_after:.0f} s: {error}", "")
                 )  # fmt: skip
             if not flight.is_wanted():
                 self._drop(flight)
             return
         if isinstance(error, EndpointError):
             transport.ready.appendleft(flight)
-            self.troubles.append((transport, f"The endpoint '{transport.name}' cannot be used: {error}"))
+            model = (
+                flight.wire.model if error.status == 404 else ""
+            )  # an unknown model says nothing of others
+            self.troubles.append(
+                (transport, f"The endpoint '{transport.name}' cannot be used: {error}", model)
+            )
             if not flight.is_wanted():
                 self._drop(flight)
             return
@@ -251,7 +256,7 @@ class Engine(Desk):
         transport.n_refused += 1
         if not transport.n_answers and transport.n_refused >= self.options.refused_after:
             self.troubles.append(
-                (transport, f"The endpoint '{transport.name}' refuses every request: {error}")
+                (transport, f"The endpoint '{transport.name}' refuses every request: {error}", "")
             )
 
     def _examine(self, transport: Transport) -> None:
@@ -262,7 +267,7 @@ class Engine(Desk):
         )
         elsewhere = sum(flight.transport is transport for flight in self._foreign.values())
         if trouble := transport.trouble(more_to_come=more, n_elsewhere=elsewhere):
-            self.troubles.append((transport, trouble))
+            self.troubles.append((transport, trouble, transport.troubled_model()))
         for flight in transport.poison(more_to_come=more, n_elsewhere=elsewhere):
             self.refused.append((flight, storable(str(flight.error))))
 

@@ -136,9 +136,11 @@ def run_release(*, run_id: int, owner: str, error: str = "") -> None:
     SweepRun.objects.filter(pk=run_id, owner=owner).update(owner="", lease_until=None, last_error=error)
 
 
-def endpoint_runs_stop(*, sweep_ids: Collection[int], endpoint_id: int, error: str) -> None:
-    """Mark the runs that nobody has yet and that would meet the same trouble."""
+def endpoint_runs_stop(*, sweep_ids: Collection[int], endpoint_id: int, error: str, model: str = "") -> None:
+    """Mark the runs that nobody has yet and that would meet the same trouble, with any model or with this one."""
     asking = JudgeModel.objects.filter(endpoint_id=endpoint_id, judge=OuterRef("judge_id"))
+    if model:
+        asking = asking.filter(model=model)
     runs_open().filter(Exists(asking), sweep_id__in=sweep_ids).update(last_error=error)
 
 

@@ -332,12 +332,13 @@ class _Session:
 
     def _act_on_troubles(self) -> None:
         troubles, self.engine.troubles = self.engine.troubles, []
-        for transport, message in dict(troubles).items():
-            self._stop_endpoint(transport, message)
+        latest = {(transport, model): message for transport, message, model in troubles}
+        for (transport, model), message in latest.items():
+            self._stop_endpoint(transport, message, model)
         for transport in self.engine.transports():
-            meter, model = transport.closed or (None, ("", ""))
-            if meter is not None and meter.n_sent == 0 and not meter.is_open(model):
-                self._stop_sweep(meter.sweep_id, meter.message(model))
+            meter, asked = transport.closed or (None, ("", ""))
+            if meter is not None and meter.n_sent == 0 and not meter.is_open(asked):
+                self._stop_sweep(meter.sweep_id, meter.message(asked))
 
     def _stop_unreadable(self) -> None:
         """Stop the runs whose answers mostly cannot be read; what is under way may still arrive."""
@@ -345,14 +346,18 @@ class _Session:
             if not run.stopping and (error := run.unreadable(self.options.unreadable_after)):
                 self.engine.stop_run(run, error=error, grace=self.options.cancel_grace)
 
-    def _stop_endpoint(self, transport: Transport, message: str) -> None:
+    def _stop_endpoint(self, transport: Transport, message: str, model: str) -> None:
+        """Stop what asks an endpoint, or one model of it."""
         logger.warning("%s", message)
-        runs = [run for run in self.engine.runs if transport in run.transports() and not run.stopping]
+        runs = [run for run in self.engine.runs if run.asks(transport, model) and not run.stopping]
         message = f"{message.rstrip('.')}. What has arrived is kept; resume the sweep when this is mended."
         for run in runs:
             self.engine.stop_run(run, error=message, grace=self.options.cancel_grace)
         leases.endpoint_runs_stop(
-            sweep_ids={run.sweep_id for run in runs}, endpoint_id=self.endpoints[transport], error=message
+            sweep_ids={run.sweep_id for run in runs},
+            endpoint_id=self.endpoints[transport],
+            model=model,
+            error=message,
         )
         transport.refresh()
 

@@ -192,6 +192,17 @@ class Transport:
         reached = "gives no usable answer" if error and error.status is not None else "cannot be reached"
         return f"The endpoint '{self.name}' {reached}: {error}"
 
+    def troubled_model(self) -> str:
+        """Return the one model that the trouble is with; empty if it is with the endpoint as a whole.
+
+        A server that speaks and fails on one model may do well on others; one that cannot be reached fails on all.
+        """
+        models = {flight.wire.model for flight in self.suspended}
+        speaks = all(
+            flight.error is not None and flight.error.status is not None for flight in self.suspended
+        )
+        return models.pop() if speaks and len(models) == 1 else ""
+
     def poison(self, *, more_to_come: bool, n_elsewhere: int = 0) -> list[Flight]:
         """Return the last flights there are, if they and not the endpoint are to blame; parameters as in `trouble`."""
         if more_to_come or not self.suspended or self.n_flights - n_elsewhere != len(self.suspended):

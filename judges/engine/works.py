@@ -127,6 +127,13 @@ class ActiveRun:
             f"{shortened(self.unread)!r}."
         )
 
+    def asks(self, transport: Transport, model: str = "") -> bool:
+        """Whether it asks an endpoint; with a model, whether it asks that one there."""
+        return any(
+            route.transport is transport and (not model or route.model == model)
+            for route in self.routes.values()
+        )
+
     @property
     def is_over(self) -> bool:
         """Nothing of it is open any more, and all of it is written."""

@@ -11,7 +11,7 @@ from judges.backends.errors import EndpointError, PermanentBackendError, Transie
 from judges.backends.instant import InstantBackend
 from judges.backends.mock_server import running_mock_server
 from judges.engine.transport import Transport
-from judges.models import Endpoint, Judgment, ModelRequest, Sweep, SweepRun
+from judges.models import Endpoint, Judgment, ModelRequest, Sweep, SweepRun, SweepState
 from judges.selectors.sweeps import sweep_progress
 from judges.services.sweeps import SweepError, sweep_resume
 from judges.strategies.types import Answer
@@ -338,3 +338,23 @@ def test_a_second_endpoint_that_is_down_stops_the_runs_that_nobody_has_yet():
     assert progress.message.count("cannot be reached") == 1
     assert all("connection refused" in each.last_error for each in sweep.runs.all())
     assert sweep.runs.filter(started_at=None).count() == 1
+
+
+def test_a_broken_model_stops_its_own_judges_and_no_others():
+    """On one endpoint: what fails is the model, not the server, which answers for the others."""
+    dataset = dataset_make(pairs=6)
+    with running_mock_server() as server:
+        endpoint = endpoint_make(server.url)
+        broken = [judge_make(endpoint, "mock-500", strategy=each) for each in ("vanilla", "rules")]
+        unknown = judge_make(endpoint, "no-such-model")
+        well = [judge_make(endpoint, "mock-longer", strategy=each) for each in ("vanilla", "cot", "rules")]
+        sweep = sweep_make([*broken, unknown, *well], dataset)
+        run()
+    sweep.refresh_from_db()
+    assert sweep.state == SweepState.FAILED
+    for run_row in sweep.runs.select_related("judge"):
+        if run_row.judge in well:
+            assert run_row.finished_at is not None, run_row.judge
+        else:
+            assert run_row.last_error or run_row.n_failed, run_row.judge
+    assert Judgment.objects.filter(judge__in=well, status="parsed").count() == 3 * 2 * dataset.items.count()
