@@ -94,7 +94,13 @@
         if (!box.hasAttribute("aria-label")) box.setAttribute("aria-label", "Scrolls sideways");
       } else if (box.tabIndex === 0) box.removeAttribute("tabindex");
     });
-  addEventListener("DOMContentLoaded", reachable);
+  // Widths change without the window's: when a font arrives, when a disclosure opens.
+  const watched = new ResizeObserver(reachable);
+  const watch = () => {
+    document.querySelectorAll(".table-wrap, .table-wrap > table").forEach((box) => watched.observe(box));
+    reachable();
+  };
+  addEventListener("DOMContentLoaded", watch);
   addEventListener("resize", reachable);
-  document.addEventListener("htmx:afterSettle", reachable);
+  document.addEventListener("htmx:afterSettle", watch);
 })();

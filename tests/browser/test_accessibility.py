@@ -53,6 +53,7 @@ def violations(page: Page) -> list[str]:
         # So tall that no bar at its foot covers a part of it: axe would measure what is left of a button.
         height = page.evaluate("document.documentElement.scrollHeight")
         page.set_viewport_size({"width": size["width"], "height": max(size["height"], min(height, 6000))})
+        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         if not page.evaluate("'axe' in window"):
             page.evaluate(AXE)
         result = page.evaluate("rules => axe.run(document, rules)", RULES)

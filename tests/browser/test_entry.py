@@ -48,14 +48,19 @@ class _Page(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def platform(monkeypatch) -> Iterator[str]:
+def platform(platform_address, monkeypatch) -> str:
     """The address of a page that stands for the platform."""
+    monkeypatch.setattr(prolific, "COMPLETE", platform_address)
+    return platform_address
+
+
+@pytest.fixture(scope="module")
+def platform_address() -> Iterator[str]:
+    """Of a server that outlives the browsers: one that goes while a browser connects is an error of the page."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Page)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    address = f"http://127.0.0.1:{server.server_port}/submissions/complete"
-    monkeypatch.setattr(prolific, "COMPLETE", address)
-    yield address
+    yield f"http://127.0.0.1:{server.server_port}/submissions/complete"
     server.shutdown()
     thread.join()
     server.server_close()

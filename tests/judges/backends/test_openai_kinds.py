@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -166,9 +168,9 @@ def echoed(**fields):
 
 
 def asynchronously(coroutine):
-    import asyncio
-
-    return asyncio.run(coroutine)
+    """Run it in a thread: beside a browser's tests, an event loop may be at work in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 def test_a_start_token_that_the_server_counts_is_allowed_for():
