@@ -31,10 +31,19 @@ OPTIONS = {"structured": "vllm", "startup_timeout": 240.0, "capacity": 16}
 
 
 @pytest.fixture(scope="module")
-def backend(models):
+def one_backend(models):
     found = backend_make("vllm_server", models["chat"], **OPTIONS)
     yield found
     found.close()
+
+
+@pytest.fixture
+def backend(models, one_backend):
+    """The backend with its server up: a test before may have killed it, of which the next request says so."""
+    deadline = time.monotonic() + 150
+    while isinstance(outcomes(one_backend, [chat(models["chat"], "Up?")])[0], TransientBackendError):
+        assert time.monotonic() < deadline, "the server does not come back"
+    return one_backend
 
 
 def processes(backend) -> list[psutil.Process]:
