@@ -42,7 +42,8 @@ test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser
 
 test-vllm:  ## Tests with real engines on tiny models: vLLM on processors, transformers; makes .venv-vllm (3.4 GB)
 	@$(PYTHON) tests/local_models/environment.py .venv-vllm
-	.venv-vllm/bin/python -m pytest tests/local_models
+	# In the order of the files: engines and servers are kept from one test to the next.
+	.venv-vllm/bin/python -m pytest -p no:randomly tests/local_models
 
 test-litellm: .venv-litellm/.installed  ## Tests of the LiteLLM backend; makes .venv-litellm (0.5 GB)
 	.venv-litellm/bin/python -m pytest tests/judges/backends/test_litellm.py -W "ignore::UserWarning:pydantic"
