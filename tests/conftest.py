@@ -26,8 +26,14 @@ def pytest_report_header() -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Browser tests share one browser, so one worker runs them."""
+    """Browser tests share one browser, so one worker runs them.
+
+    What waits for another process (a browser, a Redis) is tried up to three times, as on a busy machine its turn may
+    come late; the summary lists every rerun. All else has one try.
+    """
     for item in items:
+        if item.get_closest_marker("browser") or item.get_closest_marker("redis"):
+            item.add_marker(pytest.mark.flaky(reruns=2))
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.xdist_group("browser"))
         elif item.get_closest_marker("redis"):
