@@ -1,4 +1,4 @@
-"""Reports, which are snapshots, and decisions, which say which judge to use and why."""
+"""Reports, which are snapshots; decisions, which say which judge to use and why; ratings from elsewhere."""
 
 from django.conf import settings
 from django.db import models
@@ -39,6 +39,11 @@ class Decision(models.Model):
     judge = models.ForeignKey("judges.Judge", on_delete=models.PROTECT, related_name="decisions")
     reason = models.TextField()
     evidence = models.JSONField(help_text="The judge's row of the comparison at the time of the decision.")
+    selection = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="The choice over several datasets that it rests on: roles, constraints, held-out estimate.",
+    )
     inputs_hash = models.CharField(max_length=64)
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions"
@@ -58,3 +63,32 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.judge} for {self.dataset}"
+
+
+class OutsideRatings(models.Model):
+    """A table of scores of systems from elsewhere (an arena, a leaderboard), to be correlated with ours."""
+
+    name = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    source = models.CharField(
+        max_length=300, blank=True, help_text="Where it comes from: an address, a paper."
+    )
+    licence = models.CharField(max_length=100, blank=True)
+    column = models.CharField(max_length=100, help_text="What was imported: the name of the column.")
+    scores = models.JSONField(help_text="{system: score}; more is better.")
+    inputs_hash = models.CharField(max_length=64, help_text="SHA-256 of the file.")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="outside_ratings",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        verbose_name_plural = "outside ratings"
+
+    def __str__(self) -> str:
+        return self.title

@@ -94,6 +94,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             "queue",
             "api_key_env",
             "is_local",
+            "open_weights",
             "structured",
             "max_concurrency",
             "timeout_seconds",
@@ -105,6 +106,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
         labels = {
             "base_url": "Address",
             "is_local": "Under our own control",
+            "open_weights": "Weights are public",
             "structured": "Holding the model to a choice",
             "max_concurrency": "Requests at a time",
             "timeout_seconds": "Patience, in seconds",
@@ -119,6 +121,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             "api_key_env": "Name of the environment variable that holds the key. The key itself is never stored or "
             "shown. Empty: no key is sent.",
             "is_local": "Items of private datasets may be sent there.",
+            "open_weights": "Whether anybody can get the weights of its models; a choice of judges may ask for it.",
             "timeout_seconds": "How long to wait for one answer.",
             "price_input": "US dollars per million.",
             "price_output": "US dollars per million.",

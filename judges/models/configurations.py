@@ -83,6 +83,12 @@ class Endpoint(models.Model):
     is_local = models.BooleanField(
         default=False, help_text="Under your own control: items of private datasets may be sent there."
     )
+    open_weights = models.BooleanField(
+        null=True,
+        blank=True,
+        verbose_name="weights are public",
+        help_text="Whether anybody can get the weights of its models. Empty: not known. A choice of judges may ask for it.",
+    )
     structured = models.CharField(
         max_length=16,
         choices=Structured.choices,
@@ -132,6 +138,11 @@ class Endpoint(models.Model):
     def keeps_private(self) -> bool:
         """Whether items of private datasets may be asked there: nothing leaves what is under our own control."""
         return self.is_local or self.kind in IN_WORKER
+
+    @property
+    def has_open_weights(self) -> bool | None:
+        """Whether the weights of its models are public; None where nobody said."""
+        return True if self.kind in IN_WORKER and self.open_weights is None else self.open_weights
 
     @property
     def is_priced(self) -> bool:

@@ -1,0 +1,277 @@
+"""What a choice of a judge is made from, and what it says. Arrays in, frozen results out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.stats import Estimate, PairedDifference
+
+Floats: TypeAlias = NDArray[np.float64]
+Booleans: TypeAlias = NDArray[np.bool_]
+Role: TypeAlias = Literal["people", "gold"]
+
+COMPOSITE = "composite"
+"""Key of the composite that asks another judge for each category."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedDataset:
+    """A dataset with a declared role, and what every judge said of it.
+
+    Attributes
+    ----------
+    name : str
+    role : {"people", "gold"}
+        Whether judges are scored by leave-one-out agreement with ``labels``, or by accuracy on ``gold``.
+    verdicts : mapping of str to ndarray of shape (n_items, 2)
+        By judge; canonical 1, 2, 0, a column for each presentation order; NaN where unparsed or not judged.
+    judged : mapping of str to ndarray of bool, shape (n_items, 2)
+        Whether there is a judgment, readable or not.
+    clusters : ndarray of str, shape (n_items,)
+        The instruction. The same name in two datasets is the same instruction: it is held out of both at once.
+    categories : ndarray of str, shape (n_items,)
+        For composites and slices; "" where there is none.
+    labels : ndarray of shape (n_items, n_annotators), optional
+        One column an annotator; NaN where missing. For role "people".
+    gold : ndarray of shape (n_items,), optional
+        1, 2 or 0; NaN where there is none. For role "gold".
+    costs, seconds : mapping of str to ndarray of shape (n_items, 2)
+        US dollars and model time of each judgment; NaN where nobody measured.
+    weights : ndarray of shape (n_items,), optional
+        Inverse sampling probabilities; None weighs all items the same.
+    weight : float, default 1
+        Share of this dataset in the objective, the weighted mean of the datasets' scores; 0 means that it is shown and
+        constrained, and decides nothing.
+    """
+
+    name: str
+    role: Role
+    verdicts: Mapping[str, Floats]
+    judged: Mapping[str, Booleans]
+    clusters: NDArray[Any]
+    categories: NDArray[Any]
+    labels: Floats | None = None
+    gold: Floats | None = None
+    costs: Mapping[str, Floats] = field(default_factory=dict)
+    seconds: Mapping[str, Floats] = field(default_factory=dict)
+    weights: Floats | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A judge that may be chosen.
+
+    Attributes
+    ----------
+    key : str
+        Its key in the mappings of `JudgedDataset`.
+    is_open, is_local : bool or None
+        Whether the weights of all its models are public, and whether all run under our own control; None: not known.
+    is_baseline : bool
+        A rule without a model: compared with, never chosen.
+    """
+
+    key: str
+    name: str
+    is_open: bool | None = None
+    is_local: bool | None = None
+    is_baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """What a judge must satisfy to be chosen; None or False asks for nothing.
+
+    Attributes
+    ----------
+    open_weights, local : bool
+        "Not known" does not satisfy them.
+    max_cost_per_1000 : float, optional
+        US dollars for 1,000 judgments, one presentation order each.
+    max_seconds : float, optional
+        Mean model time of a judgment.
+    min_positional_agreement, min_accuracy : float, optional
+        In [0, 1], of the point estimates: on all items judged in both orders, and on the datasets of role "gold" (on each
+        of them). A judge for which the figure is undefined does not satisfy it.
+    max_unparsed : float, optional
+        Share of judgments that could not be read, in [0, 1].
+    """
+
+    open_weights: bool = False
+    local: bool = False
+    max_cost_per_1000: float | None = None
+    max_seconds: float | None = None
+    min_positional_agreement: float | None = None
+    min_accuracy: float | None = None
+    max_unparsed: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A constraint that a judge does not satisfy.
+
+    ``name`` is the field of `Constraints`; ``value`` is NaN where it is not known; ``dataset`` is empty where it is of all.
+    """
+
+    name: str
+    limit: float
+    value: float
+    dataset: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one judge stands.
+
+    Attributes
+    ----------
+    objective : Estimate
+        Weighted mean of its scores on the datasets, over the items that all candidates were asked.
+    scores : mapping of str to Estimate
+        By dataset, all of them, whatever their weight.
+    positional_agreement, unparsed : Estimate
+        Over all datasets.
+    cost_per_1000, seconds : Estimate
+        NaN with a reason where nobody measured.
+    violations : tuple of Violation
+        Empty: it may be chosen.
+    chosen_share : float
+        In how many of the resamples it, rather than another, would have been chosen; NaN for a baseline.
+    behind : PairedDifference or None
+        The leader's objective minus its own, allowing for the leader having been chosen; None for the leader.
+    in_confidence_set : bool
+        Whether it cannot be told apart from the best (`Selection.confidence_set`).
+    on_front : bool
+        Whether no judge that may be chosen is both better and cheaper; False where the cost is not known.
+    """
+
+    key: str
+    objective: Estimate
+    scores: Mapping[str, Estimate]
+    positional_agreement: Estimate
+    unparsed: Estimate
+    cost_per_1000: Estimate
+    seconds: Estimate
+    violations: tuple[Violation, ...] = ()
+    chosen_share: float = float("nan")
+    behind: PairedDifference | None = None
+    in_confidence_set: bool = False
+    on_front: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeFinding:
+    """Whether asking another judge for each category is worth it.
+
+    Attributes
+    ----------
+    parts : mapping of str to str
+        Category to judge, chosen on all data.
+    naive : float
+        Its objective on the data on which it was chosen: too high.
+    held_out : Estimate
+        The objective of composites chosen on the other folds.
+    gain : PairedDifference
+        Held-out composite minus held-out single judge, on the same items and folds.
+    worth_it : bool
+        Whether the interval of the gain lies above 0.
+    """
+
+    parts: Mapping[str, str]
+    naive: float
+    held_out: Estimate
+    gain: PairedDifference
+    worth_it: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """What data would settle what is open.
+
+    Attributes
+    ----------
+    rival : str
+        The judge that cannot be told apart from the leader.
+    difference : float
+        The lead, as it stands.
+    dataset : str
+        Where more items would help.
+    n_now, n_needed : int
+        Instructions there are, and how many would show a difference of this size with the power stated; ``n_needed`` is 0
+        where no number would (the difference is nil).
+    power : float
+    """
+
+    rival: str
+    difference: float
+    dataset: str
+    n_now: int
+    n_needed: int
+    power: float = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The choice, and how far it holds on new data.
+
+    Attributes
+    ----------
+    verdict : {"clear", "open", "single", "none"}
+        A clear winner; several that cannot be told apart; only one may be chosen; none may.
+    winner : str or None
+        The judge to use: the clear winner or the only one; None where the choice is open.
+    leader : str or None
+        The best judge that may be chosen, by the point estimate of the objective.
+    standings : tuple of Standing
+        Best first; those that may not be chosen after those that may, baselines last.
+    held_out : Estimate
+        The objective on held-out instructions of the whole procedure: constraints, choice, composite or not.
+    naive : float
+        The chosen judge's objective on the data on which it was chosen.
+    optimism : PairedDifference or None
+        Naive minus held-out, by item.
+    confidence_set : tuple of str
+        Judges among which the best is, with the confidence.
+    confidence : float
+    front : tuple of str
+        Judges that no other beats in both objective and cost, cheapest first.
+    composite : CompositeFinding or None
+        None where there are fewer than two categories or candidates.
+    replaces : mapping of str to object
+        By dataset of role "people": the alternative annotator test of the leader
+        (`metaeval.stats.AlternativeAnnotatorTest`), where there are enough people.
+    settling : tuple of Settling
+        What data would settle what is open; empty where nothing is.
+    n_folds, n_repeats : int
+        Of the cross-validation that ``held_out`` comes from.
+    notes : tuple of str
+        What was left out and why, in plain words.
+    """
+
+    verdict: Literal["clear", "open", "single", "none"]
+    winner: str | None
+    leader: str | None
+    standings: tuple[Standing, ...]
+    held_out: Estimate
+    naive: float
+    optimism: PairedDifference | None
+    confidence_set: tuple[str, ...]
+    confidence: float
+    front: tuple[str, ...] = ()
+    composite: CompositeFinding | None = None
+    replaces: Mapping[str, Any] = field(default_factory=dict)
+    settling: tuple[Settling, ...] = ()
+    n_folds: int = 0
+    n_repeats: int = 0
+    notes: tuple[str, ...] = ()
+
+    def standing(self, key: str) -> Standing:
+        """The standing of one judge. Raises KeyError."""
+        for found in self.standings:
+            if found.key == key:
+                return found
+        raise KeyError(key)
