@@ -121,7 +121,6 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             "api_key_env": "Name of the environment variable that holds the key. The key itself is never stored or "
             "shown. Empty: no key is sent.",
             "is_local": "Items of private datasets may be sent there.",
-            "open_weights": "Whether anybody can get the weights of its models; a choice of judges may ask for it.",
             "timeout_seconds": "How long to wait for one answer.",
             "price_input": "US dollars per million.",
             "price_output": "US dollars per million.",

@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ('options', models.JSONField(blank=True, default=dict, help_text='Settings of the engine or server, such as dtype, quantization or tensor_parallel_size.')),
                 ('api_key_env', models.CharField(blank=True, help_text='Name of the environment variable with the key; empty: no key is sent.', max_length=100, validators=[django.core.validators.RegexValidator('^[A-Z][A-Z0-9_]*$', 'The name of an environment variable, in capitals.')], verbose_name='API key variable')),
                 ('is_local', models.BooleanField(default=False, help_text='Under your own control: items of private datasets may be sent there.')),
-                ('open_weights', models.BooleanField(blank=True, help_text='Whether anybody can get the weights of its models. Empty: not known. A choice of judges may ask for it.', null=True, verbose_name='weights are public')),
+                ('open_weights', models.BooleanField(blank=True, help_text='Whether anybody can get the weights of its models; a choice of judges may ask for it.', null=True, verbose_name='weights are public')),
                 ('structured', models.CharField(choices=[('none', 'None: read the answer from free text'), ('vllm', 'vLLM structured outputs'), ('json_schema', 'JSON schema response format')], default='none', help_text='How the server can be told to answer with one of the choices.', max_length=16)),
                 ('max_concurrency', models.PositiveIntegerField(default=16, validators=[django.core.validators.MinValueValidator(1)])),
                 ('timeout_seconds', models.PositiveIntegerField(default=120, validators=[django.core.validators.MinValueValidator(1)])),

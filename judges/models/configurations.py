@@ -87,7 +87,7 @@ class Endpoint(models.Model):
         null=True,
         blank=True,
         verbose_name="weights are public",
-        help_text="Whether anybody can get the weights of its models. Empty: not known. A choice of judges may ask for it.",
+        help_text="Whether anybody can get the weights of its models; a choice of judges may ask for it.",
     )
     structured = models.CharField(
         max_length=16,

@@ -95,8 +95,8 @@ class Constraints:
     max_seconds : float, optional
         Mean model time of a judgment.
     min_positional_agreement, min_accuracy : float, optional
-        In [0, 1], of the point estimates: on all items judged in both orders, and on the datasets of role "gold" (on each
-        of them). A judge for which the figure is undefined does not satisfy it.
+        In [0, 1], of the point estimates: on all items judged in both orders, and on each dataset of role "gold". A judge
+        for which the figure is undefined does not satisfy it.
     max_unparsed : float, optional
         Share of judgments that could not be read, in [0, 1].
     """
@@ -114,7 +114,7 @@ class Constraints:
 class Violation:
     """A constraint that a judge does not satisfy.
 
-    ``name`` is the field of `Constraints`; ``value`` is NaN where it is not known; ``dataset`` is empty where it is of all.
+    ``name`` is the field of `Constraints`; ``value`` is NaN where not known; ``dataset`` is empty where it is of all.
     """
 
     name: str
@@ -201,8 +201,8 @@ class Settling:
     dataset : str
         Where more items would help.
     n_now, n_needed : int
-        Instructions there are, and how many would show a difference of this size with the power stated; ``n_needed`` is 0
-        where no number would (the difference is nil).
+        Instructions there are, and how many would show a difference of this size with the power stated; ``n_needed`` is
+        0 where no number would (the difference is nil).
     power : float
     """
 
