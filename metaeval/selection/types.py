@@ -95,8 +95,8 @@ class Constraints:
     max_seconds : float, optional
         Mean model time of a judgment.
     min_positional_agreement, min_accuracy : float, optional
-        In [0, 1], of the point estimates: on all items judged in both orders, and on each dataset of role "gold". A judge
-        for which the figure is undefined does not satisfy it.
+        In [0, 1], of the point estimates: on all items judged in both orders, and on each dataset of role "gold". A
+        judge for which the figure is undefined does not satisfy it.
     max_unparsed : float, optional
         Share of judgments that could not be read, in [0, 1].
     """
