@@ -1,0 +1,251 @@
+"""How much of what instructions asked for was followed: DRFR, TOWER, by level of the aspect tree.
+
+Everything is flat: one entry an aspect, with the item that it belongs to. Items are the distinct values of ``items``
+in sorted order, and what is aligned with items (``clusters``, ``where``) follows that order; row numbers are the plain
+way.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metaeval.stats.arrays import Booleans, Floats, Integers, as_codes, as_items, check_option
+from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.estimate import Estimate
+from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
+
+Average: TypeAlias = Literal["macro", "micro"]
+Unsure: TypeAlias = Literal["not_followed", "omit"]
+
+_NOTHING = "no aspect was answered"
+
+
+def drfr(
+    answers: ArrayLike,
+    items: Any,
+    *,
+    average: Average = "micro",
+    unsure: Unsure = "not_followed",
+    **options: Unpack[Sampling],
+) -> Estimate:
+    """Decomposed requirements following ratio: the share of aspects followed.
+
+    Parameters
+    ----------
+    answers : array_like of shape (n_aspects,)
+        1 (followed), 0 (not), NaN (cannot tell).
+    items : array_like of shape (n_aspects,)
+        The item of each aspect, numbers or strings.
+    average : {"micro", "macro"}
+        Pool all aspects, as the paper does, or take the mean of the items' shares.
+    unsure : {"not_followed", "omit"}
+        What "cannot tell" counts; InFoBench counts it as not followed.
+    **options
+        See `metaeval.stats.intervals.Sampling`; items are resampled, by cluster.
+
+    Returns
+    -------
+    Estimate
+        In [0, 1]; ``n`` counts items.
+
+    References
+    ----------
+    Y. Qin et al., "InFoBench: Evaluating Instruction Following Ability in Large Language Models", Findings of ACL
+    2024, section 3.
+
+    Examples
+    --------
+    >>> drfr([1, 1, 0, 1, 0], ["a", "a", "a", "b", "b"]).value     # 3 of 5
+    0.6
+    >>> round(drfr([1, 1, 0, 1, 0], ["a", "a", "a", "b", "b"], average="macro").value, 6)     # (2/3 + 1/2) / 2
+    0.583333
+    """
+    read = _read(answers, items, np.ones(np.shape(answers)), unsure)
+    return _estimate(read.followed, read.total, average, options)
+
+
+def tower_score(
+    answers: ArrayLike,
+    items: Any,
+    levels: ArrayLike,
+    *,
+    average: Average = "macro",
+    unsure: Unsure = "not_followed",
+    **options: Unpack[Sampling],
+) -> Estimate:
+    """Share of aspects followed, each weighing 1 / its level in the aspect tree.
+
+    Parameters
+    ----------
+    answers, items, average, unsure, **options
+        As of `drfr`; TOWER's score of a model is the mean over instructions, ``"macro"``.
+    levels : array_like of shape (n_aspects,)
+        1 for a root, 2 for what depends on a root, and so on; see `aspect_levels`.
+
+    Examples
+    --------
+    >>> answers, items, levels = [1, 0, 0, 1], [0, 0, 0, 1], [1, 2, 2, 1]
+    >>> tower_score(answers, items, levels).value     # (1 / (1 + 1/2 + 1/2) + 1) / 2
+    0.75
+    """
+    read = _read(answers, items, 1.0 / _levels(levels, np.shape(answers)), unsure)
+    return _estimate(read.followed, read.total, average, options)
+
+
+def follow_rate_by_level(
+    answers: ArrayLike,
+    items: Any,
+    levels: ArrayLike,
+    *,
+    unsure: Unsure = "not_followed",
+    **options: Unpack[Sampling],
+) -> dict[int, Estimate]:
+    """Share of the aspects followed at each level of the tree, pooled: is what matters most followed most?
+
+    Examples
+    --------
+    >>> rates = follow_rate_by_level([1, 0, 0, 1], [0, 0, 0, 1], [1, 2, 2, 1])
+    >>> {level: rate.value for level, rate in rates.items()}
+    {1: 1.0, 2: 0.0}
+    """
+    level = _levels(levels, np.shape(answers))
+    found = {}
+    for one in np.unique(level):
+        read = _read(answers, items, (level == one).astype(np.float64), unsure)
+        found[int(one)] = ratio_estimate(read.followed, read.total, reason=_NOTHING, **options)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreDifferences:
+    """Items on which TOWER and DRFR differ, the largest difference first.
+
+    Attributes
+    ----------
+    item : tuple
+        The items, as they were named.
+    drfr, tower, difference : ndarray of shape (n,)
+        Both scores in [0, 1], and TOWER minus DRFR: below 0 where what matters most was not followed.
+    """
+
+    item: tuple[Any, ...]
+    drfr: Floats
+    tower: Floats
+    difference: Floats
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+
+def tower_drfr_differences(
+    answers: ArrayLike,
+    items: Any,
+    levels: ArrayLike,
+    *,
+    n: int = 20,
+    unsure: Unsure = "not_followed",
+) -> ScoreDifferences:
+    """Find the items on which weighing by importance changes the score most: what to send to people.
+
+    Parameters
+    ----------
+    n : int, default 20
+        At most this many; items on which both agree are never among them. Equal differences keep the order of items.
+
+    Examples
+    --------
+    >>> found = tower_drfr_differences([1, 0, 0, 1], ["a", "a", "a", "b"], [1, 2, 2, 1])
+    >>> found.item, found.difference.round(6).tolist()     # 1/2 - 1/3
+    (('a',), [0.166667])
+    """
+    if n < 0:
+        raise InvalidInputError(f"n: expected 0 or more, got {n}")
+    level = _levels(levels, np.shape(answers))
+    plain, weighted = (
+        _read(answers, items, np.ones(len(level)), unsure),
+        _read(answers, items, 1.0 / level, unsure),
+    )
+    scored = plain.total > 0
+    drfr_share = np.divide(plain.followed, plain.total, out=np.full(len(scored), np.nan), where=scored)
+    tower_share = np.divide(weighted.followed, weighted.total, out=np.full(len(scored), np.nan), where=scored)
+    gap = tower_share - drfr_share
+    order = np.argsort(-np.abs(np.nan_to_num(gap)), kind="stable")
+    order = order[np.abs(np.nan_to_num(gap[order])) > 1e-12][:n]
+    names = np.unique(np.asarray(items))
+    return ScoreDifferences(
+        tuple(names[place].item() for place in order), drfr_share[order], tower_share[order], gap[order]
+    )
+
+
+def aspect_levels(parents: Mapping[Any, Any]) -> dict[Any, int]:
+    """Level of each aspect of one tree from its parent, which is None or "" for a root.
+
+    Raises
+    ------
+    InvalidInputError
+        A parent is not among the aspects, or they depend on one another in a circle.
+
+    Examples
+    --------
+    >>> aspect_levels({"poem": None, "lines": "poem", "rhyme": "lines"})
+    {'poem': 1, 'lines': 2, 'rhyme': 3}
+    """
+    found: dict[Any, int] = {}
+    for start in parents:
+        path: list[Any] = []
+        node = start
+        while node not in (None, "") and node not in found:
+            if node not in parents:
+                raise InvalidInputError(f"parents: {node!r} is a parent and no aspect")
+            if node in path:
+                raise InvalidInputError(f"parents: {' depends on '.join(map(repr, [*path, node]))}")
+            path.append(node)
+            node = parents[node]
+        level = found.get(node, 0)
+        for name in reversed(path):
+            level += 1
+            found[name] = level
+    return {name: found[name] for name in parents}
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Weight of the aspects followed, and of all that count, by item."""
+
+    followed: Floats
+    total: Floats
+
+
+def _read(answers: ArrayLike, items: Any, weights: Floats, unsure: Unsure) -> _Read:
+    check_option(unsure, ("not_followed", "omit"), "unsure")
+    given = as_items(answers, "answers")
+    known: Booleans = (given == 0) | (given == 1)
+    if not (known | np.isnan(given)).all():
+        wrong = given[~known & ~np.isnan(given)][0]
+        raise InvalidInputError(f"answers: expected 1, 0 or NaN, found {wrong:g}")
+    codes, n_items = as_codes(items, "items", len(given))
+    counted = weights if unsure == "not_followed" else np.where(np.isnan(given), 0.0, weights)
+    return _Read(_sums(codes, np.where(given == 1, weights, 0.0), n_items), _sums(codes, counted, n_items))
+
+
+def _sums(codes: Integers, weights: Floats, n_items: int) -> Floats:
+    sums: Floats = np.bincount(codes, weights=weights, minlength=n_items)
+    return sums
+
+
+def _levels(levels: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    level = as_items(levels, "levels", shape[0] if shape else None)
+    if np.isnan(level).any() or (level < 1).any() or (level != np.floor(level)).any():
+        raise InvalidInputError("levels: expected whole numbers from 1, the level of a root")
+    return level
+
+
+def _estimate(followed: Floats, total: Floats, average: Average, options: Sampling) -> Estimate:
+    check_option(average, ("macro", "micro"), "average")
+    if average == "micro":
+        return ratio_estimate(followed, total, reason=_NOTHING, **options)
+    share = np.divide(followed, total, out=np.full(len(total), np.nan), where=total > 0)
+    return mean_estimate(share, reason=_NOTHING, **options)
