@@ -97,6 +97,16 @@ def as_mask(where: ArrayLike | None, n_items: int) -> Booleans | None:
     return mask
 
 
+def as_weights(weights: ArrayLike | None, n_items: int) -> Floats | None:
+    """Sampling weights: a finite number of at least 0 an item, or None where all items weigh the same."""
+    if weights is None:
+        return None
+    array = as_items(weights, "weights", n_items)
+    if not (array >= 0).all():
+        raise InvalidInputError("weights: expected numbers of at least 0, found a negative one or NaN")
+    return array
+
+
 def generator(rng: Seed, stream: int = 0) -> np.random.Generator:
     """A generator from a seed. None means the fixed seed 0, so that the same inputs give the same report."""
     if isinstance(rng, np.random.Generator):

@@ -12,7 +12,14 @@ from scipy import special
 from metaeval.stats.arrays import Floats, as_items
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import PairedDifference, undefined
-from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, resampled_ratio, resolve
+from metaeval.stats.intervals import (
+    ONE_CLUSTER,
+    Sampling,
+    clusters_counted,
+    item_weights,
+    resampled_ratio,
+    resolve,
+)
 from metaeval.stats.resampling import Resamples
 
 # Simulated quantiles are good to about one in a hundred; the seed is fixed because they are constants.
@@ -53,22 +60,26 @@ def paired_difference(
     one, two = as_items(first, "first"), as_items(second, "second")
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
-    resamples, mask, confidence = resolve(len(one), options)
+    resamples, mask, confidence = resolve(len(one), options, weighted=True)
+    weights = item_weights(len(one), options)
     counted = ~np.isnan(one) & ~np.isnan(two)
+    if weights is not None:
+        counted &= weights > 0
     if mask is not None:
         counted &= mask
     if not counted.any():
         nothing = undefined("no item is scored for both")
         return PairedDifference(math.nan, math.nan, math.nan, n=0, reason=nothing.reason)
-    gap = np.where(counted, one - two, 0.0)
+    size = np.where(counted, 1.0 if weights is None else weights, 0.0)
+    gap = np.where(counted, one - two, 0.0) * size
     n = int(counted.sum())
-    value = float(gap.sum()) / n
-    resampled = resampled_ratio(gap, counted.astype(np.float64), resamples)
+    value = float(gap.sum() / size.sum())
+    resampled = resampled_ratio(gap, size, resamples)
     if not len(resampled):
         return PairedDifference(value, math.nan, math.nan, n, clusters_counted(counted, resamples))
     finite = resampled[np.isfinite(resampled)]
     better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2)
-    totals = resamples.cluster_totals(np.stack([gap, counted.astype(np.float64)], axis=1))
+    totals = resamples.cluster_totals(np.stack([gap, size], axis=1))
     totals = totals[totals[:, 1] > 0]
     if len(totals) < 2:
         warnings.warn(ONE_CLUSTER, StatisticsWarning, stacklevel=2)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from metaeval.stats.arrays import Booleans, Floats, Seed, as_items, as_mask
+from metaeval.stats.arrays import Booleans, Floats, Seed, as_items, as_mask, as_weights
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
@@ -29,6 +29,10 @@ class Sampling(TypedDict, total=False):
     confidence : level of the interval, 0.95.
     n_resamples : bootstrap resamples, 10,000; 0 leaves the interval out.
     rng : seed or generator; None is a fixed seed.
+    weights : (n_items,) numbers of at least 0, one over the probability with which each item was picked for
+        labelling, up to a common factor. Means and ratios are then those of the items picked from (Hajek's
+        estimate); an item of weight 0 does not count. Figures that cannot be weighted refuse them. Default: all
+        items weigh the same.
     """
 
     clusters: Any
@@ -37,13 +41,21 @@ class Sampling(TypedDict, total=False):
     confidence: float
     n_resamples: int
     rng: Seed
+    weights: ArrayLike | None
 
 
-def resolve(n_items: int, options: Sampling) -> tuple[Resamples, Booleans | None, float]:
-    """The resamples, the selection and the level that the options ask for, checked against the items."""
+def resolve(
+    n_items: int, options: Sampling, *, weighted: bool = False
+) -> tuple[Resamples, Booleans | None, float]:
+    """The resamples, the selection and the level that the options ask for, checked against the items.
+
+    A figure that reads `item_weights` says so with ``weighted``; for all others weights are an error, not ignored.
+    """
     unknown = options.keys() - Sampling.__annotations__.keys()
     if unknown:
         raise TypeError(f"unexpected argument {sorted(unknown)[0]!r}")
+    if not weighted and options.get("weights") is not None:
+        raise InvalidInputError("weights: this figure cannot be weighted by sampling probabilities")
     confidence = options.get("confidence", 0.95)
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence: expected a level between 0 and 1, got {confidence}")
@@ -60,6 +72,18 @@ def resolve(n_items: int, options: Sampling) -> tuple[Resamples, Booleans | None
     if resamples.n_items != n_items:
         raise InvalidInputError(f"clusters or resamples: expected {n_items} items, got {resamples.n_items}")
     return resamples, as_mask(options.get("where"), n_items), confidence
+
+
+def item_weights(n_items: int, options: Sampling) -> Floats | None:
+    """The sampling weights that the options ask for, checked and with mean 1; None where all weigh the same."""
+    weights = as_weights(options.get("weights"), n_items)
+    if weights is None or not weights.any():
+        return weights
+    if weights.min() == weights.max():
+        return None
+    # Their scale says nothing, and sums near 1 are told apart as exactly as those of unweighted items.
+    scaled: Floats = weights / weights.mean()
+    return scaled
 
 
 def wilson_interval(share: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
@@ -192,7 +216,10 @@ def ratio_estimate(
     """
     top = as_items(numerator, "numerator")
     bottom = as_items(denominator, "denominator", len(top))
-    resamples, mask, confidence = resolve(len(top), options)
+    resamples, mask, confidence = resolve(len(top), options, weighted=True)
+    weights = item_weights(len(top), options)
+    if weights is not None:
+        top, bottom = top * weights, bottom * weights
     counted = bottom > 0
     if mask is not None:
         counted &= mask
@@ -254,15 +281,20 @@ def macro_mean(
     names = np.asarray(groups)
     if names.shape != values.shape:
         raise InvalidInputError(f"groups: expected shape {values.shape}, got {names.shape}")
-    resamples, mask, confidence = resolve(len(values), options)
-    counted = ~np.isnan(values) if mask is None else ~np.isnan(values) & mask
+    resamples, mask, confidence = resolve(len(values), options, weighted=True)
+    weights = item_weights(len(values), options)
+    weights = np.ones(len(values)) if weights is None else weights
+    counted = ~np.isnan(values) & (weights > 0)
+    if mask is not None:
+        counted &= mask
     chosen = list(np.unique(names if mask is None else names[mask])) if among is None else list(among)
     members = [counted & (names == name) for name in chosen]
     empty = [str(name) for name, member in zip(chosen, members, strict=True) if not member.any()]
     if empty or not chosen:
         return undefined(f"no item counts in group {empty[0]}" if empty else "no item counts")
     columns = np.stack(
-        [np.where(member, values, 0.0) for member in members] + [member.astype(float) for member in members],
+        [np.where(member, values * weights, 0.0) for member in members]
+        + [np.where(member, weights, 0.0) for member in members],
         axis=1,
     )
     whole = columns.sum(axis=0)
