@@ -68,7 +68,7 @@ format:  ## Format the code
 	$(BIN)/ruff format .
 
 bench: install-dev  ## Run every benchmark; peers go into environments of their own
-	@for name in loo engine judges claims pages; do $(BIN)/python -m bench $$name --json || exit 1; done
+	@for name in loo stats engine judges claims pages coverage simulations; do $(BIN)/python -m bench $$name --json || exit 1; done
 
 clean:  ## Remove environments and local data
 	rm -rf $(VENV) .venv-peers .venv-vllm .venv-litellm var

@@ -3,11 +3,15 @@
 import argparse
 import importlib
 import json
+import os
 import platform
 import sys
 from collections.abc import Callable
 
-NAMES = ("loo", "engine", "judges", "claims", "pages")
+NAMES = ("loo", "stats", "engine", "judges", "claims", "pages", "coverage", "simulations")
+# What is measured on one core, so that neither side of a ratio has more.
+ONE_CORE = ("stats", "coverage", "simulations")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def main() -> int:
@@ -15,10 +19,16 @@ def main() -> int:
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object, last")
     parser.add_argument(
-        "--quick", action="store_true", help="a small run of claims or judges, to look at while developing"
+        "--quick",
+        action="store_true",
+        help="a small run, to look at while developing (not of loo, engine, pages)",
     )
     arguments = parser.parse_args()
     print(f"bench {arguments.name}: Python {platform.python_version()} on {platform.machine()}", flush=True)
+    if arguments.name in ONE_CORE:
+        os.environ |= dict.fromkeys(THREADS, "1")
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     run: Callable[..., dict[str, float]] = importlib.import_module(f"bench.{arguments.name}").run
     figures = run(quick=True) if arguments.quick else run()
     for name, value in figures.items():

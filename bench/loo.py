@@ -8,22 +8,18 @@ Times are those of the fastest of several runs.
 import json
 import os
 import subprocess
-import sys
 import tempfile
-import time
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
+from bench.peers import ROOT, best_seconds, peer_python
 from metaeval.stats import leave_one_out_agreement, leave_one_out_contributions
 
-ROOT = Path(__file__).resolve().parent.parent
-PEER = ROOT / ".venv-peers" / "alpaca_eval"
-PEER_VERSION = "0.6.6"
+PEER_REQUIREMENT = "alpaca_eval==0.6.6"
 
 # Runs in the peer's environment: argument 1 is a file of preference rows, the last line printed is JSON.
 PEER_SCRIPT = """
@@ -75,12 +71,12 @@ def _against_alpaca_eval() -> dict[str, float]:
     differences = [abs(people() - peer["people"][1]), abs(judge() - peer["longest"][1])]
     if max(differences) > 1e-12:
         raise SystemExit(f"the definitions agree but the figures do not: off by {max(differences)}")
-    seconds = _best(people, 2000)
-    with_interval = _best(lambda: leave_one_out_agreement(labels), 50)
+    seconds = best_seconds(people, 2000)
+    with_interval = best_seconds(lambda: leave_one_out_agreement(labels), 50)
     return {
         "ratio_vs_alpaca_eval": peer["people"][0] / seconds,
         "ratio_vs_alpaca_eval_with_our_interval": peer["people"][0] / with_interval,
-        "ratio_vs_alpaca_eval_judge": peer["longest"][0] / _best(judge, 500),
+        "ratio_vs_alpaca_eval_judge": peer["longest"][0] / best_seconds(judge, 500),
         "alpaca_eval_seconds": peer["people"][0],
         "microseconds_648_items": 1e6 * seconds,
         "milliseconds_648_items_with_interval": 1e3 * with_interval,
@@ -92,12 +88,12 @@ def _a_million_labels() -> dict[str, float]:
     rng = np.random.default_rng(0)
     labels = rng.choice([0.0, 1.0, 2.0], size=(250_000, 4), p=[0.1, 0.5, 0.4])
     clusters = np.arange(250_000) // 2
-    clustered = _best(lambda: leave_one_out_agreement(labels, clusters=clusters), 3)
-    plain = _best(lambda: leave_one_out_agreement(labels), 3)
+    clustered = best_seconds(lambda: leave_one_out_agreement(labels, clusters=clusters), 3)
+    plain = best_seconds(lambda: leave_one_out_agreement(labels), 3)
     contributions = leave_one_out_contributions(labels)
     # scipy's time is linear in the resamples: a tenth of them, times ten.
     print("  scipy.stats.bootstrap: 1,000 of 10,000 resamples are run, and the time is multiplied by 10")
-    scipy_seconds = 10 * _best(
+    scipy_seconds = 10 * best_seconds(
         lambda: stats.bootstrap(
             (contributions,), np.mean, n_resamples=1_000, batch=20, method="percentile", rng=1
         ),
@@ -109,17 +105,6 @@ def _a_million_labels() -> dict[str, float]:
         "scipy_bootstrap_seconds_extrapolated": scipy_seconds,
         "ratio_vs_scipy_bootstrap": scipy_seconds / plain,
     }
-
-
-def _best(function: Callable[[], Any], times: int) -> float:
-    """Seconds of the fastest of several runs, after one that warms up."""
-    function()
-    seconds = []
-    for _ in range(times):
-        start = time.perf_counter()
-        function()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def _preferences() -> list[dict[str, Any]]:
@@ -148,23 +133,7 @@ def _preferences() -> list[dict[str, Any]]:
 
 def _run_peer(rows: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
     """(seconds, score) of alpaca_eval's function for people and for the longest output."""
-    python = PEER / "bin" / "python"
-    if not python.is_file():
-        print(f"  installing alpaca_eval {PEER_VERSION} into {PEER.relative_to(ROOT)}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", str(PEER)], check=True)
-    # pip is quick when it is there already, and finishes what an interrupted run began.
-    subprocess.run(
-        [
-            str(python),
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--disable-pip-version-check",
-            f"alpaca_eval=={PEER_VERSION}",
-        ],
-        check=True,
-    )
+    python = peer_python("alpaca_eval", PEER_REQUIREMENT)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "preferences.json"
         file.write_text(json.dumps(rows), encoding="utf-8")
