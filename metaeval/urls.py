@@ -3,9 +3,9 @@
 from django.urls import URLPattern, URLResolver, path, register_converter
 
 import annotation.urls.converters  # noqa: F401  (registers `row`)
-from metaeval import views
 from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.reports.render import FORMATS
+from metaeval.views import comparisons, reports
 
 
 class SuffixConverter:
@@ -38,21 +38,21 @@ register_converter(KindConverter, "kind_name")
 
 app_name = "metaeval"
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("reports/", views.report_list, name="report-list"),
-    path("reports/new/", views.report_new, name="report-new"),
-    path("reports/<row:pk>/", views.report_detail, name="report-detail"),
-    path("reports/<row:pk>/report.<report_format:suffix>", views.report_download, name="report-download"),
-    path("sweeps/<row:pk>/comparison/", views.comparison, name="comparison"),
+    path("reports/", reports.report_list, name="report-list"),
+    path("reports/new/", reports.report_new, name="report-new"),
+    path("reports/<row:pk>/", reports.report_detail, name="report-detail"),
+    path("reports/<row:pk>/report.<report_format:suffix>", reports.report_download, name="report-download"),
+    path("sweeps/<row:pk>/comparison/", comparisons.comparison, name="comparison"),
     path(
         "sweeps/<row:pk>/comparison.<report_format:suffix>",
-        views.comparison_download,
+        comparisons.comparison_download,
         name="comparison-download",
     ),
     path(
         "sweeps/<row:pk>/comparison-<kind_name:kind>.<table_format:suffix>",
-        views.kind_download,
+        comparisons.kind_download,
         name="kind-comparison-download",
     ),
-    path("sweeps/<row:pk>/promote/", views.promote, name="promote"),
-    path("decisions/<row:pk>/judge.json", views.decision_judge, name="decision-judge"),
+    path("sweeps/<row:pk>/promote/", comparisons.promote, name="promote"),
+    path("decisions/<row:pk>/judge.json", comparisons.decision_judge, name="decision-judge"),
 ]

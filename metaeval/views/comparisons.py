@@ -1,4 +1,4 @@
-"""Pages of reports and comparisons. Views fetch, call a service and render; they compute nothing."""
+"""The comparison of a sweep on one dataset, and promotion from it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,11 +16,10 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Dataset
 from annotation.views.access import ResearcherRequest, researcher_required
-from metaeval.forms import PromoteForm, ReportForm
+from metaeval.forms import PromoteForm
 from metaeval.reports.comparison import key_figures, table_of
 from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import DecisionError, NothingJudgedError, ReportError
-from metaeval.reports.html import context_of
 from metaeval.reports.kinds import tables as kind_tables
 from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.reports.render import FORMATS
@@ -32,61 +30,12 @@ from metaeval.selectors.reports import (
     decision_in_force,
     decisions_of,
     judge_export,
-    report_get_for,
-    report_targets,
-    reports_visible_to,
 )
 from metaeval.selectors.sweeps import SweepView, dataset_of, sweep_get_for
 from metaeval.services.comparisons import comparison_cached, comparison_get
 from metaeval.services.decisions import judge_promote
 from metaeval.services.kind_comparisons import kind_comparison_get, kinds_compared
-from metaeval.services.reports import report_create
-
-PER_PAGE = 25
-
-
-@require_safe
-@researcher_required
-def report_list(request: ResearcherRequest) -> HttpResponse:
-    page = Paginator(reports_visible_to(request.user), PER_PAGE).get_page(request.GET.get("page"))
-    form = ReportForm(names=report_targets(request.user), initial={"name": request.GET.get("name")})
-    return render(
-        request, "metaeval/report_list.html", {"page_obj": page, "form": form, "section": "reports"}
-    )
-
-
-@require_POST
-@researcher_required
-def report_new(request: ResearcherRequest) -> HttpResponse:
-    form = ReportForm(request.POST, names=report_targets(request.user))
-    if form.is_valid():
-        try:
-            report = report_create(name=form.cleaned_data["name"], user=request.user)
-        except ReportError as error:
-            messages.error(request, str(error))
-        else:
-            return redirect("metaeval:report-detail", report.pk)
-    else:
-        messages.error(request, "Choose a dataset or a study of the list.")
-    return redirect("metaeval:report-list")
-
-
-@require_safe
-@researcher_required
-def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
-    report = report_get_for(request.user, pk)
-    context = context_of(report.content) | {"report": report, "section": "reports"}
-    return render(request, "metaeval/report_detail.html", context)
-
-
-@require_GET
-@researcher_required
-def report_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
-    report = report_get_for(request.user, pk)
-    name = f"{report.name}-{report.inputs_hash[:8]}"
-    return _attachment(
-        render_report(report.content, f".{suffix}"), f"{name}.{suffix}", FORMATS[f".{suffix}"][1]
-    )
+from metaeval.views.files import attachment
 
 
 @require_safe
@@ -270,7 +219,7 @@ def comparison_download(request: ResearcherRequest, pk: int, suffix: str) -> Htt
         raise Http404(str(error)) from None
     assert content is not None
     name = f"{dataset.name}-sweep-{sweep.pk}-{content['inputs_hash'][:8]}.{suffix}"
-    return _attachment(render_report(content, f".{suffix}"), name, FORMATS[f".{suffix}"][1])
+    return attachment(render_report(content, f".{suffix}"), name, FORMATS[f".{suffix}"][1])
 
 
 @require_GET
@@ -288,8 +237,8 @@ def kind_download(request: ResearcherRequest, pk: int, kind: str, suffix: str) -
     assert content is not None
     name = f"{dataset.name}-{kind}-sweep-{sweep.pk}-{content['inputs_hash'][:8]}.{suffix}"
     if suffix == "csv":
-        return _attachment(kind_tables.csv_text(content), name, "text/csv; charset=utf-8")
-    return _attachment(canonical_json(content), name, "application/json")
+        return attachment(kind_tables.csv_text(content), name, "text/csv; charset=utf-8")
+    return attachment(canonical_json(content), name, "application/json")
 
 
 @require_GET
@@ -300,14 +249,6 @@ def decision_judge(request: ResearcherRequest, pk: int) -> JsonResponse:
     header = content_disposition_header(
         True, f"judge-{decision.dataset.name}-{decision.judge.fingerprint[:8]}.json"
     )
-    if header:
-        response.headers["Content-Disposition"] = header
-    return response
-
-
-def _attachment(text: str, name: str, content_type: str) -> HttpResponse:
-    response = HttpResponse(text, content_type=content_type)
-    header = content_disposition_header(True, name)
     if header:
         response.headers["Content-Disposition"] = header
     return response
