@@ -6,8 +6,9 @@
     ├── ReportError            a report cannot be built or written; the message says what was expected
     │   ├── NothingJudgedError no judge has judged what was asked for
     │   └── UnknownNameError   there is no dataset, study or judge of that name; near names are listed
-    └── DecisionError          a judge cannot be promoted
-        └── DecisionConflict   somebody else decided since the page was opened
+    ├── DecisionError          a judge cannot be promoted
+    │   └── DecisionConflict   somebody else decided since the page was opened
+    └── RatingsError           ratings from elsewhere cannot be stored under that name
 """
 
 
@@ -33,3 +34,7 @@ class DecisionError(MetaevalError):
 
 class DecisionConflict(DecisionError):  # noqa: N818  (it is a conflict between people, not a fault)
     """Another decision came first."""
+
+
+class RatingsError(MetaevalError):
+    """Ratings from elsewhere cannot be stored under that name."""
