@@ -11,11 +11,11 @@ from typing import Any
 
 from judges.strategies.errors import SpecError, StrategyError, UnknownStrategyError
 from judges.strategies.model_ref import ModelRef, answering_options
-from judges.strategies.prompts import Prompt, load_prompt, prompt_fingerprint
 from judges.strategies.registry import StrategyInfo, get_strategy, strategy_info
 from judges.strategies.roles import under
 from judges.strategies.spec_checks import (
     checked_params,
+    checked_prompt,
     checked_shots,
     decoding_dict,
     decoding_from,
@@ -195,7 +195,7 @@ class JudgeSpec:
         self._check_words(info)
         name = self.prompt or info.prompt
         if name or self.prompt_source:
-            prompt = _prompt(info.kind, "prompt", name, self.prompt_sha, self.prompt_source)
+            prompt = checked_prompt(info.kind, "prompt", name, self.prompt_sha, self.prompt_source)
             self._set("prompt", prompt.name)
             self._set("prompt_sha", prompt.sha)
             self._set("prompt_source", self.prompt_source and prompt.source)
@@ -211,7 +211,7 @@ class JudgeSpec:
             given = self.step_prompts.get(step, {})
             require(f"step_prompts.{step}", given, Mapping)
             source = given.get("source", "")
-            prompt = _prompt(
+            prompt = checked_prompt(
                 info.kind, f"step_prompts.{step}", given.get("name") or default, given.get("sha", ""), source
             )
             values = {"name": prompt.name, "sha": prompt.sha} | ({"source": prompt.source} if source else {})
@@ -343,14 +343,14 @@ class JudgeSpec:
         info = strategy_info(self.strategy)
         return StrategyConfig(
             name=self.strategy,
-            prompt=_prompt(info.kind, "prompt", self.prompt, self.prompt_sha, self.prompt_source)
+            prompt=checked_prompt(info.kind, "prompt", self.prompt, self.prompt_sha, self.prompt_source)
             if self.prompt
             else None,
             use_reference=self.use_reference,
             allow_tie=self.allow_tie,
             params=self.params,
             prompts={
-                step: _prompt(
+                step: checked_prompt(
                     info.kind, step, prompt["name"], prompt.get("sha", ""), prompt.get("source", "")
                 )
                 for step, prompt in self.step_prompts.items()
@@ -386,24 +386,3 @@ def _referred(item: ItemView, system: str) -> ItemView:
 def _member(key: str, spec: JudgeSpec) -> Callable[[ItemView], Steps]:
     start = build_strategy(spec)
     return lambda item: under(key, start(item))
-
-
-def _prompt(kind: str, where: str, name: str, sha: str, source: str) -> Prompt:
-    """Return a prompt from its text, or else from its file, checked against the fingerprint if there is one."""
-    for value in (name, sha, source):
-        require(where, value, str)
-    if source:
-        prompt = Prompt(name=name or "custom.v1", source=source, sha=prompt_fingerprint(source))
-    else:
-        try:
-            prompt = load_prompt(name, kind)
-        except UnknownStrategyError as error:
-            raise SpecError(where, str(error)) from None
-    if sha and sha != prompt.sha:
-        field_name = "prompt_sha" if where == "prompt" else where
-        raise SpecError(
-            field_name,
-            f"the text of '{prompt.name}' is not the one this judge was defined with "
-            f"({sha[:12]}, now {prompt.sha[:12]}).",
-        )
-    return prompt

@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from judges.strategies.errors import SpecError
+from judges.strategies.errors import SpecError, UnknownStrategyError
+from judges.strategies.prompts import Prompt, load_prompt, prompt_fingerprint
 from judges.strategies.registry import StrategyInfo
 from judges.strategies.types import Decoding
 
@@ -210,3 +211,24 @@ def checked_endpoint(endpoint: str) -> str:
     name = f"[{host}]" if ":" in host else host
     where = name if port is None else f"{name}:{port}"
     return f"{parts.scheme}://{where}{parts.path.rstrip('/')}"
+
+
+def checked_prompt(kind: str, where: str, name: str, sha: str, source: str) -> Prompt:
+    """Return a prompt from its text, or else from its file, checked against the fingerprint if there is one."""
+    for value in (name, sha, source):
+        require(where, value, str)
+    if source:
+        prompt = Prompt(name=name or "custom.v1", source=source, sha=prompt_fingerprint(source))
+    else:
+        try:
+            prompt = load_prompt(name, kind)
+        except UnknownStrategyError as error:
+            raise SpecError(where, str(error)) from None
+    if sha and sha != prompt.sha:
+        field_name = "prompt_sha" if where == "prompt" else where
+        raise SpecError(
+            field_name,
+            f"the text of '{prompt.name}' is not the one this judge was defined with "
+            f"({sha[:12]}, now {prompt.sha[:12]}).",
+        )
+    return prompt
