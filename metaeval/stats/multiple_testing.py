@@ -1,0 +1,164 @@
+"""Many tests at once: p-values adjusted for their number, and all judges compared with each other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metaeval.stats.arrays import Floats, Seed, as_floats, check_option
+from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.hypothesis_tests import Alternative, TestResult, paired_permutation_test
+
+Adjustment: TypeAlias = Literal["holm", "bonferroni", "benjamini_hochberg", "benjamini_yekutieli"]
+
+_ADJUSTMENTS = ("holm", "bonferroni", "benjamini_hochberg", "benjamini_yekutieli")
+# So many permutations for each test of a family: then even the first step of Holm can reach 0.01.
+_PERMUTATIONS_PER_TEST = 100
+
+
+def adjust_p_values(p_values: ArrayLike, *, method: Adjustment = "holm") -> Floats:
+    """P-values of a family of tests, adjusted for how many there are.
+
+    Parameters
+    ----------
+    p_values : array_like, any shape
+        In [0, 1]; NaN (a test that could not be made) takes no part, is not counted and stays NaN.
+    method : {"holm", "bonferroni", "benjamini_hochberg", "benjamini_yekutieli"}
+        The first two control the chance of any false finding, whatever the dependence; the latter two the expected
+        share of false findings among the findings, under positive dependence and under any.
+
+    Returns
+    -------
+    ndarray, same shape
+        Compare with the level: an adjusted p-value of at most 0.05 is a finding.
+
+    Raises
+    ------
+    InvalidInputError
+        Of what is no p-value, or an unknown method.
+
+    References
+    ----------
+    S. Holm, Scand. J. Stat. 6 (1979); Y. Benjamini and Y. Hochberg, JRSS B 57 (1995); Y. Benjamini and
+    D. Yekutieli, Ann. Stat. 29 (2001).
+
+    Examples
+    --------
+    >>> [round(p, 6) for p in adjust_p_values([0.01, 0.04, 0.03]).tolist()]
+    [0.03, 0.06, 0.06]
+    """
+    check_option(method, _ADJUSTMENTS, "method")
+    values = as_floats(p_values, "p_values")
+    known = ~np.isnan(values)
+    found = values[known]
+    if ((found < 0) | (found > 1)).any():
+        raise InvalidInputError("p_values: expected numbers between 0 and 1, or NaN")
+    result: Floats = np.full(values.shape, np.nan)
+    size = len(found)
+    if size == 0:
+        return result
+    order = np.argsort(found, kind="stable")
+    rank = np.arange(1, size + 1)
+    if method == "bonferroni":
+        adjusted = found[order] * size
+    elif method == "holm":
+        adjusted = np.maximum.accumulate(found[order] * (size - rank + 1))
+    else:
+        factor = float(np.sum(1 / rank)) if method == "benjamini_yekutieli" else 1.0
+        adjusted = np.minimum.accumulate((found[order] * size * factor / rank)[::-1])[::-1]
+    back = np.empty(size)
+    back[order] = np.minimum(adjusted, 1.0)
+    result[known] = back
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One test of a family.
+
+    Attributes
+    ----------
+    first, second : str
+        The two judges; the difference is first minus second.
+    test : TestResult
+        As if it were the only one.
+    adjusted_p_value : float
+        Allowing for the other tests of the family.
+    """
+
+    first: str
+    second: str
+    test: TestResult
+    adjusted_p_value: float
+
+
+def compare_all(
+    scores: Mapping[str, ArrayLike],
+    *,
+    against: str | None = None,
+    method: Adjustment = "holm",
+    clusters: Any = None,
+    n_permutations: int = 10_000,
+    alternative: Alternative = "two-sided",
+    where: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    confidence: float = 0.95,
+    rng: Seed = None,
+) -> tuple[Comparison, ...]:
+    """Compare every two judges, or all with one, by `paired_permutation_test`, adjusted for the family.
+
+    Parameters
+    ----------
+    scores : mapping of str to array_like of shape (n_items,)
+        By judge, what each item contributes to its mean; each pair is compared on the items that both have.
+    against : str, optional
+        The judge that all others are compared with; each is the first, this one the second. Default: all pairs.
+    method : {"holm", "bonferroni", "benjamini_hochberg", "benjamini_yekutieli"}
+        See `adjust_p_values`.
+    n_permutations : int, default 10_000
+        At least 100 for each test of the family are drawn, else a large family could find nothing.
+    clusters, alternative, where, weights, confidence, rng
+        As in `paired_permutation_test`. The intervals are not adjusted.
+
+    Returns
+    -------
+    tuple of Comparison
+        In the order of ``scores``.
+
+    Examples
+    --------
+    >>> good, bad = [1] * 20, [1, 0] * 10
+    >>> [(found.first, found.second, round(found.adjusted_p_value, 4))
+    ...  for found in compare_all({"a": good, "b": bad, "c": good})]
+    [('a', 'b', 0.0059), ('a', 'c', 1.0), ('b', 'c', 0.0059)]
+    """
+    check_option(method, _ADJUSTMENTS, "method")
+    if against is not None and against not in scores:
+        raise InvalidInputError(f"against: no scores of {against!r}")
+    names = [
+        (one, two)
+        for one, two in (combinations(scores, 2) if against is None else ((name, against) for name in scores))
+        if one != two
+    ]
+    tests = [
+        paired_permutation_test(
+            scores[one],
+            scores[two],
+            clusters=clusters,
+            n_permutations=max(n_permutations, _PERMUTATIONS_PER_TEST * len(names)),
+            alternative=alternative,
+            where=where,
+            weights=weights,
+            confidence=confidence,
+            rng=rng,
+        )
+        for one, two in names
+    ]
+    adjusted = adjust_p_values([test.p_value for test in tests], method=method)
+    return tuple(
+        Comparison(one, two, test, float(p_value))
+        for (one, two), test, p_value in zip(names, tests, adjusted, strict=True)
+    )
