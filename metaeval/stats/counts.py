@@ -6,7 +6,7 @@ table.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,11 @@ from metaeval.stats.errors import InvalidInputError
 _MOST_PATTERNS = 20_000
 # Values 0..7 cover every pairwise and rubric label.
 _MOST_VALUES = 8
+# The largest matrix of counts, items times values.
+_MOST_COUNTS = 500_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LabelCounts:
     """How often each value was given to each item.
 
@@ -29,23 +31,42 @@ class LabelCounts:
     ----------
     values : ndarray of shape (n_values,)
         The values, ascending; some may occur nowhere.
-    matrix : ndarray of shape (n_rows, n_values)
-        Counts; a row is a pattern that an item may have.
     row : ndarray of shape (n_items,)
-        The row of each item.
-    tabular : bool
-        Whether `matrix` is the table of all patterns (then it is shared and scores of it may be cached).
+        The row of `matrix` of each item.
+    table : ndarray of shape (n_patterns, n_values) or None
+        All patterns that an item may have, if they are few. Then it is shared and scores of it may be cached.
+    item, code : ndarray of shape (n_labels,)
+        Without a table: the item of each label, and the place of its value in `values`. Else empty.
     """
 
     values: Floats
-    matrix: Integers
     row: Integers
-    tabular: bool
+    table: Integers | None
+    item: Integers
+    code: Integers
+
+    @property
+    def tabular(self) -> bool:
+        """Whether `matrix` is the table of all patterns."""
+        return self.table is not None
 
     @property
     def n_items(self) -> int:
         """Number of items, those without a label included."""
         return len(self.row)
+
+    @cached_property
+    def matrix(self) -> Integers:
+        """Counts, (n_rows, n_values): the table, or a row for each item."""
+        if self.table is not None:
+            return self.table
+        n_items, n_values = self.n_items, len(self.values)
+        if n_items * n_values > _MOST_COUNTS:
+            raise InvalidInputError(
+                f"labels: {n_values} distinct values of {n_items} items; these are measurements, not labels"
+            )
+        flat = np.bincount(self.item * n_values + self.code, minlength=n_items * n_values)
+        return flat.reshape(n_items, n_values)
 
     def per_item(self) -> Integers:
         """Counts item by item, (n_items, n_values)."""
@@ -66,6 +87,53 @@ class LabelCounts:
         return np.where(found, place, n_values)
 
 
+@dataclass(frozen=True, slots=True)
+class LongLabels:
+    """Labels one by one, with who gave them; missing ones are left out.
+
+    Attributes
+    ----------
+    item, annotator, code : ndarray of shape (n_labels,)
+        Places in the items, in `annotators` and in `values`.
+    n_items : int
+        Number of items, those without a label included.
+    annotators : ndarray of shape (n_annotators,)
+        Column numbers of dense labels, else the identifiers in sorted order. Some may have given no label.
+    values : ndarray of shape (n_values,)
+        The distinct values, ascending.
+    """
+
+    item: Integers
+    annotator: Integers
+    code: Integers
+    n_items: int
+    annotators: np.ndarray[Any, Any]
+    values: Floats
+
+
+def read_labels(labels: Any, n_items: int | None = None) -> LongLabels:
+    """Read labels, dense or long, keeping apart who gave them.
+
+    Takes and refuses what `count_labels` does, and orders the items as it does.
+
+    Examples
+    --------
+    >>> read = read_labels((["b", "a", "a"], ["ann", "ann", "ben"], [2, 1, 1]))
+    >>> read.item.tolist(), read.annotator.tolist(), read.code.tolist()
+    ([1, 0, 0], [0, 0, 1], [1, 0, 0])
+    """
+    if _is_long(labels):
+        item, annotator, value, size, annotators = _read_long(*labels, n_items=n_items)
+    else:
+        array = _as_dense(labels)
+        item, annotator = np.nonzero(~np.isnan(array))
+        value, size, annotators = array[item, annotator], len(array), np.arange(array.shape[1])
+    if n_items is not None and size != n_items:
+        raise InvalidInputError(f"labels: expected {n_items} items, got {size}")
+    values, code = _code_values(value)
+    return LongLabels(item, annotator, code, size, annotators, values)
+
+
 def count_labels(labels: Any, n_items: int | None = None) -> LabelCounts:
     """Read labels, dense or long.
 
@@ -83,8 +151,9 @@ def count_labels(labels: Any, n_items: int | None = None) -> LabelCounts:
     InvalidInputError
         Wrong shapes, an infinite label, the same annotator twice on an item, or another number of items.
     """
-    if isinstance(labels, tuple) and len(labels) == 3 and all(np.ndim(part) == 1 for part in labels):
-        counts = _count_long(*labels, n_items=n_items)
+    if _is_long(labels):
+        item, _, value, size, _ = _read_long(*labels, n_items=n_items)
+        counts = _count_pairs(item, value, size)
     else:
         counts = _count_dense(labels)
     if n_items is not None and counts.n_items != n_items:
@@ -92,10 +161,19 @@ def count_labels(labels: Any, n_items: int | None = None) -> LabelCounts:
     return counts
 
 
-def _count_dense(labels: ArrayLike) -> LabelCounts:
+def _is_long(labels: Any) -> bool:
+    return isinstance(labels, tuple) and len(labels) == 3 and all(np.ndim(part) == 1 for part in labels)
+
+
+def _as_dense(labels: ArrayLike) -> Floats:
     array = as_floats(labels, "labels")
     if array.ndim != 2:
         raise InvalidInputError(f"labels: expected shape (n_items, n_annotators), got {array.shape}")
+    return array
+
+
+def _count_dense(labels: ArrayLike) -> LabelCounts:
+    array = _as_dense(labels)
     fast = _count_patterns(array)
     if fast is not None:
         return fast
@@ -120,7 +198,9 @@ def _count_patterns(array: Floats) -> LabelCounts | None:
     if not known.all():
         weighted *= known
     row = (weighted @ np.ones(n_annotators)).astype(np.intp)
-    return LabelCounts(np.arange(float(n_values)), pattern_table(n_annotators, n_values), row, tabular=True)
+    nothing = np.zeros(0, dtype=np.intp)
+    table = pattern_table(n_annotators, n_values)
+    return LabelCounts(np.arange(float(n_values)), row, table, nothing, nothing)
 
 
 def _small_integers(array: Floats) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], Booleans]:
@@ -140,30 +220,49 @@ def pattern_table(n_annotators: int, n_values: int) -> Integers:
     return table
 
 
-def _count_long(item: Any, annotator: Any, value: Any, *, n_items: int | None) -> LabelCounts:
-    items, annotators, values = np.asarray(item), np.asarray(annotator), as_floats(value, "labels")
-    if not len(items) == len(annotators) == len(values):
+def _read_long(
+    item: Any, annotator: Any, value: Any, *, n_items: int | None
+) -> tuple[Integers, Integers, Floats, int, np.ndarray[Any, Any]]:
+    """(item, annotator and value of each label that is not missing, number of items, the annotators)."""
+    items, who, values = np.asarray(item), np.asarray(annotator), as_floats(value, "labels")
+    if not len(items) == len(who) == len(values):
         raise InvalidInputError("labels: item, annotator and value must have one length")
     known, codes = np.unique(items, return_inverse=True)
-    annotator_codes = np.unique(annotators, return_inverse=True)[1]
-    pairs = codes * (int(annotator_codes.max(initial=0)) + 1) + annotator_codes
-    if len(np.unique(pairs)) != len(pairs):
-        raise InvalidInputError("labels: an annotator has labelled one item twice")
+    annotators, annotator_codes = np.unique(who, return_inverse=True)
+    _refuse_repeated(codes * max(1, len(annotators)) + annotator_codes, len(known) * len(annotators))
     size = len(known)
     if n_items is not None and size != n_items:
         if items.dtype.kind not in "iu" or (size and not (known[0] >= 0 and known[-1] < n_items)):
             raise InvalidInputError(f"labels: expected {n_items} items, got {size}")
         codes, size = items.astype(np.intp), n_items
     present = ~np.isnan(values)
-    return _count_pairs(codes[present], values[present], size)
+    if not present.all():
+        codes, annotator_codes, values = codes[present], annotator_codes[present], values[present]
+    return codes, annotator_codes, values, size, annotators
+
+
+def _refuse_repeated(pairs: Integers, n_possible: int) -> None:
+    """Refuse a pair of item and annotator that comes twice; by a table of them where that is not too large."""
+    if n_possible <= 16 * len(pairs):
+        repeated = len(pairs) > 0 and np.bincount(pairs).max() > 1
+    else:
+        repeated = len(np.unique(pairs)) != len(pairs)
+    if repeated:
+        raise InvalidInputError("labels: an annotator has labelled one item twice")
 
 
 def _count_pairs(item: Integers, value: Floats, n_items: int) -> LabelCounts:
-    values, codes = np.unique(value, return_inverse=True)
-    if n_items * len(values) > 500_000_000:
-        raise InvalidInputError(
-            f"labels: {len(values)} distinct values of {n_items} items; these are measurements, not labels"
-        )
-    flat = np.bincount(item * len(values) + codes, minlength=n_items * len(values))
-    matrix = flat.reshape(n_items, len(values))
-    return LabelCounts(values, matrix, np.arange(n_items), tabular=False)
+    values, code = _code_values(value)
+    return LabelCounts(values, np.arange(n_items), None, item, code)
+
+
+def _code_values(value: Floats) -> tuple[Floats, Integers]:
+    """The distinct values, ascending, and the place of each; without sorting where all are small integers."""
+    codes, known = _small_integers(value)
+    if not known.all():
+        values, places = np.unique(value, return_inverse=True)
+        return values, places
+    used = np.flatnonzero(np.bincount(codes, minlength=256))
+    place = np.zeros(256, dtype=np.intp)
+    place[used] = np.arange(len(used))
+    return used.astype(np.float64), place[codes]
