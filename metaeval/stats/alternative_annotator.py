@@ -1,0 +1,351 @@
+"""May this judge replace a person? The alternative annotator test.
+
+Each person is left out in turn. Where that person and somebody else labelled an item, the judge and the person
+are both compared with the others: who speaks for them better? A person is *won over* if the judge is shown to be
+less than epsilon worse than that person, and the judge passes if it wins over at least half of the people.
+"""
+
+import math
+import warnings
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metaeval.stats.arrays import (
+    Booleans,
+    Floats,
+    Integers,
+    Seed,
+    as_floats,
+    as_mask,
+    as_verdicts,
+    check_option,
+)
+from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.estimate import Estimate
+from metaeval.stats.intervals import mean_estimate
+from metaeval.stats.noninferiority import Test, noninferiority_test
+from metaeval.stats.representation import Score, advantages
+from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
+
+Correction: TypeAlias = Literal["benjamini_yekutieli", "holm", "none"]
+Unparsed: TypeAlias = Literal["wrong", "omit"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorComparison:
+    """The judge against one person, both measured by the others.
+
+    Attributes
+    ----------
+    annotator : object
+        The column of ``labels``, or the identifier in long format.
+    n, n_clusters : int
+        Items that this person and at least one other labelled, and the clusters they belong to.
+    judge_advantage, person_advantage : float
+        Share of items on which the judge (the person) represents the others at least as well as the person
+        (the judge). Both count where they do so equally, so the two add up to 1 or more.
+    difference : float
+        ``judge_advantage - person_advantage``, in [-1, 1]; the test asks whether it is above ``-epsilon``.
+    p_value, adjusted_p_value : float
+        Of "the judge is worse by epsilon or more"; adjusted for the number of people tested.
+    rejected : bool
+        Whether that was rejected: the judge wins this person over.
+    reason : str or None
+        Why this person was left out; then the figures that were not computed are NaN.
+    """
+
+    annotator: Any
+    n: int
+    n_clusters: int
+    judge_advantage: float
+    person_advantage: float
+    difference: float
+    p_value: float
+    adjusted_p_value: float
+    rejected: bool
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeAnnotatorTest:
+    """What `alternative_annotator_test` found.
+
+    Attributes
+    ----------
+    passed : bool or None
+        Whether ``winning_rate`` reached the threshold; None if there is no test.
+    winning_rate : float
+        Share of the people tested whom the judge won over; NaN if there is no test.
+    advantage_probability : Estimate
+        Mean over the people tested of ``judge_advantage``: the figure by which judges are compared. Its interval
+        speaks of other items, not of other people.
+    annotators : tuple of AnnotatorComparison
+        One for every person with a label, those left out included.
+    n_tested, n_won : int
+        People tested, and people won over.
+    epsilon, alpha, threshold : float
+    correction, test : str
+        As asked for.
+    reason : str or None
+        Why there is no test.
+    """
+
+    passed: bool | None
+    winning_rate: float
+    advantage_probability: Estimate
+    annotators: tuple[AnnotatorComparison, ...]
+    n_tested: int
+    n_won: int
+    epsilon: float
+    alpha: float
+    threshold: float
+    correction: str
+    test: str
+    reason: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values: NaN becomes None."""
+        rows = [{key: _plain(value) for key, value in asdict(row).items()} for row in self.annotators]
+        names = ("passed", "winning_rate", "n_tested", "n_won", "epsilon", "alpha", "threshold")
+        result = {name: _plain(getattr(self, name)) for name in (*names, "correction", "test", "reason")}
+        return {**result, "advantage_probability": self.advantage_probability.as_dict(), "annotators": rows}
+
+
+def alternative_annotator_test(
+    labels: Any,
+    verdicts: ArrayLike,
+    *,
+    epsilon: float = 0.2,
+    alpha: float = 0.05,
+    threshold: float = 0.5,
+    correction: Correction = "benjamini_yekutieli",
+    score: Score = "match",
+    test: Test = "score",
+    unparsed: Unparsed = "wrong",
+    min_annotators: int = 3,
+    min_items: int = 30,
+    min_labels: int = 2,
+    clusters: Any = None,
+    resamples: Resamples | None = None,
+    where: ArrayLike | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = DEFAULT_RESAMPLES,
+    rng: Seed = None,
+) -> AlternativeAnnotatorTest:
+    """The alternative annotator test: may this judge stand in for one of these people?
+
+    Parameters
+    ----------
+    labels : array_like of shape (n_items, n_annotators), or tuple of three arrays of shape (n_labels,)
+        NaN where missing; or a tuple (item, annotator, value). A column is a person: who said what matters here.
+    verdicts : array_like of shape (n_items,) or (n_items, 2)
+        The judge's; NaN is unparsed. With two presentation orders each is compared by itself and an item
+        contributes the mean of the two: the judge is one that is asked in a random order.
+    epsilon : float in [0, 1)
+        How much worse than a person the judge may be, for being cheaper: 0.2 in place of experts, 0.15 of skilled
+        annotators, 0.1 of crowdworkers, as the authors advise.
+    alpha : float
+        Level of the tests, after ``correction`` over the people.
+    threshold : float
+        The least winning rate that passes.
+    correction : {"benjamini_yekutieli", "holm", "none"}
+        The first bounds the expected share of false wins among the wins, whatever the dependence.
+    score : {"match", "negative_rmse"} or callable
+        How well an answer represents the labels of others: the share that equal it, minus the root mean squared
+        distance, or ``score(answer, others) -> float``, higher is better (called label by label: slow).
+    test : {"score", "t"}
+        ``"t"`` is the authors' t test. It rejects too much where the judge is hardly ever the better one of the two
+        (up to 18 % at a nominal 5 %); ``"score"`` takes the variance that the null hypothesis implies and holds
+        its level.
+    unparsed : {"wrong", "omit"}
+        An unparsed verdict loses against the person, or the item is left out.
+    min_annotators : int
+        The fewest people to test; with two there is no consensus to represent.
+    min_items : int
+        A person with fewer items is left out.
+    min_labels : int
+        An item with fewer labels is left out; 2 at least.
+    clusters, resamples, where, confidence, n_resamples, rng
+        See `metaeval.stats.intervals.Sampling`. With clusters the tests use the variance between clusters and
+        their number for the degrees of freedom.
+
+    Returns
+    -------
+    AlternativeAnnotatorTest
+
+    References
+    ----------
+    N. Calderon, R. Reichart and R. Dror, "The Alternative Annotator Test for LLM-as-a-Judge: How to Statistically
+    Justify Replacing Human Annotators with LLMs", ACL 2025. The score test is that of T. Tango, "Equivalence test
+    and confidence interval for the difference in proportions for the paired-sample design", Statistics in
+    Medicine 17 (1998), for more than three values; with clusters its variance is multiplied by the design effect.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(1, 3, 100)
+    >>> people = [np.where(rng.random(100) < 0.8, truth, 3 - truth) for _ in range(3)]
+    >>> found = alternative_annotator_test(np.stack(people, axis=1), truth)
+    >>> found.passed, found.winning_rate
+    (True, 1.0)
+    """
+    _check(epsilon, alpha, threshold, min_items, min_labels)
+    check_option(correction, ("benjamini_yekutieli", "holm", "none"), "correction")
+    check_option(test, ("score", "t"), "test")
+    check_option(unparsed, ("wrong", "omit"), "unparsed")
+    if not callable(score):
+        check_option(score, ("match", "negative_rmse"), "score")
+    judged = as_verdicts(verdicts)
+    n_items = len(judged)
+    if resamples is None:
+        resamples = Resamples(n_items if clusters is None else clusters, n_resamples, rng, shared=False)
+    elif clusters is not None:
+        raise InvalidInputError("clusters: the resamples bring their own; pass one or the other")
+    if resamples.n_items != n_items:
+        raise InvalidInputError(f"clusters or resamples: expected {n_items} items, got {resamples.n_items}")
+    item, person, value, names = _long(labels, n_items)
+    mask = as_mask(where, n_items)
+    kept = np.bincount(item, minlength=n_items)[item] >= min_labels
+    if mask is not None:
+        kept &= mask[item]
+    judge, rival = advantages(item, value, judged, score, unparsed_loses=unparsed == "wrong")
+    kept &= ~np.isnan(judge)
+    cluster = item if resamples.codes is None else resamples.codes[item]
+    groups = _by_person(person, kept, len(names))
+    compared = [
+        _compare(name, judge[own], rival[own], cluster[own], epsilon, test, min_items)
+        for name, own in zip(names, groups, strict=True)
+    ]
+    tested = [place for place, row in enumerate(compared) if row.reason is None]
+    adjusted = _adjust(np.array([compared[place].p_value for place in tested]), correction)
+    for place, p_value in zip(tested, adjusted, strict=True):
+        compared[place] = _decided(compared[place], float(p_value), alpha)
+    reason = None
+    if len(tested) < min_annotators:
+        reason = f"{len(tested)} people with {min_items} items or more, and the test needs {min_annotators}"
+        warnings.warn(reason, StatisticsWarning, stacklevel=2)
+    n_won = sum(row.rejected for row in compared)
+    rate = n_won / len(tested) if reason is None and tested else math.nan
+    return AlternativeAnnotatorTest(
+        passed=None if math.isnan(rate) else rate >= threshold,
+        winning_rate=rate,
+        advantage_probability=_average(
+            judge, item, [groups[place] for place in tested], resamples, confidence
+        ),
+        annotators=tuple(compared),
+        n_tested=len(tested),
+        n_won=n_won,
+        epsilon=epsilon,
+        alpha=alpha,
+        threshold=threshold,
+        correction=correction,
+        test=test,
+        reason=reason,
+    )
+
+
+def _check(epsilon: float, alpha: float, threshold: float, min_items: int, min_labels: int) -> None:
+    for name, number in (("epsilon", epsilon), ("alpha", alpha), ("threshold", threshold)):
+        if not (0 <= number < 1 or (name == "threshold" and number == 1)):
+            raise InvalidInputError(f"{name}: expected a share between 0 and 1, got {number}")
+    if min_items < 2:
+        raise InvalidInputError(f"min_items: a test needs at least 2, got {min_items}")
+    if min_labels < 2:
+        raise InvalidInputError(f"min_labels: a person is compared with at least one other, got {min_labels}")
+
+
+def _long(labels: Any, n_items: int) -> tuple[Integers, Integers, Floats, list[Any]]:
+    """Labels one by one: (row of the item, code of the person, value), and who the persons are."""
+    if isinstance(labels, tuple) and len(labels) == 3 and all(np.ndim(part) == 1 for part in labels):
+        items, people, values = np.asarray(labels[0]), np.asarray(labels[1]), as_floats(labels[2], "labels")
+        if not len(items) == len(people) == len(values):
+            raise InvalidInputError("labels: item, annotator and value must have one length")
+        known, item = np.unique(items, return_inverse=True)
+        if len(known) != n_items:
+            if items.dtype.kind not in "iu" or (len(known) and not (known[0] >= 0 and known[-1] < n_items)):
+                raise InvalidInputError(f"labels: expected {n_items} items, got {len(known)}")
+            item = items.astype(np.intp)
+        distinct, person = np.unique(people, return_inverse=True)
+        if len(np.unique(item * max(1, len(distinct)) + person)) != len(item):
+            raise InvalidInputError("labels: an annotator has labelled one item twice")
+        present = ~np.isnan(values)
+        return item[present], person[present], values[present], distinct.tolist()
+    array = as_floats(labels, "labels")
+    if array.ndim != 2:
+        raise InvalidInputError(f"labels: expected shape (n_items, n_annotators), got {array.shape}")
+    if len(array) != n_items:
+        raise InvalidInputError(f"labels: expected {n_items} items, got {len(array)}")
+    item, person = np.nonzero(~np.isnan(array))
+    return item, person, array[item, person], list(range(array.shape[1]))
+
+
+def _by_person(person: Integers, kept: Booleans, n_people: int) -> list[Integers]:
+    """The labels of each person that take part."""
+    places = np.flatnonzero(kept)
+    places = places[np.argsort(person[places], kind="stable")]
+    return np.split(places, np.searchsorted(person[places], np.arange(1, n_people)))[:n_people]
+
+
+def _compare(
+    name: Any, judge: Floats, rival: Floats, cluster: Integers, epsilon: float, test: Test, min_items: int
+) -> AnnotatorComparison:
+    """The judge against one person: advantages of both on each item, and the test before any correction."""
+    n, n_clusters = len(judge), len(np.unique(cluster))
+    ahead, behind = (float(judge.mean()), float(rival.mean())) if n else (math.nan, math.nan)
+    nothing = AnnotatorComparison(
+        name, n, n_clusters, ahead, behind, ahead - behind, math.nan, math.nan, False
+    )
+    if n < min_items:
+        return replace(nothing, reason=f"{n} items shared with others, fewer than {min_items}")
+    if n_clusters < 2:
+        return replace(nothing, reason="the items are one cluster")
+    p_value = noninferiority_test(rival - judge, margin=epsilon, clusters=cluster, test=test)
+    return replace(nothing, p_value=p_value)
+
+
+def _decided(row: AnnotatorComparison, adjusted: float, alpha: float) -> AnnotatorComparison:
+    return replace(row, adjusted_p_value=adjusted, rejected=adjusted <= alpha)
+
+
+def _average(
+    judge: Floats, item: Integers, groups: list[Integers], resamples: Resamples, confidence: float
+) -> Estimate:
+    """Mean over people of the judge's advantage. Each share is a ratio; its linear part is resampled.
+
+    An item adds (advantage - share) / (people x items of that person) for each person, which is what the mean moves
+    by if the item is drawn once more; the number of items scales this to a mean over items.
+    """
+    added = np.zeros(resamples.n_items)
+    counted = np.zeros(resamples.n_items, dtype=np.bool_)
+    shares = [float(judge[own].mean()) for own in groups]
+    for own, share in zip(groups, shares, strict=True):
+        np.add.at(added, item[own], (judge[own] - share) / (len(groups) * len(own)))
+        counted[item[own]] = True
+    value = float(np.mean(shares)) if shares else math.nan
+    columns = np.where(counted, value + added * np.count_nonzero(counted), np.nan)
+    return mean_estimate(columns, resamples=resamples, confidence=confidence, reason="nobody was tested")
+
+
+def _adjust(p_values: Floats, correction: Correction) -> Floats:
+    """P values adjusted for their number: reject where the adjusted one is at most alpha."""
+    n = len(p_values)
+    order = np.argsort(p_values)
+    ranks = np.arange(1, n + 1)
+    adjusted = np.empty(n)
+    if correction == "holm":
+        adjusted[order] = np.maximum.accumulate(p_values[order] * ranks[::-1])
+    elif correction == "benjamini_yekutieli":
+        steps = p_values[order] * n / ranks * np.sum(1 / ranks)
+        adjusted[order] = np.minimum.accumulate(steps[::-1])[::-1]
+    else:
+        return p_values
+    return np.minimum(adjusted, 1.0)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and math.isnan(value) else value
