@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,53 +12,67 @@ from scipy import special
 from metaeval.stats.arrays import Booleans, Floats, Integers, as_floats, as_items, check_option
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, PairedDifference, undefined
-from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, finish, resolve
+from metaeval.stats.intervals import (
+    ONE_CLUSTER,
+    Sampling,
+    clusters_counted,
+    finish,
+    item_weights,
+    resolve,
+)
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.weighted_correlation import METHODS, Columns, resampled_correlations, weighted_correlation
+from metaeval.stats.weighted_correlation import Method as Method
 
-Method: TypeAlias = Literal["pearson", "spearman"]
-
-_METHODS = ("pearson", "spearman")
 # Two points lie on a line, whatever they are.
 FEWEST = 3
 # Items that a person must share with others: a correlation over fewer is mostly noise.
 FEWEST_SHARED = 5
-# A variance below this share of the mean square is a rounding error.
-_GRAIN = 1e-12
 _DIGITS = 12
 
 
 def correlation(
     first: ArrayLike, second: ArrayLike, *, method: Method = "pearson", **options: Unpack[Sampling]
 ) -> Estimate:
-    """Pearson's or Spearman's correlation over items, NaN in either taking no part.
+    """Pearson's, Spearman's or Kendall's correlation over items, NaN in either taking no part.
 
     Parameters
     ----------
     first, second : array_like of shape (n_items,)
-    method : {"pearson", "spearman"}
-        Spearman's is Pearson's of average ranks, and ranks are taken anew in every resample.
+    method : {"pearson", "spearman", "kendall"}
+        Spearman's is Pearson's of average ranks; Kendall's is tau-b, which allows for ties. Ranks are taken anew,
+        and pairs counted anew, in every resample.
     **options
-        See `metaeval.stats.intervals.Sampling`.
+        See `metaeval.stats.intervals.Sampling`. With ``weights`` the correlation is that of the items picked from:
+        an item counts ``w`` times, and a pair of items the product of their weights.
 
     Returns
     -------
     Estimate
         In [-1, 1]; NaN with fewer than three items, or where either is one value.
 
+    Notes
+    -----
+    Pearson's is resampled through totals, in time that grows linearly. The two of ranks are too where there are few
+    different pairs of values (two ratings on five points); of continuous values they need the order in every
+    resample: 2,000 items and 1,000 resamples take less than a second each.
+
     References
     ----------
-    C. Spearman, "The proof and measurement of association between two things", Am. J. Psychol. 15 (1904).
+    C. Spearman, "The proof and measurement of association between two things", Am. J. Psychol. 15 (1904);
+    M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33 (1945).
 
     Examples
     --------
     >>> round(correlation([1, 2, 3, 4], [1, 2, 4, 3], method="spearman").value, 6)
     0.8
     """
-    one, two, resamples, counted, confidence = _columns(first, second, method, options)
-    if (reason := _why_not(one[counted], two[counted])) is not None:
+    columns, resamples, confidence = _columns(first, second, method, options)
+    counted = columns.weights > 0
+    if (reason := why_not(columns.first[counted], columns.second[counted])) is not None:
         return undefined(reason)
-    value = float(_correlations(one[counted], two[counted], np.ones((1, int(counted.sum()))), method)[0])
-    resampled = _resampled(one, two, counted, resamples, method)
+    value = weighted_correlation(columns, method)
+    resampled = resampled_correlations([columns], resamples, method)[:, 0]
     return finish(value, resampled, counted, resamples, confidence, (-1.0, 1.0))
 
 
@@ -89,20 +103,21 @@ def correlation_difference(
     >>> found.value > 0.5, found.low > 0
     (True, True)
     """
-    one, two, resamples, counted, confidence = _columns(first, target, method, options)
-    other = as_items(second, "second", len(one))
-    counted &= ~np.isnan(other)
-    reason = _why_not(one[counted], two[counted]) or _why_not(other[counted], two[counted])
+    columns, resamples, confidence = _columns(first, target, method, options)
+    other = as_items(second, "second", len(columns.first))
+    columns = columns._replace(weights=np.where(np.isnan(other), 0.0, columns.weights))
+    rival = columns._replace(first=other)
+    counted = columns.weights > 0
+    reason = why_not(columns.first[counted], columns.second[counted]) or why_not(
+        other[counted], columns.second[counted]
+    )
     if reason is not None:
         nothing = undefined(reason)
         return PairedDifference(math.nan, math.nan, math.nan, n=0, reason=nothing.reason)
-    n, ones = int(counted.sum()), np.ones((1, int(counted.sum())))
-    value = float(
-        _correlations(one[counted], two[counted], ones, method)[0]
-        - _correlations(other[counted], two[counted], ones, method)[0]
-    )
-    gaps = _resampled(one, two, counted, resamples, method)
-    gaps = gaps - _resampled(other, two, counted, resamples, method)
+    n = int(counted.sum())
+    value = weighted_correlation(columns, method) - weighted_correlation(rival, method)
+    both = resampled_correlations([columns, rival], resamples, method)
+    gaps = both[:, 0] - both[:, 1]
     n_clusters = clusters_counted(counted, resamples)
     finite = gaps[np.isfinite(gaps)]
     if not len(finite):
@@ -135,7 +150,7 @@ def person_correlation(
     labels : tuple of three array_like of shape (n_labels,)
         Row of the item (0 to n_items - 1), the person, the rating (NaN: none).
     n_items : int
-    method : {"pearson", "spearman"}
+    method : {"pearson", "spearman", "kendall"}
     fewest : int
         Items that a person has to share with others to count.
     **options
@@ -152,17 +167,14 @@ def person_correlation(
     >>> round(person_correlation((items, people, [1, 2, 3, 4, 5, 1, 2, 4, 3, 5]), n_items=5).value, 6)
     0.9
     """
-    check_option(method, _METHODS, "method")
+    check_option(method, METHODS, "method")
     resamples, mask, confidence = resolve(n_items, options)
     people = list(_people(*_long(labels, n_items), mask, max(fewest, FEWEST)))
     if not people:
         return undefined(f"nobody shares {max(fewest, FEWEST)} items with others, rated differently")
-    value = float(np.mean([_plain(own, others, method) for _, own, others in people]))
-    parts = [
-        np.stack([_correlations(own, others, draws[:, rows], method) for rows, own, others in people])
-        for draws in resamples.item_draws()
-    ]
-    resampled = _mean_of_known(np.concatenate(parts, axis=1)) if parts else np.zeros(0)
+    asked = [_on_all(n_items, *person) for person in people]
+    value = float(np.mean([weighted_correlation(columns, method) for columns in asked]))
+    resampled = _mean_of_known(resampled_correlations(asked, resamples, method).T)
     counted = np.zeros(n_items, dtype=np.bool_)
     for rows, _, _ in people:
         counted[rows] = True
@@ -185,104 +197,38 @@ def mean_of_others(item: Integers, value: Floats, n_items: int) -> Floats:
 
 def _columns(
     first: ArrayLike, second: ArrayLike, method: str, options: Sampling
-) -> tuple[Floats, Floats, Resamples, Booleans, float]:
-    check_option(method, _METHODS, "method")
+) -> tuple[Columns, Resamples, float]:
+    check_option(method, METHODS, "method")
     one, two = as_items(first, "first"), as_items(second, "second")
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
-    resamples, mask, confidence = resolve(len(one), options)
+    resamples, mask, confidence = resolve(len(one), options, weighted=True)
     counted = ~np.isnan(one) & ~np.isnan(two)
-    return one, two, resamples, counted if mask is None else counted & mask, confidence
+    if mask is not None:
+        counted &= mask
+    weights = item_weights(len(one), options)
+    weights = np.ones(len(one)) if weights is None else weights
+    return Columns(one, two, np.where(counted, weights, 0.0)), resamples, confidence
 
 
-def _why_not(one: Floats, two: Floats) -> str | None:
-    """Why there is no correlation of these."""
-    if len(one) < FEWEST:
-        return f"fewer than {FEWEST} items"
-    if _is_flat(one):
+def why_not(one: Floats, two: Floats, fewest: int = FEWEST) -> str | None:
+    """Why there is no correlation of these two columns; None where there is one.
+
+    Examples
+    --------
+    >>> why_not(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0]))
+    'the ratings are all the same'
+    """
+    if len(one) < fewest:
+        return f"fewer than {fewest} items"
+    if is_flat(one):
         return "the ratings are all the same"
-    return "what they are compared with is all the same" if _is_flat(two) else None
+    return "what they are compared with is all the same" if is_flat(two) else None
 
 
-def _is_flat(values: Floats) -> bool:
+def is_flat(values: Floats) -> bool:
+    """Whether all values are the same but for rounding errors."""
     return float(np.ptp(values)) <= 10.0**-_DIGITS * float(np.abs(values).max())
-
-
-def _plain(one: Floats, two: Floats, method: Method) -> float:
-    return float(_correlations(one, two, np.ones((1, len(one))), method)[0])
-
-
-def _resampled(one: Floats, two: Floats, counted: Booleans, resamples: Resamples, method: Method) -> Floats:
-    parts = [
-        _correlations(one[counted], two[counted], draws[:, counted], method)
-        for draws in resamples.item_draws()
-    ]
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _correlations(one: Floats, two: Floats, weights: Floats, method: Method) -> Floats:
-    """Correlations under each row of weights, (n_rows, n_items): NaN where a side has no variance."""
-    one, two, weights = _collapsed(one, two, weights)
-    if method == "spearman":
-        return _of_columns(_weighted_ranks(one, weights), _weighted_ranks(two, weights), weights)
-    # Centred, so that the sums of squares lose no digits.
-    a, b = one - one.mean(), two - two.mean()
-    sums = weights @ np.stack([np.ones_like(a), a, b, a * a, b * b, a * b], axis=1)
-    whole, first, second, squares_a, squares_b, products = sums.T
-    whole = np.maximum(whole, 1.0)
-    return _ratio(
-        products - first * second / whole,
-        squares_a - first * first / whole,
-        squares_b - second * second / whole,
-        squares_a,
-        squares_b,
-    )
-
-
-def _collapsed(one: Floats, two: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """Items with the same two values as one item with their weights: ratings have few values."""
-    cells, code = np.unique(np.stack([one, two], axis=1), axis=0, return_inverse=True)
-    code = code.reshape(-1)
-    if len(cells) * 2 > len(one):
-        return one, two, weights
-    order = np.argsort(code, kind="stable")
-    starts = np.searchsorted(code[order], np.arange(len(cells)))
-    return cells[:, 0], cells[:, 1], np.add.reduceat(weights[:, order], starts, axis=1)
-
-
-def _of_columns(one: Floats, two: Floats, weights: Floats) -> Floats:
-    """Correlations of columns that differ from row to row."""
-    whole = np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
-    a = one - (weights * one).sum(axis=1, keepdims=True) / whole
-    b = two - (weights * two).sum(axis=1, keepdims=True) / whole
-    of_a, of_b = weights * a, weights * b
-    return _ratio(
-        np.einsum("ij,ij->i", of_a, b),
-        np.einsum("ij,ij->i", of_a, a),
-        np.einsum("ij,ij->i", of_b, b),
-        np.einsum("ij,ij,ij->i", weights, one, one),
-        np.einsum("ij,ij,ij->i", weights, two, two),
-    )
-
-
-def _ratio(products: Floats, squares_a: Floats, squares_b: Floats, size_a: Floats, size_b: Floats) -> Floats:
-    flat = (squares_a <= _GRAIN * size_a) | (squares_b <= _GRAIN * size_b)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r = np.where(flat, np.nan, products / np.sqrt(squares_a * squares_b))
-    found: Floats = np.clip(r, -1.0, 1.0)
-    return found
-
-
-def _weighted_ranks(values: Floats, weights: Floats) -> Floats:
-    """Average ranks when item *i* is there ``weights[:, i]`` times: (n_rows, n_items), up to a constant."""
-    # Means of the same ratings, added in another order, differ in their last bits and are equal all the same.
-    scale = float(np.abs(values).max()) or 1.0
-    unique, code = np.unique(np.round(values / scale, _DIGITS), return_inverse=True)
-    order = np.argsort(code, kind="stable")
-    starts = np.searchsorted(code[order], np.arange(len(unique)))
-    sizes = np.add.reduceat(weights[:, order], starts, axis=1)
-    middle: Floats = (np.cumsum(sizes, axis=1) - sizes / 2)[:, code]
-    return middle
 
 
 def _long(labels: tuple[ArrayLike, ArrayLike, ArrayLike], n_items: int) -> tuple[Integers, Integers, Floats]:
@@ -305,8 +251,15 @@ def _people(
         counted &= mask[item]
     for one in np.unique(person[counted]):
         mine = counted & (person == one)
-        if mine.sum() >= fewest and _why_not(value[mine], others[mine]) is None:
+        if mine.sum() >= fewest and why_not(value[mine], others[mine]) is None:
             yield item[mine], value[mine], others[mine]
+
+
+def _on_all(n_items: int, rows: Integers, own: Floats, others: Floats) -> Columns:
+    """One person's columns over all items; somebody who rated an item twice is on it with the last rating."""
+    first, second, weights = np.zeros(n_items), np.zeros(n_items), np.zeros(n_items)
+    first[rows], second[rows], weights[rows] = own, others, 1.0
+    return Columns(first, second, weights)
 
 
 def _mean_of_known(values: Floats) -> Floats:
