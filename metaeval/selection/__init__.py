@@ -1,5 +1,30 @@
 """Choosing between judges: arrays in, frozen results out. Knows neither Django nor the apps."""
 
+from metaeval.selection.choosing import choose
 from metaeval.selection.paired import Comparison, compare
+from metaeval.selection.types import (
+    COMPOSITE,
+    Candidate,
+    CompositeFinding,
+    Constraints,
+    JudgedDataset,
+    Selection,
+    Settling,
+    Standing,
+    Violation,
+)
 
-__all__ = ["Comparison", "compare"]
+__all__ = [
+    "COMPOSITE",
+    "Candidate",
+    "Comparison",
+    "CompositeFinding",
+    "Constraints",
+    "JudgedDataset",
+    "Selection",
+    "Settling",
+    "Standing",
+    "Violation",
+    "choose",
+    "compare",
+]

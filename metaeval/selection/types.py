@@ -147,6 +147,8 @@ class Standing:
         Whether it cannot be told apart from the best (`Selection.confidence_set`).
     on_front : bool
         Whether no judge that may be chosen is both better and cheaper; False where the cost is not known.
+    is_ranked : bool
+        Whether it judged enough to be compared; False: its objective is NaN, and says why.
     """
 
     key: str
@@ -161,6 +163,7 @@ class Standing:
     behind: PairedDifference | None = None
     in_confidence_set: bool = False
     on_front: bool = False
+    is_ranked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,9 @@ class Settling:
         Instructions there are, and how many would show a difference of this size with the power stated; ``n_needed`` is
         0 where no number would (the difference is nil).
     power : float
+    together : bool
+        Whether no dataset would do alone: this many are needed on this one *and* as many as the other lines of the
+        same rival say on theirs.
     """
 
     rival: str
@@ -212,6 +218,7 @@ class Settling:
     n_now: int
     n_needed: int
     power: float = 0.8
+    together: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +238,7 @@ class Selection:
     held_out : Estimate
         The objective on held-out instructions of the whole procedure: constraints, choice, composite or not.
     naive : float
-        The chosen judge's objective on the data on which it was chosen.
+        The objective of what was chosen (`chosen`) on the data on which it was chosen.
     optimism : PairedDifference or None
         Naive minus held-out, by item.
     confidence_set : tuple of str
@@ -250,6 +257,9 @@ class Selection:
         Of the cross-validation that ``held_out`` comes from.
     notes : tuple of str
         What was left out and why, in plain words.
+    chosen : str or None
+        What the procedure that ``held_out`` is about arrives at on all data: `COMPOSITE` where the composite is worth
+        it, else the leader.
     """
 
     verdict: Literal["clear", "open", "single", "none"]
@@ -268,6 +278,7 @@ class Selection:
     n_folds: int = 0
     n_repeats: int = 0
     notes: tuple[str, ...] = ()
+    chosen: str | None = None
 
     def standing(self, key: str) -> Standing:
         """The standing of one judge. Raises KeyError."""

@@ -1,0 +1,270 @@
+"""The objective over several datasets: its intervals, and differences of it.
+
+The objective is a weighted mean of the datasets' means. An item of dataset *d* weighs
+*a = share_d × weight / (sum of weights in d)* in it, so it is a sum over items, and over clusters.
+The variance of such a sum of ratios is that of its linearised contributions, *a × (score - mean_d)*, added up by
+cluster.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from metaeval.selection.table import Table, sums_by_code
+from metaeval.selection.types import Booleans, Floats
+from metaeval.stats import Estimate, PairedDifference, Resamples
+from metaeval.stats.arrays import Integers
+from metaeval.stats.intervals import ONE_CLUSTER, interval, spread_of
+
+# Simulated quantiles are good to about one in a hundred; the seed is fixed because they are constants.
+_CRITICAL_DRAWS = 20_000
+_CRITICAL_SEED = 20_240_601
+_GRAIN = 1e-9
+# What is left of a sum of equal terms with opposite signs.
+_ROUNDING = 1e-13
+
+
+def estimate_of(
+    value: float,
+    resampled: Floats,
+    deviations: Floats,
+    weights: Floats,
+    *,
+    n: int,
+    confidence: float,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    reason: str = "no item counts",
+) -> Estimate:
+    """An estimate from a figure, its values in the resamples, and what each cluster adds to it, (n_clusters,)."""
+    if math.isnan(value):
+        return Estimate(math.nan, math.nan, math.nan, n=0, reason=reason)
+    n_clusters = int(np.count_nonzero(weights))
+    low, high, method = interval(
+        value,
+        resampled,
+        n_clusters=n_clusters,
+        confidence=confidence,
+        bounds=bounds,
+        spread=spread_of(deviations, weights),
+    )
+    missing = None
+    if math.isnan(low) and len(resampled):
+        missing = ONE_CLUSTER if n_clusters <= 1 else "no interval: undefined in every resample"
+    return Estimate(value, low, high, n, n_clusters, method, missing)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objective:
+    """Means of the objective of columns of item scores, in all the data and in each resample of its clusters."""
+
+    table: Table
+    resamples: Resamples
+    confidence: float
+
+    def shares(self, counted: Booleans) -> Floats:
+        """What each item weighs in the objective, (n_items,); adds up to 1 over the items counted."""
+        table = self.table
+        weights = np.where(counted, table.weights, 0.0)
+        sizes = np.bincount(table.dataset, weights=weights, minlength=len(table.shares))
+        there = np.where(sizes > 0, table.shares, 0.0)
+        if not there.any():
+            return np.zeros(len(weights))
+        each = there / there.sum() / np.where(sizes > 0, sizes, 1.0)
+        return np.asarray(each[table.dataset] * weights)
+
+    def resampled(self, columns: Floats) -> Floats:
+        """The objective of each column in each resample: (n_items, k) to (n_resamples, k); NaN counts nowhere."""
+        table, n_columns = self.table, columns.shape[1]
+        if not self.resamples.n_resamples:
+            return np.zeros((0, n_columns))
+        there = ~np.isnan(columns)
+        parts = []
+        for place in np.flatnonzero(table.shares):
+            weights = np.where(table.dataset == place, table.weights, 0.0)[:, np.newaxis] * there
+            parts += [np.where(there, columns, 0.0) * weights, weights]
+        totals = self.resamples.totals(
+            sums_by_code(table.cluster, np.concatenate(parts, axis=1), table.n_clusters)
+        )
+        totals = totals.reshape(len(totals), -1, 2, n_columns)
+        values = table.values(totals[:, :, 0], totals[:, :, 1])
+        shares = table.shares[table.shares > 0]
+        return np.asarray(np.einsum("rdk,d->rk", values, shares))
+
+    def mean(self, column: Floats) -> float:
+        """The objective of one column; NaN where nothing counts."""
+        counted = ~np.isnan(column)
+        weighing = self.shares(counted)
+        return float(np.where(counted, column, 0.0) @ weighing) if weighing.any() else math.nan
+
+    def estimate(self, column: Floats, resampled: Floats, *, reason: str = "no item counts") -> Estimate:
+        """The objective of one column with its interval."""
+        deviations, weights = self.linear(column)
+        return estimate_of(
+            self.mean(column),
+            resampled,
+            deviations,
+            weights,
+            n=int((self.shares(~np.isnan(column)) > 0).sum()),
+            confidence=self.confidence,
+            reason=reason,
+        )
+
+    def linear(self, column: Floats) -> tuple[Floats, Floats]:
+        """What each cluster adds to the deviation of the objective from its value, and what it weighs in it."""
+        table, counted = self.table, ~np.isnan(column)
+        weighing, values = self.shares(counted), np.where(counted, column, 0.0)
+        sizes = np.bincount(table.dataset, weights=weighing, minlength=len(table.shares))
+        sums = np.bincount(table.dataset, weights=weighing * values, minlength=len(table.shares))
+        means = sums / np.where(sizes > 0, sizes, 1.0)
+        added = weighing * (values - means[table.dataset])
+        both = sums_by_code(table.cluster, np.stack([added, weighing], axis=1), table.n_clusters)
+        return both[:, 0], both[:, 1]
+
+    def difference(
+        self, first: Floats, second: Floats, *, critical: float | None = None, resampled: Floats | None = None
+    ) -> PairedDifference:
+        """First minus second on the items that both have, with Student's interval between clusters.
+
+        As `metaeval.stats.paired_difference`, which it is where there is one dataset.
+        """
+        gaps = first - second
+        spread = self.spread(gaps)
+        if spread is None:
+            return PairedDifference(math.nan, math.nan, math.nan, n=0, reason="no item is scored for both")
+        n = int((self.shares(~np.isnan(gaps)) > 0).sum())
+        n_clusters = int(spread.sizes.sum())
+        better = math.nan
+        if resampled is not None and len(resampled):
+            finite = resampled[np.isfinite(resampled)]
+            better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2) if len(finite) else math.nan
+        value = spread.value
+        if n_clusters < 2:
+            return PairedDifference(
+                value, math.nan, math.nan, n, n_clusters, reason=ONE_CLUSTER, share_better=better
+            )
+        if critical is None:
+            critical = float(special.stdtrit(spread.freedom, (1 + self.confidence) / 2))
+        reach = critical * math.sqrt(spread.variance)
+        low, high = max(-1.0, spread.centre - reach), min(1.0, spread.centre + reach)
+        return PairedDifference(value, min(low, value), max(high, value), n, n_clusters, "t", None, better)
+
+    def spread(self, gaps: Floats) -> "Spread | None":
+        """How far a mean of gaps is known; None where there is no gap at all.
+
+        To each stratum (the clusters of one dataset) two clusters are added that differ as much as those that differ
+        do, one in favour of each side: Bonett and Price's adjustment, as in `metaeval.stats.paired_difference`.
+        """
+        table, counted = self.table, ~np.isnan(gaps)
+        weighing = self.shares(counted)
+        if not weighing.any():
+            return None
+        n_datasets = len(table.shares)
+        cells = table.cluster * n_datasets + table.dataset
+        shape = (table.n_clusters, n_datasets)
+        size = np.bincount(cells, weights=weighing, minlength=shape[0] * n_datasets).reshape(shape)
+        gap = np.bincount(
+            cells, weights=np.where(counted, gaps, 0.0) * weighing, minlength=shape[0] * n_datasets
+        ).reshape(shape)
+        value = float(gap.sum())
+        there = size.any(axis=1)
+        size, gap, homes = size[there], gap[there], table.homes[there]
+        sizes = np.bincount(homes, minlength=n_datasets)
+        shrink = (sizes / (sizes + 2))[homes]
+        of_dataset = size.sum(axis=0)
+        means = (shrink @ gap) / np.where(of_dataset > 0, of_dataset, 1.0)
+        off = shrink * (gap.sum(axis=1) - size @ means)
+        variances = np.zeros(n_datasets)
+        for home in np.flatnonzero(sizes):
+            members = homes == home
+            variances[home] = _stratum(off[members], gap[members].sum(axis=1), size[members], means)
+        return Spread(value, float(shrink @ gap.sum(axis=1)), variances, sizes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """A mean difference: its value, the adjusted centre, and the variance that the clusters of each dataset bring."""
+
+    value: float
+    centre: float
+    variances: Floats
+    sizes: Integers
+
+    @property
+    def variance(self) -> float:
+        """Squared standard error."""
+        return float(self.variances.sum())
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom (Satterthwaite); with one dataset the clusters less one."""
+        return satterthwaite(self.variances, self.sizes)
+
+
+def satterthwaite(variances: Floats, sizes: Integers) -> float:
+    """Degrees of freedom of a sum of variances, each estimated from so many clusters."""
+    used = variances > 0
+    if not used.any():
+        return float(max(1, int(sizes.sum()) - 1))
+    each = variances[used] / variances[used].max()
+    return float(each.sum() ** 2 / np.sum(each**2 / np.maximum(sizes[used] - 1, 1)))
+
+
+def _stratum(off: Floats, gaps: Floats, sizes: Floats, means: Floats) -> float:
+    """Variance that one stratum brings, two clusters added to it."""
+    n = len(off)
+    average = sizes.mean(axis=0)
+    different = gaps[np.abs(gaps) > _ROUNDING]
+    typical = float(np.sqrt(np.mean(different**2))) if len(different) else float(average.sum())
+    added = np.array([typical, -typical]) - average @ means
+    squares = float(off @ off) + float(added @ added) * (n / (n + 2)) ** 2
+    return squares * (n + 2) / (n + 1)
+
+
+def critical_values(objective: Objective, judges: Integers, n_candidates: int) -> list[float]:
+    """Standard errors to allow for in the difference of the best of several judges and each one of them.
+
+    `metaeval.stats.critical_values` for the objective over several datasets, and the same where there is one: for each
+    judge the quantile of the largest of its studentised differences with the candidates, a two-sided Dunnett
+    comparison with that judge as the control (Hsu's comparison with the best).
+
+    Parameters
+    ----------
+    judges : ndarray of int
+        Places in the table; first the candidates to lead, then judges that they are compared with only.
+    n_candidates : int
+        How many are candidates.
+    """
+    table = objective.table
+    parts = [objective.linear(table.scores[:, judge]) for judge in judges]
+    rows = np.stack([deviations for deviations, _ in parts], axis=1)
+    there = np.any([weights > 0 for _, weights in parts], axis=0)
+    n_datasets = len(table.shares)
+    by_home = np.bincount(table.homes, weights=(rows**2).sum(axis=1), minlength=n_datasets)
+    freedom = satterthwaite(by_home, np.bincount(table.homes[there], minlength=n_datasets))
+    return _dunnett(rows.T @ rows, n_candidates, freedom, objective.confidence)
+
+
+def _dunnett(covariance: Floats, n_candidates: int, freedom: float, confidence: float) -> list[float]:
+    n = len(covariance)
+    plain = float(special.stdtrit(freedom, (1 + confidence) / 2))
+    scale = float(np.trace(covariance)) / max(n, 1)
+    if n_candidates < 2 or scale == 0:
+        return [plain] * n
+    rng = np.random.default_rng(_CRITICAL_SEED)
+    # Judges that say the same make the matrix singular; the grain is far below any standard error.
+    root = np.linalg.cholesky(covariance + np.eye(n) * scale * _GRAIN)
+    draws = rng.standard_normal((_CRITICAL_DRAWS, n)) @ root.T
+    draws /= np.sqrt(rng.chisquare(freedom, _CRITICAL_DRAWS) / freedom)[:, np.newaxis]
+    variances = np.diag(covariance)
+    result = []
+    for place in range(n):
+        error = np.sqrt(np.maximum(variances + variances[place] - 2 * covariance[place], 0.0))[:n_candidates]
+        rivals = np.flatnonzero((error > math.sqrt(scale * _GRAIN) * 10) & (np.arange(n_candidates) != place))
+        if len(rivals) < 2:
+            result.append(plain)
+            continue
+        distance = np.abs(draws[:, rivals] - draws[:, [place]]) / error[rivals]
+        result.append(max(plain, float(np.quantile(distance.max(axis=1), confidence))))
+    return result
