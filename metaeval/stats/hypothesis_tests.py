@@ -109,7 +109,7 @@ class TestResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairs:
+class PairedScores:
     """The items that both judges are scored on, and the sums of their clusters."""
 
     first: Floats
@@ -179,7 +179,7 @@ def paired_t_test(
     (2.4495, 0.0917)
     """
     check_option(alternative, _ALTERNATIVES, "alternative")
-    pairs = _pairs(first, second, clusters, where, confidence, weights)
+    pairs = paired_scores(first, second, clusters, where, confidence, weights)
     if pairs is None:
         return _no_test(undefined(_NO_PAIR), 0, "paired t", alternative, _NO_PAIR)
     freedom = len(pairs.gaps) - 1
@@ -256,7 +256,7 @@ def mcnemar_test(
     check_option(alternative, _ALTERNATIVES, "alternative")
     if mid_p and exact is False:
         raise InvalidInputError("mid_p: only with the exact distribution")
-    pairs = _pairs(first_right, second_right, clusters, where, confidence)
+    pairs = paired_scores(first_right, second_right, clusters, where, confidence)
     if pairs is None:
         return _no_test(undefined(_NO_PAIR), 0, "McNemar", alternative, _NO_PAIR)
     if not (np.isin(pairs.first, (0, 1)).all() and np.isin(pairs.second, (0, 1)).all()):
@@ -348,7 +348,7 @@ def paired_permutation_test(
     check_option(alternative, _ALTERNATIVES, "alternative")
     if n_permutations < 1:
         raise InvalidInputError(f"n_permutations: expected 1 or more, got {n_permutations}")
-    pairs = _pairs(first, second, clusters, where, confidence, weights)
+    pairs = paired_scores(first, second, clusters, where, confidence, weights)
     if pairs is None:
         return _no_test(undefined(_NO_PAIR), 0, "sign flips", alternative, _NO_PAIR)
     p_value, exact = sign_flip_p_value(
@@ -451,14 +451,14 @@ def _binomial_p(wins: int, losses: int, mid_p: bool, alternative: Alternative) -
     return 1.0 if wins == losses and not mid_p else min(1.0, 2 * tail)
 
 
-def _pairs(
+def paired_scores(
     first: ArrayLike,
     second: ArrayLike,
     clusters: Any,
     where: ArrayLike | None,
     confidence: float,
     weights: ArrayLike | None = None,
-) -> _Pairs | None:
+) -> PairedScores | None:
     one = as_items(first, "first")
     two = as_items(second, "second", len(one))
     if not 0 < confidence < 1:
@@ -478,13 +478,13 @@ def _pairs(
         weight = weight[counted] / weight[counted].mean()
         gap = gap * weight
     if codes is None:
-        return _Pairs(one, two, weight, None, gap, np.ones(len(gap)) if weight is None else weight)
+        return PairedScores(one, two, weight, None, gap, np.ones(len(gap)) if weight is None else weight)
     codes = np.unique(codes[counted], return_inverse=True)[1]
     sizes = np.bincount(codes, weights=weight).astype(np.float64)
-    return _Pairs(one, two, weight, codes, np.bincount(codes, weights=gap), sizes)
+    return PairedScores(one, two, weight, codes, np.bincount(codes, weights=gap), sizes)
 
 
-def _t_estimate(pairs: _Pairs, error: float, confidence: float) -> Estimate:
+def _t_estimate(pairs: PairedScores, error: float, confidence: float) -> Estimate:
     n_clusters = len(pairs.gaps)
     if error == 0:
         reason = "no interval: nothing varies" if n_clusters > 1 else "no interval: the items are one cluster"
@@ -494,7 +494,7 @@ def _t_estimate(pairs: _Pairs, error: float, confidence: float) -> Estimate:
     return Estimate(pairs.mean, pairs.mean - reach, pairs.mean + reach, pairs.n, n_clusters, "t")
 
 
-def _bounded_estimate(pairs: _Pairs, confidence: float) -> Estimate:
+def _bounded_estimate(pairs: PairedScores, confidence: float) -> Estimate:
     """The difference of scores within [0, 1] with the interval of `paired_difference`, which is never empty."""
     # It needs a resample for nothing but the share of resamples that the first leads in, which is not used here.
     resamples = Resamples(pairs.n if pairs.codes is None else pairs.codes, n_resamples=1, shared=False)
