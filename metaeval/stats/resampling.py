@@ -27,6 +27,8 @@ _SHARED_LIMIT = 64_000_000
 _CHUNK = 4_000_000
 # One multinomial component costs about as much as this many direct draws (measured, numpy 2.4).
 _DIRECT_DRAWS_PER_COMPONENT = 8
+# Columns up to which adding them up one by one costs less than counting how often each row is drawn.
+_FEW_COLUMNS = 4
 # Sums that differ by less are the same sum, added in another order.
 _DECIMALS = 12
 
@@ -159,11 +161,21 @@ def draw_totals(rows: Floats, n_resamples: int, rng: np.random.Generator) -> Flo
         return counts @ distinct[order]
     step = max(1, _CHUNK // n_clusters)
     parts = [
-        np.stack([column[drawn].sum(axis=1) for column in rows.T], axis=1)
+        _add_up(rows, rng.integers(0, n_clusters, size=(min(step, n_resamples - start), n_clusters)))
         for start in range(0, n_resamples, step)
-        for drawn in [rng.integers(0, n_clusters, size=(min(step, n_resamples - start), n_clusters))]
     ]
     return np.concatenate(parts) if parts else np.zeros((0, rows.shape[1]))
+
+
+def _add_up(rows: Floats, drawn: Integers) -> Floats:
+    """Totals of the rows drawn, (some resamples, n_clusters) of row numbers. Many columns share one count."""
+    if rows.shape[1] < _FEW_COLUMNS:
+        return np.stack([column[drawn].sum(axis=1) for column in rows.T], axis=1)
+    width, n_clusters = drawn.shape
+    drawn += np.arange(width)[:, np.newaxis] * n_clusters
+    counts = np.bincount(drawn.ravel(), minlength=width * n_clusters)
+    totals: Floats = counts.reshape(width, n_clusters).astype(np.float64) @ rows
+    return totals
 
 
 def draw_counts(
