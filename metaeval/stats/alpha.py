@@ -5,14 +5,21 @@ from typing import Any, Literal, TypeAlias, Unpack
 import krippendorff
 import numpy as np
 
-from metaeval.stats.arrays import Floats, Integers, check_option
-from metaeval.stats.counts import count_labels
+from metaeval.stats.alpha_many import ManyValues, alpha_and_range, resampled_alpha
+from metaeval.stats.arrays import Booleans, Floats, Integers, check_option
+from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import Sampling, finish, resolve
+from metaeval.stats.resampling import Resamples
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 
 _LEVELS = ("nominal", "ordinal", "interval", "ratio")
+_ONE_VALUE = "all labels are one value: chance agreement is complete"
+# More distinct values than this are held as a sparse matrix.
+_MOST_VALUES = 8
+# The package holds items x values x values numbers.
+_MOST_OF_THE_PACKAGE = 20_000_000
 # Resamples whose ordinal distances are held at once.
 _CHUNK = 2_000
 
@@ -47,26 +54,45 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
     check_option(level, _LEVELS, "level")
     counts = count_labels(labels)
     resamples, mask, confidence = resolve(counts.n_items, options)
-    per_item = counts.per_item()
-    pairable = per_item.sum(axis=1) >= 2
+    many = not counts.tabular and len(counts.values) > _MOST_VALUES
+    per_item = None if many else counts.per_item()
+    sizes = np.bincount(counts.item, minlength=counts.n_items) if per_item is None else per_item.sum(axis=1)
+    pairable = sizes >= 2
     if mask is not None:
         pairable &= mask
     if not pairable.any():
         return undefined("no item has two labels")
+    if per_item is None:
+        return _of_many(counts, level, pairable, resamples, confidence)
     per_item = np.where(pairable[:, np.newaxis], per_item, 0)
     used = per_item.any(axis=0)
     if np.count_nonzero(used) < 2:
-        return undefined("all labels are one value: chance agreement is complete")
+        return undefined(_ONE_VALUE)
     per_item, values = per_item[:, used], counts.values[used]
-    value = float(
-        krippendorff.alpha(
-            value_counts=per_item[pairable], value_domain=values.tolist(), level_of_measurement=level
-        )
-    )
+    value = _point(per_item[pairable], values, level)
     resampled = np.zeros(0)
     if resamples.n_resamples:
         resampled = _resampled(per_item, values, level, resamples.totals)
     return finish(value, resampled, pairable, resamples, confidence, _range(per_item, values, level))
+
+
+def _of_many(
+    counts: LabelCounts, level: Level, pairable: Booleans, resamples: Resamples, confidence: float
+) -> Estimate:
+    data = ManyValues.of(counts, pairable)
+    if len(data.values) < 2:
+        return undefined(_ONE_VALUE, stacklevel=4)
+    value, bounds = alpha_and_range(data, level)
+    size = np.count_nonzero(pairable) * len(data.values) ** 2
+    if size <= _MOST_OF_THE_PACKAGE:
+        value = _point(counts.matrix[pairable][:, np.isin(counts.values, data.values)], data.values, level)
+    return finish(value, resampled_alpha(data, level, resamples), pairable, resamples, confidence, bounds)
+
+
+def _point(per_item: Integers, values: Floats, level: Level) -> float:
+    return float(
+        krippendorff.alpha(value_counts=per_item, value_domain=values.tolist(), level_of_measurement=level)
+    )
 
 
 def _resampled(counts: Integers, values: Floats, level: Level, totals: Any) -> Floats:

@@ -1,0 +1,145 @@
+"""Krippendorff's alpha of labels with many distinct values, ratings from 0 to 100 say.
+
+A matrix of items times values would be nearly empty, and a coincidence for each pair of values far too much. Here a
+label is one entry of a sparse matrix, so that time and memory grow with the number of labels. What is resampled are
+the items themselves, chunk by chunk.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from metaeval.stats.arrays import Booleans, Floats
+from metaeval.stats.counts import LabelCounts
+from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.resampling import Resamples
+
+# Ratio distances have no closed form: a matrix of values times values.
+_MOST_RATIO_VALUES = 5_000
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ManyValues:
+    """Labels of the items that count, as a sparse matrix of counts, (n_items, n_values)."""
+
+    counts: sparse.csr_array
+    sizes: Floats
+    values: Floats
+
+    @classmethod
+    def of(cls, counts: LabelCounts, pairable: Booleans) -> "ManyValues":
+        """Keep the labels of the pairable items, and the values that occur there."""
+        kept = pairable[counts.item]
+        item, code = counts.item[kept], counts.code[kept]
+        used, code = np.unique(code, return_inverse=True)
+        ones = np.ones(len(item))
+        matrix = sparse.csr_array((ones, (item, code)), shape=(counts.n_items, len(used)))
+        sizes = np.bincount(item, minlength=counts.n_items).astype(np.float64)
+        return cls(matrix, sizes, counts.values[used])
+
+    @property
+    def weight(self) -> Floats:
+        """What a pair of labels of an item counts for, 1 / (m - 1)."""
+        return 1.0 / np.maximum(self.sizes - 1, 1)
+
+
+def alpha_and_range(data: ManyValues, level: str) -> tuple[float, tuple[float, float]]:
+    """Alpha of all items, and the bounds that it has (see `metaeval.stats.alpha`)."""
+    disagreement = Disagreement(data, level)
+    observed, expected, total, largest = (
+        float(x[0]) for x in disagreement.under(np.ones((data.counts.shape[0], 1)))
+    )
+    ratio = (total - 1) / expected
+    return 1 - ratio * observed, (1 - ratio * total * largest / 2, 1.0)
+
+
+def resampled_alpha(data: ManyValues, level: str, resamples: Resamples) -> Floats:
+    """Alpha in every resample."""
+    disagreement = Disagreement(data, level)
+    parts = []
+    for draws in resamples.item_draws():
+        observed, expected, total, _ = disagreement.under(draws.T)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            parts.append(1 - (total - 1) * observed / expected)
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+class Disagreement:
+    """Observed and expected disagreement under any draws of the items."""
+
+    def __init__(self, data: ManyValues, level: str) -> None:
+        self.level, self.values, self.weight = level, data.values, data.weight
+        self.counts = data.counts
+        self.by_value = data.counts.T.tocsr()
+        if level == "ordinal":
+            scaled = sparse.diags_array(data.sizes * self.weight) @ data.counts
+            self.scaled_by_value = scaled.T.tocsr()
+            return
+        if level == "interval":
+            self.values = data.values - data.values.mean()
+        self.distance = _ratio_distance(data.values) if level == "ratio" else np.zeros((0, 0))
+        self.observed = self._item_disagreement(data) * self.weight
+
+    def under(self, draws: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Four arrays of shape (n_draws,), of draws (n_items, n_draws).
+
+        Observed disagreement over unordered pairs of an item's labels, expected disagreement over unordered pairs of
+        all labels, the number of labels, and the largest distance.
+        """
+        margins = np.asarray(self.by_value @ draws)
+        total = margins.sum(axis=0)
+        if self.level == "ordinal":
+            return self._ordinal(draws, margins, total)
+        observed = self.observed @ draws
+        if self.level == "interval":
+            expected = _spread(self.values[:, np.newaxis], margins, total)
+            largest = np.full(len(total), (self.values[-1] - self.values[0]) ** 2)
+        elif self.level == "nominal":
+            expected, largest = (total**2 - (margins**2).sum(axis=0)) / 2, np.ones(len(total))
+        else:
+            expected = ((self.distance @ margins) * margins).sum(axis=0) / 2
+            largest = np.full(len(total), self.distance.max())
+        return observed, expected, total, largest
+
+    def _ordinal(
+        self, draws: Floats, margins: Floats, total: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """The distance of two values is how many labels lie between them: of their ranks, taken anew."""
+        ranks = np.cumsum(margins, axis=0) - margins / 2 - total / 2
+        squares = ((self.scaled_by_value @ draws) * ranks**2).sum(axis=0)
+        sums = np.asarray(self.counts @ ranks)
+        observed = squares - (draws * sums**2 * self.weight[:, np.newaxis]).sum(axis=0)
+        return observed, _spread(ranks, margins, total), total, (ranks[-1] - ranks[0]) ** 2
+
+    def _item_disagreement(self, data: ManyValues) -> Floats:
+        """Sum of the distances over the unordered pairs of each item's labels."""
+        if self.level == "nominal":
+            return np.asarray((data.sizes**2 - data.counts.power(2).sum(axis=1)) / 2)
+        item = np.repeat(np.arange(len(data.sizes)), np.diff(data.counts.indptr))
+        count, value = data.counts.data, self.values[data.counts.indices]
+        if self.level == "interval":
+            # The sum of squared differences is m times the sum of squares about the item's mean.
+            means = np.bincount(item, count * value, len(data.sizes)) / np.maximum(data.sizes, 1)
+            return data.sizes * np.bincount(item, count * (value - means[item]) ** 2, len(data.sizes))
+        result = np.zeros(len(data.sizes))
+        step = max(1, _CHUNK // len(data.values))
+        for start in range(0, len(result), step):
+            some = data.counts[start : start + step]
+            result[start : start + step] = np.asarray(some.multiply(some @ self.distance).sum(axis=1)) / 2
+        return result
+
+
+def _spread(positions: Floats, margins: Floats, total: Floats) -> Floats:
+    """Sum of squared differences of the positions over all unordered pairs of labels."""
+    spread: Floats = total * (margins * positions**2).sum(axis=0) - (margins * positions).sum(axis=0) ** 2
+    return spread
+
+
+def _ratio_distance(values: Floats) -> Floats:
+    if len(values) > _MOST_RATIO_VALUES:
+        raise InvalidInputError(f"labels: {len(values)} distinct values are too many for level='ratio'")
+    sums = np.add.outer(values, values)
+    gaps = np.subtract.outer(values, values)
+    return np.divide(gaps, sums, out=np.zeros_like(gaps), where=sums != 0) ** 2
