@@ -150,7 +150,8 @@ def deal_folds(table: Table, n_folds: int, rng: np.random.Generator) -> Integers
     category = np.zeros(table.n_clusters, dtype=np.intp)
     # The first item of a cluster speaks for it.
     category[table.cluster[::-1]] = table.category[::-1]
-    order = np.lexsort((rng.random(table.n_clusters), category, table.homes))
+    decides = np.bincount(table.cluster[table.decides], minlength=table.n_clusters) > 0
+    order = np.lexsort((rng.random(table.n_clusters), category, table.homes, ~decides))
     fold = np.empty(table.n_clusters, dtype=np.intp)
     fold[order] = np.arange(table.n_clusters) % n_folds
     # Which folds are one larger than others is left to chance as well.

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from metaeval.selection.draws import Draws
 from metaeval.selection.table import Table, sums_by_code
 from metaeval.selection.types import Booleans, Floats
-from metaeval.stats import Estimate, PairedDifference, Resamples
+from metaeval.stats import Estimate, PairedDifference
 from metaeval.stats.arrays import Integers
 from metaeval.stats.intervals import ONE_CLUSTER, interval, spread_of
 
@@ -60,7 +61,7 @@ class Objective:
     """Means of the objective of columns of item scores, in all the data and in each resample of its clusters."""
 
     table: Table
-    resamples: Resamples
+    draws: Draws
     confidence: float
 
     def shares(self, counted: Booleans) -> Floats:
@@ -77,14 +78,12 @@ class Objective:
     def resampled(self, columns: Floats) -> Floats:
         """The objective of each column in each resample: (n_items, k) to (n_resamples, k); NaN counts nowhere."""
         table, n_columns = self.table, columns.shape[1]
-        if not self.resamples.n_resamples:
-            return np.zeros((0, n_columns))
         there = ~np.isnan(columns)
         parts = []
         for place in np.flatnonzero(table.shares):
             weights = np.where(table.dataset == place, table.weights, 0.0)[:, np.newaxis] * there
             parts += [np.where(there, columns, 0.0) * weights, weights]
-        totals = self.resamples.totals(
+        totals = self.draws.totals(
             sums_by_code(table.cluster, np.concatenate(parts, axis=1), table.n_clusters)
         )
         totals = totals.reshape(len(totals), -1, 2, n_columns)

@@ -1,19 +1,14 @@
 """All datasets as one table of items: what each judge contributes where, checked once and here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from metaeval.selection.scoring import Block, block_of
 from metaeval.selection.types import COMPOSITE, Booleans, Candidate, Floats, JudgedDataset
-from metaeval.stats import (
-    InvalidInputError,
-    accuracy_contributions,
-    leave_one_out_contributions,
-    positional_agreement_contributions,
-)
-from metaeval.stats.arrays import Integers, as_items, as_matrix, check_choices
+from metaeval.stats import InvalidInputError
+from metaeval.stats.arrays import Integers
 
 POSITIONAL, UNPARSED, COST, SECONDS = range(4)
 """Places of the figures that follow the datasets' scores in `Table.tops`."""
@@ -108,7 +103,7 @@ def table_build(
     """
     _check_names(datasets, candidates)
     judges = tuple(candidate.key for candidate in candidates)
-    blocks = [_block(dataset, judges) for dataset in datasets]
+    blocks = [block_of(dataset, judges) for dataset in datasets]
     notes: list[str] = []
     dataset = np.repeat(np.arange(len(blocks)), [len(block.scorable) for block in blocks])
     covered = np.concatenate([block.covered for block in blocks])
@@ -119,8 +114,20 @@ def table_build(
         if not scored:
             weights[place] = 0.0
             notes.append(_nothing_scored(one, block))
+    item_weights = np.concatenate([block.weights for block in blocks])
+    covered &= item_weights[:, np.newaxis] > 0
+    if not any(one.weight for one in datasets):
+        notes.append("Every dataset has weight 0: nothing decides.")
     ranked, common = _comparable(covered, dataset, weights > 0, may_rank)
     notes += _left_out(candidates, ranked, may_rank, covered, dataset, weights > 0)
+    scorable = np.concatenate([block.scorable for block in blocks])
+    for place in np.flatnonzero(weights) if ranked.any() else []:
+        asked, there = int((common & (dataset == place)).sum()), int((scorable & (dataset == place)).sum())
+        if asked < there:
+            notes.append(
+                f"{datasets[place].name}: judges are compared on {asked:,} of the {there:,} items that can be scored, "
+                f"those that all of them judged."
+            )
     scores = np.concatenate([block.scores for block in blocks])
     scores[~common] = np.nan
     names, cluster = np.unique(
@@ -130,7 +137,6 @@ def table_build(
         np.concatenate([np.array([""]), *(np.asarray(one.categories).astype(str) for one in datasets)]),
         return_inverse=True,
     )
-    item_weights = np.concatenate([block.weights for block in blocks])
     shares = weights / weights.sum() if weights.any() and ranked.any() else np.zeros(len(weights))
     tops, bottoms, counts = _figures(scores, blocks, dataset, cluster, len(names), item_weights)
     table = Table(
@@ -152,17 +158,6 @@ def table_build(
     return table, notes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Block:
-    """One dataset's arrays; all over items and judges, the orders of presentation added up."""
-
-    scores: Floats
-    scorable: Booleans
-    covered: Booleans
-    weights: Floats
-    measures: list[tuple[Floats, Floats]]  # sums and numbers of positional agreement, unparsed, cost, seconds
-
-
 def _check_names(datasets: Sequence[JudgedDataset], candidates: Sequence[Candidate]) -> None:
     if not datasets:
         raise InvalidInputError("datasets: expected at least one")
@@ -179,123 +174,14 @@ def _check_names(datasets: Sequence[JudgedDataset], candidates: Sequence[Candida
         raise InvalidInputError(f"candidates: the key {COMPOSITE!r} is taken by the composite")
 
 
-def _block(dataset: JudgedDataset, judges: Sequence[str]) -> _Block:
-    try:
-        return _block_unnamed(dataset, judges)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"dataset {dataset.name!r}: {error}") from error
-
-
-def _block_unnamed(dataset: JudgedDataset, judges: Sequence[str]) -> _Block:
-    n = len(dataset.clusters)
-    for name in ("clusters", "categories"):
-        shape = np.shape(getattr(dataset, name))
-        if shape != (n,):
-            raise InvalidInputError(f"{name}: expected shape ({n},), got {shape}")
-    if not (np.isfinite(dataset.weight) and dataset.weight >= 0):
-        raise InvalidInputError(f"weight: expected 0 or more, got {dataset.weight}")
-    score, scorable = _scorer(dataset, n)
-    columns = [_judge(dataset, key, n, score) for key in judges]
-    scores = np.stack([column[0] for column in columns], axis=1)
-    asked = np.stack([column[1].any(axis=1) for column in columns], axis=1)
-    measures = [
-        (
-            np.stack([column[2][place][0] for column in columns], axis=1),
-            np.stack([column[2][place][1] for column in columns], axis=1),
-        )
-        for place in range(4)
-    ]
-    return _Block(scores, scorable, asked & scorable[:, np.newaxis], _item_weights(dataset, n), measures)
-
-
-def _scorer(dataset: JudgedDataset, n: int) -> tuple[Callable[[Floats], Floats], Booleans]:
-    """How verdicts in one order are scored, and which items can be scored at all."""
-    if dataset.role == "gold":
-        gold = np.full(n, np.nan) if dataset.gold is None else as_items(dataset.gold, "gold", n)
-        check_choices(gold, "gold")
-        return (lambda verdicts: accuracy_contributions(verdicts, gold)), ~np.isnan(gold)
-    if dataset.role != "people":
-        raise InvalidInputError(f"role: expected 'people' or 'gold', got {dataset.role!r}")
-    labels = np.full((n, 0), np.nan) if dataset.labels is None else as_matrix(dataset.labels, "labels")
-    if len(labels) != n:
-        raise InvalidInputError(f"labels: expected {n} items, got {len(labels)}")
-    check_choices(labels, "labels")
-    two = (~np.isnan(labels)).sum(axis=1) > 1
-    if not two.any():
-        return (lambda _: np.full(n, np.nan)), two
-    return (lambda verdicts: leave_one_out_contributions(labels, verdicts)), two
-
-
-def _item_weights(dataset: JudgedDataset, n: int) -> Floats:
-    if dataset.weights is None or not n:
-        return np.ones(n)
-    weights = as_items(dataset.weights, "weights", n)
-    if not (weights > 0).all():
-        raise InvalidInputError("weights: expected a number above 0 for every item")
-    return np.asarray(weights / weights.mean())
-
-
-def _judge(dataset: JudgedDataset, key: str, n: int, score: Callable[[Floats], Floats]) -> tuple[Any, ...]:
-    """(scores, judged, measures) of one judge; one that is not in the dataset judged nothing."""
-    verdicts, judged = judged_verdicts(dataset, key)
-    parsed = ~np.isnan(verdicts)
-    # Not judged is not the same as unparsed: what was not judged takes no part.
-    each = np.stack([score(column) for column in verdicts.T], axis=1)
-    counted = judged & ~np.isnan(each)
-    number = counted.sum(axis=1)
-    scores = np.where(number > 0, np.where(counted, each, 0.0).sum(axis=1) / np.maximum(number, 1), np.nan)
-    both = judged.all(axis=1)
-    # A judge that never gives a readable verdict is not a consistent one.
-    both &= bool((parsed & both[:, np.newaxis]).any())
-    same = positional_agreement_contributions(verdicts) * both
-    n_judged = judged.sum(axis=1).astype(np.float64)
-    measures = [
-        (same, both.astype(np.float64)),
-        ((judged & ~parsed).sum(axis=1).astype(np.float64), n_judged),
-        _amounts(dataset.costs, key, n, judged, "costs", 1000.0),
-        _amounts(dataset.seconds, key, n, judged, "seconds", 1.0),
-    ]
-    return scores, judged, measures
-
-
-def judged_verdicts(dataset: JudgedDataset, key: str) -> tuple[Floats, Booleans]:
-    """One judge's verdicts, NaN where there are none, and whether there is a judgment: both (n_items, 2)."""
-    n = len(dataset.clusters)
-    verdicts = _two_orders(dataset.verdicts, key, n, "verdicts")
-    check_choices(verdicts, f"verdicts of {key!r}")
-    judged = ~np.isnan(verdicts)
-    if key in dataset.judged:
-        judged = np.asarray(dataset.judged[key])
-        if judged.dtype != np.bool_ or judged.shape != (n, 2):
-            raise InvalidInputError(f"judged of {key!r}: expected booleans of shape ({n}, 2)")
-    return np.where(judged, verdicts, np.nan), judged
-
-
-def _two_orders(columns: Any, key: str, n: int, what: str) -> Floats:
-    if key not in columns:
-        return np.full((n, 2), np.nan)
-    array = as_matrix(columns[key], f"{what} of {key!r}")
-    if array.shape != (n, 2):
-        raise InvalidInputError(f"{what} of {key!r}: expected shape ({n}, 2), got {array.shape}")
-    return array
-
-
-def _amounts(
-    columns: Any, key: str, n: int, judged: Booleans, what: str, scale: float
-) -> tuple[Floats, Floats]:
-    amounts = _two_orders(columns, key, n, what)
-    measured = judged & ~np.isnan(amounts)
-    return scale * np.where(measured, amounts, 0.0).sum(axis=1), measured.sum(axis=1).astype(np.float64)
-
-
 def _comparable(
     covered: Booleans, dataset: Integers, weighted: Booleans, may_rank: Booleans
 ) -> tuple[Booleans, Booleans]:
     """Which judges are compared, and on which items: those that all of them judged.
 
     Judges join from the one that judged most downwards, as long as at least half of its items stay on every dataset
-    that decides. On a dataset that decides nothing the items are those that most of the judges compared have judged,
-    by the same rule; a judge that lacks them has no score there.
+    that decides. On a dataset that decides nothing the same rule finds the items; a judge that lacks some of them has
+    its score there on the others.
     """
     n_datasets = len(weighted)
 
@@ -333,7 +219,7 @@ def _comparable(
 
 def _figures(
     scores: Floats,
-    blocks: list[_Block],
+    blocks: list[Block],
     dataset: Integers,
     cluster: Integers,
     n_clusters: int,
@@ -350,11 +236,10 @@ def _figures(
         parts = [(place, np.where(counted > 0, block_scores, 0.0), counted)]
         parts += [(n_datasets + which, *sums) for which, sums in enumerate(block.measures)]
         for figure, top, bottom in parts:
-            counts[figure] += (bottom > 0).sum(axis=0)
+            weighed = weights[items, np.newaxis]
+            counts[figure] += (bottom * weighed > 0).sum(axis=0)
             for sums, column in ((tops, top), (bottoms, bottom)):
-                sums[:, figure] += sums_by_code(
-                    cluster[items], column * weights[items, np.newaxis], n_clusters
-                )
+                sums[:, figure] += sums_by_code(cluster[items], column * weighed, n_clusters)
     return tops, bottoms, counts
 
 
@@ -374,7 +259,7 @@ def _homes(
     return np.asarray(cells.reshape(n_clusters, len(shares)).argmax(axis=1))
 
 
-def _nothing_scored(dataset: JudgedDataset, block: _Block) -> str:
+def _nothing_scored(dataset: JudgedDataset, block: Block) -> str:
     if not block.scorable.any():
         lacks = "no item with a gold answer" if dataset.role == "gold" else "no item with two labels"
         return f"{dataset.name}: {lacks}, so it decides nothing."

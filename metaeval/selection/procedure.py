@@ -1,0 +1,122 @@
+"""The whole procedure of choosing: what it arrives at on all data, and what it is worth on new instructions."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from metaeval.selection.evidence import Evidence
+from metaeval.selection.held_out import (
+    MIN_CLUSTERS,
+    HeldOut,
+    choose_on,
+    cross_validate,
+    scored,
+    sums_by_fold,
+)
+from metaeval.selection.standings import NOTHING_SCORED
+from metaeval.selection.types import COMPOSITE, CompositeFinding, Floats
+from metaeval.stats import Estimate, PairedDifference
+
+MIN_FOLDS = 3
+"""One is held out, one to try a composite on, one to choose it on."""
+
+_NO_CHOICE = "no judge satisfies the constraints"
+_TOO_FEW = "fewer than three instructions cannot be held out in turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the whole procedure arrives at, and what that is worth."""
+
+    held_out: Estimate
+    naive: float = math.nan
+    optimism: PairedDifference | None = None
+    chosen: str | None = None
+    n_folds: int = 0
+
+
+def procedure_run(
+    evidence: Evidence,
+    leader: int | None,
+    eligible: list[int],
+    n_folds: int,
+    n_repeats: int,
+    rng: np.random.Generator,
+    notes: list[str],
+) -> tuple[CompositeFinding | None, Outcome]:
+    """What the procedure is worth on new instructions, and what it arrives at."""
+    table, objective = evidence.table, evidence.objective
+    if leader is None:
+        reason = _NO_CHOICE if table.shares.any() else NOTHING_SCORED
+        return None, Outcome(Estimate(math.nan, math.nan, math.nan, n=0, reason=reason))
+    parts = _parts(evidence)
+    with_composite = len(eligible) > 1 and len(parts) > 1
+    best = np.full(len(table.scores), leader)
+    chosen, naive_column = table.judges[leader], scored(table, best)
+    n_decide = len(np.unique(table.cluster[table.decides]))
+    folds = min(n_folds, n_decide)
+    if folds < MIN_FOLDS:
+        notes.append("There are fewer than three instructions: nothing can be held out.")
+        nothing = Estimate(math.nan, math.nan, math.nan, n=0, reason=_TOO_FEW)
+        return None, Outcome(nothing, objective.mean(naive_column), None, chosen)
+    if folds < n_folds:
+        notes.append(f"There are {folds} instructions, so there are {folds} folds.")
+    found = cross_validate(
+        objective,
+        evidence.requirements,
+        n_folds=folds,
+        n_repeats=n_repeats,
+        rng=rng,
+        with_composite=with_composite,
+    )
+    composite = None
+    if with_composite:
+        by_category = best.copy()
+        for category, judge in parts.items():
+            by_category[table.category == category] = judge
+        in_sample = scored(table, by_category)
+        composite = _composite(evidence, parts, in_sample, found)
+        if composite.worth_it:
+            chosen, naive_column = COMPOSITE, in_sample
+    if found.nothing_chosen:
+        notes.append(
+            f"In {found.nothing_chosen} of the {folds * n_repeats} parts of the data that a judge was chosen on, none "
+            f"satisfied the constraints."
+        )
+    pair = np.stack([naive_column, found.procedure], axis=1)
+    resampled = objective.resampled(pair)
+    held_out = objective.estimate(
+        found.procedure, resampled[:, 1], reason="no judge satisfied the constraints in any part of the data"
+    )
+    optimism = objective.difference(*pair.T, resampled=resampled[:, 0] - resampled[:, 1])
+    return composite, Outcome(held_out, objective.mean(naive_column), optimism, chosen, folds)
+
+
+def _parts(evidence: Evidence) -> dict[int, int]:
+    """The judge for each category that has enough instructions, by all data."""
+    table = evidence.table
+    whole = sums_by_fold(table, np.zeros(table.n_clusters, dtype=np.intp), 1)
+    choice = choose_on(table, evidence.requirements, whole)
+    enough = whole.clusters[0] >= MIN_CLUSTERS
+    return {
+        category: int(choice.parts[0, category])
+        for category in range(1, len(table.categories))
+        if enough[category]
+    }
+
+
+def _composite(
+    evidence: Evidence, parts: dict[int, int], in_sample: Floats, found: HeldOut
+) -> CompositeFinding:
+    table, objective = evidence.table, evidence.objective
+    pair = np.stack([found.composite, found.single], axis=1)
+    resampled = objective.resampled(pair)
+    gain = objective.difference(*pair.T, resampled=resampled[:, 0] - resampled[:, 1])
+    return CompositeFinding(
+        parts={table.categories[category]: table.judges[judge] for category, judge in parts.items()},
+        naive=objective.mean(in_sample),
+        held_out=objective.estimate(found.composite, resampled[:, 0]),
+        gain=gain,
+        worth_it=gain.low > 0,
+    )

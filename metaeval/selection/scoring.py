@@ -1,0 +1,141 @@
+"""One dataset: what each judge said there, as scores of items and sums that figures are ratios of."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metaeval.selection.types import Booleans, Floats, JudgedDataset
+from metaeval.stats import (
+    InvalidInputError,
+    accuracy_contributions,
+    leave_one_out_contributions,
+    positional_agreement_contributions,
+)
+from metaeval.stats.arrays import as_items, as_matrix, as_weights, check_choices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """One dataset's arrays; all over items and judges, the orders of presentation added up."""
+
+    scores: Floats
+    scorable: Booleans
+    covered: Booleans
+    weights: Floats
+    measures: list[tuple[Floats, Floats]]  # sums and numbers of positional agreement, unparsed, cost, seconds
+
+
+def block_of(dataset: JudgedDataset, judges: Sequence[str]) -> Block:
+    """Score the judges on one dataset.
+
+    Raises
+    ------
+    InvalidInputError
+        Naming the dataset, and the judge if it is about one.
+    """
+    try:
+        return _block_unnamed(dataset, judges)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"dataset {dataset.name!r}: {error}") from error
+
+
+def _block_unnamed(dataset: JudgedDataset, judges: Sequence[str]) -> Block:
+    n = len(dataset.clusters)
+    for name in ("clusters", "categories"):
+        shape = np.shape(getattr(dataset, name))
+        if shape != (n,):
+            raise InvalidInputError(f"{name}: expected shape ({n},), got {shape}")
+    if not (np.isfinite(dataset.weight) and dataset.weight >= 0):
+        raise InvalidInputError(f"weight: expected 0 or more, got {dataset.weight}")
+    score, scorable = _scorer(dataset, n)
+    columns = [_judge(dataset, key, n, score) for key in judges]
+    scores = np.stack([column[0] for column in columns], axis=1)
+    asked = np.stack([column[1].any(axis=1) for column in columns], axis=1)
+    measures = [
+        (
+            np.stack([column[2][place][0] for column in columns], axis=1),
+            np.stack([column[2][place][1] for column in columns], axis=1),
+        )
+        for place in range(4)
+    ]
+    return Block(scores, scorable, asked & scorable[:, np.newaxis], _item_weights(dataset, n), measures)
+
+
+def _scorer(dataset: JudgedDataset, n: int) -> tuple[Callable[[Floats], Floats], Booleans]:
+    """How verdicts in one order are scored, and which items can be scored at all."""
+    if dataset.role == "gold":
+        gold = np.full(n, np.nan) if dataset.gold is None else as_items(dataset.gold, "gold", n)
+        check_choices(gold, "gold")
+        return (lambda verdicts: accuracy_contributions(verdicts, gold)), ~np.isnan(gold)
+    if dataset.role != "people":
+        raise InvalidInputError(f"role: expected 'people' or 'gold', got {dataset.role!r}")
+    labels = np.full((n, 0), np.nan) if dataset.labels is None else as_matrix(dataset.labels, "labels")
+    if len(labels) != n:
+        raise InvalidInputError(f"labels: expected {n} items, got {len(labels)}")
+    check_choices(labels, "labels")
+    two = (~np.isnan(labels)).sum(axis=1) > 1
+    if not two.any():
+        return (lambda _: np.full(n, np.nan)), two
+    return (lambda verdicts: leave_one_out_contributions(labels, verdicts)), two
+
+
+def _item_weights(dataset: JudgedDataset, n: int) -> Floats:
+    weights = as_weights(dataset.weights, n)
+    if weights is None or not weights.any():
+        return np.ones(n) if weights is None else weights
+    return np.asarray(weights / weights.mean())
+
+
+def _judge(dataset: JudgedDataset, key: str, n: int, score: Callable[[Floats], Floats]) -> tuple[Any, ...]:
+    """(scores, judged, measures) of one judge; one that is not in the dataset judged nothing."""
+    verdicts, judged = judged_verdicts(dataset, key)
+    parsed = ~np.isnan(verdicts)
+    # Not judged is not the same as unparsed: what was not judged takes no part.
+    each = np.stack([score(column) for column in verdicts.T], axis=1)
+    counted = judged & ~np.isnan(each)
+    number = counted.sum(axis=1)
+    scores = np.where(number > 0, np.where(counted, each, 0.0).sum(axis=1) / np.maximum(number, 1), np.nan)
+    both = judged.all(axis=1)
+    # A judge that never gives a readable verdict is not a consistent one.
+    both &= bool((parsed & both[:, np.newaxis]).any())
+    same = positional_agreement_contributions(verdicts) * both
+    n_judged = judged.sum(axis=1).astype(np.float64)
+    measures = [
+        (same, both.astype(np.float64)),
+        ((judged & ~parsed).sum(axis=1).astype(np.float64), n_judged),
+        _amounts(dataset.costs, key, n, judged, "costs", 1000.0),
+        _amounts(dataset.seconds, key, n, judged, "seconds", 1.0),
+    ]
+    return scores, judged, measures
+
+
+def judged_verdicts(dataset: JudgedDataset, key: str) -> tuple[Floats, Booleans]:
+    """One judge's verdicts, NaN where there are none, and whether there is a judgment: both (n_items, 2)."""
+    n = len(dataset.clusters)
+    verdicts = _two_orders(dataset.verdicts, key, n, "verdicts")
+    check_choices(verdicts, f"verdicts of {key!r}")
+    judged = ~np.isnan(verdicts)
+    if key in dataset.judged:
+        judged = np.asarray(dataset.judged[key])
+        if judged.dtype != np.bool_ or judged.shape != (n, 2):
+            raise InvalidInputError(f"judged of {key!r}: expected booleans of shape ({n}, 2)")
+    return np.where(judged, verdicts, np.nan), judged
+
+
+def _two_orders(columns: Any, key: str, n: int, what: str) -> Floats:
+    if key not in columns:
+        return np.full((n, 2), np.nan)
+    array = as_matrix(columns[key], f"{what} of {key!r}")
+    if array.shape != (n, 2):
+        raise InvalidInputError(f"{what} of {key!r}: expected shape ({n}, 2), got {array.shape}")
+    return array
+
+
+def _amounts(
+    columns: Any, key: str, n: int, judged: Booleans, what: str, scale: float
+) -> tuple[Floats, Floats]:
+    amounts = _two_orders(columns, key, n, what)
+    measured = judged & ~np.isnan(amounts)
+    return scale * np.where(measured, amounts, 0.0).sum(axis=1), measured.sum(axis=1).astype(np.float64)
