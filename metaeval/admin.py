@@ -5,10 +5,11 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from metaeval.models import Decision, Report
+from metaeval.reports.selection_words import summary_lines
 
 
 class ReadOnlyAdmin(admin.ModelAdmin[Any]):
@@ -64,13 +65,25 @@ class DecisionAdmin(ReadOnlyAdmin):
     search_fields = ("reason", "judge__name", "dataset__name")
     fields = (
         *("dataset", "judge", "sweep", "reason", "decided_by", "created_at", "replaced_by", "inputs_hash"),
-        *("configuration", "comparison"),
+        *("choice", "configuration", "comparison"),
     )
-    readonly_fields = ("configuration", "comparison")
+    readonly_fields = ("choice", "configuration", "comparison")
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        # Whole selections are read for the page of one decision, not for a list of them.
+        return super().get_queryset(request).defer("selection")
 
     @admin.display(boolean=True, description="in force")
     def in_force(self, decision: Decision) -> bool:
         return decision.replaced_by_id is None
+
+    @admin.display(description="choice over several datasets")
+    def choice(self, decision: Decision) -> SafeString | str:
+        if decision.selection is None:
+            return "None: decided by the comparison on this dataset."
+        lines = format_html_join("", "<dt>{}</dt><dd>{}</dd>", summary_lines(decision.selection))
+        url = reverse("metaeval:decision", args=[decision.sweep_id])
+        return format_html('<dl>{}</dl><p><a href="{}">As it is now</a></p>', lines, url)
 
     @admin.display(description="configuration")
     def configuration(self, decision: Decision) -> SafeString:

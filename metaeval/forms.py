@@ -1,7 +1,18 @@
 """Forms of reports and decisions."""
 
-from django import forms
+from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django import forms
+from django.utils.http import urlencode
+
+from metaeval.reports.selection_inputs import Choice, Part
+from metaeval.reports.selection_words import constraint_words
+from metaeval.selection.types import Constraints
+from metaeval.selectors.selection_inputs import SweptDataset, preset
 from metaeval.services.decisions import LONGEST_REASON
 
 
@@ -37,3 +48,149 @@ class ReportForm(forms.Form):
         field = self.fields["name"]
         if isinstance(field, forms.ChoiceField):
             field.choices = names or []
+
+
+CONFIDENCES = (("90", "90 %"), ("95", "95 %"), ("99", "99 %"))
+OUT = "out"
+ROLES = {"people": "Agreement with people", "gold": "Accuracy against gold"}
+_SHARE = {"required": False, "min_value": 0, "max_value": 100}
+_NUMBER = forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"})
+
+
+class SelectionForm(forms.Form):
+    """Which datasets decide in which roles, and what a judge must satisfy. What an address leaves out is preset.
+
+    Fields ``role-NAME`` and ``weight-NAME`` for each dataset of which a judge has judged something.
+    """
+
+    open_weights = forms.BooleanField(
+        label="Public weights only",
+        required=False,
+        help_text="Of every model that the judge asks. Not known does not count as public.",
+    )
+    local = forms.BooleanField(
+        label="Local only", required=False, help_text="Every model runs under your own control."
+    )
+    max_cost = forms.FloatField(
+        label="$ for 1,000 judgments, at most", required=False, min_value=0, widget=_NUMBER
+    )
+    max_seconds = forms.FloatField(
+        label="Seconds a judgment, at most", required=False, min_value=0, widget=_NUMBER
+    )
+    min_positional = forms.FloatField(
+        label="Same verdict in both orders, % at least", widget=_NUMBER, **_SHARE
+    )
+    min_accuracy = forms.FloatField(label="Right on each gold dataset, % at least", widget=_NUMBER, **_SHARE)
+    max_unparsed = forms.FloatField(label="Unreadable answers, % at most", widget=_NUMBER, **_SHARE)
+    confidence = forms.ChoiceField(label="Confidence", choices=CONFIDENCES)
+
+    def __init__(self, given: Mapping[str, str], *, datasets: Sequence[SweptDataset]) -> None:
+        self.datasets = [row for row in datasets if row.roles]
+        self.idle = [row for row in datasets if not row.roles]
+        data = {"confidence": "95"}
+        for part in preset(datasets):
+            data |= {f"role-{part.dataset}": part.role, f"weight-{part.dataset}": f"{part.weight:g}"}
+        super().__init__(data | dict(given))
+        for row in self.datasets:
+            roles = [(role, ROLES[role]) for role in row.roles]
+            self.fields[f"role-{row.name}"] = forms.ChoiceField(
+                label=f"Role of {row.title}", choices=[*roles, (OUT, "Leave out")]
+            )
+            self.fields[f"weight-{row.name}"] = forms.FloatField(
+                label=f"Weight of {row.title}", min_value=0, max_value=1000, widget=_NUMBER
+            )
+
+    @property
+    def rows(self) -> list[tuple[SweptDataset, forms.BoundField, forms.BoundField]]:
+        """Each dataset with its two fields."""
+        return [(row, self[f"role-{row.name}"], self[f"weight-{row.name}"]) for row in self.datasets]
+
+    @property
+    def limits(self) -> list[forms.BoundField]:
+        """The constraints that are numbers."""
+        return [
+            self[name]
+            for name in ("max_cost", "max_seconds", "min_positional", "min_accuracy", "max_unparsed")
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if self.errors:
+            return values
+        parts = self._parts(values)
+        if not parts:
+            raise forms.ValidationError("Every dataset is left out, so there is nothing to choose by.")
+        if not any(part.weight for part in parts):
+            raise forms.ValidationError(
+                "Every weight is 0, so nothing decides. Give a dataset a weight above 0."
+            )
+        if values["min_accuracy"] is not None and not any(part.role == "gold" for part in parts):
+            self.add_error("min_accuracy", "No dataset is used for its gold answers.")
+        return values
+
+    def _parts(self, values: Mapping[str, Any]) -> tuple[Part, ...]:
+        return tuple(
+            Part(row.name, values[f"role-{row.name}"], values[f"weight-{row.name}"])
+            for row in self.datasets
+            if values[f"role-{row.name}"] != OUT
+        )
+
+    @property
+    def asked(self) -> str:
+        """What is asked, in a line, of a form that is valid."""
+        choice, titles = self.choice(), {row.name: row.title for row in self.datasets}
+        parts = [
+            f"{titles[part.dataset]}: {ROLES[part.role].lower()}, "
+            + (f"weight {part.weight:g}" if part.weight else "decides nothing")
+            for part in choice.parts
+        ]
+        limits = constraint_words(asdict(choice.constraints))
+        return ". ".join(["; ".join(parts), *(["; ".join(limits).capitalize()] if limits else [])]) + "."
+
+    def choice(self) -> Choice:
+        """What is asked, of a form that is valid."""
+        values = self.cleaned_data
+
+        def share(name: str) -> float | None:
+            return None if values[name] is None else values[name] / 100
+
+        constraints = Constraints(
+            open_weights=values["open_weights"],
+            local=values["local"],
+            max_cost_per_1000=values["max_cost"],
+            max_seconds=values["max_seconds"],
+            min_positional_agreement=share("min_positional"),
+            min_accuracy=share("min_accuracy"),
+            max_unparsed=share("max_unparsed"),
+        )
+        return Choice(self._parts(values), constraints, int(values["confidence"]) / 100)
+
+    def query(self) -> str:
+        """The whole choice as an address has it, so that it stays the same when presets change."""
+        texts = {}
+        for name, value in self.cleaned_data.items():
+            if isinstance(value, bool):
+                texts |= {name: "on"} if value else {}
+            elif value is not None:
+                texts[name] = f"{value:.12g}" if isinstance(value, float) else value
+        return urlencode(texts)
+
+
+class SelectionPromoteForm(forms.Form):
+    """Which judge of a choice, why, although what, and what the person was looking at."""
+
+    judge = forms.RegexField(r"^[0-9a-f]{64}$", error_messages={"required": "Choose a judge."})
+    reason = forms.CharField(
+        label="Reason",
+        max_length=LONGEST_REASON,
+        strip=True,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Shown to everybody who asks later why this judge is used.",
+    )
+    although = forms.RegexField(r"^[0-9a-f]{64}$", required=False)
+    inputs_hash = forms.RegexField(r"^[0-9a-f]{64}$", widget=forms.HiddenInput)
+    seen = forms.RegexField(r"^\d+:\d*(,\d+:\d*)*$", widget=forms.HiddenInput)
+
+    def clean_seen(self) -> dict[int, int | None]:
+        pairs = (pair.split(":") for pair in self.cleaned_data["seen"].split(","))
+        return {int(dataset): int(decision) if decision else None for dataset, decision in pairs}

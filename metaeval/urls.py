@@ -5,7 +5,7 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 import annotation.urls.converters  # noqa: F401  (registers `row`)
 from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.reports.render import FORMATS
-from metaeval.views import comparisons, reports
+from metaeval.views import comparisons, decisions, reports
 
 
 class SuffixConverter:
@@ -32,7 +32,14 @@ class KindConverter(SuffixConverter):
     regex = "|".join(KIND_LABELS)
 
 
+class ChoiceConverter(SuffixConverter):
+    """The formats of a choice of a judge."""
+
+    regex = "json|md"
+
+
 register_converter(SuffixConverter, "report_format")
+register_converter(ChoiceConverter, "choice_format")
 register_converter(TableConverter, "table_format")
 register_converter(KindConverter, "kind_name")
 
@@ -54,5 +61,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="kind-comparison-download",
     ),
     path("sweeps/<row:pk>/promote/", comparisons.promote, name="promote"),
+    path("sweeps/<row:pk>/decision/", decisions.decision, name="decision"),
+    path("sweeps/<row:pk>/decision/summary/", decisions.decision_summary, name="decision-summary"),
+    path("sweeps/<row:pk>/decision/promote/", decisions.decision_promote, name="decision-promote"),
+    path(
+        "sweeps/<row:pk>/decision.<choice_format:suffix>",
+        decisions.decision_download,
+        name="decision-download",
+    ),
     path("decisions/<row:pk>/judge.json", comparisons.decision_judge, name="decision-judge"),
 ]

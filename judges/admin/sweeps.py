@@ -156,7 +156,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "chip": CHIPS[SweepState(progress.state)],
             "can_resume": progress.state in RESUMABLE,
             "budget_fields": _budget_fields(sweep),
-            "comparison_url": _comparison_url(pk) if progress.n_done else "",
+            **{name: url if progress.n_done else "" for name, url in _pages_above(pk).items()},
             "stopped": list(stopped.values()),
             "is_said": progress.message in stopped,
             "errors": errors_grouped(progress.runs, is_active=progress.is_active),
@@ -245,9 +245,21 @@ def _budget_fields(sweep: Sweep) -> list[BoundField]:
     return [form[name] for name in limits]
 
 
+def _pages_above(pk: int) -> dict[str, str]:
+    """Pages of the application above about a sweep, by what templates call them; empty where there are none."""
+    return {
+        "comparison_url": _comparison_url(pk),
+        "decision_url": _url("metaeval:decision", pk),
+        "summary_url": _url("metaeval:decision-summary", pk),
+    }
+
+
 def _comparison_url(pk: int) -> str:
-    """The comparison is a page of the application above, reached by name."""
+    return _url("metaeval:comparison", pk)
+
+
+def _url(name: str, pk: int) -> str:
     try:
-        return reverse("metaeval:comparison", args=[pk])
+        return reverse(name, args=[pk])
     except NoReverseMatch:
         return ""

@@ -15,14 +15,14 @@ def markdown(content: dict[str, Any]) -> str:
     """Write the report as Markdown, in GitHub's table syntax."""
     software = content["software"]
     parts = [
-        f"# Agreement report: {_text(content['dataset']['title'])}",
+        f"# Agreement report: {plain_text(content['dataset']['title'])}",
         _facts(content),
-        *(f"> **Simulated labels.** {_text(words)}" for words in simulated_words(content)),
+        *(f"> **Simulated labels.** {plain_text(words)}" for words in simulated_words(content)),
         *_decision(content),
         *_people(content),
         *_judges(content),
         "## How this was computed",
-        "\n".join(f"- {_text(line)}" for line in methods(content)),
+        "\n".join(f"- {plain_text(line)}" for line in methods(content)),
         f"Inputs: `{content['inputs_hash']}`  \nSoftware: {software['name']} {software['version']}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -37,22 +37,25 @@ def _facts(content: dict[str, Any]) -> str:
         f"{people['n_labels']:,} labels of {people['n_annotators']:,} annotators",
     ]
     if study:
-        facts.append(f"study {_text(study['title'])}")
+        facts.append(f"study {plain_text(study['title'])}")
     if sweep:
-        facts.append(f"sweep {_text(sweep['name'])}")
+        facts.append(f"sweep {plain_text(sweep['name'])}")
     return "; ".join(facts) + "."
 
 
 def _decision(content: dict[str, Any]) -> list[str]:
     found = verdict_of(content, content["primary"])
-    return [f"## {_text(found.headline)}", " ".join(map(_text, (*found.sentences, *found.cautions)))]
+    return [
+        f"## {plain_text(found.headline)}",
+        " ".join(map(plain_text, (*found.sentences, *found.cautions))),
+    ]
 
 
 def _people(content: dict[str, Any]) -> list[str]:
     if not content["humans"]["n_labels"]:
         return ["## People", "There are no labels."]
     measures = content["humans"]["measures"]
-    overall = _table(
+    overall = table_text(
         ("Figure", "Value (interval)", "n"),
         (
             (label, full_text(measures[name]["overall"], unit), str(measures[name]["overall"]["n"]))
@@ -66,13 +69,13 @@ def _people(content: dict[str, Any]) -> list[str]:
         if columns:
             rows = (
                 (
-                    _text(column.label),
+                    plain_text(column.label),
                     *(full_text(column.of(measures[name]), PEOPLE[name][1]) for name in names),
                 )
                 for column in columns
             )
             parts.append(f"### People by {title}")
-            parts.append(_table((title.title(), *(PEOPLE[name][0] for name in names)), rows, right=1))
+            parts.append(table_text((title.title(), *(PEOPLE[name][0] for name in names)), rows, right=1))
     return parts
 
 
@@ -82,7 +85,7 @@ def _judges(content: dict[str, Any]) -> list[str]:
     primary = content["primary"]
     names = [primary, *(name for name in MEASURES if name != primary)]
     names = [name for name in names if _defined(content, name)]
-    table = _table(
+    table = table_text(
         ("Judge", *(MEASURES[name][0] for name in names)),
         (
             (
@@ -114,7 +117,7 @@ def _by_group(content: dict[str, Any], name: str, columns: Sequence[Slice]) -> s
         )
         for _, judge in ranked(content, content["primary"])
     )
-    return _table(("Judge", *(_text(column.short) for column in columns)), rows, right=1)
+    return table_text(("Judge", *(plain_text(column.short) for column in columns)), rows, right=1)
 
 
 def _differences(content: dict[str, Any]) -> list[str]:
@@ -132,7 +135,7 @@ def _differences(content: dict[str, Any]) -> list[str]:
         for row in selection["differences"]
     )
     head = ("Judge", "Behind the leader (interval)", "Resamples in which the leader is ahead", "Told apart")
-    return [f"### Paired differences to {_text(leader)}", _table(head, rows, right=1)]
+    return [f"### Paired differences to {plain_text(leader)}", table_text(head, rows, right=1)]
 
 
 def _defined(content: dict[str, Any], name: str) -> bool:
@@ -140,15 +143,16 @@ def _defined(content: dict[str, Any], name: str) -> bool:
 
 
 def _name(judge: dict[str, Any]) -> str:
-    return _text(judge["name"]) + (" (baseline)" if judge["baseline"] else "")
+    return plain_text(judge["name"]) + (" (baseline)" if judge["baseline"] else "")
 
 
-def _table(head: Row, rows: Iterable[Row], *, right: int) -> str:
+def table_text(head: Row, rows: Iterable[Row], *, right: int) -> str:
+    """A table whose columns from `right` on are figures."""
     lines = [head, ["---"] * right + ["---:"] * (len(head) - right), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _text(text: str) -> str:
+def plain_text(text: str) -> str:
     """Text of others as plain Markdown text: one line, and nothing in it means anything."""
     flat = " ".join(text.split())
     for sign in "\\`*_[]<>|#~":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
 from annotation.models import Dataset, User
@@ -41,13 +41,14 @@ def report_targets(user: User) -> list[tuple[str, str]]:
 def decisions_of(dataset: Dataset) -> list[Decision]:
     """The decisions on a dataset, newest first."""
     rows = Decision.objects.filter(dataset=dataset).select_related("judge", "sweep", "decided_by")
+    rows = rows.defer("selection").annotate(over_several=Q(selection__isnull=False))
     return list(rows.order_by("-created_at", "-pk"))
 
 
 def decision_in_force(dataset: Dataset) -> Decision | None:
     """The decision that no later one replaced."""
     rows = Decision.objects.filter(dataset=dataset, replaced_by__isnull=True)
-    return rows.select_related("judge", "sweep", "decided_by").first()
+    return rows.select_related("judge", "sweep", "decided_by").defer("selection").first()
 
 
 def decision_get_for(user: User, pk: int) -> Decision:
@@ -77,5 +78,21 @@ def judge_export(decision: Decision) -> dict[str, Any]:
             "decided_at": decision.created_at.isoformat(timespec="seconds"),
             "inputs_hash": decision.inputs_hash,
             "in_force": decision.replaced_by_id is None,
+            **selection_facts(decision.selection),
         },
+    }
+
+
+def selection_facts(selection: dict[str, Any] | None) -> dict[str, Any]:
+    """What a judge that was chosen over several datasets takes along: roles, constraints, what to expect of it."""
+    if selection is None:
+        return {}
+    names = ("name", "role", "weight", "n_items", "n_instructions")
+    return {
+        "datasets": [{name: row[name] for name in names} for row in selection["datasets"]],
+        "constraints": selection["constraints"],
+        "violations": selection["promoted"]["violations"],
+        "verdict": selection["verdict"],
+        "held_out": selection["held_out"],
+        "confidence_set": selection["confidence_set"],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -49,16 +50,12 @@ def judge_promote(
     """
     if not user.is_administrator:
         raise DecisionError("Only administrators promote a judge.")
-    reason = " ".join(reason.split("\x00")).strip()
-    if not reason:
-        raise DecisionError("Say why: a decision without a reason cannot be understood later.")
-    if len(reason) > LONGEST_REASON:
-        raise DecisionError(f"The reason is longer than {LONGEST_REASON:,} characters.")
+    reason = reason_checked(reason)
     judge = Judge.objects.filter(fingerprint=fingerprint, pk__in=sweep.judge_ids).first()
     if judge is None:
         raise DecisionError("This sweep has no such judge.")
     wanted = {"sweep_id": sweep.pk, "judge_id": judge.pk, "reason": reason, "decided_by_id": user.pk}
-    same = _already_made(dataset, wanted, seen)
+    same = decision_same(dataset, wanted, seen)
     if same is not None:
         return same
     content = report_build(dataset=dataset, sweep=sweep)
@@ -70,10 +67,10 @@ def judge_promote(
     try:
         with transaction.atomic():
             report_save(content=content, dataset=dataset, sweep_id=sweep.pk, user=user)
-            return _decide(dataset, wanted | {"evidence": evidence, "inputs_hash": inputs_hash}, seen)
+            return decide(dataset, wanted | {"evidence": evidence, "inputs_hash": inputs_hash}, seen)
     except (IntegrityError, DecisionConflict):
         # Two at once: the database let one through. If that was this very promotion, it is done.
-        same = _already_made(dataset, wanted, seen)
+        same = decision_same(dataset, wanted, seen)
         if same is not None:
             return same
         raise DecisionConflict(
@@ -81,7 +78,18 @@ def judge_promote(
         ) from None
 
 
-def _decide(dataset: Dataset, values: dict[str, Any], seen: int | None) -> Decision:
+def reason_checked(reason: str) -> str:
+    """The reason as it is stored. Raises DecisionError where there is none, or too much of it."""
+    reason = " ".join(reason.split("\x00")).strip()
+    if not reason:
+        raise DecisionError("Say why: a decision without a reason cannot be understood later.")
+    if len(reason) > LONGEST_REASON:
+        raise DecisionError(f"The reason is longer than {LONGEST_REASON:,} characters.")
+    return reason
+
+
+def decide(dataset: Dataset, values: Mapping[str, Any], seen: int | None) -> Decision:
+    """Put a decision in force, in a transaction of the caller. Raises DecisionConflict if `seen` is not in force."""
     current = Decision.objects.select_for_update().filter(dataset=dataset, replaced_by__isnull=True).first()
     if (current.pk if current else None) != seen:
         raise DecisionConflict("Another decision is in force.")
@@ -95,7 +103,7 @@ def _decide(dataset: Dataset, values: dict[str, Any], seen: int | None) -> Decis
     return made
 
 
-def _already_made(dataset: Dataset, wanted: dict[str, Any], seen: int | None) -> Decision | None:
+def decision_same(dataset: Dataset, wanted: Mapping[str, Any], seen: int | None) -> Decision | None:
     """The decision in force, if it is this one, made from the same page."""
     current = decision_in_force(dataset)
     if current is None or current.pk == seen:

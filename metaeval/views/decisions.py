@@ -1,0 +1,188 @@
+"""The choice of a judge over the datasets of a sweep, and promotion from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.views.access import ResearcherRequest, researcher_required
+from metaeval.forms import SelectionForm, SelectionPromoteForm
+from metaeval.reports import selection_words as words
+from metaeval.reports.content import canonical_json
+from metaeval.reports.errors import DecisionError, ReportError
+from metaeval.reports.selection_markdown import markdown
+from metaeval.reports.selection_tables import picture_of, table_of
+from metaeval.selectors.selection_inputs import decisions_in_force, swept_datasets
+from metaeval.selectors.sweeps import SweepView, sweep_get_for
+from metaeval.services.selections import selection_get, selection_promote
+from metaeval.views.files import attachment
+
+NO_PAIRS = (
+    "No judge of this sweep has judged pairs that people or gold answers speak of, "
+    "so there is nothing to choose by."
+)
+
+
+@require_safe
+@never_cache
+@vary_on_headers("HX-Request")
+@researcher_required
+def decision(request: ResearcherRequest, pk: int) -> HttpResponse:
+    sweep = sweep_get_for(request.user, pk)
+    form = _form(request, sweep)
+    context = {
+        "sweep": sweep,
+        "progress": sweep.progress,
+        "form": form,
+        "may_promote": request.user.is_administrator,
+        "section": "reports",
+    }
+    if not form.datasets:
+        return render(request, "metaeval/decision.html", context | {"error": NO_PAIRS})
+    if not form.is_valid():
+        return render(request, "metaeval/decision.html", context | {"is_invalid": True})
+    try:
+        found = selection_get(sweep=sweep, choice=form.choice(), wait="now" in request.GET)
+    except ReportError as error:
+        return render(request, "metaeval/decision.html", context | {"error": str(error)})
+    context |= {"n_items": found.n_items, "n_judges": found.n_judges, "query": form.query()}
+    if found.content is not None:
+        context |= _found(found.content, sweep)
+    part = request.htmx and request.htmx.target == "decision" and not request.htmx.history_restore_request
+    return render(request, f"metaeval/decision{'_content' if part and found.content else ''}.html", context)
+
+
+def _form(request: ResearcherRequest, sweep: SweepView) -> SelectionForm:
+    return SelectionForm(request.GET.dict(), datasets=swept_datasets(sweep))
+
+
+def _found(content: dict[str, Any], sweep: SweepView) -> dict[str, Any]:
+    """What the page says of a choice."""
+    in_force = decisions_in_force(sweep)
+    deciding = [row for row in sweep.datasets if row.name in _deciding(content)]
+    current = [in_force[row.pk] for row in deciding if row.pk in in_force]
+    table = table_of(content)
+    return {
+        "content": content,
+        "verdict": words.verdict_of(content),
+        "objective": words.objective_words(content),
+        "naive": {"value": content["naive"]},
+        "leading": _leading(content),
+        "held_out_words": words.held_out_words(content),
+        "table": table,
+        "picture": picture_of(content),
+        "composite_words": words.composite_words(content),
+        "composite_parts": _parts(content),
+        "composed_by": words.composed_by(content),
+        "people": [
+            (row, content["replaces"].get(row["name"]), words.replaces_words(content, row["name"]))
+            for row in content["datasets"]
+            if row["role"] == "people" and content["leader"] is not None
+        ],
+        "settling": [(row, words.settling_words(content, row)) for row in content["settling"]],
+        "current": current,
+        "deciding": deciding,
+        "promotable": [row for row in table.rows if not row.judge["baseline"]],
+        "seen": ",".join(f"{row.pk}:{in_force[row.pk].pk if row.pk in in_force else ''}" for row in deciding),
+    }
+
+
+def _leading(content: dict[str, Any]) -> dict[str, Any] | None:
+    return None if content["leader"] is None else words.standing_of(content, content["leader"])
+
+
+def _deciding(content: dict[str, Any]) -> set[str]:
+    return {row["name"] for row in content["datasets"] if row["weight"] > 0}
+
+
+def _parts(content: dict[str, Any]) -> list[tuple[str, str]]:
+    """Of the composite, each category and its judge."""
+    found = content["composite"]
+    parts = {} if found is None else found["parts"]
+    return [(name or "none given", words.name_of(content, key)) for name, key in sorted(parts.items())]
+
+
+@require_safe
+@never_cache
+@researcher_required
+def decision_summary(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """A few sentences, for the page of the sweep: the choice with everything preset."""
+    sweep = sweep_get_for(request.user, pk)
+    form = SelectionForm({}, datasets=swept_datasets(sweep))
+    context: dict[str, Any] = {"sweep": sweep}
+    if form.datasets and form.is_valid():
+        try:
+            found = selection_get(sweep=sweep, choice=form.choice(), wait="now" in request.GET)
+        except ReportError as error:
+            context["error"] = str(error)
+        else:
+            context |= {"n_items": found.n_items, "n_judges": found.n_judges}
+            if found.content is not None:
+                content = found.content
+                context |= {"content": content, "verdict": words.verdict_of(content)}
+                context |= {"objective": words.objective_words(content), "leading": _leading(content)}
+    else:
+        context["error"] = NO_PAIRS
+    return render(request, "metaeval/decision_summary.html", context)
+
+
+@require_GET
+@researcher_required
+def decision_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
+    sweep = sweep_get_for(request.user, pk)
+    form = _form(request, sweep)
+    if not form.datasets or not form.is_valid():
+        raise Http404("There is no such choice.")
+    try:
+        content = selection_get(sweep=sweep, choice=form.choice(), wait=True).content
+    except ReportError as error:
+        raise Http404(str(error)) from None
+    assert content is not None
+    name = f"decision-sweep-{sweep.pk}-{content['inputs_hash'][:8]}.{suffix}"
+    if suffix == "md":
+        return attachment(markdown(content), name, "text/markdown; charset=utf-8")
+    return attachment(canonical_json(content), name, "application/json")
+
+
+@require_POST
+@researcher_required
+def decision_promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
+    if not request.user.is_administrator:
+        raise PermissionDenied("Only administrators promote a judge.")
+    sweep = sweep_get_for(request.user, pk)
+    asked = _form(request, sweep)
+    form = SelectionPromoteForm(request.POST)
+    if not asked.datasets or not asked.is_valid():
+        messages.error(request, "Nothing was promoted. What is asked for has changed: look at it first.")
+        return redirect(reverse("metaeval:decision", args=[pk]))
+    back = f"{reverse('metaeval:decision', args=[pk])}?{asked.query()}"
+    if not form.is_valid():
+        for errors in form.errors.values():
+            messages.error(request, f"Nothing was promoted. {' '.join(map(str, errors))}")
+        return redirect(back)
+    values = form.cleaned_data
+    try:
+        made = selection_promote(
+            sweep=sweep,
+            choice=asked.choice(),
+            fingerprint=values["judge"],
+            reason=values["reason"],
+            user=request.user,
+            inputs_hash=values["inputs_hash"],
+            seen=values["seen"],
+            although=values["judge"] in request.POST.getlist("although"),
+        )
+    except (DecisionError, ReportError) as error:
+        messages.error(request, f"Nothing was promoted. {error}")
+    else:
+        names = words.listed([row.dataset.name for row in made])
+        messages.success(request, f"{made[0].judge.name} is now the judge for {names}.")
+    return redirect(back)
