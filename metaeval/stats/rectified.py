@@ -1,0 +1,226 @@
+"""A mean of labels corrected by judgments: its value, its variance and its interval. See `prediction_powered`."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from metaeval.stats.arrays import Floats, Integers, as_codes, as_floats, as_mask
+from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.estimate import Estimate
+from metaeval.stats.intervals import wilson_interval
+
+Interval: TypeAlias = Literal["t", "normal"]
+Target: TypeAlias = Literal["population", "items"]
+
+# With fewer disagreements than this the labels cannot tell how rare these are.
+_FEW_DISAGREEMENTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Items that count. ``share`` adds up to 1 over the labelled items, ``reference`` over those whose judgments
+    are set against the labelled ones'; a mean is a sum of either."""
+
+    label: Floats
+    judgment: Floats
+    share: Floats
+    reference: Floats
+    codes: Integers
+    rest: bool  # equal chances, so the unlabelled items are the reference; otherwise all are
+    plain: bool  # and each item by itself: the case of PPI++
+    sampled: Floats | None  # chance of each item, if the target is these very items
+
+    @property
+    def n_labelled(self) -> int:
+        return int(np.count_nonzero(self.share))
+
+    def clustered(self, values: Floats) -> Floats:
+        """Sums over the items of each cluster."""
+        return np.bincount(self.codes, weights=values)
+
+
+def read(
+    label: Floats,
+    judgment: Floats,
+    weights: ArrayLike | None,
+    clusters: Any,
+    where: ArrayLike | None,
+    target: Target,
+) -> Data | None:
+    """Check and select; None if no item has a label."""
+    n = len(label)
+    mask = as_mask(where, n)
+    codes = np.arange(n) if clusters is None else as_codes(clusters, "clusters", n)[0]
+    inverse = np.ones(n) if weights is None else as_floats(weights, "weights")
+    if inverse.shape != (n,):
+        raise InvalidInputError(f"weights: expected shape ({n},), got {inverse.shape}")
+    if mask is not None:
+        label, judgment, inverse, codes = label[mask], judgment[mask], inverse[mask], codes[mask]
+        n = len(label)
+    labelled = ~np.isnan(label)
+    if not labelled.any():
+        return None
+    if not (inverse[labelled] > 0).all():
+        raise InvalidInputError("weights: expected a number above 0 for every labelled item")
+    if target == "items" and weights is not None and (inverse[labelled] < 1).any():
+        raise InvalidInputError("weights: the inverse of a chance is at least 1")
+    # Chances of the unlabelled items are needed for nothing else: had they been other ones, chances were unequal.
+    equal = float(np.ptp(inverse[~np.isnan(inverse)])) == 0
+    codes = np.unique(codes, return_inverse=True)[1]
+    known = ~np.isnan(judgment)
+    judgment = np.where(known, judgment, judgment[known].mean() if known.any() else 0.0)
+    share = np.where(labelled, inverse, 0.0)
+    share = share / share.sum()
+    rest = ~labelled if equal else np.ones(n, dtype=np.bool_)
+    chances = np.where(labelled, labelled.mean() if equal else 1 / np.where(labelled, inverse, 1.0), 1.0)
+    return Data(
+        label=np.where(labelled, label, 0.0),
+        judgment=judgment,
+        share=share,
+        reference=rest / max(1, np.count_nonzero(rest)),
+        codes=codes,
+        rest=equal,
+        plain=equal and int(codes.max()) + 1 == n,
+        sampled=chances if target == "items" else None,
+    )
+
+
+def _contrast(data: Data) -> Floats:
+    """By cluster: what the mean judgment of labelled items minus that of the reference is made of."""
+    f, share, reference = data.judgment, data.share, data.reference
+    return data.clustered(share * (f - share @ f) - reference * (f - reference @ f))
+
+
+def _contrast_variance(data: Data, contrast: Floats) -> float:
+    """PPI++ take the variance of the judgments from labelled and unlabelled items together."""
+    if data.plain:
+        n = data.n_labelled
+        return float(data.judgment.var(ddof=1)) * (1 / n + 1 / (len(data.judgment) - n))
+    return float(contrast @ contrast)
+
+
+def optimal(data: Data) -> float:
+    """The weight of the judge that makes the variance least, as estimated from the same labels."""
+    if not data.reference.any() or float(np.ptp(data.judgment)) == 0:
+        return 0.0
+    contrast = _contrast(data)
+    variance = _contrast_variance(data, contrast)
+    if variance <= 0:
+        return 0.0
+    labels = data.clustered(data.share * (data.label - data.share @ data.label))
+    return min(1.0, max(0.0, float(labels @ contrast) / variance))
+
+
+def imbalance(data: Data) -> float:
+    """Mean judgment of the labelled items minus that of the reference, in standard errors."""
+    if not data.reference.any() or float(np.ptp(data.judgment)) == 0:
+        return math.nan
+    variance = _contrast_variance(data, _contrast(data))
+    gap = float(data.share @ data.judgment - data.reference @ data.judgment)
+    return gap / math.sqrt(variance) if variance > 0 else math.nan
+
+
+def _variances(data: Data, tuning: float) -> tuple[float, float, float]:
+    """Of the figure, of its part from labelled items, of its part from the reference."""
+    f, share, reference = data.judgment, data.share, data.reference
+    if data.sampled is not None:
+        # The judge's mean over these items is known, so all there is to err is the labelled items' residuals.
+        # Set against all items a judgment weighs more than against the unlabelled ones, for the same figure.
+        whole = tuning * len(f) / max(1, len(f) - data.n_labelled) if data.rest else tuning
+        residual = data.label - whole * f
+        part = data.clustered(share * np.sqrt(1 - data.sampled) * (residual - share @ residual))
+        return float(part @ part), float(part @ part), 0.0
+    residual = data.label - tuning * f
+    labelled = data.clustered(share * (residual - share @ residual))
+    judged = data.clustered(tuning * reference * (f - reference @ f))
+    both = labelled + judged
+    return float(both @ both), float(labelled @ labelled), float(judged @ judged)
+
+
+def estimate(
+    data: Data,
+    tuning: float,
+    tuned: bool,
+    bounds: tuple[float, float] | None,
+    interval: Interval,
+    confidence: float,
+) -> Estimate:
+    value = float(
+        data.share @ (data.label - tuning * data.judgment) + tuning * (data.reference @ data.judgment)
+    )
+    shares = data.clustered(data.share)
+    n_clusters = int(np.count_nonzero(shares))
+    nothing = Estimate(value, math.nan, math.nan, data.n_labelled, n_clusters)
+    variance, labelled, judged = _variances(data, tuning)
+    if interval == "normal":
+        reach = float(special.ndtri((1 + confidence) / 2)) * math.sqrt(variance)
+        return replace(nothing, low=value - reach, high=value + reach, method="normal")
+    if data.sampled is not None and data.n_labelled == len(data.label):
+        return replace(nothing, low=value, high=value, method="exact")
+    if n_clusters < 2:
+        if bounds is None:
+            return nothing
+        return _bounded(nothing, math.inf, 1.0, bounds, confidence)
+    # Unequal weights leave fewer labels than there are to learn a variance from (Kish's number).
+    freedom = max(1.0, 1 / float(shares @ shares) - 1 - tuned)
+    correction = n_clusters / max(1, n_clusters - 1 - tuned)
+    if labelled + judged > 0:
+        variance *= (labelled * correction + judged) / (labelled + judged)
+    if tuning > 0:
+        plainly = _variances(data, 0.0)[0] * n_clusters / (n_clusters - 1)
+        doubt = _doubt(data, tuning, bounds, shares)
+        variance = max(variance, min(variance + doubt, plainly))
+    labelled = max(0.0, variance - judged)
+    if variance > 0:
+        freedom = variance**2 / (labelled**2 / freedom + judged**2 / max(1, _n_judged(data) - 1))
+    critical = float(special.stdtrit(freedom, (1 + confidence) / 2))
+    if bounds is not None:
+        return _bounded(nothing, critical, variance, bounds, confidence)
+    reach = critical * math.sqrt(variance)
+    return replace(nothing, low=value - reach, high=value + reach, method="t")
+
+
+def _n_judged(data: Data) -> int:
+    return int(np.count_nonzero(data.clustered(data.reference)))
+
+
+def _doubt(data: Data, tuning: float, bounds: tuple[float, float] | None, shares: Floats) -> float:
+    """What may be missing in the variance when the judge and people were hardly ever seen to disagree.
+
+    The one disagreement that might have come next, and fades out with five that did.
+    """
+    gaps = np.where(data.share > 0, data.label - data.judgment, 0.0)
+    seen = int(np.count_nonzero(data.clustered(np.abs(gaps))))
+    if seen >= _FEW_DISAGREEMENTS:
+        return 0.0
+    if bounds is not None:
+        size = bounds[1] - bounds[0]
+    else:
+        mean = float(data.share @ data.label)
+        size = math.sqrt(float(data.share @ (data.label - mean) ** 2))
+    each = float(shares @ shares) / max(1, np.count_nonzero(shares))
+    return (1 - seen / _FEW_DISAGREEMENTS) * (tuning * size) ** 2 * each
+
+
+def _bounded(
+    found: Estimate, critical: float, variance: float, bounds: tuple[float, float], confidence: float
+) -> Estimate:
+    """Wilson's interval on the scale, with as many independent answers as the variance is worth."""
+    low, width = bounds[0], bounds[1] - bounds[0]
+    share = min(1.0, max(0.0, (found.value - low) / width))
+    size = float(found.n_clusters)
+    if variance > 0 and 0 < share < 1 and found.n_clusters > 1:
+        normal = float(special.ndtri((1 + confidence) / 2))
+        size = max(1.0, share * (1 - share) * width**2 / variance * (normal / critical) ** 2)
+    ends = wilson_interval(share, size, confidence)
+    return replace(
+        found,
+        value=low + width * share,
+        low=low + width * ends[0],
+        high=low + width * ends[1],
+        method="wilson",
+    )
