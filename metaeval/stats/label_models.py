@@ -1,0 +1,143 @@
+"""One label an item from several people's: by votes, or by a model of who errs how.
+
+These are for labels of *people*. A judge whose verdicts were among the labels would vote itself right, and agreement
+with a label that it had a part in says nothing about it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metaeval.stats.arrays import Booleans, Floats, Integers, Seed, as_items, check_option, generator
+from metaeval.stats.counts import LabelCounts, count_labels
+from metaeval.stats.errors import InvalidInputError
+
+VoteTies: TypeAlias = Literal["none", "random", "first", "last"]
+
+_TIES = ("none", "random", "first", "last")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MajorityVote:
+    """What most people say of each item.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_items,)
+        The value given most often; NaN where there is no label, and where several are level (unless a way to break
+        ties was asked for).
+    share : ndarray of shape (n_items,)
+        Share of the item's labels that are the most frequent value; NaN where there is no label.
+    n_labels : ndarray of shape (n_items,)
+        How many labels the item has.
+    tied : ndarray of shape (n_items,)
+        Whether several values are level.
+    """
+
+    labels: Floats
+    share: Floats
+    n_labels: Integers
+    tied: Booleans
+
+
+def majority_vote(labels: Any, *, ties: VoteTies = "none", rng: Seed = None) -> MajorityVote:
+    """The value that most people gave to each item.
+
+    Parameters
+    ----------
+    labels : array_like of shape (n_items, n_annotators), or tuple of three arrays of shape (n_labels,)
+        Any numeric values, NaN where missing; or a tuple (item, annotator, value). People's, never judges'.
+    ties : {"none", "random", "first", "last"}
+        Of values that are level: none of them (NaN); one drawn from ``rng``; the smallest; the largest. The last two
+        always break ties the same way, which favours judges that prefer that value; they are there to match
+        published figures.
+    rng : int, numpy.random.Generator or None
+        Seed of ``ties="random"``; None is a fixed seed.
+
+    Returns
+    -------
+    MajorityVote
+
+    Examples
+    --------
+    >>> vote = majority_vote([[1, 1, 2], [1, 2, float("nan")]])
+    >>> vote.labels.tolist(), vote.share.round(3).tolist(), vote.tied.tolist()
+    ([1.0, nan], [0.667, 0.5], [False, True])
+    """
+    check_option(ties, _TIES, "ties")
+    counts = count_labels(labels)
+    if not len(counts.values):
+        nothing = np.full(counts.n_items, np.nan)
+        empty = np.zeros(counts.n_items, dtype=np.intp)
+        return MajorityVote(nothing, nothing.copy(), empty, empty.astype(bool))
+    matrix = counts.matrix
+    size = matrix.sum(axis=1)
+    top = matrix.max(axis=1)
+    is_top = matrix == top[:, np.newaxis]
+    n_top = is_top.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        share = np.where(size > 0, top / np.maximum(size, 1), np.nan)[counts.row]
+    tied = ((n_top > 1) & (size > 0))[counts.row]
+    first = counts.values[is_top.argmax(axis=1)]
+    if ties == "last":
+        first = counts.values[is_top.shape[1] - 1 - is_top[:, ::-1].argmax(axis=1)]
+    chosen = np.where(size > 0, first, np.nan)[counts.row]
+    if ties == "none":
+        chosen[tied] = np.nan
+    elif ties == "random" and tied.any():
+        rows = counts.row[tied]
+        place = generator(rng, 1).integers(0, n_top[rows])
+        # The column in which the running count of modes reaches the place drawn.
+        column = (np.cumsum(is_top[rows], axis=1) > place[:, np.newaxis]).argmax(axis=1)
+        chosen[tied] = counts.values[column]
+    return MajorityVote(chosen, share, size[counts.row], tied)
+
+
+def soft_labels(labels: Any, values: ArrayLike | None = None) -> Floats:
+    """The share of an item's labels that each value has.
+
+    Parameters
+    ----------
+    labels : array_like of shape (n_items, n_annotators), or tuple of three arrays of shape (n_labels,)
+        Any numeric values, NaN where missing; or a tuple (item, annotator, value). People's, never judges'.
+    values : array_like of shape (n_values,), optional
+        The values of the columns, in this order. Default: all that were given, ascending.
+
+    Returns
+    -------
+    ndarray of shape (n_items, n_values)
+        Rows add up to 1; NaN for an item without a label.
+
+    References
+    ----------
+    J. C. Peterson et al., "Human uncertainty makes classification more robust", ICCV 2019.
+
+    Examples
+    --------
+    >>> soft_labels([[1, 1, 2, 2], [2, 2, 2, float("nan")]], values=[1, 2]).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+    counts = count_labels(labels)
+    size = counts.matrix.sum(axis=1)
+    if values is None:
+        used = counts.matrix[np.unique(counts.row)].any(axis=0)
+        given = counts.matrix[:, used]
+    else:
+        given = _columns_of(counts, as_items(values, "values"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares: Floats = given / size[:, np.newaxis]
+    return shares[counts.row]
+
+
+def _columns_of(counts: LabelCounts, values: Floats) -> Integers:
+    if len(np.unique(values)) != len(values) or np.isnan(values).any():
+        raise InvalidInputError("values: expected different numbers")
+    used = counts.matrix[np.unique(counts.row)].any(axis=0)
+    strange = counts.values[used & ~np.isin(counts.values, values)]
+    if len(strange):
+        raise InvalidInputError(f"labels: {strange[0]:g} is none of the values")
+    padded = np.concatenate([counts.matrix, np.zeros((len(counts.matrix), 1), dtype=np.intp)], axis=1)
+    columns: Integers = padded[:, counts.columns(values)]
+    return columns
