@@ -1,0 +1,151 @@
+"""Comparisons of systems two at a time: read once, and counted into a matrix of wins and ties."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, as_mask, check_choices
+from metaeval.stats.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparisons:
+    """Pairwise rows with systems as numbers.
+
+    Attributes
+    ----------
+    names : tuple
+        The systems, sorted; a system's number is its place here.
+    first, second : ndarray of shape (n_items,)
+        Number of the system shown first and of the one shown second.
+    outcome : ndarray of shape (n_items,)
+        1, 2, 0 (tie) or NaN.
+    counted : ndarray of shape (n_items,)
+        Whether the row takes part: it has an outcome and was selected.
+    """
+
+    names: tuple[Any, ...]
+    first: Integers
+    second: Integers
+    outcome: Floats
+    counted: Booleans
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WinMatrix:
+    """How often each system was preferred to each other one, and how often they tied.
+
+    Attributes
+    ----------
+    names : tuple
+        The systems; row and column k of the matrices is ``names[k]``.
+    wins : ndarray of shape (n_systems, n_systems)
+        ``wins[a, b]`` is how often a was preferred to b.
+    ties : ndarray of shape (n_systems, n_systems)
+        Symmetric; a tie stands at ``[a, b]`` and at ``[b, a]``.
+    """
+
+    names: tuple[Any, ...]
+    wins: Floats
+    ties: Floats
+
+    @property
+    def shares(self) -> Floats:
+        """Share of comparisons in which the row's system was preferred, a tie as one half; NaN where none."""
+        with np.errstate(invalid="ignore"):
+            shares: Floats = (self.wins + self.ties / 2) / (self.wins + self.wins.T + self.ties)
+        return shares
+
+
+def win_matrix(
+    first: Any, second: Any, outcome: ArrayLike, *, where: ArrayLike | None = None, weights: Any = None
+) -> WinMatrix:
+    """Count pairwise rows into wins and ties.
+
+    Parameters
+    ----------
+    first, second : array_like of shape (n_items,)
+        Names or numbers of the two systems of each row.
+    outcome : array_like of shape (n_items,)
+        1 (first better), 2 (second), 0 (tie), NaN (unparsed: left out).
+    where : array_like of bool, optional
+        The rows that count.
+    weights : array_like of shape (n_items,), optional
+        What each row counts; 1 by default.
+
+    Raises
+    ------
+    InvalidInputError
+        Another outcome, wrong shapes, or a system compared with itself.
+
+    Examples
+    --------
+    >>> matrix = win_matrix(["a", "a", "b"], ["b", "c", "c"], [1, 0, 2])
+    >>> matrix.names, matrix.wins.tolist()
+    (('a', 'b', 'c'), [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    >>> matrix.shares[0].tolist()
+    [nan, 1.0, 0.5]
+    """
+    rows = read_comparisons(first, second, outcome, where)
+    size = len(rows.names)
+    amount = (
+        np.ones(len(rows.outcome)) if weights is None else as_items(weights, "weights", len(rows.outcome))
+    )
+    matrices = []
+    for value, (row, column) in {1: (rows.first, rows.second), 2: (rows.second, rows.first)}.items():
+        for kind in (value, 0):
+            chosen = rows.counted & (rows.outcome == kind)
+            cell = row[chosen] * size + column[chosen]
+            matrices.append(np.bincount(cell, amount[chosen], minlength=size * size).reshape(size, size))
+    return WinMatrix(rows.names, matrices[0] + matrices[2], matrices[1] + matrices[3])
+
+
+def read_comparisons(first: Any, second: Any, outcome: Any, where: ArrayLike | None) -> Comparisons:
+    """Check pairwise rows and number their systems."""
+    values = as_items(outcome, "outcome")
+    check_choices(values, "outcome")
+    names, codes = _number([_names(first, "first", len(values)), _names(second, "second", len(values))])
+    one, two = codes
+    if (one == two).any():
+        row = int(np.argmax(one == two))
+        raise InvalidInputError(f"second: row {row} compares {names[one[row]]!r} with itself")
+    counted = ~np.isnan(values)
+    mask = as_mask(where, len(values))
+    return Comparisons(names, one, two, values, counted if mask is None else counted & mask)
+
+
+def _names(values: Any, name: str, n_items: int) -> np.ndarray[Any, np.dtype[Any]]:
+    array = np.asarray(values)
+    if array.shape != (n_items,):
+        raise InvalidInputError(f"{name}: expected shape ({n_items},), got {array.shape}")
+    if array.dtype.kind not in "iubUSO":
+        raise InvalidInputError(f"{name}: expected names or whole numbers of systems, got {array.dtype}")
+    if array.dtype.kind == "O":
+        wrong = [value for value in set(array.tolist()) if not isinstance(value, str | int)]
+        if wrong:
+            raise InvalidInputError(f"{name}: a row without a system ({wrong[0]!r})")
+    return array
+
+
+def _number(columns: list[np.ndarray[Any, np.dtype[Any]]]) -> tuple[tuple[Any, ...], list[Integers]]:
+    """The distinct names of all columns, sorted, and each column as places among them."""
+    if all(column.dtype.kind in "iu" for column in columns):
+        low = min((int(column.min(initial=0)) for column in columns), default=0)
+        high = max((int(column.max(initial=0)) for column in columns), default=0)
+        if low >= 0 and high < 1_000_000:  # codes already: no sorting of a million rows
+            seen = np.zeros(high + 1, dtype=bool)
+            for column in columns:
+                seen[column] = True
+            place = np.cumsum(seen) - 1
+            return tuple(np.flatnonzero(seen).tolist()), [place[column] for column in columns]
+    lists = [column.tolist() for column in columns]
+    # Names as text where they mix text and numbers.
+    distinct = set().union(*lists)
+    if len({isinstance(name, str) for name in distinct}) > 1:
+        lists = [[str(name) for name in names] for names in lists]
+        distinct = set().union(*lists)
+    names = tuple(sorted(distinct))
+    number = {name: place for place, name in enumerate(names)}
+    return names, [np.fromiter(map(number.__getitem__, row), np.intp, len(row)) for row in lists]
