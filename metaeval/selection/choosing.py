@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from metaeval.selection.confidence_set import confidence_set
 from metaeval.selection.draws import Draws
 from metaeval.selection.evidence import Evidence, evidence_of
 from metaeval.selection.procedure import MIN_FOLDS, procedure_run
@@ -70,8 +71,8 @@ def choose(
     ----------
     S. Varma and R. Simon, "Bias in error estimation when using cross-validation for model selection", BMC
     Bioinformatics 7 (2006); G. C. Cawley and N. L. C. Talbot, "On over-fitting in model selection and subsequent
-    selection bias in performance evaluation", JMLR 11 (2010); J. C. Hsu, "Multiple Comparisons: Theory and
-    Methods", 1996, ch. 4.
+    selection bias in performance evaluation", JMLR 11 (2010); P. R. Hansen, A. Lunde and J. M. Nason, "The
+    model confidence set", Econometrica 79 (2011).
 
     Examples
     --------
@@ -122,12 +123,12 @@ def _select(
     order = ranking(evidence)
     eligible = [place for place in order if evidence.admitted[place]]
     leader = eligible[0] if eligible else None
-    behind, critical = behind_leader(evidence, leader, eligible)
-    tied = [place for place in eligible[1:] if not behind[place].low > 0]
-    confidence_set = [] if leader is None else [leader, *tied]
+    found = confidence_set(evidence.objective, eligible) if eligible else None
+    behind = {} if found is None else behind_leader(evidence, found)
+    kept = () if found is None else found.kept
     verdict: Literal["clear", "open", "single", "none"] = "none"
-    if leader is not None:
-        verdict = "single" if len(eligible) == 1 else "open" if tied else "clear"
+    if eligible:
+        verdict = "single" if len(eligible) == 1 else "open" if len(kept) > 1 else "clear"
     front = pareto_front(evidence, eligible)
     chosen_share = chosen_shares(evidence)
     standings = tuple(
@@ -136,17 +137,17 @@ def _select(
             place,
             float(chosen_share[place]),
             behind.get(place),
-            place in confidence_set,
+            place in kept,
             place in front,
         )
         for place in order
     )
     composite, outcome = procedure_run(evidence, leader, eligible, n_folds, n_repeats, rng, notes)
     settling: list[Settling] = []
-    for place in tied:
+    for place in kept[1:] if found is not None else ():
         gaps = table.scores[:, leader] - table.scores[:, place]
         settling += settling_of(
-            evidence.objective, judges[place], gaps, critical=critical[place], power=power
+            evidence.objective, judges[place], gaps, critical=found.critical[place], power=power
         )
     replaces = {} if leader is None else _replaces(evidence.candidates[leader], datasets, notes)
     notes += _remarks(evidence, leader, datasets)
@@ -158,7 +159,7 @@ def _select(
         held_out=outcome.held_out,
         naive=outcome.naive,
         optimism=outcome.optimism,
-        confidence_set=tuple(judges[place] for place in confidence_set),
+        confidence_set=tuple(judges[place] for place in kept),
         confidence=evidence.objective.confidence,
         front=tuple(judges[place] for place in front),
         composite=composite,

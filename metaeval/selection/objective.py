@@ -19,10 +19,6 @@ from metaeval.stats import Estimate, PairedDifference
 from metaeval.stats.arrays import Integers
 from metaeval.stats.intervals import ONE_CLUSTER, interval, spread_of
 
-# Simulated quantiles are good to about one in a hundred; the seed is fixed because they are constants.
-_CRITICAL_DRAWS = 20_000
-_CRITICAL_SEED = 20_240_601
-_GRAIN = 1e-9
 # What is left of a sum of equal terms with opposite signs.
 _ROUNDING = 1e-13
 
@@ -219,51 +215,3 @@ def _stratum(off: Floats, gaps: Floats, sizes: Floats, means: Floats) -> float:
     added = np.array([typical, -typical]) - average @ means
     squares = float(off @ off) + float(added @ added) * (n / (n + 2)) ** 2
     return squares * (n + 2) / (n + 1)
-
-
-def critical_values(objective: Objective, judges: Integers, n_candidates: int) -> list[float]:
-    """Standard errors to allow for in the difference of the best of several judges and each one of them.
-
-    `metaeval.stats.critical_values` for the objective over several datasets, and the same where there is one: for each
-    judge the quantile of the largest of its studentised differences with the candidates, a two-sided Dunnett
-    comparison with that judge as the control (Hsu's comparison with the best).
-
-    Parameters
-    ----------
-    judges : ndarray of int
-        Places in the table; first the candidates to lead, then judges that they are compared with only.
-    n_candidates : int
-        How many are candidates.
-    """
-    table = objective.table
-    parts = [objective.linear(table.scores[:, judge]) for judge in judges]
-    rows = np.stack([deviations for deviations, _ in parts], axis=1)
-    there = np.any([weights > 0 for _, weights in parts], axis=0)
-    n_datasets = len(table.shares)
-    by_home = np.bincount(table.homes, weights=(rows**2).sum(axis=1), minlength=n_datasets)
-    freedom = satterthwaite(by_home, np.bincount(table.homes[there], minlength=n_datasets))
-    return _dunnett(rows.T @ rows, n_candidates, freedom, objective.confidence)
-
-
-def _dunnett(covariance: Floats, n_candidates: int, freedom: float, confidence: float) -> list[float]:
-    n = len(covariance)
-    plain = float(special.stdtrit(freedom, (1 + confidence) / 2))
-    scale = float(np.trace(covariance)) / max(n, 1)
-    if n_candidates < 2 or scale == 0:
-        return [plain] * n
-    rng = np.random.default_rng(_CRITICAL_SEED)
-    # Judges that say the same make the matrix singular; the grain is far below any standard error.
-    root = np.linalg.cholesky(covariance + np.eye(n) * scale * _GRAIN)
-    draws = rng.standard_normal((_CRITICAL_DRAWS, n)) @ root.T
-    draws /= np.sqrt(rng.chisquare(freedom, _CRITICAL_DRAWS) / freedom)[:, np.newaxis]
-    variances = np.diag(covariance)
-    result = []
-    for place in range(n):
-        error = np.sqrt(np.maximum(variances + variances[place] - 2 * covariance[place], 0.0))[:n_candidates]
-        rivals = np.flatnonzero((error > math.sqrt(scale * _GRAIN) * 10) & (np.arange(n_candidates) != place))
-        if len(rivals) < 2:
-            result.append(plain)
-            continue
-        distance = np.abs(draws[:, rivals] - draws[:, [place]]) / error[rivals]
-        result.append(max(plain, float(np.quantile(distance.max(axis=1), confidence))))
-    return result

@@ -97,7 +97,7 @@ def _judge(dataset: JudgedDataset, key: str, n: int, score: Callable[[Floats], F
     counted = judged & ~np.isnan(each)
     number = counted.sum(axis=1)
     scores = np.where(number > 0, np.where(counted, each, 0.0).sum(axis=1) / np.maximum(number, 1), np.nan)
-    both = judged.all(axis=1)
+    both: Booleans = np.asarray(judged.all(axis=1))
     # A judge that never gives a readable verdict is not a consistent one.
     both &= bool((parsed & both[:, np.newaxis]).any())
     same = positional_agreement_contributions(verdicts) * both

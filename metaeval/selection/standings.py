@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
+from metaeval.selection.confidence_set import ConfidenceSet
 from metaeval.selection.evidence import Evidence
-from metaeval.selection.objective import critical_values, estimate_of
+from metaeval.selection.objective import estimate_of
 from metaeval.selection.table import COST, POSITIONAL, SECONDS, UNPARSED
 from metaeval.selection.types import Floats, Standing
 from metaeval.stats import Estimate, PairedDifference
@@ -27,35 +28,22 @@ def ranking(evidence: Evidence) -> list[int]:
     return sorted(range(len(evidence.objectives)), key=place_of)
 
 
-def behind_leader(
-    evidence: Evidence, leader: int | None, eligible: list[int]
-) -> tuple[dict[int, PairedDifference], dict[int, float]]:
-    """The leader against every other judge that has an objective, and the standard errors allowed for."""
-    if leader is None:
-        return {}, {}
-    table = evidence.table
-    objective = evidence.objectives
-    ranked = table.ranked | np.array([one.is_baseline for one in evidence.candidates], dtype=np.bool_)
-    others = [
-        place
-        for place in range(len(objective))
-        if ranked[place] and not np.isnan(objective[place]) and place not in eligible
-    ]
-    places = np.array(eligible + others, dtype=np.intp)
-    critical = dict(
-        zip(places.tolist(), critical_values(evidence.objective, places, len(eligible)), strict=True)
-    )
+def behind_leader(evidence: Evidence, found: ConfidenceSet) -> dict[int, PairedDifference]:
+    """The leader against every other judge that has an objective; a judge that may not be chosen or a baseline too."""
+    table, leader = evidence.table, found.kept[0]
+    compared = table.ranked | np.array([one.is_baseline for one in evidence.candidates], dtype=np.bool_)
+    compared &= ~np.isnan(evidence.objectives)
     resampled = table.objective(evidence.resampled)
     return {
         place: evidence.objective.difference(
             table.scores[:, leader],
             table.scores[:, place],
-            critical=critical[place],
+            critical=found.critical.get(place, found.widest),
             resampled=resampled[:, leader] - resampled[:, place],
         )
-        for place in places.tolist()
+        for place in np.flatnonzero(compared).tolist()
         if place != leader
-    }, critical
+    }
 
 
 def pareto_front(evidence: Evidence, eligible: list[int]) -> list[int]:

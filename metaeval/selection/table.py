@@ -121,7 +121,7 @@ def table_build(
     ranked, common = _comparable(covered, dataset, weights > 0, may_rank)
     notes += _left_out(candidates, ranked, may_rank, covered, dataset, weights > 0)
     scorable = np.concatenate([block.scorable for block in blocks])
-    for place in np.flatnonzero(weights) if ranked.any() else []:
+    for place in np.flatnonzero(weights).tolist() if ranked.any() else []:
         asked, there = int((common & (dataset == place)).sum()), int((scorable & (dataset == place)).sum())
         if asked < there:
             notes.append(
@@ -208,7 +208,7 @@ def _comparable(
 
     ranked = np.zeros(len(may_rank), dtype=np.bool_)
     if not weighted.any():
-        return ranked, covered[:, may_rank].any(axis=1)
+        return ranked, np.asarray(covered[:, may_rank].any(axis=1))
     joined, common = join([int(place) for place in np.flatnonzero(may_rank)], weighted)
     ranked[joined] = True
     for place in np.flatnonzero(~weighted):
@@ -255,8 +255,8 @@ def _homes(
     part = shares[dataset] * weights / np.maximum(sizes, 1e-300)[dataset]
     cells = np.bincount(cluster * len(shares) + dataset, weights=part, minlength=n_clusters * len(shares))
     # A cluster that decides nothing lives where its items are.
-    cells += np.bincount(cluster * len(shares) + dataset, minlength=len(cells)) * 1e-300
-    return np.asarray(cells.reshape(n_clusters, len(shares)).argmax(axis=1))
+    items = np.bincount(cluster * len(shares) + dataset, minlength=len(cells))
+    return np.asarray((cells + items * 1e-300).reshape(n_clusters, len(shares)).argmax(axis=1))
 
 
 def _nothing_scored(dataset: JudgedDataset, block: Block) -> str:

@@ -142,7 +142,8 @@ class Standing:
     chosen_share : float
         In how many of the resamples it, rather than another, would have been chosen; NaN for a baseline.
     behind : PairedDifference or None
-        The leader's objective minus its own, allowing for the leader having been chosen; None for the leader.
+        The leader's objective minus its own, allowing for the leader having been chosen; None for the leader. For a
+        judge that may be chosen, 0 is in the interval exactly if the judge is in the confidence set.
     in_confidence_set : bool
         Whether it cannot be told apart from the best (`Selection.confidence_set`).
     on_front : bool
@@ -242,7 +243,8 @@ class Selection:
     optimism : PairedDifference or None
         Naive minus held-out, by item.
     confidence_set : tuple of str
-        Judges among which the best is, with the confidence.
+        Judges that cannot be told apart from the leader, which comes first: the best judge, or all that are equally
+        best, are among them with the confidence (a model confidence set).
     confidence : float
     front : tuple of str
         Judges that no other beats in both objective and cost, cheapest first.
