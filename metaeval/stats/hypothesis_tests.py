@@ -480,8 +480,9 @@ def paired_scores(
     if codes is None:
         return PairedScores(one, two, weight, None, gap, np.ones(len(gap)) if weight is None else weight)
     codes = np.unique(codes[counted], return_inverse=True)[1]
-    sizes = np.bincount(codes, weights=weight).astype(np.float64)
-    return PairedScores(one, two, weight, codes, np.bincount(codes, weights=gap), sizes)
+    sizes: Floats = np.bincount(codes, weights=weight).astype(np.float64)
+    gaps: Floats = np.bincount(codes, weights=gap).astype(np.float64)
+    return PairedScores(one, two, weight, codes, gaps, sizes)
 
 
 def _t_estimate(pairs: PairedScores, error: float, confidence: float) -> Estimate:

@@ -319,7 +319,7 @@ def _most_losses(whole: Floats, level: float) -> Floats:
 
     Sought downwards from the normal distribution's, which is below by less than two.
     """
-    most = np.ceil((whole + float(special.ndtri(level)) * np.sqrt(whole)) / 2) + 2
+    most: Floats = np.ceil((whole + float(special.ndtri(level)) * np.sqrt(whole)) / 2) + 2
     most = np.clip(most, -1, whole)
     numbers = whole.astype(np.int64)
     while True:
