@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -17,6 +18,8 @@ from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
 # Below these the percentile interval covers too little (the usual "five successes and five failures").
 _FEW_CLUSTERS = 30
 _FEW_EVENTS = 5.0
+# A variance, of a figure in [0, 1], that is the rounding of sums.
+_NOTHING_VARIES = 1e-20
 ONE_CLUSTER = "no interval: the items are one cluster"
 
 
@@ -107,37 +110,103 @@ def wilson_interval(share: float, n: float, confidence: float = 0.95) -> tuple[f
     return low, high
 
 
-def effective_sample_size(share: float, variance: float, n: int, n_clusters: int, confidence: float) -> float:
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Over how many clusters a figure is spread, and over how many its variance.
+
+    Attributes
+    ----------
+    clusters : float
+        How many clusters of equal weight its clusters are worth (Kish): (sum w)^2 / sum w^2.
+    carriers : float
+        How many clusters the variance comes from: (sum r^2)^2 / sum r^4, where r is what a cluster adds to the
+        deviation of the figure from its value. A few, if errors are rare and come in whole clusters.
+    """
+
+    clusters: float
+    carriers: float
+
+
+def spread_of(deviations: Floats, weights: Floats) -> Spread:
+    """The spread of a figure from each cluster's part in it: its deviation and its weight, shape (n_clusters,).
+
+    Examples
+    --------
+    >>> spread_of(np.array([-0.5, 0.5, 0.0, 0.0]), np.ones(4))
+    Spread(clusters=4.0, carriers=2.0)
+    """
+    squares = deviations**2
+    fourth = float((squares**2).sum())
+    carriers = float(squares.sum()) ** 2 / fourth if fourth > 0 else 0.0
+    return Spread(float(weights.sum()) ** 2 / float((weights**2).sum()), carriers)
+
+
+def _resampled_spread(resampled: Floats, clusters: float) -> Spread:
+    """The same of a figure that is known by its resamples only: their kurtosis shows how few carry the variance.
+
+    A resampled sum has the excess kurtosis 1 / carriers - 3 / clusters.
+    """
+    squares = (resampled - resampled.mean()) ** 2 if len(resampled) else resampled
+    variance = float(squares.mean()) if len(resampled) else 0.0
+    kurtosis = float((squares**2).mean()) / variance**2 if variance > _NOTHING_VARIES else 3.0
+    return Spread(clusters, 1 / max(kurtosis - 3 + 3 / clusters, 1 / clusters))
+
+
+def effective_sample_size(
+    share: float, variance: float, n_clusters: int, spread: Spread, confidence: float = 0.95
+) -> float:
     """How many independent yes-or-no answers would be worth as much as these clustered ones.
 
-    ``share (1 - share) / variance``, never more than the items there are, and reduced for the few degrees of
-    freedom that the variance was estimated with (Korn and Graubard). Where nothing varies, each cluster is
-    one piece of evidence.
+    ``share (1 - share) / variance``, reduced for the few degrees of freedom that the variance was estimated with:
+    those of Satterthwaite, 2 / (1 / carriers - 1 / n_clusters) - 1, at most n_clusters - 1. The reduction ends where
+    every cluster is one piece of evidence, and where nothing varies that is what it is.
+
+    References
+    ----------
+    E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data", Survey Methodology 24 (1998); F. E. Satterthwaite, Biometrics Bulletin 2
+    (1946).
     """
     if n_clusters <= 1:
         return 1.0
-    if variance <= 0 or share in (0.0, 1.0):
-        return float(n_clusters)
-    size = min(float(n), share * (1 - share) / variance)
-    if n_clusters < n:
-        tail = (1 + confidence) / 2
-        size *= float(special.stdtrit(n - 1, tail) / special.stdtrit(n_clusters - 1, tail)) ** 2
-    return max(1.0, size)
+    most = share * (1 - share)
+    if variance <= _NOTHING_VARIES or most == 0:
+        return spread.clusters
+    few = max(1 / max(spread.carriers, 1.0) - 1 / n_clusters, 1 / n_clusters)
+    freedom = min(2 / few - 1, n_clusters - 1)
+    tail = (1 + confidence) / 2
+    doubt = float(special.stdtrit(freedom, tail) / special.ndtri(tail)) ** 2
+    return max(1.0, most / max(variance, min(variance * doubt, most / spread.clusters)))
 
 
 def interval(
     value: float,
     resampled: Floats,
     *,
-    n: int,
     n_clusters: int,
     confidence: float,
     bounds: tuple[float, float] | None,
+    spread: Spread | None = None,
 ) -> tuple[float, float, str]:
     """(low, high, method) of a figure from its values in the resamples.
 
-    The percentile interval, except for a bounded figure near its bounds or from few clusters: there Wilson's
-    with the effective sample size. Resamples in which the figure is undefined say nothing and are left out.
+    Of a bounded figure whose spread is known, a mean or a ratio, Wilson's interval with the effective sample size;
+    of any other bounded figure (alpha, a correlation) the percentile interval, and Wilson's near its bounds or from
+    few clusters; of a figure without bounds the percentile interval. Resamples in which the figure is undefined say
+    nothing and are left out.
+
+    Parameters
+    ----------
+    value : float
+        The figure.
+    resampled : ndarray of shape (n_resamples,)
+        Its values in the resamples; empty for no interval.
+    n_clusters : int
+        Clusters that it is computed from.
+    bounds : (float, float) or None
+        Its range.
+    spread : Spread, optional
+        Of a figure that is a function of few sums; of any other it is told from the resamples.
     """
     if len(resampled) == 0:
         return math.nan, math.nan, "none"
@@ -145,17 +214,18 @@ def interval(
     if bounds is not None:
         low, width = bounds[0], bounds[1] - bounds[0]
         share = min(1.0, max(0.0, (value - low) / width))
-        variance = (
-            float(finite.var()) / width**2 * n_clusters / max(1, n_clusters - 1) if len(finite) else 0.0
-        )
-        size = effective_sample_size(share, variance, n, n_clusters, confidence)
-        if n_clusters < _FEW_CLUSTERS or variance == 0 or size * min(share, 1 - share) < _FEW_EVENTS:
-            wilson = wilson_interval(share, size, confidence)
-            return low + width * wilson[0], low + width * wilson[1], "wilson"
+        scaled = finite / width
+        variance = float(scaled.var()) * n_clusters / max(1, n_clusters - 1) if len(scaled) else 0.0
+        known = spread if spread is not None else _resampled_spread(scaled, n_clusters)
+        size = effective_sample_size(share, variance, n_clusters, known, confidence)
+        few = n_clusters < _FEW_CLUSTERS or size * min(share, 1 - share) < _FEW_EVENTS
+        if spread is not None or few or variance <= _NOTHING_VARIES:
+            ends = wilson_interval(share, size, confidence)
+            return low + width * ends[0], low + width * ends[1], "wilson"
     if n_clusters <= 1 or len(finite) == 0:
         return math.nan, math.nan, "none"
-    ends = np.quantile(finite, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(ends[0]), float(ends[1]), "percentile"
+    quantiles = np.quantile(finite, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(quantiles[0]), float(quantiles[1]), "percentile"
 
 
 def finish(
@@ -165,12 +235,13 @@ def finish(
     resamples: Resamples,
     confidence: float,
     bounds: tuple[float, float] | None,
+    spread: Spread | None = None,
 ) -> Estimate:
     """The estimate of a figure that is defined; ``counted`` says which items it is computed from."""
     n = int(np.count_nonzero(counted))
     n_clusters = clusters_counted(counted, resamples)
     low, high, method = interval(
-        value, resampled, n=n, n_clusters=n_clusters, confidence=confidence, bounds=bounds
+        value, resampled, n_clusters=n_clusters, confidence=confidence, bounds=bounds, spread=spread
     )
     reason = None
     if math.isnan(low) and len(resampled):
@@ -184,7 +255,7 @@ def clusters_counted(counted: Booleans, resamples: Resamples) -> int:
     return (
         int(np.count_nonzero(counted))
         if resamples.codes is None
-        else len(np.unique(resamples.codes[counted]))
+        else int(np.count_nonzero(np.bincount(resamples.codes[counted])))
     )
 
 
@@ -229,7 +300,10 @@ def ratio_estimate(
     if whole == 0:
         return undefined(reason, stacklevel=4)
     value = float(top.sum()) / whole
-    return finish(value, resampled_ratio(top, bottom, resamples), counted, resamples, confidence, bounds)
+    rows = resamples.cluster_totals(np.stack([top, bottom], axis=1))
+    spread = spread_of(rows[:, 0] - value * rows[:, 1], rows[:, 1])
+    resampled = resampled_ratio(top, bottom, resamples)
+    return finish(value, resampled, counted, resamples, confidence, bounds, spread)
 
 
 def mean_estimate(
@@ -297,12 +371,15 @@ def macro_mean(
         + [np.where(member, weights, 0.0) for member in members],
         axis=1,
     )
-    whole = columns.sum(axis=0)
-    value = float(np.mean(whole[: len(chosen)] / whole[len(chosen) :]))
+    tops, bottoms = np.split(columns.sum(axis=0), 2)
+    means = tops / bottoms
     totals = _totals(columns, resamples)
     with np.errstate(invalid="ignore", divide="ignore"):
         resampled = np.mean(totals[:, : len(chosen)] / totals[:, len(chosen) :], axis=1)
-    return finish(value, resampled, np.any(members, axis=0), resamples, confidence, bounds)
+    in_groups, sizes = np.split(resamples.cluster_totals(columns), 2, axis=1)
+    spread = spread_of(((in_groups - means * sizes) / bottoms).sum(axis=1), (sizes / bottoms).sum(axis=1))
+    counted = np.any(members, axis=0)
+    return finish(float(means.mean()), resampled, counted, resamples, confidence, bounds, spread)
 
 
 def _totals(columns: Floats, resamples: Resamples) -> Floats:

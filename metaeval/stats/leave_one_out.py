@@ -147,7 +147,7 @@ def best_reachable_agreement(
     0.833333
     """
     counts = count_labels(labels)
-    top = _tops(counts.matrix)
+    top = tops(counts.matrix)
     scores = _judge_expected(top.first, top)[counts.row]
     return mean_estimate(
         scores,
@@ -172,32 +172,7 @@ def mean_of_orders(scores: Floats) -> Floats:
     return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tops:
-    """The largest count of each row, how many values have it, and the same for the largest count below it."""
-
-    total: Integers
-    first: Integers
-    n_first: Integers
-    second: Integers
-    n_second: Integers
-
-    def of(self, rows: Integers) -> "_Tops":
-        return _Tops(
-            self.total[rows], self.first[rows], self.n_first[rows], self.second[rows], self.n_second[rows]
-        )
-
-
-def _tops(matrix: Integers) -> _Tops:
-    first = matrix.max(axis=1, initial=0)
-    is_first = matrix == first[:, np.newaxis]
-    below = np.where(is_first, 0, matrix)
-    second = below.max(axis=1, initial=0)
-    n_second = ((below == second[:, np.newaxis]) & ~is_first).sum(axis=1)
-    return _Tops(matrix.sum(axis=1), first, is_first.sum(axis=1), second, n_second)
-
-
-def _people_terms(top: _Tops) -> tuple[Integers, Floats]:
+def _people_terms(top: Tops) -> tuple[Integers, Floats]:
     """(how many labels can match at all, the chance that each does); the others never match.
 
     A label matches only if its value still is a mode when it is taken away: it must be the sole mode, and
@@ -208,7 +183,7 @@ def _people_terms(top: _Tops) -> tuple[Integers, Floats]:
     return np.where(top.n_first == 1, top.first, 0), chance
 
 
-def _judge_terms(own: Integers, top: _Tops) -> list[tuple[Integers, Floats]]:
+def _judge_terms(own: Integers, top: Tops) -> list[tuple[Integers, Floats]]:
     """Labels left out, by what their absence does for a verdict: [(how many, the chance of a match)].
 
     ``own`` is how often the verdict's value was given; its strongest rivals have ``rival`` labels each and
@@ -238,12 +213,12 @@ def _over_labels(matches: Floats, total: Integers) -> Floats:
     return np.where(total >= 2, matches / np.maximum(total, 1), np.nan)
 
 
-def _people_expected(top: _Tops) -> Floats:
+def _people_expected(top: Tops) -> Floats:
     how_many, chance = _people_terms(top)
     return _over_labels(how_many * chance, top.total)
 
 
-def _judge_expected(own: Integers, top: _Tops) -> Floats:
+def _judge_expected(own: Integers, top: Tops) -> Floats:
     matches = np.zeros(len(own))
     for how_many, chance in _judge_terms(own, top):
         matches += how_many * chance
@@ -252,14 +227,14 @@ def _judge_expected(own: Integers, top: _Tops) -> Floats:
 
 @lru_cache(maxsize=32)
 def _people_table(n_annotators: int, n_values: int) -> Floats:
-    return _people_expected(_tops(pattern_table(n_annotators, n_values)))
+    return _people_expected(tops(pattern_table(n_annotators, n_values)))
 
 
 @lru_cache(maxsize=32)
 def _judge_table(n_annotators: int, n_values: int) -> Floats:
     """Scores of every pattern and verdict, flattened; the last verdict is a value that nobody gave."""
     matrix = pattern_table(n_annotators, n_values)
-    top = _tops(matrix)
+    top = tops(matrix)
     nobody = np.zeros(len(matrix), dtype=np.intp)
     return np.stack([_judge_expected(own, top) for own in [*matrix.T, nobody]], axis=1).ravel()
 
@@ -271,82 +246,28 @@ def _table_key(counts: LabelCounts) -> tuple[int, int]:
 
 def _people(counts: LabelCounts, tie_break: TieBreak, rng: Seed) -> Floats:
     if tie_break == "alpaca_eval":
-        return _alpaca_people(counts)[counts.row]
+        return alpaca_people(counts)[counts.row]
     if tie_break == "expected":
         scores = (
-            _people_table(*_table_key(counts)) if counts.tabular else _people_expected(_tops(counts.matrix))
+            _people_table(*_table_key(counts)) if counts.tabular else _people_expected(tops(counts.matrix))
         )
         return scores.take(counts.row)
-    top = _tops(counts.matrix).of(counts.row)
+    top = tops(counts.matrix).of(counts.row)
     how_many, chance = _people_terms(top)
     return _over_labels(generator(rng, 1).binomial(how_many, chance).astype(np.float64), top.total)
 
 
 def _judge(counts: LabelCounts, verdict: Floats, tie_break: TieBreak, rng: np.random.Generator) -> Floats:
     if tie_break == "alpaca_eval":
-        return _alpaca_judge(counts, verdict)
+        return alpaca_judge(counts, verdict)
     column = counts.columns(verdict)
     if tie_break == "expected" and counts.tabular:
         return _judge_table(*_table_key(counts)).take(counts.row * (len(counts.values) + 1) + column)
     padded = np.concatenate([counts.matrix, np.zeros((len(counts.matrix), 1), dtype=np.intp)], axis=1)
-    own, top = padded[counts.row, column], _tops(counts.matrix).of(counts.row)
+    own, top = padded[counts.row, column], tops(counts.matrix).of(counts.row)
     if tie_break == "expected":
         return _judge_expected(own, top)
     matches = np.zeros(len(own))
     for how_many, chance in _judge_terms(own, top):
         matches += rng.binomial(how_many, chance)
     return _over_labels(matches, top.total)
-
-
-def _alpaca_scale(values: Floats, *, graded: bool) -> Floats:
-    """A tie, written 0, lies halfway between the two outputs; a judge may also lie anywhere between them."""
-    known = np.isnan(values) | (values == 0) | (values == 1) | (values == 2) | (values == 1.5)
-    if graded:
-        known |= (values >= 1) & (values <= 2)
-    if not known.all():
-        wrong = values[~known][0]
-        raise InvalidInputError(
-            f"tie_break='alpaca_eval' is for preferences 1, 2 and tie (0), found {wrong:g}"
-        )
-    scale: Floats = np.where(values == 0, 1.5, values)
-    return scale
-
-
-def _alpaca_target(matrix: Integers, scale: Floats) -> Floats:
-    """The mode. Of two tied modes the larger; of three the smallest: what the published fixed seed draws."""
-    top = matrix == matrix.max(axis=1, initial=0)[:, np.newaxis]
-    low = np.where(top, scale, np.inf).min(axis=1, initial=np.inf)
-    high = np.where(top, scale, -np.inf).max(axis=1, initial=-np.inf)
-    target: Floats = np.where(top.sum(axis=1) >= 3, low, high)
-    return target
-
-
-def _alpaca_matrix(counts: LabelCounts) -> tuple[Integers, Floats]:
-    used = counts.per_item().any(axis=0)
-    scale = _alpaca_scale(counts.values[used], graded=False)
-    if len(np.unique(scale)) != len(scale):
-        raise InvalidInputError("tie_break='alpaca_eval': a tie is written both 0 and 1.5")
-    return counts.matrix[:, used], scale
-
-
-def _alpaca_people(counts: LabelCounts) -> Floats:
-    matrix, scale = _alpaca_matrix(counts)
-    total = matrix.sum(axis=1)
-    score = np.zeros(len(matrix))
-    for place, value in enumerate(scale):
-        others = matrix.copy()
-        others[:, place] -= 1
-        score += np.where(
-            matrix[:, place] > 0, matrix[:, place] * (1 - np.abs(_alpaca_target(others, scale) - value)), 0
-        )
-    return _over_labels(score, total)
-
-
-def _alpaca_judge(counts: LabelCounts, verdict: Floats) -> Floats:
-    matrix, scale = _alpaca_matrix(counts)
-    target = np.where(matrix.any(axis=1), _alpaca_target(matrix, scale), np.nan)
-    distance = np.abs(target[counts.row] - _alpaca_scale(verdict, graded=True))
-    # An unparsed verdict has no distance; the caller decides what it is worth, on items that have a target.
-    unparsed = np.isnan(verdict) & ~np.isnan(target[counts.row])
-    score: Floats = np.where(unparsed, 0.0, 1 - distance)
-    return score

@@ -12,6 +12,9 @@ from metaeval.stats.errors import InvalidInputError
 
 Test: TypeAlias = Literal["score", "t"]
 
+# A mean this close to the margin is the margin.
+_GRAIN = 1e-12
+
 
 def noninferiority_test(
     differences: ArrayLike, *, margin: float, clusters: Any = None, test: Test = "score"
@@ -78,7 +81,7 @@ def _variance_at(values: Floats, margin: float) -> float:
     """
     distinct, counts = np.unique(values, return_counts=True)
     gaps, shares = distinct - margin, counts / len(values)
-    if shares @ gaps >= 0:
+    if shares @ gaps >= -_GRAIN:
         return float(shares @ (distinct - shares @ distinct) ** 2)
     steepest = -1 / (1 - margin)
     seen_at_top = distinct[-1] == 1
