@@ -15,23 +15,48 @@ from metaeval.stats.accuracy import (
     rating_verdicts,
     unparsed_rate,
 )
+from metaeval.stats.active import (
+    LabelPlan,
+    active_probabilities,
+    draw_items,
+    items_to_label_next,
+    judge_uncertainty,
+)
+from metaeval.stats.agreement import percent_agreement, self_consistency, tolerant_accuracy
 from metaeval.stats.alpha import krippendorff_alpha
+from metaeval.stats.alternative_annotator import AlternativeAnnotatorTest, alternative_annotator_test
+from metaeval.stats.bradley_terry import bradley_terry
+from metaeval.stats.bradley_terry_result import BradleyTerry
+from metaeval.stats.capacity import CapacityCurve, capacity_curve
 from metaeval.stats.correlation import correlation, correlation_difference, person_correlation
+from metaeval.stats.correlation_by import GroupedCorrelation, correlation_by
+from metaeval.stats.dawid_skene import DawidSkene, dawid_skene
 from metaeval.stats.differences import critical_values, paired_difference
+from metaeval.stats.elo import EloRatings, elo_ratings
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, PairedDifference
-from metaeval.stats.intervals import (
-    macro_mean,
-    mean_estimate,
-    ratio_estimate,
-    wilson_interval,
+from metaeval.stats.following import (
+    ScoreDifferences,
+    aspect_levels,
+    drfr,
+    follow_rate_by_level,
+    tower_drfr_differences,
+    tower_score,
 )
+from metaeval.stats.gwet import gwet_ac
+from metaeval.stats.hypothesis_tests import TestResult, mcnemar_test, paired_permutation_test, paired_t_test
+from metaeval.stats.intervals import macro_mean, mean_estimate, ratio_estimate, wilson_interval
+from metaeval.stats.kappa import cohen_kappa, fleiss_kappa
+from metaeval.stats.label_models import MajorityVote, majority_vote, soft_labels
 from metaeval.stats.leave_one_out import (
     best_reachable_agreement,
     leave_one_out_agreement,
     leave_one_out_contributions,
 )
+from metaeval.stats.multiple_testing import adjust_p_values, compare_all
 from metaeval.stats.pairs import pairwise_agreement, pairwise_agreement_contributions
+from metaeval.stats.power import LabelsNeeded, labels_needed, labels_needed_from, power_of_difference
+from metaeval.stats.prediction_powered import PredictionPowered, ppi_mean, ppi_win_rate
 from metaeval.stats.preference import (
     expected_win_rate,
     length_bias_rate,
@@ -41,43 +66,94 @@ from metaeval.stats.preference import (
 )
 from metaeval.stats.rankings import RankPairs, rank_agreement, rank_agreement_contributions, rank_pairs
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.style_control import style_counts, style_covariates
+from metaeval.stats.win_matrix import WinMatrix, win_matrix
 
 __all__ = [
+    "AlternativeAnnotatorTest",
+    "BradleyTerry",
+    "CapacityCurve",
+    "DawidSkene",
+    "EloRatings",
     "Estimate",
+    "GroupedCorrelation",
     "InvalidInputError",
+    "LabelPlan",
+    "LabelsNeeded",
+    "MajorityVote",
     "PairedDifference",
+    "PredictionPowered",
     "RankPairs",
     "Resamples",
+    "ScoreDifferences",
     "StatisticsWarning",
+    "TestResult",
+    "WinMatrix",
     "accuracy",
     "accuracy_contributions",
+    "active_probabilities",
+    "adjust_p_values",
+    "alternative_annotator_test",
+    "aspect_levels",
     "best_reachable_agreement",
+    "bradley_terry",
+    "capacity_curve",
+    "cohen_kappa",
+    "compare_all",
     "correlation",
+    "correlation_by",
     "correlation_difference",
     "critical_values",
+    "dawid_skene",
+    "draw_items",
+    "drfr",
+    "elo_ratings",
     "expected_win_rate",
+    "fleiss_kappa",
+    "follow_rate_by_level",
+    "gwet_ac",
     "hedging_contributions",
     "hedging_rate",
+    "items_to_label_next",
+    "judge_uncertainty",
     "krippendorff_alpha",
+    "labels_needed",
+    "labels_needed_from",
     "leave_one_out_agreement",
     "leave_one_out_contributions",
     "length_bias_rate",
     "longer_preference_share",
     "macro_mean",
+    "majority_vote",
+    "mcnemar_test",
     "mean_estimate",
     "paired_difference",
+    "paired_permutation_test",
+    "paired_t_test",
     "pairwise_agreement",
     "pairwise_agreement_contributions",
+    "percent_agreement",
     "person_correlation",
     "positional_agreement",
     "positional_agreement_contributions",
+    "power_of_difference",
+    "ppi_mean",
+    "ppi_win_rate",
     "preference_share",
     "rank_agreement",
     "rank_agreement_contributions",
     "rank_pairs",
     "rating_verdicts",
     "ratio_estimate",
+    "self_consistency",
+    "soft_labels",
+    "style_counts",
+    "style_covariates",
     "tie_rate",
+    "tolerant_accuracy",
+    "tower_drfr_differences",
+    "tower_score",
     "unparsed_rate",
     "wilson_interval",
+    "win_matrix",
 ]
