@@ -1,21 +1,23 @@
 """Leave-one-out agreement of people, of a judge, and of the best judge there could be."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alpaca_convention import alpaca_judge, alpaca_people
 from metaeval.stats.arrays import Floats, Integers, Seed, as_verdicts, check_option, generator
-from metaeval.stats.counts import LabelCounts, count_labels, pattern_table
-from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.counts import LabelCounts, LongLabels, count_labels, pattern_table, read_labels
+from metaeval.stats.crossed import crossed_mean_estimate
 from metaeval.stats.estimate import Estimate
-from metaeval.stats.intervals import mean_estimate
+from metaeval.stats.intervals import Sampling, mean_estimate
+from metaeval.stats.modes import Tops, label_scores, tops
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
 
 TieBreak: TypeAlias = Literal["expected", "random", "alpaca_eval"]
 Unparsed: TypeAlias = Literal["wrong", "omit"]
+People: TypeAlias = Literal["fixed", "sampled"]
 
 _TIE_BREAKS = ("expected", "random", "alpaca_eval")
 _NO_LABELS = "no item has two labels"
@@ -28,11 +30,13 @@ def leave_one_out_agreement(
     clusters: Any = None,
     tie_break: TieBreak = "expected",
     unparsed: Unparsed = "wrong",
+    people: People = "fixed",
     rng: Seed = None,
     confidence: float = 0.95,
     n_resamples: int = DEFAULT_RESAMPLES,
     resamples: Resamples | None = None,
     where: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> Estimate:
     """Agreement with the mode of the other people's labels.
 
@@ -56,9 +60,12 @@ def leave_one_out_agreement(
         compared with the mode of *all* labels, two tied modes broken towards the larger and three towards 1.
     unparsed : {"wrong", "omit"}
         An unparsed verdict never matches and stays in the denominator, or is left out.
+    people : {"fixed", "sampled"}
+        Whether the interval speaks of these people on other items, or of other people too: people are crossed with
+        items, and ``"sampled"`` resamples both (see `metaeval.stats.crossed`). The figure is the same.
     rng : int, numpy.random.Generator or None
         Seed of the interval and of ``tie_break="random"``. None is a fixed seed.
-    confidence, n_resamples, resamples, where
+    confidence, n_resamples, resamples, where, weights
         See `metaeval.stats.intervals.Sampling`.
 
     Returns
@@ -79,19 +86,84 @@ def leave_one_out_agreement(
     >>> round(leave_one_out_agreement(labels, [1, 2]).value, 6)     # (2/3 + 1) / 2
     0.833333
     """
-    contributions = leave_one_out_contributions(
-        labels, verdicts, tie_break=tie_break, unparsed=unparsed, rng=rng
-    )
-    return mean_estimate(
-        contributions,
+    check_option(people, ("fixed", "sampled"), "people")
+    options: Sampling = {
+        "clusters": clusters,
+        "resamples": resamples,
+        "where": where,
+        "confidence": confidence,
+        "n_resamples": n_resamples,
+        "rng": rng,
+        "weights": weights,
+    }
+    if people == "fixed":
+        contributions = leave_one_out_contributions(
+            labels, verdicts, tie_break=tie_break, unparsed=unparsed, rng=rng
+        )
+        return mean_estimate(contributions, reason=_NO_LABELS, **options)
+    read = read_labels(labels, None if verdicts is None else len(np.asarray(verdicts)))
+    scores = leave_one_out_scores(read, verdicts, tie_break=tie_break, unparsed=unparsed, rng=rng)
+    counted = ~np.isnan(scores)
+    n_labels = np.bincount(read.item[counted], minlength=read.n_items)
+    return crossed_mean_estimate(
+        scores,
+        read.item,
+        read.annotator,
+        n_items=read.n_items,
+        shares=1.0 / np.maximum(n_labels, 1)[read.item],
         reason=_NO_LABELS,
-        clusters=clusters,
-        resamples=resamples,
-        where=where,
-        confidence=confidence,
-        n_resamples=n_resamples,
-        rng=rng,
+        **options,
     )
+
+
+def leave_one_out_scores(
+    read: LongLabels,
+    verdicts: ArrayLike | None = None,
+    *,
+    tie_break: TieBreak = "expected",
+    unparsed: Unparsed = "wrong",
+    rng: Seed = None,
+) -> Floats:
+    """What each *label* contributes: its own agreement with the mode of the others, or the verdict's in its place.
+
+    Parameters
+    ----------
+    read : LongLabels
+        What `read_labels` gives.
+    verdicts, unparsed, rng
+        As of `leave_one_out_agreement`.
+    tie_break : {"expected", "random"}
+        The published convention compares judges with another mode than people, so it has no score of a label.
+
+    Returns
+    -------
+    ndarray of shape (n_labels,)
+        NaN where the item has no other label, and for an unparsed verdict that is left out.
+
+    Examples
+    --------
+    >>> leave_one_out_scores(read_labels([[1, 1, 2]])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    check_option(tie_break, ("expected", "random"), "tie_break")
+    check_option(unparsed, ("wrong", "omit"), "unparsed")
+    if verdicts is None:
+        return _drawn(label_scores(read), tie_break, generator(rng, 1))
+    columns = as_verdicts(verdicts, read.n_items).T
+    parts = []
+    for order, column in enumerate(columns):
+        scores = _drawn(label_scores(read, column), tie_break, generator(rng, order + 1))
+        if unparsed == "omit":
+            scores[np.isnan(column)[read.item]] = np.nan
+        parts.append(scores)
+    return parts[0] if len(parts) == 1 else mean_of_orders(np.stack(parts, axis=1))
+
+
+def _drawn(scores: Floats, tie_break: TieBreak, rng: np.random.Generator) -> Floats:
+    """The scores, or with random tie-breaks 1 with that chance and else 0."""
+    if tie_break == "expected":
+        return scores
+    return np.where(np.isnan(scores), np.nan, rng.random(len(scores)) < scores)
 
 
 def leave_one_out_contributions(
@@ -134,6 +206,7 @@ def best_reachable_agreement(
     n_resamples: int = DEFAULT_RESAMPLES,
     resamples: Resamples | None = None,
     where: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> Estimate:
     """The leave-one-out agreement of a judge that always predicts the mode of all labels.
 
@@ -158,6 +231,7 @@ def best_reachable_agreement(
         confidence=confidence,
         n_resamples=n_resamples,
         rng=rng,
+        weights=weights,
     )
 
 
