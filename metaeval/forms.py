@@ -194,3 +194,28 @@ class SelectionPromoteForm(forms.Form):
     def clean_seen(self) -> dict[int, int | None]:
         pairs = (pair.split(":") for pair in self.cleaned_data["seen"].split(","))
         return {int(dataset): int(decision) if decision else None for dataset, decision in pairs}
+
+
+class LabelNextForm(forms.Form):
+    """How many items to give to people, and whose doubt decides which."""
+
+    budget = forms.IntegerField(
+        label="Items", min_value=1, initial=50, help_text="How many pairs without a label to draw."
+    )
+    judge = forms.ChoiceField(label="More often where", required=False)
+    seed = forms.IntegerField(
+        label="Seed", min_value=0, max_value=2**31, initial=0, help_text="Another seed draws other items."
+    )
+
+    def __init__(
+        self,
+        *args: object,
+        judges: list[tuple[str, str]] | None = None,
+        may_disagree: bool = True,
+        **kwargs: object,
+    ) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        field = self.fields["judge"]
+        if isinstance(field, forms.ChoiceField):
+            all_of_them = [("", "the judges disagree")] if may_disagree else []
+            field.choices = [*all_of_them, *((key, f"{name} is unsure") for key, name in judges or [])]

@@ -5,7 +5,7 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 import annotation.urls.converters  # noqa: F401  (registers `row`)
 from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.reports.render import FORMATS
-from metaeval.views import comparisons, decisions, reports
+from metaeval.views import comparisons, decisions, label_next, reports
 
 
 class SuffixConverter:
@@ -69,5 +69,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
         decisions.decision_download,
         name="decision-download",
     ),
+    path("sweeps/<row:pk>/label-next/", label_next.label_next_page, name="label-next"),
+    path("sweeps/<row:pk>/label-next/send/", label_next.label_next_send, name="label-next-send"),
+    path("sweeps/<row:pk>/label-next.csv", label_next.label_next_download, name="label-next-download"),
     path("decisions/<row:pk>/judge.json", comparisons.decision_judge, name="decision-judge"),
 ]

@@ -1,0 +1,186 @@
+"""Which items to give to people next, drawn with known chances, and sending them to a study."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+
+from annotation.domain.errors import StudyRuleError
+from annotation.models import Dataset, Study, User
+from annotation.selectors.overview import study_get_for
+from annotation.services.item_choice import Choice, ChosenItem, items_choose
+from metaeval.reports.errors import ReportError
+from metaeval.reports.humans import label_slots
+from metaeval.reports.inputs import Floats, JudgeColumns, ReportInputs
+from metaeval.selectors.inputs import report_inputs
+from metaeval.selectors.sweeps import SweepView
+from metaeval.stats import items_to_label_next, judge_uncertainty
+
+JUDGES_DISAGREE = ""
+"""In place of a judge: where all judges of the sweep disagree."""
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Items drawn from those that have no label.
+
+    Attributes
+    ----------
+    items : tuple of str
+        Identifiers, in the order of the dataset.
+    chances : tuple of float
+        The chance with which each was drawn, in (0, 1]: kept on its labels, whose figures weight by the inverse.
+    doubts : tuple of float
+        How unsure the judge is of each, or how far judges disagree, in [0, 1].
+    n_items, n_unlabelled : int
+        Of the dataset's part that the sweep judged.
+    mean_doubt : float
+        Over all that have no label: what an even draw would have.
+    width_now, width_after, width_even : float
+        Width of the 95 % interval of the share that prefers the first response: now (NaN with fewer than two labels),
+        expected after these labels, and after as many that are drawn evenly.
+    """
+
+    items: tuple[str, ...]
+    chances: tuple[float, ...]
+    doubts: tuple[float, ...]
+    n_items: int
+    n_unlabelled: int
+    mean_doubt: float
+    width_now: float
+    width_after: float
+    width_even: float
+
+    @property
+    def key(self) -> str:
+        """Names the draw: the same items with the same chances."""
+        return sha256(repr((self.items, self.chances)).encode()).hexdigest()[:16]
+
+    @property
+    def saving(self) -> float:
+        """How many per cent shorter the interval is than after an even draw; below 0: longer."""
+        return 100 * (1 - self.width_after / self.width_even)
+
+
+def label_next(*, dataset: Dataset, sweep: SweepView, budget: int, judge: str, seed: int) -> Draw:
+    """Draw the items whose labels say most: by one judge's doubt, or by the disagreement of all.
+
+    Parameters
+    ----------
+    judge : str
+        Fingerprint of a judge that judged both orders, or `JUDGES_DISAGREE`.
+    seed : int
+        The same seed draws the same items, as long as labels and judgments are the same.
+
+    Raises
+    ------
+    ReportError
+        No pairs, no such judge, a judge of one order only, fewer than two judges, or too few items without a label.
+    """
+    inputs = report_inputs(dataset=dataset, sweep=sweep)
+    judges = [one for one in inputs.judges if not one.baseline]
+    doubt, judged = _doubt(judges, judge)
+    slots = label_slots(inputs.items, inputs.labels)
+    labels = _mean_credit(slots)
+    free = np.isnan(labels)
+    n_free = int(free.sum())
+    if not 1 <= budget <= n_free:
+        raise ReportError(
+            f"{n_free:,} of the {len(free):,} pairs have no label: draw between 1 and that many."
+            if n_free
+            else "Every pair has a label already: there is nothing to draw from."
+        )
+    plan = items_to_label_next(judged, doubt, budget=budget, labels=labels, rng=seed)
+    before = 1 - n_free / len(free)
+    # The plan's chance is of being labelled by the end. Pairs that have a label stand for themselves; what is drawn
+    # stands for the others, with the chance of this draw.
+    chances = (plan.probabilities[plan.items] - before) / (1 - before)
+    return Draw(
+        items=tuple(inputs.items.external_id[row] for row in plan.items),
+        chances=tuple(min(1.0, max(10.0**-_DIGITS, round(float(chance), _DIGITS))) for chance in chances),
+        doubts=tuple(float(doubt[row]) for row in plan.items),
+        n_items=len(free),
+        n_unlabelled=n_free,
+        mean_doubt=float(doubt[free].mean()),
+        width_now=plan.width_now,
+        width_after=plan.width_after,
+        width_even=plan.width_even,
+    )
+
+
+def draw_csv(draw: Draw) -> str:
+    """The draw as the file that a study takes: item, priority (the most doubtful first), probability."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["item", "priority", "probability"])
+    for item, doubt, chance in zip(draw.items, draw.doubts, draw.chances, strict=True):
+        writer.writerow([item, f"{doubt:.4f}", f"{chance:.{_DIGITS}f}"])
+    return text.getvalue()
+
+
+def draw_send(*, draw: Draw, dataset: Dataset, study: str, user: User) -> tuple[Study, Choice]:
+    """Let a study of theirs offer what was drawn: a draft exactly these, an open study these first.
+
+    Raises
+    ------
+    ReportError
+        They have no such study on this dataset, or it cannot offer these items; nothing is changed.
+    """
+    try:
+        found = study_get_for(user, study)
+    except Study.DoesNotExist:
+        raise ReportError("There is no such study.") from None
+    if found.dataset_id != dataset.pk:
+        raise ReportError("That study is on another dataset.")
+    rows = [
+        ChosenItem(item, priority=doubt, probability=chance)
+        for item, doubt, chance in zip(draw.items, draw.doubts, draw.chances, strict=True)
+    ]
+    try:
+        return found, items_choose(study=found, rows=rows)
+    except StudyRuleError as refusal:
+        raise ReportError(f"{refusal.message[:1].upper()}{refusal.message[1:]}.") from None
+
+
+def judges_with_doubt(inputs: ReportInputs) -> list[tuple[str, str]]:
+    """(fingerprint, name) of the judges of which both orders say how sure they are."""
+    return [
+        (one.fingerprint, one.name)
+        for one in inputs.judges
+        if not one.baseline and one.judged.all(axis=1).any()
+    ]
+
+
+def _doubt(judges: list[JudgeColumns], chosen: str) -> tuple[Floats, Floats]:
+    """How unsure of each item in [0, 1], and the judgment as a number: the share that prefers the first response."""
+    if chosen == JUDGES_DISAGREE:
+        if len(judges) < 2:
+            raise ReportError(
+                "Disagreement needs two judges or more; this sweep has one that judged these pairs."
+            )
+        answers = np.concatenate([one.verdicts for one in judges], axis=1)
+    else:
+        found = [one for one in judges if one.fingerprint == chosen]
+        if not found:
+            raise ReportError("No such judge has judged these pairs in this sweep.")
+        if not found[0].judged.all(axis=1).any():
+            raise ReportError(
+                f"{found[0].name} judged one order of each pair only, which does not say how sure it is."
+            )
+        answers = found[0].verdicts
+    credit = _mean_credit(answers)
+    return judge_uncertainty(answers), np.where(np.isnan(credit), 0.5, credit)
+
+
+def _mean_credit(answers: Floats) -> Floats:
+    """What the first response earned: 1, 0, one half for a tie; the mean over answers, NaN where there is none."""
+    given = ~np.isnan(answers)
+    credit = np.where(answers == 1, 1.0, np.where(answers == 0, 0.5, 0.0)) * given
+    n = given.sum(axis=1)
+    mean: Floats = np.where(n > 0, credit.sum(axis=1) / np.maximum(n, 1), np.nan)
+    return mean

@@ -1,0 +1,113 @@
+"""What to give to people next, so that their labels say most."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from annotation.models import Dataset
+from annotation.selectors.overview import studies_visible_to
+from annotation.views.access import ResearcherRequest, researcher_required
+from metaeval.forms import LabelNextForm
+from metaeval.reports.errors import ReportError
+from metaeval.selectors.inputs import report_inputs
+from metaeval.selectors.sweeps import SweepView, dataset_of, sweep_get_for
+from metaeval.services.label_next import draw_csv, draw_send, judges_with_doubt, label_next
+from metaeval.views.files import attachment
+
+
+@require_safe
+@never_cache
+@researcher_required
+def label_next_page(request: ResearcherRequest, pk: int) -> HttpResponse:
+    sweep, dataset = _about(request, pk, request.GET.get("dataset"))
+    context: dict[str, Any] = {"sweep": sweep, "dataset": dataset, "section": "reports"}
+    try:
+        form = _form(request, sweep, dataset)
+    except ReportError as error:
+        return render(request, "metaeval/label_next.html", context | {"error": str(error)})
+    context["form"] = form
+    if form.is_valid():
+        try:
+            draw = label_next(dataset=dataset, sweep=sweep, **form.cleaned_data)
+        except ReportError as error:
+            form.add_error("budget", str(error))
+        else:
+            studies = studies_visible_to(request.user).filter(dataset=dataset, kind="pairwise")
+            context |= {
+                "draw": draw,
+                "mean_drawn": sum(draw.doubts) / len(draw.doubts) if draw.doubts else 0.0,
+                "width_now": None if math.isnan(draw.width_now) else 100 * draw.width_now,
+                "width_after": 100 * draw.width_after,
+                "width_even": 100 * draw.width_even,
+                "query": urlencode({"dataset": dataset.name, **form.cleaned_data}),
+                "shown": list(zip(draw.items, draw.doubts, draw.chances, strict=True))[:10],
+                "studies": studies.exclude(state="closed").order_by("title"),
+            }
+    return render(request, "metaeval/label_next.html", context)
+
+
+@require_GET
+@researcher_required
+def label_next_download(request: ResearcherRequest, pk: int) -> HttpResponse:
+    sweep, dataset = _about(request, pk, request.GET.get("dataset"))
+    draw = _drawn(request, sweep, dataset)
+    return attachment(
+        draw_csv(draw), f"{dataset.name}-label-next-{draw.key[:8]}.csv", "text/csv; charset=utf-8"
+    )
+
+
+@require_POST
+@researcher_required
+def label_next_send(request: ResearcherRequest, pk: int) -> HttpResponseBase:
+    sweep, dataset = _about(request, pk, request.GET.get("dataset"))
+    back = f"{reverse('metaeval:label-next', args=[pk])}?{request.GET.urlencode()}"
+    draw = _drawn(request, sweep, dataset)
+    if request.POST.get("draw") != draw.key:
+        messages.error(
+            request, "Nothing was sent: labels have come in since these items were drawn. Look again."
+        )
+        return redirect(back)
+    try:
+        study, choice = draw_send(
+            draw=draw, dataset=dataset, study=request.POST.get("study", ""), user=request.user
+        )
+    except ReportError as error:
+        messages.error(request, f"Nothing was sent. {error}")
+        return redirect(back)
+    messages.success(request, f"{choice.added:,} items added to {study.title}, {choice.changed:,} changed.")
+    return redirect(f"{reverse('annotation:study-detail', args=[study.slug])}#items")
+
+
+def _about(request: ResearcherRequest, pk: int, name: str | None) -> tuple[SweepView, Dataset]:
+    sweep = sweep_get_for(request.user, pk)
+    return sweep, dataset_of(sweep, name)
+
+
+def _form(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> LabelNextForm:
+    inputs = report_inputs(dataset=dataset, sweep=sweep)
+    n_judges = sum(not one.baseline for one in inputs.judges)
+    return LabelNextForm(
+        request.GET if "budget" in request.GET else None,
+        judges=judges_with_doubt(inputs),
+        may_disagree=n_judges > 1,
+    )
+
+
+def _drawn(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> Any:
+    """The draw that the address asks for; Http404 where it asks for none that there is."""
+    try:
+        form = _form(request, sweep, dataset)
+        if form.is_valid():
+            return label_next(dataset=dataset, sweep=sweep, **form.cleaned_data)
+    except ReportError as error:
+        raise Http404(str(error)) from None
+    raise Http404("There is no such draw.")
