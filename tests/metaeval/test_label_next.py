@@ -156,7 +156,8 @@ def test_studies_of_others_and_of_other_datasets(client, researcher, dataset, sw
     other = study_make(dataset=dataset_make(pairs=3), owner=researcher, state="draft")
     assert "There is no such study" in send(client, sweep, theirs, key).content.decode()
     assert "on another dataset" in send(client, sweep, other, key).content.decode()
-    assert not drawn_for(theirs) and not drawn_for(other)
+    assert not drawn_for(theirs)
+    assert not drawn_for(other)
 
 
 def test_who_may(client, sweep):
