@@ -207,8 +207,8 @@ def run(quick: bool = False) -> dict[str, float]:
     repeats = 200 if quick else 2000
     worst, best = 1.0, 0.0
     print(f"{'':52s} covers  labels alone  width ratio  bias (s.d.)")
-    for name, dataset in cases():
-        row = coverage(dataset, repeats)
+    for seed, (name, dataset) in enumerate(cases()):
+        row = coverage(dataset, repeats, seed)
         worst, best = min(worst, row["coverage"]), max(best, row["coverage"])
         print(
             f"{name:52s} {row['coverage']:6.1%} {row['classical']:13.1%} {row['ratio']:12.2f} {row['bias']:12.2f}",
@@ -229,7 +229,7 @@ def run(quick: bool = False) -> dict[str, float]:
         figures[f"alt_test_size_clustered_{test}"] = size
     print("\nHow often a judge passes (five people, right in 80 % of pairs; epsilon 0.2)")
     for accuracy in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9):
-        shares = [passes(accuracy, n, repeats // 4) for n in (50, 100, 300)]
+        shares = [passes(accuracy, n, max(50, repeats // 4)) for n in (50, 100, 300)]
         print(
             f"  judge right in {accuracy:.0%}: "
             + " ".join(f"{share:7.1%}" for share in shares)

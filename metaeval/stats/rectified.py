@@ -151,19 +151,22 @@ def imbalance(data: Data) -> float:
     return gap / math.sqrt(variance) if variance > 0 else math.nan
 
 
-def _variances(data: Data, tuning: float) -> tuple[float, float, float]:
+def _variances(data: Data, tuning: float | Floats) -> tuple[float, float, float]:
     """Of the figure, of its part from labelled items, of its part from the reference."""
-    f, share, reference = data.judgment, data.share, data.reference
+    share, reference = data.share, data.reference
+    contrast = data.judgment - reference @ data.judgment
+    weight = float(share @ (tuning * np.ones(len(contrast))))
     if data.sampled is not None:
         # The judge's mean over these items is known, so all there is to err is the labelled items' residuals.
         # Set against all items a judgment weighs more than against the unlabelled ones, for the same figure.
-        whole = tuning * len(f) / max(1, len(f) - data.n_labelled) if data.rest else tuning
-        residual = data.label - whole * f
+        more = len(contrast) / max(1, len(contrast) - data.n_labelled) if data.rest else 1.0
+        residual = data.label - more * tuning * contrast
         part = data.clustered(share * np.sqrt(1 - data.sampled) * (residual - share @ residual))
         return float(part @ part), float(part @ part), 0.0
-    residual = data.label - tuning * f
+    # Each item with its own weight: that the weights differ adds to the error too.
+    residual = data.label - tuning * contrast
     labelled = data.clustered(share * (residual - share @ residual))
-    judged = data.clustered(tuning * reference * (f - reference @ f))
+    judged = data.clustered(weight * reference * contrast)
     both = labelled + judged
     return float(both @ both), float(labelled @ labelled), float(judged @ judged)
 
@@ -179,7 +182,7 @@ def estimate(
     """The mean at given weights of the judge (one, or one an item); ``tuned`` if these were estimated too."""
     corrected = data.label - tuning * (data.judgment - data.reference @ data.judgment)
     value = float(data.share @ corrected)
-    tuning = float(data.share @ (tuning * np.ones(len(data.label))))
+    weight = float(data.share @ (tuning * np.ones(len(data.label))))
     shares = data.clustered(data.share)
     n_clusters = int(np.count_nonzero(shares))
     nothing = Estimate(value, math.nan, math.nan, data.n_labelled, n_clusters)
@@ -198,9 +201,9 @@ def estimate(
     correction = n_clusters / max(1, n_clusters - 1 - tuned)
     if labelled + judged > 0:
         variance *= (labelled * correction + judged) / (labelled + judged)
-    if tuning > 0:
+    if weight > 0:
         plainly = _variances(data, 0.0)[0] * n_clusters / (n_clusters - 1)
-        doubt = _doubt(data, tuning, bounds, shares)
+        doubt = _doubt(data, weight, bounds, shares)
         variance = max(variance, min(variance + doubt, plainly))
     labelled = max(0.0, variance - judged)
     if variance > 0:
