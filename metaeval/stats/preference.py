@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.arrays import Booleans, Floats, as_items, as_matrix, check_choices, check_option
+from metaeval.stats.biases import lean_contributions
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
@@ -172,10 +173,9 @@ def length_bias_rate(
     check_option(unparsed, ("neither", "omit"), "unparsed")
     answers = _answers(verdicts)
     longer, counted = _longer(length_1, length_2, len(answers), min_difference)
-    lean = np.where(answers == 0, 0.0, np.where(answers == longer[:, np.newaxis], 1.0, -1.0))
-    lean[np.isnan(answers)] = 0.0 if unparsed == "neither" else np.nan
-    lean[~counted] = np.nan
-    return mean_estimate(mean_of_orders(lean), bounds=(-1.0, 1.0), reason=_NO_LENGTHS, **options)
+    towards = np.where(counted, longer, np.nan)[:, np.newaxis]
+    lean = lean_contributions(answers, towards, "neither", unparsed)
+    return mean_estimate(lean, bounds=(-1.0, 1.0), reason=_NO_LENGTHS, **options)
 
 
 def _answers(verdicts: ArrayLike) -> Floats:
