@@ -138,9 +138,7 @@ def _estimate(
     if math.isnan(value):
         return plain(Estimate(math.nan, math.nan, math.nan, n=n, reason=measure.reason))
     n_clusters = clusters_counted(counted, resamples)
-    low, high, method = interval(
-        value, draws, n=n, n_clusters=n_clusters, confidence=confidence, bounds=bounds
-    )
+    low, high, method = interval(value, draws, n_clusters=n_clusters, confidence=confidence, bounds=bounds)
     reason = None
     if math.isnan(low) and len(draws):
         reason = "no interval: the items share one instruction"

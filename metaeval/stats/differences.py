@@ -21,6 +21,7 @@ from metaeval.stats.intervals import (
     resolve,
 )
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.spread import variance_freedom
 
 # Simulated quantiles are good to about one in a hundred; the seed is fixed because they are constants.
 _CRITICAL_DRAWS = 20_000
@@ -79,7 +80,7 @@ def paired_difference(
         return PairedDifference(value, math.nan, math.nan, n, clusters_counted(counted, resamples))
     finite = resampled[np.isfinite(resampled)]
     better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2)
-    totals = resamples.cluster_totals(np.stack([gap, size], axis=1))
+    totals = resamples.cluster_totals(np.stack([gap, size, np.abs(gap)], axis=1))
     totals = totals[totals[:, 1] > 0]
     if len(totals) < 2:
         warnings.warn(ONE_CLUSTER, StatisticsWarning, stacklevel=2)
@@ -88,27 +89,39 @@ def paired_difference(
         )
     if critical is None:
         critical = float(special.stdtrit(len(totals) - 1, (1 + confidence) / 2))
-    centre, error = _adjusted_gap(*totals.T)
+    centre, error = _adjusted_gap(*totals.T, confidence)
     low, high = max(-1.0, centre - critical * error), min(1.0, centre + critical * error)
     # The adjustment draws the centre towards 0, for a handful of clusters past the figure itself.
     return PairedDifference(value, min(low, value), max(high, value), n, len(totals), "t", None, better)
 
 
-def _adjusted_gap(gaps: Floats, sizes: Floats) -> tuple[float, float]:
-    """Centre and standard error of a mean difference, from the clusters' sums of gaps and numbers of items.
+def _adjusted_gap(gaps: Floats, sizes: Floats, differing: Floats, confidence: float) -> tuple[float, float]:
+    """Centre and standard error of a mean difference, from the clusters' sums of gaps, of items and of |gaps|.
 
     Two clusters are added that differ as much as those that differ do, one in favour of each side. With many
     that differ they do nothing; with few they keep the interval from shrinking to a point, as the plain one does
     where nothing differs, or all that differ do so in favour of one side.
+
+    Where few clusters carry the variance it is raised for its few degrees of freedom, at most to what it would be if
+    items that differ always came in whole clusters.
     """
+    n_clusters = len(gaps)
     different = gaps[gaps != 0]
     size = float(sizes.mean())
-    typical = float(np.sqrt(np.mean(different**2))) if len(different) else size
+    typical, carriers = size, float(n_clusters)
+    if len(different):
+        squares = different**2
+        typical = math.sqrt(float(squares.mean()))
+        carriers = float(squares.sum()) ** 2 / float((squares**2).sum())
+    most = (float(differing.sum()) + 2 * size) * float((sizes**2).sum() / sizes.sum())
     gaps, sizes = np.r_[gaps, typical, -typical], np.r_[sizes, size, size]
     whole = float(sizes.sum())
     centre = float(gaps.sum()) / whole
-    variance = float(np.sum((gaps - centre * sizes) ** 2)) * len(gaps) / (len(gaps) - 1) / whole**2
-    return centre, math.sqrt(variance)
+    squared = float(np.sum((gaps - centre * sizes) ** 2)) * len(gaps) / (len(gaps) - 1)
+    freedom = [variance_freedom(carriers, n_clusters), n_clusters - 1]
+    quantiles = special.stdtrit(freedom, (1 + confidence) / 2)
+    doubt = float(quantiles[0] / quantiles[1]) ** 2
+    return centre, math.sqrt(max(squared, min(squared * doubt, most))) / whole
 
 
 def critical_values(

@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -14,12 +13,11 @@ from metaeval.stats.arrays import Booleans, Floats, Seed, as_items, as_mask, as_
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
+from metaeval.stats.spread import NOTHING_VARIES, Spread, effective_sample_size, resampled_spread, spread_of
 
 # Below these the percentile interval covers too little (the usual "five successes and five failures").
 _FEW_CLUSTERS = 30
 _FEW_EVENTS = 5.0
-# A variance, of a figure in [0, 1], that is the rounding of sums.
-_NOTHING_VARIES = 1e-20
 ONE_CLUSTER = "no interval: the items are one cluster"
 
 
@@ -110,75 +108,6 @@ def wilson_interval(share: float, n: float, confidence: float = 0.95) -> tuple[f
     return low, high
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Over how many clusters a figure is spread, and over how many its variance.
-
-    Attributes
-    ----------
-    clusters : float
-        How many clusters of equal weight its clusters are worth (Kish): (sum w)^2 / sum w^2.
-    carriers : float
-        How many clusters the variance comes from: (sum r^2)^2 / sum r^4, where r is what a cluster adds to the
-        deviation of the figure from its value. A few, if errors are rare and come in whole clusters.
-    """
-
-    clusters: float
-    carriers: float
-
-
-def spread_of(deviations: Floats, weights: Floats) -> Spread:
-    """The spread of a figure from each cluster's part in it: its deviation and its weight, shape (n_clusters,).
-
-    Examples
-    --------
-    >>> spread_of(np.array([-0.5, 0.5, 0.0, 0.0]), np.ones(4))
-    Spread(clusters=4.0, carriers=2.0)
-    """
-    squares = deviations**2
-    fourth = float((squares**2).sum())
-    carriers = float(squares.sum()) ** 2 / fourth if fourth > 0 else 0.0
-    return Spread(float(weights.sum()) ** 2 / float((weights**2).sum()), carriers)
-
-
-def _resampled_spread(resampled: Floats, clusters: float) -> Spread:
-    """The same of a figure that is known by its resamples only: their kurtosis shows how few carry the variance.
-
-    A resampled sum has the excess kurtosis 1 / carriers - 3 / clusters.
-    """
-    squares = (resampled - resampled.mean()) ** 2 if len(resampled) else resampled
-    variance = float(squares.mean()) if len(resampled) else 0.0
-    kurtosis = float((squares**2).mean()) / variance**2 if variance > _NOTHING_VARIES else 3.0
-    return Spread(clusters, 1 / max(kurtosis - 3 + 3 / clusters, 1 / clusters))
-
-
-def effective_sample_size(
-    share: float, variance: float, n_clusters: int, spread: Spread, confidence: float = 0.95
-) -> float:
-    """How many independent yes-or-no answers would be worth as much as these clustered ones.
-
-    ``share (1 - share) / variance``, reduced for the few degrees of freedom that the variance was estimated with:
-    those of Satterthwaite, 2 / (1 / carriers - 1 / n_clusters) - 1, at most n_clusters - 1. The reduction ends where
-    every cluster is one piece of evidence, and where nothing varies that is what it is.
-
-    References
-    ----------
-    E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected number of positive
-    counts estimated from survey data", Survey Methodology 24 (1998); F. E. Satterthwaite, Biometrics Bulletin 2
-    (1946).
-    """
-    if n_clusters <= 1:
-        return 1.0
-    most = share * (1 - share)
-    if variance <= _NOTHING_VARIES or most == 0:
-        return spread.clusters
-    few = max(1 / max(spread.carriers, 1.0) - 1 / n_clusters, 1 / n_clusters)
-    freedom = min(2 / few - 1, n_clusters - 1)
-    tail = (1 + confidence) / 2
-    doubt = float(special.stdtrit(freedom, tail) / special.ndtri(tail)) ** 2
-    return max(1.0, most / max(variance, min(variance * doubt, most / spread.clusters)))
-
-
 def interval(
     value: float,
     resampled: Floats,
@@ -216,10 +145,10 @@ def interval(
         share = min(1.0, max(0.0, (value - low) / width))
         scaled = finite / width
         variance = float(scaled.var()) * n_clusters / max(1, n_clusters - 1) if len(scaled) else 0.0
-        known = spread if spread is not None else _resampled_spread(scaled, n_clusters)
+        known = spread if spread is not None else resampled_spread(scaled, n_clusters)
         size = effective_sample_size(share, variance, n_clusters, known, confidence)
         few = n_clusters < _FEW_CLUSTERS or size * min(share, 1 - share) < _FEW_EVENTS
-        if spread is not None or few or variance <= _NOTHING_VARIES:
+        if spread is not None or few or variance <= NOTHING_VARIES:
             ends = wilson_interval(share, size, confidence)
             return low + width * ends[0], low + width * ends[1], "wilson"
     if n_clusters <= 1 or len(finite) == 0:

@@ -21,8 +21,9 @@ from metaeval.stats import (
     ratio_estimate,
     wilson_interval,
 )
-from metaeval.stats.intervals import effective_sample_size
+from metaeval.stats.intervals import interval
 from metaeval.stats.resampling import draw_counts, draw_totals, group_rows
+from metaeval.stats.spread import Spread, effective_sample_size, resampled_spread, spread_of, variance_freedom
 
 NAN = math.nan
 
@@ -92,14 +93,38 @@ class TestIntervals:
         reference = stats.binomtest(8, 10).proportion_ci(method="wilson")
         assert wilson_interval(0.8, 10) == pytest.approx((reference.low, reference.high))
 
+    def test_spread_by_hand(self):
+        # Sizes 1, 1, 2: (1 + 1 + 2)² / (1 + 1 + 4). Deviations 1, -1, 0: (1 + 1)² / (1 + 1) carry the variance.
+        spread = spread_of(np.array([1.0, -1.0, 0.0]), np.array([1.0, 1.0, 2.0]))
+        assert (spread.clusters, spread.carriers) == pytest.approx((16 / 6, 2))
+        assert spread_of(np.zeros(3), np.ones(3)) == Spread(3, 0)
+
+    @given(st.lists(st.integers(-3, 3), min_size=4, max_size=30).filter(lambda rows: len(set(rows)) > 1))
+    def test_resamples_show_how_many_carry_the_variance(self, rows):
+        deviations = np.array(rows) - np.mean(rows)
+        n = len(rows)
+        exact = spread_of(deviations, np.ones(n))
+        drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=20_000) @ deviations
+        found = resampled_spread(drawn, n)
+        assert 1 / found.carriers == pytest.approx(1 / exact.carriers, abs=0.1, rel=0.25)
+
+    def test_freedom_of_a_variance_by_hand(self):
+        # Two of 100 carry it: 2 / (1/2 - 1/100) - 1. If all do it is known as well as 99 degrees say.
+        assert variance_freedom(2, 100) == pytest.approx(2 / 0.49 - 1)
+        assert variance_freedom(100, 100) == 99
+        # Of normal clusters a third does, and 2 / (3/C - 1/C) - 1 = C - 1.
+        rows = np.random.default_rng(0).standard_normal(40_000)
+        assert variance_freedom(spread_of(rows, rows).carriers, 40_000) == pytest.approx(39_999, rel=0.05)
+
     def test_effective_sample_size_by_hand(self):
-        # 0.25 / 0.01 = 25; Student's 0.975 quantiles for 99 and 9 degrees of freedom: 1.98422, 2.26216;
-        # 25 (1.98422 / 2.26216)² = 19.2344. With as many clusters as items the 25 stay.
-        assert effective_sample_size(0.5, 0.01, 100, 10, 0.95) == pytest.approx(19.2344, abs=1e-3)
-        assert effective_sample_size(0.5, 0.01, 100, 100, 0.95) == pytest.approx(25)
-        assert effective_sample_size(0.5, 0.001, 100, 100, 0.95) == 100
-        assert effective_sample_size(1.0, 0.0, 100, 10, 0.95) == 10
-        assert effective_sample_size(0.5, 0.01, 100, 1, 0.95) == 1
+        # 0.25 / 0.01 = 25 answers. Two of 10 clusters carry the variance: 2 / (1/2 - 1/10) - 1 = 4 degrees of freedom,
+        # quantile 2.77645; 25 (1.95996 / 2.77645)² = 12.4585, and 10 clusters are worth 10 at least.
+        assert effective_sample_size(0.5, 0.01, 10, Spread(10, 2)) == pytest.approx(12.4585, abs=1e-3)
+        assert effective_sample_size(0.5, 0.01, 10, Spread(14, 2)) == pytest.approx(14)
+        # Less than the clusters only if they vary more than wholes can.
+        assert effective_sample_size(0.5, 0.05, 10, Spread(10, 2)) == pytest.approx(5)
+        assert effective_sample_size(1.0, 0.0, 10, Spread(8, 0)) == 8
+        assert effective_sample_size(0.5, 0.01, 1, Spread(1, 1)) == 1
 
     def test_few_clusters_lose_one_to_the_mean(self):
         # 12 of 20: the unbiased variance 0.24 / 19 is that of 19 answers.
@@ -107,13 +132,57 @@ class TestIntervals:
         assert estimate.method == "wilson"
         assert (estimate.low, estimate.high) == pytest.approx(wilson_interval(0.6, 19), abs=0.0015)
 
-    def test_percentile_agrees_with_scipy(self):
+    def test_single_answers_have_wilsons_interval(self):
+        rng = np.random.default_rng(0)
+        for share in (0.5, 0.8, 0.97):
+            values = (rng.random(300) < share).astype(float)
+            estimate = mean_estimate(values, n_resamples=100_000)
+            expected = wilson_interval(values.mean(), 299)
+            assert (estimate.low, estimate.high) == pytest.approx(expected, abs=0.0005)
+
+    def test_many_answers_agree_with_scipy(self):
         values = np.random.default_rng(0).choice([0.0, 0.5, 1.0], 300)
         ours = mean_estimate(values)
         theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=10_000, rng=1)
-        assert ours.method == "percentile"
+        assert ours.method == "wilson"
         assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.005)
         assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.005)
+
+    def test_without_bounds_it_is_the_percentiles(self):
+        costs = np.random.default_rng(0).exponential(size=300)
+        ours = mean_estimate(costs, bounds=None)
+        theirs = stats.bootstrap((costs,), np.mean, method="percentile", n_resamples=10_000, rng=1)
+        assert ours.method == "percentile"
+        assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.01)
+        assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.01)
+
+    def test_graded_answers_are_worth_more_than_yes_or_no(self):
+        # Between 0.6 and 0.8 a mean of 100 is known to 0.012 or so; a share of 100 answers would be known to 0.09.
+        values = np.random.default_rng(0).uniform(0.6, 0.8, 100)
+        estimate = mean_estimate(values)
+        assert estimate.high - estimate.low == pytest.approx(2 * 1.98 * values.std() / 10, rel=0.05)
+
+    def test_the_same_answer_everywhere_is_no_proof(self):
+        for value in (0.0, 0.3, 1 / 3, 1.0):
+            estimate = mean_estimate(np.full(50, value), clusters=np.arange(50) // 2)
+            assert (estimate.low, estimate.high) == pytest.approx(wilson_interval(value, 25))
+
+    def test_one_that_differs_a_little_is_no_proof(self):
+        # Nine tenths everywhere but once. The standard error is 0.002, with hardly a degree of freedom.
+        estimate = mean_estimate(np.r_[np.full(49, 0.9), 0.8])
+        assert 0.85 < estimate.low < 0.88
+
+    def test_of_other_figures_the_resamples_tell(self):
+        rng = np.random.default_rng(0)
+        far, near = rng.normal(0.6, 0.04, 2000), rng.normal(0.98, 0.01, 2000)
+        assert interval(0.6, far, n_clusters=100, confidence=0.95, bounds=(0, 1))[2] == "percentile"
+        assert interval(0.98, near, n_clusters=100, confidence=0.95, bounds=(0, 1))[2] == "wilson"
+        assert interval(0.6, far, n_clusters=20, confidence=0.95, bounds=(0, 1))[2] == "wilson"
+        assert interval(1.0, np.ones(99), n_clusters=40, confidence=0.95, bounds=(0, 1))[:2] == pytest.approx(
+            wilson_interval(1.0, 40)
+        )
+        nothing = interval(0.6, np.full(9, NAN), n_clusters=20, confidence=0.95, bounds=None)
+        assert math.isnan(nothing[0])
 
     def test_clusters_widen_the_interval(self):
         values = np.repeat(np.random.default_rng(0).integers(0, 2, 60), 10).astype(float)

@@ -12,7 +12,6 @@ from metaeval.stats import (
     Resamples,
     StatisticsWarning,
     accuracy,
-    correlation,
     expected_win_rate,
     krippendorff_alpha,
     macro_mean,
@@ -93,6 +92,12 @@ class TestValues:
 
 
 class TestIntervals:
+    def test_unequal_weights_are_worth_fewer_items(self):
+        # All right: one answer of weight 99 and 99 of weight 1 are worth 198² / (99² + 99) = 3.96 answers.
+        flat = mean_estimate(np.ones(100))
+        uneven = mean_estimate(np.ones(100), weights=np.r_[99.0, np.ones(99)])
+        assert uneven.low < 0.55 < 0.9 < flat.low
+
     def test_coverage_with_known_chances(self):
         # Hard items are labelled four times as often; unweighted, the mean is far off.
         rng = np.random.default_rng(3)
@@ -136,8 +141,6 @@ class TestRefused:
     def test_figures_that_do_not_read_them(self):
         with pytest.raises(InvalidInputError, match="cannot be weighted"):
             krippendorff_alpha([[1, 1], [1, 2], [2, 2]], weights=[1, 1, 1])
-        with pytest.raises(InvalidInputError, match="cannot be weighted"):
-            correlation([1, 2, 3, 5], [1, 3, 2, 4], weights=[1, 1, 1, 1])
         with pytest.raises(InvalidInputError, match="cannot be weighted"):
             resolve(2, {"weights": [1, 1]})
 

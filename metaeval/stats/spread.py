@@ -1,0 +1,101 @@
+"""Over how many clusters a figure is spread, over how many its variance, and what these are worth.
+
+A variance between clusters is itself an estimate. If errors are rare and come in whole clusters it rests on a few of
+them, and an interval that takes it at its word covers too little: 84 % where 95 % was meant.
+"""
+
+from dataclasses import dataclass
+
+from scipy import special
+
+from metaeval.stats.arrays import Floats
+
+# A variance, of a figure in [0, 1], that is the rounding of sums.
+NOTHING_VARIES = 1e-20
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Over how many clusters a figure is spread, and over how many its variance.
+
+    Attributes
+    ----------
+    clusters : float
+        How many clusters of equal weight its clusters are worth (Kish): (sum w)^2 / sum w^2.
+    carriers : float
+        How many clusters the variance comes from: (sum r^2)^2 / sum r^4, where r is what a cluster adds to the
+        deviation of the figure from its value. A few, if errors are rare and come in whole clusters.
+    """
+
+    clusters: float
+    carriers: float
+
+
+def spread_of(deviations: Floats, weights: Floats) -> Spread:
+    """The spread of a figure from each cluster's part in it: its deviation and its weight, shape (n_clusters,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spread_of(np.array([-0.5, 0.5, 0.0, 0.0]), np.ones(4))
+    Spread(clusters=4.0, carriers=2.0)
+    """
+    squares = deviations**2
+    fourth = float((squares**2).sum())
+    carriers = float(squares.sum()) ** 2 / fourth if fourth > 0 else 0.0
+    return Spread(float(weights.sum()) ** 2 / float((weights**2).sum()), carriers)
+
+
+def resampled_spread(resampled: Floats, clusters: float) -> Spread:
+    """The same of a figure that is known by its resamples only: their kurtosis shows how few carry the variance.
+
+    A resampled sum has the excess kurtosis 1 / carriers - 3 / clusters.
+    """
+    squares = (resampled - resampled.mean()) ** 2 if len(resampled) else resampled
+    variance = float(squares.mean()) if len(resampled) else 0.0
+    kurtosis = float((squares**2).mean()) / variance**2 if variance > NOTHING_VARIES else 3.0
+    return Spread(clusters, 1 / max(kurtosis - 3 + 3 / clusters, 1 / clusters))
+
+
+def variance_freedom(carriers: float, n_clusters: int) -> float:
+    """Degrees of freedom of a variance between clusters, by Satterthwaite: 2 / (1 / carriers - 1 / n_clusters) - 1.
+
+    At most n_clusters - 1, which it is about for normal clusters; few where few clusters carry the variance.
+
+    References
+    ----------
+    F. E. Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics Bulletin 2
+    (1946).
+
+    Examples
+    --------
+    >>> variance_freedom(4, 400), variance_freedom(400, 400)
+    (7.080808080808081, 399.0)
+    """
+    excess = max(1 / max(carriers, 1.0) - 1 / n_clusters, 1 / n_clusters)
+    return min(2 / excess - 1, n_clusters - 1.0)
+
+
+def effective_sample_size(
+    share: float, variance: float, n_clusters: int, spread: Spread, confidence: float = 0.95
+) -> float:
+    """How many independent yes-or-no answers would be worth as much as these clustered ones.
+
+    ``share (1 - share) / variance``, reduced for the few degrees of freedom that the variance was estimated with.
+    The reduction ends where every cluster is one piece of evidence, which it is where nothing varies.
+
+    References
+    ----------
+    E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data", Survey Methodology 24 (1998).
+    """
+    if n_clusters <= 1:
+        return 1.0
+    most = share * (1 - share)
+    if variance <= NOTHING_VARIES or most == 0:
+        return spread.clusters
+    tail = (1 + confidence) / 2
+    doubt = (
+        float(special.stdtrit(variance_freedom(spread.carriers, n_clusters), tail) / special.ndtri(tail)) ** 2
+    )
+    return max(1.0, most / max(variance, min(variance * doubt, most / spread.clusters)))
