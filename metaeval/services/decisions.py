@@ -96,8 +96,9 @@ def decide(dataset: Dataset, values: Mapping[str, Any], seen: int | None) -> Dec
     if current is None:
         return Decision.objects.create(dataset=dataset, **values)
     # One decision in force for each dataset, by a constraint that is checked at once: the old one has to step
-    # aside before the new one exists, so for a moment it is replaced by itself.
-    Decision.objects.filter(pk=current.pk).update(replaced_by=current.pk)
+    # aside before the new one exists. For a moment it is replaced by the first of all, which replaced none.
+    first = Decision.objects.filter(dataset=dataset, replaces__isnull=True).values_list("pk", flat=True)[:1]
+    Decision.objects.filter(pk=current.pk).update(replaced_by=first.get())
     made = Decision.objects.create(dataset=dataset, **values)
     Decision.objects.filter(pk=current.pk).update(replaced_by=made.pk)
     return made

@@ -183,6 +183,6 @@ def decision_promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
     except (DecisionError, ReportError) as error:
         messages.error(request, f"Nothing was promoted. {error}")
     else:
-        names = words.listed([row.dataset.name for row in made])
+        names = words.listed(sorted(row.dataset.name for row in made))
         messages.success(request, f"{made[0].judge.name} is now the judge for {names}.")
     return redirect(back)

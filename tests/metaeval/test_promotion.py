@@ -86,6 +86,15 @@ def test_a_later_decision_replaces_the_earlier_one(client, administrator, sweep,
     assert "It is right most often." in text
 
 
+def test_there_is_no_end_to_changing_ones_mind(client, administrator, sweep, dataset):
+    for number in range(5):
+        judge = ("Good judge", "Poor judge")[number % 2]
+        data = form(sweep, dataset, judge=judge, reason=f"Reason {number}")
+        assert f"{judge} is now the judge" in post(client, sweep, data).content.decode()
+    decisions = list(Decision.objects.order_by("pk"))
+    assert [decision.replaced_by for decision in decisions] == [*decisions[1:], None]
+
+
 def test_a_decision_made_from_an_old_page_is_refused(client, administrator, sweep, dataset):
     stale = form(sweep, dataset, judge="Poor judge")
     post(client, sweep, form(sweep, dataset))
