@@ -8,7 +8,7 @@ less than epsilon worse than that person, and the judge passes if it wins over a
 import math
 import warnings
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,11 +26,12 @@ from metaeval.stats.arrays import (
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import mean_estimate
+from metaeval.stats.multiple_testing import Adjustment, adjust_p_values
 from metaeval.stats.noninferiority import Test, noninferiority_test
 from metaeval.stats.representation import Score, advantages
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
 
-Correction: TypeAlias = Literal["benjamini_yekutieli", "holm", "none"]
+Correction: TypeAlias = Adjustment | Literal["none"]
 Unparsed: TypeAlias = Literal["wrong", "omit"]
 
 
@@ -151,8 +152,9 @@ def alternative_annotator_test(
         Level of the tests, after ``correction`` over the people.
     threshold : float
         The least winning rate that passes.
-    correction : {"benjamini_yekutieli", "holm", "none"}
-        The first bounds the expected share of false wins among the wins, whatever the dependence.
+    correction : {"benjamini_yekutieli", "holm", "benjamini_hochberg", "bonferroni", "none"}
+        See `adjust_p_values`. The first bounds the expected share of false wins among the wins, whatever the
+        dependence.
     score : {"match", "negative_rmse"} or callable
         How well an answer represents the labels of others: the share that equal it, minus the root mean squared
         distance, or ``score(answer, others) -> float``, higher is better (called label by label: slow).
@@ -193,7 +195,7 @@ def alternative_annotator_test(
     (True, 1.0)
     """
     _check(epsilon, alpha, threshold, min_items, min_labels)
-    check_option(correction, ("benjamini_yekutieli", "holm", "none"), "correction")
+    check_option(correction, (*get_args(Adjustment), "none"), "correction")
     check_option(test, ("score", "t"), "test")
     check_option(unparsed, ("wrong", "omit"), "unparsed")
     if not callable(score):
@@ -220,7 +222,9 @@ def alternative_annotator_test(
         for name, own in zip(names, groups, strict=True)
     ]
     tested = [place for place, row in enumerate(compared) if row.reason is None]
-    adjusted = _adjust(np.array([compared[place].p_value for place in tested]), correction)
+    adjusted = np.array([compared[place].p_value for place in tested])
+    if correction != "none":
+        adjusted = adjust_p_values(adjusted, method=correction)
     for place, p_value in zip(tested, adjusted, strict=True):
         compared[place] = _decided(compared[place], float(p_value), alpha)
     reason = None
@@ -327,22 +331,6 @@ def _average(
     value = float(np.mean(shares)) if shares else math.nan
     columns = np.where(counted, value + added * np.count_nonzero(counted), np.nan)
     return mean_estimate(columns, resamples=resamples, confidence=confidence, reason="nobody was tested")
-
-
-def _adjust(p_values: Floats, correction: Correction) -> Floats:
-    """P values adjusted for their number: reject where the adjusted one is at most alpha."""
-    n = len(p_values)
-    order = np.argsort(p_values)
-    ranks = np.arange(1, n + 1)
-    adjusted = np.empty(n)
-    if correction == "holm":
-        adjusted[order] = np.maximum.accumulate(p_values[order] * ranks[::-1])
-    elif correction == "benjamini_yekutieli":
-        steps = p_values[order] * n / ranks * np.sum(1 / ranks)
-        adjusted[order] = np.minimum.accumulate(steps[::-1])[::-1]
-    else:
-        return p_values
-    return np.minimum(adjusted, 1.0)
 
 
 def _plain(value: Any) -> Any:
