@@ -12,11 +12,11 @@ from scipy import special
 from metaeval.stats.arrays import Booleans, Floats, Integers, as_floats, as_items, check_option
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, PairedDifference, undefined
+from metaeval.stats.fisher import finish_correlation
 from metaeval.stats.intervals import (
     ONE_CLUSTER,
     Sampling,
     clusters_counted,
-    finish,
     item_weights,
     resolve,
 )
@@ -73,7 +73,7 @@ def correlation(
         return undefined(reason)
     value = weighted_correlation(columns, method)
     resampled = resampled_correlations([columns], resamples, method)[:, 0]
-    return finish(value, resampled, counted, resamples, confidence, (-1.0, 1.0))
+    return finish_correlation(value, resampled, counted, resamples, confidence)
 
 
 def correlation_difference(
@@ -117,7 +117,8 @@ def correlation_difference(
     n = int(counted.sum())
     value = weighted_correlation(columns, method) - weighted_correlation(rival, method)
     both = resampled_correlations([columns, rival], resamples, method)
-    gaps = both[:, 0] - both[:, 1]
+    # Equal judges differ in the last bits of their sums, and are equal all the same.
+    gaps = np.round(both[:, 0] - both[:, 1], _DIGITS)
     n_clusters = clusters_counted(counted, resamples)
     finite = gaps[np.isfinite(gaps)]
     if not len(finite):
@@ -174,11 +175,11 @@ def person_correlation(
         return undefined(f"nobody shares {max(fewest, FEWEST)} items with others, rated differently")
     asked = [_on_all(n_items, *person) for person in people]
     value = float(np.mean([weighted_correlation(columns, method) for columns in asked]))
-    resampled = _mean_of_known(resampled_correlations(asked, resamples, method).T)
+    resampled = mean_of_known(resampled_correlations(asked, resamples, method).T)
     counted = np.zeros(n_items, dtype=np.bool_)
     for rows, _, _ in people:
         counted[rows] = True
-    return finish(value, resampled, counted, resamples, confidence, (-1.0, 1.0))
+    return finish_correlation(value, resampled, counted, resamples, confidence)
 
 
 def mean_of_others(item: Integers, value: Floats, n_items: int) -> Floats:
@@ -262,8 +263,14 @@ def _on_all(n_items: int, rows: Integers, own: Floats, others: Floats) -> Column
     return Columns(first, second, weights)
 
 
-def _mean_of_known(values: Floats) -> Floats:
-    """Mean over rows, NaN taking no part; NaN where a column has nothing else."""
+def mean_of_known(values: Floats) -> Floats:
+    """Mean over rows, NaN taking no part; NaN where a column has nothing else.
+
+    Examples
+    --------
+    >>> mean_of_known(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
+    [2.0, nan]
+    """
     known = ~np.isnan(values)
     count = known.sum(axis=0)
     total = np.where(known, values, 0.0).sum(axis=0)

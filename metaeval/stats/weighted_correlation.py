@@ -40,9 +40,15 @@ def weighted_correlation(columns: Columns, method: Method) -> float:
     >>> round(weighted_correlation(twice, "pearson"), 6)
     0.426401
     """
+    return float(correlation_of(weighted_sums(columns, method)))
+
+
+def weighted_sums(columns: Columns, method: Method) -> Floats:
+    """`sums_of_products` of the items themselves: shape (3,)."""
     counted = columns.weights > 0
     first, second = columns.first[counted], columns.second[counted]
-    return float(correlations(first, second, columns.weights[np.newaxis, counted], method)[0])
+    sums: Floats = sums_of_products(first, second, columns.weights[np.newaxis, counted], method)[0]
+    return sums
 
 
 def correlations(first: Floats, second: Floats, weights: Floats, method: Method) -> Floats:
