@@ -303,10 +303,12 @@ def _resampled(data: _Rows, point: Floats, resamples: Resamples, *, by_row: bool
         return one_step_parameters(data.design, data.counts(), point, cluster, resamples)
     parts = []
     for counts in _count_batches(data, resamples):
-        fits = fit(data.design, counts, point)
-        wrong = ~fits.converged | separated(data.design, counts)
-        fits.parameters[wrong] = np.nan
-        parts.append(fits.parameters)
+        finite = ~separated(data.design, counts)
+        fits = fit(data.design, counts[finite] if not finite.all() else counts, point)
+        fits.parameters[~fits.converged] = np.nan
+        parameters = np.full((len(counts), len(point)), np.nan)
+        parameters[finite] = fits.parameters
+        parts.append(parameters)
     return np.concatenate(parts)
 
 

@@ -136,7 +136,9 @@ class _Solver:
     def differences(self, parameters: Floats) -> Floats:
         """What favours the first system of each pair, (n_fits, n_pairs)."""
         size, n_extra = self.design.n_systems, self.design.extra.shape[1]
-        result: Floats = parameters[:, self.design.first] - parameters[:, self.design.second]
+        # Without a finite estimate a step may be infinite for both systems of a pair.
+        with np.errstate(invalid="ignore"):
+            result: Floats = parameters[:, self.design.first] - parameters[:, self.design.second]
         if n_extra:
             result = result + parameters[:, size : size + n_extra] @ self.design.extra.T
         return result
@@ -146,7 +148,7 @@ class _Solver:
         try:
             result: Floats = np.linalg.solve(information, gradient[:, :, np.newaxis])[:, :, 0]
         except np.linalg.LinAlgError:
-            return np.full_like(gradient, np.inf)
+            result = np.stack([_solve(each, pull) for each, pull in zip(information, gradient, strict=True)])
         return result
 
     def derivatives(self, parameters: Floats, counts: Floats) -> tuple[Floats, Floats]:
@@ -203,6 +205,14 @@ class _Solver:
         gradient[edge, -1] = 0.0
         information[edge, -1, :] = information[edge, :, -1] = 0.0
         information[edge, -1, -1] = 1.0
+
+
+def _solve(information: Floats, gradient: Floats) -> Floats:
+    """One step; NaN where the counts do not determine it."""
+    try:
+        return np.linalg.solve(information, gradient)
+    except np.linalg.LinAlgError:
+        return np.full_like(gradient, np.nan)
 
 
 def differences_at(design: Design, point: Floats) -> Floats:

@@ -20,6 +20,7 @@ ELO = 400 / math.log(10)
 _CENTRE = {"elo": 1000.0, "log": 0.0, "probability": math.nan}
 OFTEN_APART = "no interval: in {} of {} resamples some strength has no finite estimate"
 NO_ANCHOR = "the anchor has no finite strength"
+NO_TIE = "no interval: no tie occurred"
 _AT_ONCE = 4_000_000
 # Share of the resamples that may be without a finite estimate: beyond it their spread says too little.
 _MOST_LOST = 0.05
@@ -260,6 +261,10 @@ def _tie_parameters(ties: TieModel, uncertain: Uncertain) -> tuple[Floats, Float
 def _tie_estimate(ties: TieModel, uncertain: Uncertain, n: int) -> Estimate:
     """Davidson's nu, whose log is unbounded; Rao and Kupper's theta, the log of whose log is."""
     k, all_k = _tie_parameters(ties, uncertain)
+    edge = -math.inf if ties == "davidson" else 0.0
+    if k[0] == edge:
+        reason = NO_TIE if len(all_k) else None
+        return Estimate(math.exp(edge), math.nan, math.nan, n, uncertain.n_clusters, "none", reason)
     if ties == "davidson":
         return uncertain.estimate(float(k[0]), all_k, n, math.exp)
     with np.errstate(divide="ignore"):
