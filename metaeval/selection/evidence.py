@@ -52,7 +52,7 @@ def evidence_of(
     objectives = table.objective(values)
     n_figures, n_judges = values.shape
     columns = np.concatenate([table.tops, table.bottoms], axis=1).reshape(table.n_clusters, -1)
-    totals = draws.totals(columns).reshape(-1, 2 * n_figures, n_judges)
+    totals = draws.totals(columns).reshape(draws.n_resamples, 2 * n_figures, n_judges)
     return Evidence(
         Objective(table, draws, confidence),
         requirements,

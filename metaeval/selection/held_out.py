@@ -52,6 +52,9 @@ class HeldOut:
         In how many training parts no judge satisfied the constraints.
     composite_used : float
         In what share of the training parts the procedure preferred the composite.
+    variance, composite_variance : float
+        Squared standard errors of the objective of ``procedure`` and ``composite``, the unsteadiness of the choice
+        included.
     """
 
     procedure: Floats
@@ -60,6 +63,8 @@ class HeldOut:
     n_folds: int
     nothing_chosen: int
     composite_used: float
+    variance: float
+    composite_variance: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,8 +177,11 @@ def cross_validate(
     table = objective.table
     sums = np.zeros((3, len(table.scores)))
     numbers = np.zeros((3, len(table.scores)))
+    variances = np.zeros((n_repeats, 3))
     nothing, used = 0, 0
-    for _ in range(n_repeats):
+    apart: list[tuple[float, float]] = []
+    judges_used: set[bytes] = set()
+    for repeat in range(n_repeats):
         fold = deal_folds(table, n_folds, rng)
         outer, inner = _choices(table, requirements, fold, n_folds, min_clusters)
         nothing += int((outer.single < 0).sum())
@@ -182,20 +190,61 @@ def cross_validate(
             with_parts = _worth_it(objective, inner, fold, n_folds)
         used += int(with_parts.sum())
         parts = np.where(with_parts[:, np.newaxis], outer.parts, outer.single[:, np.newaxis])
+        judges_used |= {row.tobytes() for row in parts}
         item_fold = fold[table.cluster]
-        chosen = (
-            parts[item_fold, table.category],
-            outer.single[item_fold],
-            outer.parts[item_fold, table.category],
-        )
-        for place, judges in enumerate(chosen):
-            found = scored(table, judges)
+        columns = [
+            scored(table, parts[item_fold, table.category]),
+            scored(table, outer.single[item_fold]),
+            scored(table, outer.parts[item_fold, table.category]),
+        ]
+        for place, found in enumerate(columns):
             sums[place] += np.where(np.isnan(found), 0.0, found)
             numbers[place] += ~np.isnan(found)
+            variances[repeat, place] = objective.variance(found)
+        apart += _apart(objective, columns[0], inner, with_parts, fold)
     means = np.where(numbers > 0, sums / np.maximum(numbers, 1), np.nan)
+    plain = variances.mean(axis=0)
+    # A choice that is the same whatever is held out adds nothing.
+    doubt = _doubt(apart, float(plain[0]), n_folds) if len(judges_used) > 1 else 1.0
     return HeldOut(
-        means[0], means[1], means[2], n_folds, nothing, used / (n_folds * n_repeats) if n_repeats else np.nan
+        *means,
+        n_folds=n_folds,
+        nothing_chosen=nothing,
+        composite_used=used / (n_folds * n_repeats),
+        variance=float(plain[0]) * doubt,
+        composite_variance=float(plain[2]) * doubt,
     )
+
+
+def _apart(
+    objective: Objective, held_out: Floats, inner: Choice, with_parts: Booleans, fold: Integers
+) -> list[tuple[float, float]]:
+    """For each fold: how far its score is from the cross-validated one of the others, squared, and what chance adds."""
+    table = objective.table
+    item_fold = fold[table.cluster]
+    result = []
+    for held, composite in enumerate(with_parts):
+        judges = inner.parts[held, item_fold, table.category] if composite else inner.single[held, item_fold]
+        inside = objective.mean(np.where(item_fold == held, np.nan, scored(table, judges)))
+        column = np.where(item_fold == held, held_out, np.nan)
+        outside = objective.mean(column)
+        if not np.isnan(inside - outside):
+            result.append(((inside - outside) ** 2, objective.variance(column)))
+    return result
+
+
+def _doubt(apart: list[tuple[float, float]], plain: float, n_folds: int) -> float:
+    """By how much the variance of a cross-validated figure exceeds that of its items' scores.
+
+    The folds' scores hang together, as what is chosen without one fold depends on the others. Bates, Hastie and
+    Tibshirani estimate the whole error from how far each fold is from the cross-validation of the rest. That is
+    unbiased and noisy, so it is kept between the plain variance and Nadeau and Bengio's for independent splits.
+    """
+    if not apart or plain <= 0:
+        return 1.0
+    squares, noise = np.mean(apart, axis=0)
+    whole = (squares - noise) * (n_folds - 1) / n_folds
+    return float(np.clip(whole / plain, 1.0, 1.0 + n_folds / (n_folds - 1)))
 
 
 def scored(table: Table, judges: Integers) -> Floats:

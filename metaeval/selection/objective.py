@@ -82,7 +82,7 @@ class Objective:
         totals = self.draws.totals(
             sums_by_code(table.cluster, np.concatenate(parts, axis=1), table.n_clusters)
         )
-        totals = totals.reshape(len(totals), -1, 2, n_columns)
+        totals = totals.reshape(len(totals), len(parts) // 2, 2, n_columns)
         values = table.values(totals[:, :, 0], totals[:, :, 1])
         shares = table.shares[table.shares > 0]
         return np.asarray(np.einsum("rdk,d->rk", values, shares))
@@ -116,6 +116,17 @@ class Objective:
         added = weighing * (values - means[table.dataset])
         both = sums_by_code(table.cluster, np.stack([added, weighing], axis=1), table.n_clusters)
         return both[:, 0], both[:, 1]
+
+    def variance(self, column: Floats) -> float:
+        """Squared standard error of the objective of one column, from the clusters of each dataset."""
+        deviations, weights = self.linear(column)
+        there = weights > 0
+        homes, squares = self.table.homes[there], deviations[there, np.newaxis] ** 2
+        n_datasets = len(self.table.shares)
+        sizes = np.bincount(homes, minlength=n_datasets)
+        return float(
+            (sums_by_code(homes, squares, n_datasets)[:, 0] * sizes / np.maximum(sizes - 1, 1)).sum()
+        )
 
     def difference(
         self, first: Floats, second: Floats, *, critical: float | None = None, resampled: Floats | None = None

@@ -14,6 +14,7 @@ from metaeval.selection.held_out import (
     scored,
     sums_by_fold,
 )
+from metaeval.selection.objective import Objective
 from metaeval.selection.standings import NOTHING_SCORED
 from metaeval.selection.types import COMPOSITE, CompositeFinding, Floats
 from metaeval.stats import Estimate, PairedDifference
@@ -86,8 +87,12 @@ def procedure_run(
         )
     pair = np.stack([naive_column, found.procedure], axis=1)
     resampled = objective.resampled(pair)
-    held_out = objective.estimate(
-        found.procedure, resampled[:, 1], reason="no judge satisfied the constraints in any part of the data"
+    held_out = _estimate(
+        objective,
+        found.procedure,
+        resampled[:, 1],
+        found.variance,
+        "no judge satisfied the constraints in any part of the data",
     )
     optimism = objective.difference(*pair.T, resampled=resampled[:, 0] - resampled[:, 1])
     return composite, Outcome(held_out, objective.mean(naive_column), optimism, chosen, folds)
@@ -116,7 +121,18 @@ def _composite(
     return CompositeFinding(
         parts={table.categories[category]: table.judges[judge] for category, judge in parts.items()},
         naive=objective.mean(in_sample),
-        held_out=objective.estimate(found.composite, resampled[:, 0]),
+        held_out=_estimate(objective, found.composite, resampled[:, 0], found.composite_variance),
         gain=gain,
         worth_it=gain.low > 0,
     )
+
+
+def _estimate(
+    objective: Objective, column: Floats, resampled: Floats, variance: float, reason: str = "no item counts"
+) -> Estimate:
+    """A held-out figure; its resamples are spread out to the variance that the unsteady choice gives it."""
+    plain = objective.variance(column) if not np.isnan(column).all() else 0.0
+    value = objective.mean(column)
+    if plain > 0:
+        resampled = value + (resampled - value) * math.sqrt(variance / plain)
+    return objective.estimate(column, resampled, reason=reason)
