@@ -170,10 +170,19 @@ def subset_accuracy(
     rows = []
     for path in _with_ancestors(paths if mask is None else paths[mask]):
         below = _under(paths, path) if mask is None else _under(paths, path) & mask
-        agreement = (None, None) if agree is None else means(agree, below)
+        pooled, macro = means(right, below)
+        agreement, agreement_macro = (None, None) if agree is None else means(agree, below)
+        hedging, hedging_macro = means(hedges, below)
         rows.append(
             SubsetRow(
-                path, len(np.unique(paths[below])), *means(right, below), *agreement, *means(hedges, below)
+                path=path,
+                n_subsets=len(np.unique(paths[below])),
+                accuracy=pooled,
+                accuracy_macro=macro,
+                agreement=agreement,
+                agreement_macro=agreement_macro,
+                hedging=hedging,
+                hedging_macro=hedging_macro,
             )
         )
     hostile, tame = _sides(paths, adversarial, natural)
