@@ -13,7 +13,8 @@ from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.fisher import finish_correlation
 from metaeval.stats.grouped_correlation import sums_within_groups
 from metaeval.stats.intervals import Sampling, item_weights, ratio_estimate, resolve
-from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
+from metaeval.stats.resampling import Resamples
+from metaeval.stats.sharing import with_resamples
 from metaeval.stats.weighted_correlation import (
     METHODS,
     Columns,
@@ -125,9 +126,10 @@ def correlation_by(
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
     codes, n_groups = as_codes(groups, "groups", len(one))
-    resamples, mask, confidence = resolve(
-        len(one), _with_resamples(codes, groups_are, len(one), options), weighted=True
+    shared = with_resamples(
+        options, codes if groups_are == "sampled" else len(one), shared=groups_are == "fixed"
     )
+    resamples, mask, confidence = resolve(len(one), shared, weighted=True)
     weights = item_weights(len(one), options)
     weights = np.ones(len(one)) if weights is None else weights
     counted = ~np.isnan(one) & ~np.isnan(two) & (weights > 0)
@@ -156,23 +158,6 @@ class _Parts:
     @property
     def sizes(self) -> Integers:
         return np.bincount(self.codes[self.counted], minlength=self.n_groups)
-
-
-def _with_resamples(codes: Integers, groups_are: str, n_items: int, options: Sampling) -> Sampling:
-    """Options with resamples made here: of whole groups where these are sampled, shared where they are fixed."""
-    if options.get("resamples") is not None:
-        return options
-    clusters = options.get("clusters")
-    if clusters is None:
-        clusters = codes if groups_are == "sampled" else n_items
-    made = Resamples(
-        clusters,
-        options.get("n_resamples", DEFAULT_RESAMPLES),
-        options.get("rng"),
-        shared=groups_are == "fixed",
-    )
-    rest: Sampling = {**options, "clusters": None, "resamples": made}
-    return rest
 
 
 def _of_sampled(parts: _Parts, aggregate: str, resamples: Resamples, confidence: float) -> GroupedCorrelation:

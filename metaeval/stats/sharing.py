@@ -1,27 +1,34 @@
 """One set of resamples for all figures of a table."""
 
-from metaeval.stats.intervals import Sampling, resolve
+from typing import Any
+
+from metaeval.stats.intervals import Sampling
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
 
 
-def share_resamples(n_items: int, options: Sampling) -> Sampling:
-    """The same options, checked, with one `Resamples` in place of the clusters, so that figures are paired.
+def with_resamples(options: Sampling, otherwise: Any, *, shared: bool = True) -> Sampling:
+    """The options with `Resamples` in place of clusters, number and seed, so that several figures share them.
+
+    Parameters
+    ----------
+    options : Sampling
+    otherwise : array_like of shape (n_items,) or int
+        The clusters where the options name none; a number of items that are each a cluster.
+    shared : bool
+        Keep the draws.
 
     Examples
     --------
-    >>> options = share_resamples(3, {"clusters": ["a", "a", "b"], "confidence": 0.9})
-    >>> options["resamples"].n_clusters, options["confidence"]
-    (2, 0.9)
+    >>> with_resamples({"n_resamples": 10, "confidence": 0.9}, 5)["resamples"].n_resamples
+    10
     """
-    resolve(n_items, options, weighted=True)
-    shared: Sampling = {**options}
-    if options.get("resamples") is None:
-        clusters = options.get("clusters")
-        shared["resamples"] = Resamples(
-            n_items if clusters is None else clusters,
-            options.get("n_resamples", DEFAULT_RESAMPLES),
-            options.get("rng"),
-        )
-        for name in ("clusters", "n_resamples", "rng"):
-            shared.pop(name, None)  # type: ignore[misc]
-    return shared
+    if options.get("resamples") is not None:
+        return options
+    clusters = options.get("clusters")
+    made = Resamples(
+        otherwise if clusters is None else clusters,
+        options.get("n_resamples", DEFAULT_RESAMPLES),
+        options.get("rng"),
+        shared=shared,
+    )
+    return {**options, "clusters": None, "resamples": made}

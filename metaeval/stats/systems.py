@@ -132,7 +132,7 @@ def correlation_of_means(
     n_clusters: int,
     confidence: float,
 ) -> SystemCorrelation:
-    """`system_correlation` from the means, shape (n_systems,), and the means in each resample, (n_resamples, n_systems)."""
+    """`system_correlation` from the means, (n_systems,), and those of each resample, (n_resamples, n_systems)."""
     reason = why_not(first, second)
     if len(systems) < 3:
         reason = "fewer than 3 systems"

@@ -1,0 +1,259 @@
+"""All evaluators against all: correlations, means and deviations of people's and judges' ratings of one criterion."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metaeval.stats.arrays import Floats, Integers, as_codes, as_matrix, check_option
+from metaeval.stats.correlation import why_not
+from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.estimate import Estimate
+from metaeval.stats.fisher import finish_correlation
+from metaeval.stats.intervals import Sampling, item_weights, mean_estimate, resolve
+from metaeval.stats.resampling import Resamples
+from metaeval.stats.sharing import with_resamples
+from metaeval.stats.weighted_correlation import (
+    METHODS,
+    Columns,
+    Method,
+    resampled_correlations,
+    weighted_correlation,
+)
+
+Missing: TypeAlias = Literal["pairwise", "listwise"]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorCorrelations:
+    """Correlations between evaluators, and the mean and standard deviation of each one's ratings.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The evaluators: pools of people, judges.
+    matrix, low, high : ndarray of float, shape (n_evaluators, n_evaluators)
+        Correlations and their intervals, symmetric; 1 on the diagonal; NaN where there is none.
+    n : ndarray of int, shape (n_evaluators, n_evaluators)
+        Items that both rated; on the diagonal, that the evaluator rated.
+    means, deviations : ndarray of float, shape (n_evaluators,)
+        Of the ratings that the diagonal counts; the deviation with one degree of freedom less.
+    method : str
+        The correlation.
+    """
+
+    names: tuple[str, ...]
+    matrix: Floats = field(compare=False)
+    low: Floats = field(compare=False, repr=False)
+    high: Floats = field(compare=False, repr=False)
+    n: Integers = field(compare=False, repr=False)
+    means: Floats = field(compare=False)
+    deviations: Floats = field(compare=False)
+    method: str
+    estimates: Mapping[tuple[str, str], Estimate] = field(compare=False, repr=False)
+    mean_estimates: Mapping[str, Estimate] = field(compare=False, repr=False)
+    deviation_estimates: Mapping[str, Estimate] = field(compare=False, repr=False)
+
+    def estimate(self, first: str, second: str) -> Estimate:
+        """The correlation of two evaluators, with its interval."""
+        found = self.estimates.get((first, second)) or self.estimates.get((second, first))
+        if found is None:
+            raise KeyError(f"no correlation of {first!r} and {second!r}")
+        return found
+
+
+def evaluator_correlations(
+    ratings: Mapping[str, ArrayLike],
+    *,
+    method: Method = "pearson",
+    missing: Missing = "pairwise",
+    **options: Unpack[Sampling],
+) -> EvaluatorCorrelations:
+    """Correlations between all evaluators of one criterion, as in HELM Instruct's Tables 4 and 5.
+
+    Parameters
+    ----------
+    ratings : mapping of str to array_like of shape (n_items,) or (n_items, n_people)
+        The ratings of each evaluator, NaN where there is none. Of several people the mean of those who rated the item.
+    method : {"pearson", "spearman", "kendall"}
+    missing : {"pairwise", "listwise"}
+        A pair of evaluators is compared on the items that both rated, or all on the items that all rated.
+    **options
+        See `metaeval.stats.intervals.Sampling`. All cells are computed on the same resamples.
+
+    Returns
+    -------
+    EvaluatorCorrelations
+        A pair with fewer than three items in common, or where one of the two gave a single value, has NaN and its
+        `estimate` says why. (No warning: a matrix with holes is common.)
+
+    References
+    ----------
+    Y. Zhang et al., "HELM Instruct: A Multidimensional Instruction Following Evaluation Framework with Absolute
+    Ratings", 2024, Tables 4 and 5.
+
+    Examples
+    --------
+    >>> ratings = {"people": [[1, 2], [3, 3], [4, 5], [5, 5]], "judge": [1, 3, 3, 5], "other": [2, 2, 2, 2]}
+    >>> found = evaluator_correlations(ratings, n_resamples=200)
+    >>> round(found.estimate("people", "judge").value, 3), found.means.tolist()
+    (0.904, [3.5, 3.0, 2.0])
+    >>> found.estimate("judge", "other").reason
+    'what they are compared with is all the same'
+    """
+    check_option(method, METHODS, "method")
+    check_option(missing, ("pairwise", "listwise"), "missing")
+    columns = _columns(ratings)
+    n_items = len(next(iter(columns.values())))
+    resamples, mask, confidence = resolve(n_items, with_resamples(options, n_items), weighted=True)
+    weights = item_weights(n_items, options)
+    weights = np.ones(n_items) if weights is None else weights
+    if mask is not None:
+        weights = np.where(mask, weights, 0.0)
+    if missing == "listwise":
+        whole = np.all([~np.isnan(column) for column in columns.values()], axis=0)
+        weights = np.where(whole, weights, 0.0)
+    return _table(columns, weights, resamples, confidence, method)
+
+
+def evaluator_correlations_by(
+    ratings: Mapping[str, ArrayLike],
+    criteria: Any,
+    *,
+    method: Method = "pearson",
+    missing: Missing = "pairwise",
+    **options: Unpack[Sampling],
+) -> dict[Any, EvaluatorCorrelations]:
+    """`evaluator_correlations` of each criterion, all on the same resamples.
+
+    Parameters
+    ----------
+    ratings : mapping of str to array_like of shape (n_ratings,) or (n_ratings, n_people)
+        One row for each item and criterion.
+    criteria : array_like of shape (n_ratings,)
+        The criterion of each row. Rows of one item belong to one cluster: pass ``clusters``.
+
+    Examples
+    --------
+    >>> ratings = {"people": [1, 2, 4, 5, 3, 1], "judge": [1, 3, 4, 5, 4, 1]}
+    >>> found = evaluator_correlations_by(ratings, ["clear"] * 3 + ["true"] * 3, n_resamples=100)
+    >>> {name: round(float(table.matrix[0, 1]), 3) for name, table in found.items()}
+    {'clear': 0.929, 'true': 0.961}
+    """
+    columns = _columns(ratings)
+    n_items = len(next(iter(columns.values())))
+    codes, _ = as_codes(criteria, "criteria", n_items)
+    shared = with_resamples(options, n_items)
+    where = np.ones(n_items, dtype=np.bool_)
+    if options.get("where") is not None:
+        where = np.asarray(options["where"])
+        resolve(n_items, shared, weighted=True)  # refuses what is no mask
+    found = {}
+    for place, name in enumerate(np.unique(np.asarray(criteria)).tolist()):
+        chosen: Sampling = {**shared, "where": where & (codes == place)}
+        found[name] = evaluator_correlations(columns, method=method, missing=missing, **chosen)
+    return found
+
+
+def _columns(ratings: Mapping[str, ArrayLike]) -> dict[str, Floats]:
+    if len(ratings) < 2:
+        raise InvalidInputError("ratings: expected two evaluators or more")
+    columns = {}
+    for name, values in ratings.items():
+        matrix = as_matrix(values, f"ratings[{name!r}]")
+        known = ~np.isnan(matrix)
+        count = known.sum(axis=1)
+        total = np.where(known, matrix, 0.0).sum(axis=1)
+        columns[str(name)] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        raise InvalidInputError(f"ratings: expected columns of one length, got {sorted(lengths)}")
+    return columns
+
+
+def _table(
+    columns: dict[str, Floats], weights: Floats, resamples: Resamples, confidence: float, method: Method
+) -> EvaluatorCorrelations:
+    names = tuple(columns)
+    size = len(names)
+    matrix, low, high = (np.full((size, size), np.nan) for _ in range(3))
+    n = np.zeros((size, size), dtype=np.intp)
+    estimates: dict[tuple[str, str], Estimate] = {}
+    asked: dict[tuple[int, int], Columns] = {}
+    for a in range(size):
+        for b in range(a, size):
+            one, two = columns[names[a]], columns[names[b]]
+            both = np.where(np.isnan(one) | np.isnan(two), 0.0, weights)
+            counted = both > 0
+            n[a, b] = n[b, a] = int(counted.sum())
+            reason = why_not(one[counted], two[counted])
+            if reason is not None:
+                estimates[names[a], names[b]] = Estimate(
+                    math.nan, math.nan, math.nan, int(n[a, b]), reason=reason
+                )
+            elif a == b:
+                estimates[names[a], names[b]] = Estimate(1.0, 1.0, 1.0, int(n[a, b]))
+            else:
+                asked[a, b] = Columns(one, two, both)
+    draws = resampled_correlations(list(asked.values()), resamples, method)
+    for place, ((a, b), pair) in enumerate(asked.items()):
+        estimates[names[a], names[b]] = finish_correlation(
+            weighted_correlation(pair, method), draws[:, place], pair.weights > 0, resamples, confidence
+        )
+    for a in range(size):
+        for b in range(a, size):
+            found = estimates[names[a], names[b]]
+            for table, value in ((matrix, found.value), (low, found.low), (high, found.high)):
+                table[a, b] = table[b, a] = value
+    means, deviations = {}, {}
+    for name, column in columns.items():
+        rated = np.where(weights > 0, column, np.nan)
+        means[name], deviations[name] = _mean_and_deviation(rated, weights, resamples, confidence)
+    return EvaluatorCorrelations(
+        names,
+        matrix,
+        low,
+        high,
+        n,
+        np.array([means[name].value for name in names]),
+        np.array([deviations[name].value for name in names]),
+        method,
+        estimates,
+        means,
+        deviations,
+    )
+
+
+def _mean_and_deviation(
+    rated: Floats, weights: Floats, resamples: Resamples, confidence: float
+) -> tuple[Estimate, Estimate]:
+    """Mean and standard deviation, with intervals: percentiles, as neither has an upper bound."""
+    known = ~np.isnan(rated)
+    n = int(known.sum())
+    if not n:
+        nothing = Estimate(math.nan, math.nan, math.nan, 0, reason="no ratings")
+        return nothing, nothing
+    mean = mean_estimate(rated, bounds=None, resamples=resamples, confidence=confidence, weights=weights)
+    if n < 2:
+        return mean, Estimate(math.nan, math.nan, math.nan, n, mean.n_clusters, reason="fewer than 2 ratings")
+    centred = np.where(known, rated - mean.value, 0.0)
+    used = np.where(known, weights, 0.0)
+    columns = np.stack([used, used * centred, used * centred**2], axis=1)
+
+    def deviation(totals: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variance = totals[:, 2] / totals[:, 0] - (totals[:, 1] / totals[:, 0]) ** 2
+        found: Floats = np.sqrt(np.maximum(variance, 0.0) * n / (n - 1))
+        return found
+
+    value = float(deviation(columns.sum(axis=0)[np.newaxis])[0])
+    low = high = math.nan
+    if resamples.n_resamples and mean.n_clusters > 1:
+        drawn = deviation(resamples.totals(columns))
+        ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+        low, high = float(ends[0]), float(ends[1])
+    method = "none" if math.isnan(low) else "percentile"
+    return mean, Estimate(value, low, high, n, mean.n_clusters, method)
