@@ -16,6 +16,8 @@ from metaeval.stats.intervals import wilson_interval
 
 # The least probability of anything: keeps logarithms finite.
 _LEAST = 1e-10
+# Fewer people than this have no intervals.
+_FEWEST_PEOPLE = 4
 # Probabilities that differ by less are level: the order of additions decides between them, not the labels.
 _LEVEL = 1e-9
 
@@ -41,8 +43,8 @@ class DawidSkene:
         Labels of each annotator.
     matches : ndarray of shape (n_annotators,)
         Expected number of each annotator's labels that are the true value.
-    most_overlap : int
-        The largest number of labels of an item.
+    doubt : ndarray of shape (n_annotators,)
+        Sum over each annotator's labels of *q (1 - q)*, *q* being how probably the label is the true value.
     log_likelihood : float
         Of the labels, at `prior` and `confusion`.
     n_iter : int
@@ -59,7 +61,7 @@ class DawidSkene:
     annotators: np.ndarray[Any, Any]
     n_labels: Integers
     matches: Floats
-    most_overlap: int
+    doubt: Floats
     log_likelihood: float
     n_iter: int
     converged: bool
@@ -67,13 +69,18 @@ class DawidSkene:
     def accuracy(self, confidence: float = 0.95) -> tuple[Estimate, ...]:
         """Share of each annotator's labels that are the true value, as far as the model knows it.
 
-        The interval is Wilson's for their number of labels, *given the model*: it allows for which items they saw,
-        not for the true values being inferred from the same labels, so it is somewhat narrow where items have few
-        labels. Without three labels on any item accuracies are not identified and there is no interval.
+        The interval is Wilson's with the number of labels less what is not known of them: *doubt / (p (1 - p))* of
+        Louis' formula, *p* being the share. Of fewer than four people there is none, since what is true then hangs
+        on so few that the doubts of one are the doubts of all.
+
+        References
+        ----------
+        T. A. Louis, "Finding the observed information matrix when using the EM algorithm", JRSS B 44 (1982).
         """
+        n_people = int(np.count_nonzero(self.n_labels))
         return tuple(
-            _accuracy(float(match), int(n), self.most_overlap, confidence)
-            for match, n in zip(self.matches, self.n_labels, strict=True)
+            _accuracy(float(match), float(doubt), int(n), n_people, confidence)
+            for match, doubt, n in zip(self.matches, self.doubt, self.n_labels, strict=True)
         )
 
 
@@ -156,6 +163,8 @@ def dawid_skene(
     chosen = np.full(read.n_items, np.nan)
     chosen[labelled] = _most_probable(em.probabilities, known)
     expected = em.expected
+    right = em.probabilities[place[read.item], code]
+    doubt = np.asarray(np.bincount(read.annotator, right * (1 - right), n_annotators), dtype=np.float64)
     true = expected.sum(axis=1)
     confusion = np.where(true[:, np.newaxis] > _LEAST * 10, em.confusion, np.nan).transpose(0, 2, 1)
     return DawidSkene(
@@ -167,7 +176,7 @@ def dawid_skene(
         annotators=read.annotators,
         n_labels=np.bincount(read.annotator, minlength=n_annotators),
         matches=np.einsum("akk->a", expected),
-        most_overlap=int(size.max()),
+        doubt=doubt,
         log_likelihood=em.likelihood(),
         n_iter=steps,
         converged=converged,
@@ -239,15 +248,16 @@ def _most_probable(probabilities: Floats, values: Floats) -> Floats:
     return np.where(level, np.nan, values[probabilities.argmax(axis=1)])
 
 
-def _accuracy(match: float, n: int, most_overlap: int, confidence: float) -> Estimate:
+def _accuracy(match: float, doubt: float, n: int, n_people: int, confidence: float) -> Estimate:
     if n == 0:
         return Estimate(np.nan, np.nan, np.nan, n=0, reason="no label of this annotator")
-    value = min(1.0, match / n)
-    if most_overlap < 3:
-        reason = "no interval: no item has three labels, so who is right cannot be told"
-        return Estimate(value, np.nan, np.nan, n, n, reason=reason)
-    low, high = wilson_interval(value, n, confidence)
-    return Estimate(value, low, high, n, n, "wilson")
+    share = min(1.0, match / n)
+    if n_people < _FEWEST_PEOPLE:
+        reason = f"no interval: of fewer than {_FEWEST_PEOPLE} people it cannot be told how sure the model is"
+        return Estimate(share, np.nan, np.nan, n, n, reason=reason)
+    unknown = doubt / max(share * (1 - share), doubt / n, _LEAST)
+    low, high = wilson_interval(share, max(1.0, n - unknown), confidence)
+    return Estimate(share, low, high, n, n, "wilson")
 
 
 def _nothing(read: LongLabels, values: Floats) -> DawidSkene:
@@ -261,7 +271,7 @@ def _nothing(read: LongLabels, values: Floats) -> DawidSkene:
         annotators=read.annotators,
         n_labels=np.zeros(a, dtype=np.intp),
         matches=np.zeros(a),
-        most_overlap=0,
+        doubt=np.zeros(a),
         log_likelihood=np.nan,
         n_iter=0,
         converged=False,
