@@ -221,7 +221,8 @@ def length_controlled_win_rates(
     ----------
     preferences : array_like of shape (n_items, n_models)
         Each model against the baseline, as in `length_controlled_win_rate`; NaN where missing.
-    length_baseline : array_like of shape (n_items,)
+    length_baseline : array_like of shape (n_items,) or (n_items, n_models)
+        With a column a model where the baseline answered anew for each.
     length_models : array_like of shape (n_items, n_models)
     names : sequence, optional
         Of the models; numbers by default.
@@ -242,7 +243,10 @@ def length_controlled_win_rates(
     lengths = as_matrix(length_models, "length_models")
     if lengths.shape != target.shape:
         raise InvalidInputError(f"length_models: expected shape {target.shape}, got {lengths.shape}")
-    gaps = as_items(length_baseline, "length_baseline", n_items)[:, np.newaxis] - lengths
+    baseline = as_matrix(length_baseline, "length_baseline")
+    if baseline.shape not in ((n_items, 1), target.shape):
+        raise InvalidInputError(f"length_baseline: expected {n_items} items, got {baseline.shape}")
+    gaps = baseline - lengths
     labels = tuple(range(n_models)) if names is None else tuple(names)
     if len(labels) != n_models:
         raise InvalidInputError(f"names: expected {n_models}, got {len(labels)}")

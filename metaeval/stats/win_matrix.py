@@ -120,7 +120,9 @@ def _names(values: Any, name: str, n_items: int) -> np.ndarray[Any, np.dtype[Any
     array = np.asarray(values)
     if array.shape != (n_items,):
         raise InvalidInputError(f"{name}: expected shape ({n_items},), got {array.shape}")
-    if array.dtype.kind not in "iubUSO":
+    if not n_items:
+        return array.astype(np.intp)
+    if array.dtype.kind not in "iuUO":
         raise InvalidInputError(f"{name}: expected names or whole numbers of systems, got {array.dtype}")
     if array.dtype.kind == "O":
         wrong = [value for value in set(array.tolist()) if not isinstance(value, str | int)]
