@@ -35,7 +35,9 @@ Method: TypeAlias = Literal["fixed", "independent"]
 _TAU = 0.5
 _TAUS = np.linspace(0.05, 1.0, 20)
 _ENOUGH_TO_TUNE = 30
-_ROUNDS = 200
+_ROUNDS = 100
+# An item that there is no doubt of at all comes last, and not never.
+_LEAST = 1e-9
 
 
 def judge_uncertainty(
@@ -317,6 +319,7 @@ def _spread(mixture: Floats, free: Booleans, budget: float, floor: float) -> Flo
     The chances of the others follow the same rule, as they would have been had they been free.
     """
     least = floor * budget / max(1, np.count_nonzero(free))
+    mixture = np.maximum(mixture, _LEAST * mixture.max(initial=0.0))
     low, high = 0.0, 1.0
     while np.clip(high * mixture[free], least, 1).sum() < budget - 1e-9 and high < 1e15:
         high *= 2
