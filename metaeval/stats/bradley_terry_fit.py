@@ -94,22 +94,24 @@ def fit(design: Design, counts: Floats, start: Floats | None = None) -> Fits:
     converged = np.zeros(n_fits, dtype=bool)
     solver = _Solver(design)
     left = np.arange(n_fits)
-    for _ in range(_STEPS):
-        step = solver.step(parameters[left], counts[left])
-        moved = np.abs(solver.differences(step)).max(axis=1, initial=0.0)
-        if with_ties:
-            moved = moved + np.abs(step[:, -1])
-        small = moved < _WHOLE_STEP
-        scale = np.where(small, 1.0, np.log1p(moved) / np.where(small, 1.0, moved))
-        new = parameters[left] + scale[:, np.newaxis] * step
-        if design.model == "rao_kupper":  # theta stays above 1
-            new[:, -1] = np.maximum(new[:, -1], parameters[left, -1] / 10)
-        parameters[left] = new
-        done = np.abs(step).max(axis=1, initial=0.0) < _TOLERANCE
-        converged[left[done]] = True
-        left = left[~done & np.isfinite(moved)]
-        if not len(left):
-            break
+    # Counts without a finite estimate lead to infinite steps; these fits are given up as not converged.
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        for _ in range(_STEPS):
+            step = solver.step(parameters[left], counts[left])
+            moved = np.abs(solver.differences(step)).max(axis=1, initial=0.0)
+            if with_ties:
+                moved = moved + np.abs(step[:, -1])
+            small = moved < _WHOLE_STEP
+            scale = np.where(small, 1.0, np.log1p(moved) / np.where(small, 1.0, moved))
+            new = parameters[left] + scale[:, np.newaxis] * step
+            if design.model == "rao_kupper":  # theta stays above 1
+                new[:, -1] = np.maximum(new[:, -1], parameters[left, -1] / 10)
+            parameters[left] = new
+            done = np.abs(step).max(axis=1, initial=0.0) < _TOLERANCE
+            converged[left[done]] = True
+            left = left[~done & np.isfinite(moved)]
+            if not len(left):
+                break
     return Fits(parameters, converged)
 
 
@@ -136,9 +138,7 @@ class _Solver:
     def differences(self, parameters: Floats) -> Floats:
         """What favours the first system of each pair, (n_fits, n_pairs)."""
         size, n_extra = self.design.n_systems, self.design.extra.shape[1]
-        # Without a finite estimate a step may be infinite for both systems of a pair.
-        with np.errstate(invalid="ignore"):
-            result: Floats = parameters[:, self.design.first] - parameters[:, self.design.second]
+        result: Floats = parameters[:, self.design.first] - parameters[:, self.design.second]
         if n_extra:
             result = result + parameters[:, size : size + n_extra] @ self.design.extra.T
         return result

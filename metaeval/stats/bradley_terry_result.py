@@ -321,6 +321,8 @@ def _rank(uncertain: Uncertain, column: int, games: int) -> Estimate:
     # Few clusters tell little of their own spread: widened as Student's interval is beside the normal one.
     few = uncertain.reach(np.array([-1.0, 1.0])) / float(special.ndtri((1 + uncertain.confidence) / 2))
     critical = few * float(np.quantile(furthest, uncertain.confidence))
-    ahead = int(np.count_nonzero(lead[others] > critical * errors))
-    behind = int(np.count_nonzero(lead[others] < -critical * errors))
+    # A gap that no resample moved says nothing of its error.
+    reach = np.where(np.isinf(errors), math.inf, critical * np.where(np.isinf(errors), 0.0, errors))
+    ahead = int(np.count_nonzero(lead[others] > reach))
+    behind = int(np.count_nonzero(lead[others] < -reach))
     return replace(whole, low=1.0 + ahead, high=float(size - behind), method="simultaneous")
