@@ -7,8 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from django import forms
+from django.core.files.uploadedfile import UploadedFile
 from django.utils.http import urlencode
 
+from annotation.forms.upload import check_size
 from metaeval.reports.selection_inputs import Choice, Part
 from metaeval.reports.selection_words import constraint_words
 from metaeval.selection.types import Constraints
@@ -54,7 +56,8 @@ CONFIDENCES = (("90", "90 %"), ("95", "95 %"), ("99", "99 %"))
 OUT = "out"
 ROLES = {"people": "Agreement with people", "gold": "Accuracy against gold"}
 _SHARE = {"required": False, "min_value": 0, "max_value": 100}
-_NUMBER = forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"})
+# Not a number field of the browser: what it cannot read would be gone when the form comes back.
+_NUMBER = forms.TextInput(attrs={"inputmode": "decimal"})
 
 
 class SelectionForm(forms.Form):
@@ -219,3 +222,24 @@ class LabelNextForm(forms.Form):
         if isinstance(field, forms.ChoiceField):
             all_of_them = [("", "the judges disagree")] if may_disagree else []
             field.choices = [*all_of_them, *((key, f"{name} is unsure") for key, name in judges or [])]
+
+
+class RatingsForm(forms.Form):
+    """Ratings of systems from elsewhere."""
+
+    file = forms.FileField(
+        label="Table", help_text="CSV, JSONL or Parquet: a column of systems, one of scores."
+    )
+    name = forms.SlugField(label="Name", max_length=80, help_text="Letters, digits and hyphens.")
+    score = forms.CharField(
+        label="Column of scores",
+        required=False,
+        max_length=100,
+        help_text="Empty: the only one with numbers.",
+    )
+    source = forms.CharField(label="Source", required=False, max_length=300, help_text="An address, a paper.")
+
+    def clean_file(self) -> UploadedFile[Any]:
+        upload: UploadedFile[Any] = self.cleaned_data["file"]
+        check_size(upload)
+        return upload

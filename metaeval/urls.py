@@ -5,7 +5,7 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 import annotation.urls.converters  # noqa: F401  (registers `row`)
 from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.reports.render import FORMATS
-from metaeval.views import comparisons, decisions, label_next, reports
+from metaeval.views import comparisons, decisions, label_next, reports, systems
 
 
 class SuffixConverter:
@@ -49,6 +49,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/new/", reports.report_new, name="report-new"),
     path("reports/<row:pk>/", reports.report_detail, name="report-detail"),
     path("reports/<row:pk>/report.<report_format:suffix>", reports.report_download, name="report-download"),
+    path("datasets/<slug:name>/systems/", systems.systems, name="systems"),
+    path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),
+    path("datasets/<slug:name>/systems/ratings/", systems.ratings_upload, name="ratings-upload"),
     path("sweeps/<row:pk>/comparison/", comparisons.comparison, name="comparison"),
     path(
         "sweeps/<row:pk>/comparison.<report_format:suffix>",

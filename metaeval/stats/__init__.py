@@ -54,6 +54,7 @@ from metaeval.stats.leave_one_out import (
     leave_one_out_contributions,
 )
 from metaeval.stats.multiple_testing import adjust_p_values, compare_all
+from metaeval.stats.outside import OutsideCorrelation, outside_correlation
 from metaeval.stats.pairs import pairwise_agreement, pairwise_agreement_contributions
 from metaeval.stats.power import LabelsNeeded, labels_needed, labels_needed_from, power_of_difference
 from metaeval.stats.prediction_powered import PredictionPowered, ppi_mean, ppi_win_rate
@@ -67,6 +68,7 @@ from metaeval.stats.preference import (
 from metaeval.stats.rankings import RankPairs, rank_agreement, rank_agreement_contributions, rank_pairs
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.style_control import style_counts, style_covariates
+from metaeval.stats.systems import SystemCorrelation, system_correlation
 from metaeval.stats.win_matrix import WinMatrix, win_matrix
 
 __all__ = [
@@ -81,12 +83,14 @@ __all__ = [
     "LabelPlan",
     "LabelsNeeded",
     "MajorityVote",
+    "OutsideCorrelation",
     "PairedDifference",
     "PredictionPowered",
     "RankPairs",
     "Resamples",
     "ScoreDifferences",
     "StatisticsWarning",
+    "SystemCorrelation",
     "TestResult",
     "WinMatrix",
     "accuracy",
@@ -127,6 +131,7 @@ __all__ = [
     "majority_vote",
     "mcnemar_test",
     "mean_estimate",
+    "outside_correlation",
     "paired_difference",
     "paired_permutation_test",
     "paired_t_test",
@@ -149,6 +154,7 @@ __all__ = [
     "soft_labels",
     "style_counts",
     "style_covariates",
+    "system_correlation",
     "tie_rate",
     "tolerant_accuracy",
     "tower_drfr_differences",

@@ -1,0 +1,34 @@
+"""The systems of a dataset, ranked: from the cache where the same was computed lately."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.cache import cache
+
+from annotation.models import Dataset
+from metaeval.reports.content import software_version
+from metaeval.reports.systems import systems_content
+from metaeval.selectors.systems import system_inputs
+from metaeval.services.reports import CACHE_SECONDS
+
+# Pairs times sources that are ranked while a page waits: about two seconds.
+QUICK = 15_000
+
+
+def systems_get(*, dataset: Dataset, wait: bool = False) -> dict[str, Any] | None:
+    """Rank the systems of a dataset; None while it would take so long that the page says so first.
+
+    Raises
+    ------
+    ReportError
+        There is nothing to rank.
+    """
+    inputs = system_inputs(dataset=dataset)
+    inputs_hash = inputs.hash()
+    key = f"systems:{software_version()}:{inputs_hash}"
+    content: dict[str, Any] | None = cache.get(key)
+    if content is None and (wait or len(inputs.first) * len(inputs.sources) <= QUICK):
+        content = systems_content(inputs, inputs_hash=inputs_hash)
+        cache.set(key, content, CACHE_SECONDS)
+    return content

@@ -1,0 +1,88 @@
+"""The systems of a dataset: ranked by people, by judges, and beside ratings from elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from annotation.forms.upload import on_disk
+from annotation.importers.errors import ImportFileError
+from annotation.selectors.datasets import datasets_visible_to
+from annotation.views.access import ResearcherRequest, researcher_required
+from metaeval.forms import RatingsForm
+from metaeval.reports.content import canonical_json
+from metaeval.reports.errors import RatingsError, ReportError
+from metaeval.reports.systems import PEOPLE, ordered
+from metaeval.services.outside import ratings_import, ratings_read
+from metaeval.services.systems import systems_get
+from metaeval.views.files import attachment
+
+
+@require_safe
+@never_cache
+@researcher_required
+def systems(request: ResearcherRequest, name: str) -> HttpResponse:
+    dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    context: dict[str, Any] = {"dataset": dataset, "section": "reports", "form": RatingsForm()}
+    try:
+        content = systems_get(dataset=dataset, wait="now" in request.GET)
+    except ReportError as error:
+        return render(request, "metaeval/systems.html", context | {"error": str(error)})
+    if content is not None:
+        context |= _shown(content, request.GET.get("by", ""))
+    return render(request, "metaeval/systems.html", context)
+
+
+def _shown(content: dict[str, Any], by: str) -> dict[str, Any]:
+    """The ranking by one source (people unless another is asked for), and what few labels gain by a judge."""
+    sources = content["sources"]
+    chosen = next((one for one in sources if one["key"] == by), sources[0])
+    helped = {} if content["helped"] is None else {row["system"]: row for row in content["helped"]["systems"]}
+    if chosen["key"] != PEOPLE:
+        helped = {}
+    rows = [(row, helped.get(row["system"])) for row in ordered(chosen)]
+    return {"content": content, "chosen": chosen, "rows": rows, "is_helped": bool(helped)}
+
+
+@require_GET
+@researcher_required
+def systems_download(request: ResearcherRequest, name: str) -> HttpResponse:
+    dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    try:
+        content = systems_get(dataset=dataset, wait=True)
+    except ReportError as error:
+        raise Http404(str(error)) from None
+    assert content is not None
+    return attachment(canonical_json(content), f"{dataset.name}-systems.json", "application/json")
+
+
+@require_POST
+@researcher_required
+def ratings_upload(request: ResearcherRequest, name: str) -> HttpResponseBase:
+    """Store ratings from elsewhere, for all datasets; the same again changes nothing."""
+    dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    form = RatingsForm(request.POST, request.FILES)
+    back = redirect(f"{reverse('metaeval:systems', args=[dataset.name])}#elsewhere")
+    if not form.is_valid():
+        for errors in form.errors.values():
+            messages.error(request, f"Nothing was stored. {' '.join(map(str, errors))}")
+        return back
+    data = form.cleaned_data
+    try:
+        with on_disk(data["file"]) as path:
+            file = ratings_read(path, score=data["score"])
+        ratings, changed = ratings_import(
+            file=file, name=data["name"], source=data["source"], user=request.user
+        )
+    except (ImportFileError, RatingsError) as error:
+        messages.error(request, f"Nothing was stored. {error}")
+        return back
+    said = f"{ratings.title}: {len(ratings.scores)} systems by {ratings.column}"
+    messages.success(request, f"{said}." if changed else f"{said}, as before.")
+    return back
