@@ -50,7 +50,7 @@ def paired_difference(
     References
     ----------
     D. G. Bonett and R. M. Price, "Adjusted Wald confidence interval for a difference of binomial proportions
-    based on paired data", J. Educ. Behav. Stat. 37 (2012), here for clusters.
+    based on paired data", J. Educ. Behav. Stat. 37 (2012), here for clusters; see `variance_freedom`.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def paired_difference(
         )
     if critical is None:
         critical = float(special.stdtrit(len(totals) - 1, (1 + confidence) / 2))
-    centre, error = _adjusted_gap(*totals.T, confidence)
+    centre, error = _adjusted_gap(totals[:, 0], totals[:, 1], totals[:, 2], confidence)
     low, high = max(-1.0, centre - critical * error), min(1.0, centre + critical * error)
     # The adjustment draws the centre towards 0, for a handful of clusters past the figure itself.
     return PairedDifference(value, min(low, value), max(high, value), n, len(totals), "t", None, better)

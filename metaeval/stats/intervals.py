@@ -203,7 +203,7 @@ def ratio_estimate(
     numerator, denominator : array_like of shape (n_items,)
         What each item adds to either sum; an item with denominator 0 does not count.
     bounds : (float, float) or None
-        The range of the figure; inside a bounded range the interval near its ends is Wilson's.
+        The range of the figure; within bounds the interval is Wilson's, else the percentiles of the resamples.
     reason : str
         Said when no item counts.
     **options
