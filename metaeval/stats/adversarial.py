@@ -19,7 +19,7 @@ from metaeval.stats.biases import LeaningUnparsed, first_shown_preference, lean_
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import Sampling, finish, item_weights, macro_mean, mean_estimate, resolve
-from metaeval.stats.sharing import share_resamples
+from metaeval.stats.sharing import with_resamples
 from metaeval.stats.spread import spread_of
 
 SubsetMean: TypeAlias = Literal["macro", "micro"]
@@ -153,7 +153,7 @@ def subset_accuracy(
     """
     judged = as_verdicts(verdicts)
     paths = _paths(subsets, len(judged))
-    shared = share_resamples(len(judged), options)
+    shared = with_resamples(options, len(judged))
     mask = as_mask(options.get("where"), len(judged))
     right = accuracy_contributions(judged, gold, hedge=hedge, unparsed=unparsed)
     hedges = hedging_contributions(judged, unparsed=unparsed_hedging)
@@ -269,7 +269,7 @@ def positional_bias(
     if judged.shape[1] != 2:
         raise InvalidInputError("verdicts: positional bias needs both orders, shape (n_items, 2)")
     check_choices(judged, "verdicts")
-    shared = share_resamples(len(judged), options)
+    shared = with_resamples(options, len(judged))
     lean = lean_contributions(judged, np.array([[1.0, 2.0]]), "neither", "neither")
     differ = (judged[:, 0] != judged[:, 1]) & ~np.isnan(judged).any(axis=1)
     return PositionalBias(

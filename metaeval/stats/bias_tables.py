@@ -20,7 +20,7 @@ from metaeval.stats.differences import paired_difference
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, PairedDifference
 from metaeval.stats.intervals import Sampling, mean_estimate
-from metaeval.stats.sharing import share_resamples
+from metaeval.stats.sharing import with_resamples
 
 _NO_KIN = "no item with exactly one response of the judge's family"
 
@@ -111,7 +111,7 @@ def self_preference(
     people = (
         None if labels is None else feature_contributions(labels, kin_1, kin_2, ties=rule, unparsed="omit")
     )
-    shared = share_resamples(len(judge), options)
+    shared = with_resamples(options, len(judge))
     share = (judge + 1) / 2
     return _row(
         "own family", None, share, None if people is None else (people + 1) / 2, (0.0, 1.0), _NO_KIN, shared
@@ -162,7 +162,7 @@ def bias_table(
     [(None, 0.5, 0.0, 0.5), ('chat', 0.0, 0.0, 0.0), ('qa', 1.0, 0.0, 1.0)]
     """
     answers = read_answers(verdicts)
-    shared = share_resamples(len(answers), options)
+    shared = with_resamples(options, len(answers))
     where = as_mask(options.get("where"), len(answers))
     smallest = min_differences or {}
     unknown = smallest.keys() - features.keys()

@@ -1,6 +1,7 @@
 """How well an evaluation set of a given size tells models apart: HREF's capacity curves."""
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -21,7 +22,7 @@ from metaeval.stats.arrays import (
     check_option,
     generator,
 )
-from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.hypothesis_tests import sign_flip_p_value
 
 CapacityTest: TypeAlias = Literal["t", "permutation"]
@@ -29,6 +30,7 @@ CapacityTest: TypeAlias = Literal["t", "permutation"]
 _QUANTILES = (0.5, 0.8, 0.95)
 _SMALLEST, _DEFAULT_SIZES = 10, 12
 _GRAIN = 1e-10
+_NO_PAIR = "no two models share two clusters in some of the evaluation sets drawn"
 # Pairs of models at once, which bounds the memory.
 _CHUNK = 4_000_000
 
@@ -52,6 +54,8 @@ class CapacityCurve:
         The smallest size from which on the quantile named ``capacity_quantile`` is below ``alpha``; NaN if none.
     capacity_quantile, alpha : float
     n_pairs, n_clusters, n_draws : int
+    reason : str or None
+        Why sizes have no figures.
     """
 
     sizes: Integers
@@ -65,6 +69,7 @@ class CapacityCurve:
     n_pairs: int
     n_clusters: int
     n_draws: int
+    reason: str | None = None
 
 
 def capacity_curve(
@@ -114,8 +119,9 @@ def capacity_curve(
     Returns
     -------
     CapacityCurve
-        NaN where no pair shares two clusters. The largest sizes are drawn from a dataset hardly larger: ``spread``
-        tells how evaluation sets drawn from *this* dataset differ, and is 0 for all of it.
+        NaN, with a warning, at sizes of which a draw has no pair with two clusters in common. The largest sizes are
+        drawn from a dataset hardly larger: ``spread`` tells how evaluation sets drawn from *this* dataset differ, and
+        is 0 for all of it.
 
     Raises
     ------
@@ -150,12 +156,14 @@ def capacity_curve(
     draws = _draws(n_clusters, chosen, n_draws, generator(rng))
     p_values = _all_p_values(columns, codes, draws, test, n_permutations, generator(rng, 1))
     shape = (len(chosen), n_draws)
-    if np.isnan(p_values).all(axis=1).any():
-        found = np.full((*shape, len(levels)), np.nan)
-        share = np.full(shape, np.nan)
-    else:
-        found = np.nanquantile(p_values, levels, axis=1).T.reshape(*shape, -1)
-        share = np.nanmean(np.where(np.isnan(p_values), np.nan, p_values <= alpha), axis=1).reshape(shape)
+    undefined = np.isnan(p_values).all(axis=1)
+    if undefined.any():
+        warnings.warn(_NO_PAIR, StatisticsWarning, stacklevel=2)
+    known = np.where(undefined[:, np.newaxis], 1.0, p_values)
+    found = np.nanquantile(known, levels, axis=1).T
+    share = np.nanmean(np.where(np.isnan(known), np.nan, known <= alpha), axis=1)
+    found[undefined], share[undefined] = np.nan, np.nan
+    found, share = found.reshape(*shape, -1), share.reshape(shape)
     means = found.mean(axis=1)
     enough = means[:, -1] < alpha
     # The curve falls but for noise; a size counts if all larger ones do too.
@@ -172,6 +180,7 @@ def capacity_curve(
         n_pairs=columns.shape[1] * (columns.shape[1] - 1) // 2,
         n_clusters=n_clusters,
         n_draws=n_draws,
+        reason=_NO_PAIR if undefined.any() else None,
     )
 
 

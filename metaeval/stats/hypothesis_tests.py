@@ -375,7 +375,8 @@ def sign_flip_p_value(
     ...                   rng=np.random.default_rng(0))
     (0.125, True)
     """
-    gaps = np.round(gaps, _DECIMALS)
+    largest = float(np.abs(gaps).max(initial=0.0))
+    gaps = np.round(gaps / largest, _DECIMALS) if largest else gaps
     values, counts = np.unique(np.abs(gaps[gaps != 0]), return_counts=True)
     if len(values) > _MANY_VALUES:
         grain = math.sqrt(float(gaps @ gaps) / len(gaps)) / _GRAINS

@@ -323,7 +323,7 @@ def _most_losses(whole: Floats, level: float) -> Floats:
     most = np.clip(most, -1, whole)
     numbers = whole.astype(np.int64)
     while True:
-        too_many = (most >= 0) & (special.bdtr(np.maximum(most, 0), numbers, 0.5) > level)
+        too_many = (most >= 0) & (special.bdtr(np.maximum(most, 0), numbers, 0.5) > level * (1 + _GRAIN))
         if not too_many.any():
             return most
         most -= too_many

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metaeval.stats.capacity import capacity_curve
-from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.hypothesis_tests import paired_permutation_test, paired_t_test
 
 
@@ -99,7 +99,9 @@ def test_where_all_differ_by_the_same_sign_flips_decide():
 
 def test_pairs_without_common_items():
     nan = math.nan
-    apart = capacity_curve([[1, nan], [0, nan], [nan, 1]], sizes=[3], n_draws=1)
+    with pytest.warns(StatisticsWarning, match="share two clusters"):
+        apart = capacity_curve([[1, nan], [0, nan], [nan, 1]], sizes=[3], n_draws=1)
+    assert "share two clusters" in apart.reason
     assert np.isnan(apart.p_values).all()
     assert math.isnan(apart.capacity)
     # A third model shares items with both: its pairs count.
