@@ -22,9 +22,21 @@ from metaeval.stats.active import (
     items_to_label_next,
     judge_uncertainty,
 )
+from metaeval.stats.adversarial import (
+    PositionalBias,
+    SubsetTable,
+    adversarial_gap,
+    positional_bias,
+    subset_accuracy,
+)
 from metaeval.stats.agreement import percent_agreement, self_consistency, tolerant_accuracy
 from metaeval.stats.alpha import krippendorff_alpha
 from metaeval.stats.alternative_annotator import AlternativeAnnotatorTest, alternative_annotator_test
+from metaeval.stats.annotators import leave_one_out_by, leave_one_out_by_annotator
+from metaeval.stats.anova import OneWayAnova, one_way_anova
+from metaeval.stats.bias_tables import BiasRow, bias_table, self_preference
+from metaeval.stats.bias_variance import BiasAndVariance, bias_and_variance
+from metaeval.stats.biases import feature_preference, first_shown_preference, has_list, list_preference
 from metaeval.stats.bradley_terry import bradley_terry
 from metaeval.stats.bradley_terry_result import BradleyTerry
 from metaeval.stats.capacity import CapacityCurve, capacity_curve
@@ -35,6 +47,7 @@ from metaeval.stats.differences import critical_values, paired_difference
 from metaeval.stats.elo import EloRatings, elo_ratings
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, PairedDifference
+from metaeval.stats.evaluators import EvaluatorCorrelations, evaluator_correlations, evaluator_correlations_by
 from metaeval.stats.following import (
     ScoreDifferences,
     aspect_levels,
@@ -45,6 +58,12 @@ from metaeval.stats.following import (
 )
 from metaeval.stats.gwet import gwet_ac
 from metaeval.stats.hypothesis_tests import TestResult, mcnemar_test, paired_permutation_test, paired_t_test
+from metaeval.stats.importance import (
+    ImportanceAgreement,
+    ImportanceTable,
+    importance_agreement,
+    importance_agreement_by_annotator,
+)
 from metaeval.stats.intervals import macro_mean, mean_estimate, ratio_estimate, wilson_interval
 from metaeval.stats.kappa import cohen_kappa, fleiss_kappa
 from metaeval.stats.label_models import MajorityVote, majority_vote, soft_labels
@@ -52,6 +71,19 @@ from metaeval.stats.leave_one_out import (
     best_reachable_agreement,
     leave_one_out_agreement,
     leave_one_out_contributions,
+)
+from metaeval.stats.length_control import (
+    LengthControlled,
+    LengthControlledTable,
+    RegularisingRows,
+    length_controlled_win_rate,
+    length_controlled_win_rates,
+)
+from metaeval.stats.likelihood import (
+    FamilyOrder,
+    LikelihoodCorrelation,
+    family_monotonicity,
+    likelihood_correlation,
 )
 from metaeval.stats.multiple_testing import adjust_p_values, compare_all
 from metaeval.stats.outside import OutsideCorrelation, outside_correlation
@@ -65,6 +97,7 @@ from metaeval.stats.preference import (
     preference_share,
     tie_rate,
 )
+from metaeval.stats.presets import PRESETS, Preset, preset
 from metaeval.stats.rankings import RankPairs, rank_agreement, rank_agreement_contributions, rank_pairs
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.style_control import style_counts, style_covariates
@@ -72,24 +105,39 @@ from metaeval.stats.systems import SystemCorrelation, system_correlation
 from metaeval.stats.win_matrix import WinMatrix, win_matrix
 
 __all__ = [
+    "PRESETS",
     "AlternativeAnnotatorTest",
+    "BiasAndVariance",
+    "BiasRow",
     "BradleyTerry",
     "CapacityCurve",
     "DawidSkene",
     "EloRatings",
     "Estimate",
+    "EvaluatorCorrelations",
+    "FamilyOrder",
     "GroupedCorrelation",
+    "ImportanceAgreement",
+    "ImportanceTable",
     "InvalidInputError",
     "LabelPlan",
     "LabelsNeeded",
+    "LengthControlled",
+    "LengthControlledTable",
+    "LikelihoodCorrelation",
     "MajorityVote",
+    "OneWayAnova",
     "OutsideCorrelation",
     "PairedDifference",
+    "PositionalBias",
     "PredictionPowered",
+    "Preset",
     "RankPairs",
+    "RegularisingRows",
     "Resamples",
     "ScoreDifferences",
     "StatisticsWarning",
+    "SubsetTable",
     "SystemCorrelation",
     "TestResult",
     "WinMatrix",
@@ -97,9 +145,12 @@ __all__ = [
     "accuracy_contributions",
     "active_probabilities",
     "adjust_p_values",
+    "adversarial_gap",
     "alternative_annotator_test",
     "aspect_levels",
     "best_reachable_agreement",
+    "bias_and_variance",
+    "bias_table",
     "bradley_terry",
     "capacity_curve",
     "cohen_kappa",
@@ -112,25 +163,40 @@ __all__ = [
     "draw_items",
     "drfr",
     "elo_ratings",
+    "evaluator_correlations",
+    "evaluator_correlations_by",
     "expected_win_rate",
+    "family_monotonicity",
+    "feature_preference",
+    "first_shown_preference",
     "fleiss_kappa",
     "follow_rate_by_level",
     "gwet_ac",
+    "has_list",
     "hedging_contributions",
     "hedging_rate",
+    "importance_agreement",
+    "importance_agreement_by_annotator",
     "items_to_label_next",
     "judge_uncertainty",
     "krippendorff_alpha",
     "labels_needed",
     "labels_needed_from",
     "leave_one_out_agreement",
+    "leave_one_out_by",
+    "leave_one_out_by_annotator",
     "leave_one_out_contributions",
     "length_bias_rate",
+    "length_controlled_win_rate",
+    "length_controlled_win_rates",
+    "likelihood_correlation",
+    "list_preference",
     "longer_preference_share",
     "macro_mean",
     "majority_vote",
     "mcnemar_test",
     "mean_estimate",
+    "one_way_anova",
     "outside_correlation",
     "paired_difference",
     "paired_permutation_test",
@@ -141,19 +207,23 @@ __all__ = [
     "person_correlation",
     "positional_agreement",
     "positional_agreement_contributions",
+    "positional_bias",
     "power_of_difference",
     "ppi_mean",
     "ppi_win_rate",
     "preference_share",
+    "preset",
     "rank_agreement",
     "rank_agreement_contributions",
     "rank_pairs",
     "rating_verdicts",
     "ratio_estimate",
     "self_consistency",
+    "self_preference",
     "soft_labels",
     "style_counts",
     "style_covariates",
+    "subset_accuracy",
     "system_correlation",
     "tie_rate",
     "tolerant_accuracy",

@@ -85,6 +85,11 @@ def tower_score(
     levels : array_like of shape (n_aspects,)
         1 for a root, 2 for what depends on a root, and so on; see `aspect_levels`.
 
+    References
+    ----------
+    N. Ziems, Z. Zhang and M. Jiang, "TOWER: Tree Organized Weighting for Evaluating Complex Instructions", Findings of
+    EMNLP 2024.
+
     Examples
     --------
     >>> answers, items, levels = [1, 0, 0, 1], [0, 0, 0, 1], [1, 2, 2, 1]
