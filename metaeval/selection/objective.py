@@ -89,9 +89,19 @@ class Objective:
 
     def mean(self, column: Floats) -> float:
         """The objective of one column; NaN where nothing counts."""
-        counted = ~np.isnan(column)
-        weighing = self.shares(counted)
-        return float(np.where(counted, column, 0.0) @ weighing) if weighing.any() else math.nan
+        table, counted = self.table, ~np.isnan(column)
+        weights = np.where(counted, table.weights, 0.0)
+        n_datasets = len(table.shares)
+        sizes = np.bincount(table.dataset, weights=weights, minlength=n_datasets)
+        sums = np.bincount(
+            table.dataset, weights=np.where(counted, column, 0.0) * weights, minlength=n_datasets
+        )
+        there = (sizes > 0) & (table.shares > 0)
+        if not there.any():
+            return math.nan
+        # As a mean of means it is exactly 1 where all are right.
+        shares = table.shares[there]
+        return float((sums[there] / sizes[there] * shares).sum() / shares.sum())
 
     def estimate(self, column: Floats, resampled: Floats, *, reason: str = "no item counts") -> Estimate:
         """The objective of one column with its interval."""
@@ -173,7 +183,6 @@ class Objective:
         gap = np.bincount(
             cells, weights=np.where(counted, gaps, 0.0) * weighing, minlength=shape[0] * n_datasets
         ).reshape(shape)
-        value = float(gap.sum())
         there = size.any(axis=1)
         size, gap, homes = size[there], gap[there], table.homes[there]
         sizes = np.bincount(homes, minlength=n_datasets)
@@ -185,7 +194,7 @@ class Objective:
         for home in np.flatnonzero(sizes):
             members = homes == home
             variances[home] = _stratum(off[members], gap[members].sum(axis=1), size[members], means)
-        return Spread(value, float(shrink @ gap.sum(axis=1)), variances, sizes)
+        return Spread(self.mean(gaps), float(shrink @ gap.sum(axis=1)), variances, sizes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -83,7 +83,8 @@ class Table:
         places = np.flatnonzero(self.shares)
         scores, shares = values[..., places, :], self.shares[places, np.newaxis]
         if strict:
-            return np.asarray((scores * shares).sum(axis=-2)) if len(places) else scores.sum(axis=-2) * np.nan
+            with np.errstate(invalid="ignore"):
+                return np.asarray((scores * shares).sum(axis=-2) / shares.sum())
         there = ~np.isnan(scores)
         whole = np.where(there, shares, 0.0).sum(axis=-2)
         with np.errstate(invalid="ignore"):
