@@ -133,7 +133,7 @@ def _permutation(columns: list[Floats], blocks: Any, n_permutations: int, rng: S
         raise InvalidInputError(f"n_permutations: expected 1 or more, got {n_permutations}")
     table = np.stack(columns, axis=1)
     codes, n_blocks = as_codes(blocks, "blocks", len(table))
-    whole = ~np.isnan(table).any(axis=1)
+    whole = np.asarray(~np.isnan(table).any(axis=1))
     table = np.where(whole[:, np.newaxis], table, 0.0)
     rows = np.stack([np.bincount(codes, weights=column, minlength=n_blocks) for column in table.T], axis=1)
     rows -= rows.mean(axis=1, keepdims=True)

@@ -239,7 +239,8 @@ def _printed_formula(orders: Floats) -> float:
     if size < 2:
         return float("nan")
     ranks = np.argsort(np.argsort(orders, axis=1, kind="stable"), axis=1)
-    return 1 - 6 * float(((ranks[0] - ranks[1]) ** 2).sum()) / (size * (size**2 - 1))
+    distance = float(((ranks[0] - ranks[1]) ** 2).sum())
+    return 1 - 6 * distance / float(size * (size**2 - 1))
 
 
 def _agreement(rhos: Floats, sizes: Integers, options: Sampling) -> ImportanceAgreement:
@@ -276,4 +277,4 @@ def _mean(cells: Sequence[ImportanceAgreement], options: Sampling) -> Estimate:
     with np.errstate(invalid="ignore", divide="ignore"):
         resampled = mean_of_known((tops / bottoms).T)
     value = float(np.mean([each.value for each in cells]))
-    return finish(value, resampled, known.any(axis=1), resamples, confidence, (-1.0, 1.0))
+    return finish(value, resampled, np.asarray(known.any(axis=1)), resamples, confidence, (-1.0, 1.0))

@@ -1,0 +1,146 @@
+"""Correlation over systems: by hand, scipy, AlpacaEval's leaderboard, what error of the means does, coverage."""
+
+import csv
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, pearsonr, spearmanr
+
+from metaeval.stats import InvalidInputError, Resamples, StatisticsWarning
+from metaeval.stats.systems import system_correlation
+
+SCIPY = {"pearson": pearsonr, "spearman": spearmanr, "kendall": kendalltau}
+
+
+def scores(rng, n_systems=8, n_instructions=60, noise=1.0, rho=0.8):
+    """(first, second, systems, clusters, the two true means): errors of the two judges are related."""
+    true_1 = rng.normal(size=n_systems)
+    true_2 = rho * true_1 + math.sqrt(1 - rho**2) * rng.normal(size=n_systems)
+    easy = rng.normal(size=(n_instructions, 1))
+    both = rng.normal(size=(n_instructions, n_systems))
+    first = true_1 + easy + noise * (both + rng.normal(size=both.shape))
+    second = true_2 + easy + noise * (0.5 * both + rng.normal(size=both.shape))
+    systems = np.tile(np.arange(n_systems), n_instructions)
+    clusters = np.repeat(np.arange(n_instructions), n_systems)
+    return first.ravel(), second.ravel(), systems, clusters, true_1, true_2
+
+
+def test_by_hand():
+    # Means 1, 2, 3, 4, 5 and 1, 2, 3, 5, 4: squared differences of ranks 0 0 0 1 1: rho = 1 - 6 * 2 / (5 * 24).
+    systems = np.repeat(list("abcde"), 2)
+    one, two = np.repeat([1.0, 2, 3, 4, 5], 2), np.repeat([1.0, 2, 3, 5, 4], 2)
+    shift = np.tile([-1.0, 1.0], 5)
+    found = system_correlation(one + shift, two - shift, systems, method="spearman", n_resamples=0)
+    assert found.value == pytest.approx(0.9)
+    assert (found.n, found.systems) == (5, tuple("abcde"))
+    assert (found.first.tolist(), found.second.tolist()) == ([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])
+
+
+@pytest.mark.parametrize("method", list(SCIPY))
+def test_resamples_against_a_slow_oracle(method):
+    """Draw whole instructions, take the means anew, ask scipy: percentiles are within the interval's reach."""
+    one, two, systems, clusters, _, _ = scores(np.random.default_rng(1), 6, 40)
+    resamples = Resamples(clusters, 60, 2)
+    found = system_correlation(one, two, systems, method=method, resamples=resamples)
+    slow = []
+    for draws in np.concatenate(list(resamples.item_draws())):
+        means = [
+            [np.average(side[systems == k], weights=draws[systems == k]) for k in range(6)]
+            for side in (one, two)
+        ]
+        slow.append(SCIPY[method](*means).statistic)
+    low, high = np.quantile(slow, [0.025, 0.975])
+    assert found.low <= low
+    assert found.high >= high
+    assert (found.n, found.n_clusters) == (6, 40)
+
+
+def test_reliability_is_that_of_the_means():
+    rng = np.random.default_rng(2)
+    sharp = _of(scores(rng, 30, 400, noise=0.3))
+    assert min(sharp.reliability) > 0.99
+    assert sharp.corrected == pytest.approx(sharp.value, abs=0.01)
+    with pytest.warns(StatisticsWarning, match="little more than by chance"):
+        blurred = _of(scores(rng, 30, 30, noise=5.0, rho=0.95))
+    # 2 * 25 / 30 of error against a spread of 1 + error: about 0.37.
+    assert 0.1 < blurred.reliability[0] < 0.65
+    assert blurred.high > blurred.value + 0.1
+
+
+def _of(made):
+    one, two, systems, clusters, _, _ = made
+    return system_correlation(one, two, systems, clusters=clusters, n_resamples=500)
+
+
+def test_few_systems():
+    one, two, systems, clusters, _, _ = scores(np.random.default_rng(3), 4, 200, noise=0.1)
+    with pytest.warns(StatisticsWarning, match="4 systems cannot be told from chance"):
+        assert system_correlation(one, two, systems, clusters=clusters, n_resamples=100).n == 4
+    with pytest.warns(StatisticsWarning, match="fewer than 3 systems"):
+        found = system_correlation(one, two, systems, where=systems < 2)
+    assert (math.isnan(found.value), found.reason) == (True, "fewer than 3 systems")
+    with pytest.warns(StatisticsWarning, match="all the same"):
+        assert math.isnan(system_correlation(one * 0, two, systems).value)
+    with pytest.raises(InvalidInputError, match="shape"):
+        system_correlation(one, two[1:], systems)
+
+
+def test_order_and_scale_change_nothing():
+    one, two, systems, clusters, _, _ = scores(np.random.default_rng(4))
+    found = system_correlation(one, two, systems, clusters=clusters, n_resamples=200)
+    same = system_correlation(7 + 3 * one, two / 9, systems, clusters=clusters, n_resamples=200)
+    assert (same.value, same.low, same.high) == pytest.approx((found.value, found.low, found.high))
+    back = system_correlation(two, one, systems, clusters=clusters, n_resamples=200)
+    assert (back.value, back.low, back.high) == pytest.approx((found.value, found.low, found.high))
+    assert system_correlation(-one, two, systems, n_resamples=0).value == pytest.approx(-found.value)
+
+
+@pytest.fixture
+def alpaca_2(shared_data):
+    """AlpacaEval 2: preferences of 30 models on 805 instructions, and the published leaderboard."""
+    folder = shared_data / "alpaca_eval"
+    preferences = defaultdict(list)
+    with (folder / "model_preferences.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            preferences["model"].append(row["model"])
+            preferences["index"].append(int(row["index"]))
+            preferences["value"].append(float(row["preference"] or "nan") - 1)
+    with (folder / "weighted_alpaca_eval_gpt4_turbo_leaderboard.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
+        board = {row[""]: row for row in csv.DictReader(file)}
+    return preferences, board
+
+
+def test_alpaca_eval_win_rates_against_the_leaderboard(alpaca_2):
+    """Means of the stored preferences are the published win rates, so the system level is known exactly."""
+    preferences, board = alpaca_2
+    models, values = np.array(preferences["model"]), np.array(preferences["value"])
+    controlled = np.array([float(board[name]["length_controlled_winrate"]) for name in models])
+    found = system_correlation(
+        values, controlled, models, method="spearman", clusters=preferences["index"], n_resamples=500
+    )
+    names = np.unique(models)
+    published = np.array(
+        [[float(board[n]["win_rate"]), float(board[n]["length_controlled_winrate"])] for n in names]
+    )
+    assert found.n == 30
+    assert found.n_clusters == 805
+    assert found.first * 100 == pytest.approx(published[:, 0], abs=0.01)
+    assert found.value == pytest.approx(spearmanr(*published.T).statistic, abs=1e-9)
+    assert found.low < found.value < found.high
+    assert found.reliability[0] > 0.99
+
+
+@pytest.mark.parametrize(("method", "noise", "rho"), [("pearson", 1.0, 0.95), ("spearman", 1.0, 0.6)])
+def test_coverage(method, noise, rho):
+    """The interval holds the correlation of the systems' true means; 100 draws, so 0.87 is three errors below 0.95."""
+    rng = np.random.default_rng(5)
+    held = 0
+    for _ in range(100):
+        one, two, systems, clusters, *true = scores(rng, 20, 100, noise, rho)
+        found = system_correlation(one, two, systems, method=method, clusters=clusters, n_resamples=300)
+        held += found.low <= SCIPY[method](*true).statistic <= found.high
+    assert held / 100 >= 0.87
