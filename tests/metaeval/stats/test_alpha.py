@@ -1,5 +1,6 @@
 """Krippendorff's alpha: by hand, the package, a slow oracle, and the interval against plain resampling."""
 
+import json
 import math
 
 import krippendorff
@@ -130,3 +131,60 @@ def test_a_selection_is_the_selection():
     chosen = krippendorff_alpha(items, where=where)
     assert chosen.value == pytest.approx(krippendorff_alpha(items[:25]).value)
     assert chosen.n == 25
+
+
+class TestManyValues:
+    """Above eight distinct values the labels are a sparse matrix: the same figures another way."""
+
+    @pytest.fixture
+    def ratings(self):
+        rng = np.random.default_rng(6)
+        items = np.clip(np.round(rng.normal(50, 15, (60, 1)) + rng.normal(0, 12, (60, 3))), 0, 100)
+        items[rng.random((60, 3)) < 0.15] = NAN
+        return items
+
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_it_is_the_package_and_the_other_way(self, ratings, level, monkeypatch):
+        expected = krippendorff.alpha(ratings.T, level_of_measurement=level)
+        clusters = np.arange(60) // 2
+        few, many = (Resamples(clusters, 300, rng=1) for _ in range(2))
+        found = krippendorff_alpha(ratings, level=level, resamples=many)
+        assert found.value == pytest.approx(expected)
+        monkeypatch.setattr("metaeval.stats.alpha._MOST_OF_THE_PACKAGE", 0)
+        assert krippendorff_alpha(ratings, level=level, n_resamples=0).value == pytest.approx(expected)
+        monkeypatch.setattr("metaeval.stats.alpha._MOST_VALUES", 1_000)
+        other = krippendorff_alpha(ratings, level=level, resamples=few)
+        assert (found.low, found.high, found.n) == (
+            pytest.approx(other.low), pytest.approx(other.high), other.n
+        )  # fmt: skip
+
+    @pytest.mark.parametrize("level", LEVELS)
+    def test_a_selection_and_ratings_that_are_no_integers(self, ratings, level):
+        where = np.arange(60) < 30
+        chosen = krippendorff_alpha(ratings / 8, level=level, where=where)
+        expected = krippendorff.alpha(ratings[:30].T / 8, level_of_measurement=level)
+        assert chosen.value == pytest.approx(expected)
+
+    def test_undefined(self, ratings):
+        with pytest.warns(StatisticsWarning, match="no item has two labels"):
+            krippendorff_alpha(ratings[:, :1])
+        where = np.arange(62) >= 60
+        with pytest.warns(StatisticsWarning, match="one value"):
+            krippendorff_alpha(np.vstack([ratings, np.ones((2, 3))]), where=where)
+
+    def test_too_many_values_for_ratios(self):
+        labels = np.random.default_rng(0).random((6_000, 2))
+        with pytest.raises(InvalidInputError, match="too many"):
+            krippendorff_alpha(labels, level="ratio", n_resamples=0)
+        assert abs(krippendorff_alpha(labels, level="interval", n_resamples=0).value) < 0.05
+
+
+def test_the_published_alphas_of_newsroom(shared_data):
+    folder = shared_data / "newsroom"
+    labels = json.loads((folder / "newsroom.labels.json").read_text(encoding="utf-8"))["instances"]
+    published = json.loads((folder / "published_newsroom.json").read_text(encoding="utf-8"))
+    for criterion in ("Informativeness", "Relevance", "Fluency", "Coherence"):
+        people = [instance["annotations"][criterion]["individual_human_scores"] for instance in labels]
+        found = krippendorff_alpha(people, level="ordinal", n_resamples=0).value
+        for row in published.values():
+            assert found == pytest.approx(row[criterion]["krippendorff_alpha"], abs=1e-12)
