@@ -40,6 +40,7 @@ def markdown(content: Mapping[str, Any]) -> str:
         plain_text(" ".join(words.composite_words(content))),
         *_replaces(content),
         *_settling(content),
+        *_notes(content),
         f"Inputs: `{content['inputs_hash']}`  \nSoftware: {software['name']} {software['version']}",
     ]
     return "\n\n".join(parts) + "\n"
@@ -98,3 +99,8 @@ def _settling(content: Mapping[str, Any]) -> list[str]:
         return []
     lines = (f"- {plain_text(words.settling_words(content, row))}" for row in content["settling"])
     return ["## What would settle it", "\n".join(lines)]
+
+
+def _notes(content: Mapping[str, Any]) -> list[str]:
+    lines = (f"- {plain_text(note)}" for note in content["notes"])
+    return ["## What else to know", "\n".join(lines)] if content["notes"] else []

@@ -29,7 +29,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All judges, best first, with the axis of their plots."""
+    """All judges, best first, with the axis of their plots.
+
+    Datasets have a column each, but for one that alone decides: its score is the objective.
+    """
 
     datasets: tuple[Mapping[str, Any], ...]
     rows: tuple[Row, ...]
@@ -43,6 +46,8 @@ def table_of(content: Content) -> Table:
     standings = [row for row in content["standings"] if row["judge"] in judges]
     real = [row["objective"] for row in standings if not judges[row["judge"]]["baseline"]]
     low, high = axis_of(real or [row["objective"] for row in standings])
+    deciding = [row for row in content["datasets"] if row["weight"] > 0]
+    datasets = [row for row in content["datasets"] if deciding != [row]]
     rows = []
     for standing in standings:
         judge, value = judges[standing["judge"]], standing["objective"]["value"]
@@ -52,11 +57,11 @@ def table_of(content: Content) -> Table:
                 standing=standing,
                 status=_status(content, judge, standing),
                 violations=tuple(violation_words(one) for one in standing["violations"]),
-                scores=tuple(standing["scores"].get(row["name"]) for row in content["datasets"]),
+                scores=tuple(standing["scores"].get(row["name"]) for row in datasets),
                 drawn=value is not None and low <= value <= high,
             )
         )
-    return Table(tuple(content["datasets"]), tuple(rows), low, high)
+    return Table(tuple(datasets), tuple(rows), low, high)
 
 
 def _status(content: Content, judge: Mapping[str, Any], standing: Mapping[str, Any]) -> str:
@@ -119,7 +124,7 @@ class Picture:
 
 
 def picture_of(content: Content) -> Picture | None:
-    """Where each judge stands between agreement and cost; None where fewer than two judges have a known cost."""
+    """Where each judge stands between agreement and cost; None where no two known costs differ."""
     judges = {judge["key"]: judge for judge in content["judges"]}
     placed, without = [], []
     for standing in content["standings"]:
@@ -130,7 +135,7 @@ def picture_of(content: Content) -> Picture | None:
             without.append(judge["name"])
         else:
             placed.append((judge, standing))
-    if len(placed) < 2:
+    if len({standing["cost_per_1000"]["value"] for _, standing in placed}) < 2:
         return None
     x_of, x_ticks = _cost_axis([standing["cost_per_1000"]["value"] for _, standing in placed])
     low, high = axis_of(standing["objective"] for _, standing in placed)

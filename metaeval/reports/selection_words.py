@@ -277,8 +277,10 @@ def _cautions(content: Content) -> list[str]:
         if (unparsed["value"] or 0) > _MUCH_UNPARSED:
             name = name_of(content, leader)
             found.append(f"{value_text(unparsed)} of the answers of {name} could not be read.")
-    if content["verdict"] != "none":
-        found += content["notes"]
+    left = [row["judge"] for row in _eligible_or_not(content) if not row["is_ranked"]]
+    if left and leader is not None:
+        names = listed([name_of(content, key) for key in left])
+        found.append(f"Not ranked, because they judged a part of the items only: {names}.")
     return found
 
 
@@ -364,7 +366,7 @@ def composite_words(content: Content) -> list[str]:
     if found["worth_it"]:
         second = f"That is {size} more than the best single judge: a composite is worth it."
     elif gain["value"] <= 0:
-        second = f"That is no gain over the single judge ({size}): not worth it."
+        second = f"Over the single judge that gains nothing, {size}: not worth it."
     else:
         second = f"The gain over the single judge, {size}, may be chance: not worth it on this evidence."
     return list(_unbroken([first, second]))
@@ -406,7 +408,7 @@ def replaces_words(content: Content, dataset: str) -> str:
     words = (
         f"{_title(content, dataset)}: compared with one person at a time by how well each matches the other people, "
         f"{leader} holds its own against {test['n_won']} of {test['n_tested']} ({rate}; {needed} are needed). "
-        f"A judge may be behind by {points_text(test['epsilon'])} because it costs less. "
+        f"A judge may be behind by {100 * test['epsilon']:g} points because it costs less. "
     )
     end = (
         f"{leader} may replace a person there."

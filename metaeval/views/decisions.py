@@ -88,11 +88,19 @@ def _found(content: dict[str, Any], sweep: SweepView) -> dict[str, Any]:
             if row["role"] == "people" and content["leader"] is not None
         ],
         "settling": [(row, words.settling_words(content, row)) for row in content["settling"]],
+        "more_labels": [
+            row for row in content["datasets"] if row["role"] == "people" and _is_open(content, row["name"])
+        ],
         "current": current,
         "deciding": deciding,
         "promotable": [row for row in table.rows if not row.judge["baseline"]],
         "seen": ",".join(f"{row.pk}:{in_force[row.pk].pk if row.pk in in_force else ''}" for row in deciding),
     }
+
+
+def _is_open(content: dict[str, Any], dataset: str) -> bool:
+    """Whether more labels of the dataset would help to settle the choice."""
+    return any(row["dataset"] == dataset and row["n_needed"] for row in content["settling"])
 
 
 def _leading(content: dict[str, Any]) -> dict[str, Any] | None:

@@ -1,0 +1,340 @@
+"""A choice in words, tables and a picture: from choices made by hand, no database and no statistics."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metaeval.reports import selection_words as words
+from metaeval.reports.content import canonical_json
+from metaeval.reports.inputs import ItemColumns, JudgeColumns, LabelColumns, ReportInputs
+from metaeval.reports.selection_content import content_of, label_matrix
+from metaeval.reports.selection_inputs import Choice, Part, PartInputs, SelectionInputs
+from metaeval.reports.selection_markdown import markdown
+from metaeval.reports.selection_tables import picture_of, table_of
+from metaeval.selection.types import (
+    COMPOSITE,
+    Candidate,
+    CompositeFinding,
+    Constraints,
+    Selection,
+    Settling,
+    Standing,
+    Violation,
+)
+from metaeval.stats import Estimate, PairedDifference
+from metaeval.stats.alternative_annotator import AlternativeAnnotatorTest
+
+NAN = math.nan
+KEYS = {"Ada": "a" * 64, "Bea": "b" * 64, "Cy": "c" * 64, "longest": "f" * 64}
+
+
+def estimate(value, spread=0.02, **fields):
+    return Estimate(
+        value, value - spread, value + spread, n=100, n_clusters=100, method="percentile", **fields
+    )
+
+
+def gap(value, spread=0.02):
+    return PairedDifference(value, value - spread, value + spread, 100, 100, "t", None, 0.9)
+
+
+def standing(name, value, *, cost=0.002, **fields):
+    nothing = Estimate(NAN, NAN, NAN, n=0, reason="nobody measured it")
+    return Standing(
+        key=KEYS[name],
+        objective=estimate(value),
+        scores={"farm": estimate(value)},
+        positional_agreement=estimate(0.9),
+        unparsed=estimate(0.01, 0.005),
+        cost_per_1000=nothing if cost is None else Estimate(1000 * cost, NAN, NAN, n=100, reason="one price"),
+        seconds=nothing,
+        **({"chosen_share": 0.5} | fields),
+    )
+
+
+def judge(name):
+    blank = np.full((2, 2), np.nan)
+    return JudgeColumns(
+        name, KEYS[name], "openai", "model", "vanilla", blank, ~np.isnan(blank), ~np.isnan(blank), blank, blank,
+        baseline=name == "longest",
+    )  # fmt: skip
+
+
+def inputs(*, parts=(("farm", "people", 1.0),), constraints=None, simulated=False):
+    items = ItemColumns(
+        ("p0", "p1"), ("0", "1"), ("", ""), ("", ""), np.array([1.0, np.nan]), np.zeros((2, 2), int)
+    )
+    labels = LabelColumns(
+        np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1.0, 2.0, 0.0]), np.full(3, simulated)
+    )
+    about = {"name": "farm", "title": "The farm", "version": 1, "licence": "MIT"}
+    judges = tuple(judge(name) for name in KEYS)
+    read = tuple(
+        PartInputs(
+            Part(name, role, weight),
+            ReportInputs(name, {"dataset": about | {"name": name}}, items, labels, judges),
+            ("one", f"two-{name}"),
+        )
+        for name, role, weight in parts
+    )
+    candidates = tuple(Candidate(key, name, is_baseline=name == "longest") for name, key in KEYS.items())
+    asked = Choice(tuple(part.part for part in read), constraints or Constraints())
+    return SelectionInputs({"name": "Sweep", "orders": "both"}, read, candidates, asked)
+
+
+def selection(**fields):
+    given = {
+        "verdict": "clear",
+        "winner": KEYS["Ada"],
+        "leader": KEYS["Ada"],
+        "standings": (
+            standing("Ada", 0.80, in_confidence_set=True, on_front=True),
+            standing("Bea", 0.70, cost=0.001, behind=gap(0.10), on_front=True),
+            standing("Cy", 0.65, cost=None, behind=gap(0.15)),
+            standing("longest", 0.60, cost=0.0, behind=gap(0.20), chosen_share=NAN),
+        ),
+        "held_out": estimate(0.78),
+        "naive": 0.80,
+        "optimism": gap(0.02, 0.01),
+        "confidence_set": (KEYS["Ada"],),
+        "confidence": 0.95,
+        "front": (KEYS["Bea"], KEYS["Ada"]),
+        "n_folds": 5,
+        "n_repeats": 5,
+        "chosen": KEYS["Ada"],
+    }
+    return Selection(**(given | fields))
+
+
+def content(given=None, **fields):
+    return content_of(given or inputs(), selection(**fields), inputs_hash="0" * 64)
+
+
+def said(found):
+    verdict = words.verdict_of(found)
+    text = " ".join((verdict.headline, *verdict.sentences, *verdict.cautions))
+    return text.replace("\u00a0", " ")
+
+
+def test_a_clear_winner():
+    found = content()
+    assert words.verdict_of(found).label == "Clear winner"
+    assert said(found) == (
+        "Ada is the judge to use Ada reaches 80.0 % (78.0 to 82.0), agreement with people. On new items expect 78.0 % "
+        "(76.0 to 80.0). The next, Bea, is 10.0 points behind (8.0 to 12.0): more than chance explains. Had other "
+        "items been drawn, it would have been chosen in 50 of 100 cases."
+    )
+
+
+def test_no_clear_winner_names_the_set_and_the_cheapest_of_it():
+    found = content(verdict="open", winner=None, confidence_set=(KEYS["Ada"], KEYS["Bea"]))
+    text = said(found)
+    assert "Bea cannot be told apart from it: with 95 % confidence the best judge is one of these 2." in text
+    assert "Of them, Bea costs least: $1.00 for 1,000 judgments, 50 % less than Ada." in text
+    assert table_of(found).rows[0].status == "leads"
+
+
+def test_one_left():
+    broken = Violation("max_cost_per_1000", 1.5, 2.0)
+    ada, *rest = selection().standings
+    given = inputs(constraints=Constraints(max_cost_per_1000=1.5))
+    found = content(
+        given, verdict="single", winner=KEYS["Bea"], leader=KEYS["Bea"],
+        standings=(rest[0], replace(ada, violations=(broken,)), *rest[1:]),
+    )  # fmt: skip
+    assert "Bea is the only judge that may be chosen" in said(found)
+    assert "at most $1.50 for 1,000 judgments (rules out 1)" in said(found)
+    row = next(row for row in table_of(found).rows if row.judge["name"] == "Ada")
+    assert (row.status, row.violations) == ("violates", ("1,000 judgments cost $2.00, more than $1.50",))
+
+
+def test_none_satisfies_says_how_near_the_best_was():
+    broken = Violation("open_weights", 1.0, NAN)
+    standings = tuple(
+        one if one.key == KEYS["longest"] else replace(one, violations=(broken,))
+        for one in selection().standings
+    )
+    given = inputs(constraints=Constraints(open_weights=True))
+    nothing = Estimate(NAN, NAN, NAN, n=0, reason="no judge satisfies the constraints")
+    found = content(
+        given, verdict="none", winner=None, leader=None, standings=standings, held_out=nothing, naive=NAN,
+        optimism=None, confidence_set=(), front=(), chosen=None,
+    )  # fmt: skip
+    text = said(found)
+    assert "No judge satisfies the constraints" in text
+    assert "Ada, may not be chosen: it is not known whether its weights are public." in text
+    assert words.held_out_words(found) == [
+        "There is no held-out estimate: no judge satisfies the constraints."
+    ]
+    assert "There is no held-out" in markdown(found)
+
+
+@pytest.mark.parametrize(
+    ("violation", "expected"),
+    [
+        (Violation("open_weights", 1, 0.0), "its weights are not public"),
+        (Violation("local", 1, NAN), "it is not known where its models run"),
+        (Violation("max_cost_per_1000", 5, 7.9), "1,000 judgments cost $7.90, more than $5.00"),
+        (Violation("max_seconds", 2, 2.5), "a judgment takes 2.5 s, more than 2.0 s"),
+        (
+            Violation("min_positional_agreement", 0.9, 0.85),
+            "its agreement between the two orders is 85 %, less than 90 %",
+        ),
+        (Violation("min_accuracy", 0.8, 0.755, "traps"), "its accuracy on traps is 75.5 %, less than 80 %"),
+        (
+            Violation("min_accuracy", 0.8, NAN, "traps"),
+            "its accuracy on traps is not known, and 80 % is the least",
+        ),
+        (Violation("max_unparsed", 0.01, 0.03), "3 % of its answers could not be read, more than 1 %"),
+    ],
+)
+def test_what_is_not_satisfied(violation, expected):
+    value = None if math.isnan(violation.value) else violation.value
+    row = {"name": violation.name, "limit": violation.limit, "value": value, "dataset": violation.dataset}
+    assert words.violation_words(row) == expected
+
+
+def test_cautions():
+    assert "100 % of the labels of The farm come from simulated annotators" in said(
+        content(inputs(simulated=True))
+    )
+    standings = selection().standings
+    behind = (*standings[:3], replace(standings[3], behind=gap(0.01)))
+    assert "cannot be told apart from longest, a rule without a model" in said(content(standings=behind))
+    unread = (replace(standings[0], unparsed=estimate(0.2)), *standings[1:])
+    assert "20.0 % of the answers of Ada could not be read." in said(content(standings=unread))
+    part = (standings[0], replace(standings[1], is_ranked=False), *standings[2:])
+    assert "Not ranked, because they judged a part of the items only: Bea." in said(content(standings=part))
+
+
+def test_held_out_for_who_is_no_statistician():
+    text = " ".join(words.held_out_words(content())).replace("\u00a0", " ")
+    assert "one fifth of the instructions was put aside" in text
+    assert "all that 5 times over" in text
+    assert "The flattery is 2.0 points (1.0 to 3.0)." in text
+    small = " ".join(words.held_out_words(content(optimism=gap(0.001))))
+    assert "hardly differ" in small
+    higher = " ".join(words.held_out_words(content(optimism=gap(-0.02))))
+    assert "came out higher, by 2.0 points" in higher
+
+
+def composite(gain, *, worth_it, parts=None):
+    parts = parts or {"Code": KEYS["Ada"], "Maths": KEYS["Bea"]}
+    return CompositeFinding(parts, 0.83, estimate(0.80), gap(gain), worth_it)
+
+
+def test_composites():
+    def text(**fields):
+        return " ".join(words.composite_words(content(**fields))).replace("\u00a0", " ")
+
+    assert "fewer than two" in text()
+    assert "looks like 83.0 %, and holds at 80.0 %" in text(composite=composite(0.03, worth_it=True))
+    assert "a composite is worth it" in text(composite=composite(0.03, worth_it=True), chosen=COMPOSITE)
+    assert "may be chance: not worth it" in text(composite=composite(0.01, worth_it=False))
+    assert "gains nothing" in text(composite=composite(-0.01, worth_it=False))
+    same = {"Code": KEYS["Ada"], "Maths": KEYS["Ada"]}
+    assert "Ada is the best in every category" in text(composite=composite(0.0, worth_it=False, parts=same))
+
+
+def replacing(passed):
+    return AlternativeAnnotatorTest(
+        passed, 0.75, estimate(0.8), (), 4, 3, 0.2, 0.05, 0.5, "benjamini_yekutieli", "t", None
+    )
+
+
+def test_may_it_replace_a_person():
+    yes = words.replaces_words(content(replaces={"farm": replacing(True)}), "farm")
+    assert "holds its own against 3 of 4" in yes
+    assert yes.endswith("Ada may replace a person there.")
+    no = words.replaces_words(content(replaces={"farm": replacing(False)}), "farm")
+    assert no.endswith("Ada may not replace a person there.")
+    assert "not known" in words.replaces_words(content(), "farm")
+
+
+def test_what_would_settle_it():
+    found = content(settling=(Settling(KEYS["Bea"], 0.02, "farm", 100, 1500, 0.8),))
+    text = words.settling_words(found, found["settling"][0])
+    assert "about 1,500 instructions of The farm would show it 80 times in 100" in text
+    assert "about 1,400 more" in text
+    found = content(settling=(Settling(KEYS["Bea"], 0.0, "farm", 100, 0, 0.8),))
+    assert "Take the cheaper" in words.settling_words(found, found["settling"][0])
+    found = content(settling=(Settling(KEYS["Bea"], 0.02, "farm", 100, 150, 0.8, together=True),))
+    assert "and those of the other datasets" in words.settling_words(found, found["settling"][0])
+
+
+def test_the_objective_has_a_name():
+    both = inputs(parts=(("farm", "people", 1.0), ("traps", "gold", 1.0)))
+    assert words.objective_words(content(both)).startswith("mean of")
+    shown = inputs(parts=(("farm", "people", 0.0), ("traps", "gold", 1.0)))
+    assert words.objective_words(content(shown)) == "accuracy against gold answers"
+    # A dataset that alone decides needs no column of its own: its score is the objective.
+    assert [row["name"] for row in table_of(content(shown)).datasets] == ["farm"]
+    assert [row["name"] for row in table_of(content(both)).datasets] == ["farm", "traps"]
+
+
+def test_the_content_is_plain_json_and_says_what_two_datasets_share():
+    found = content(
+        inputs(parts=(("farm", "people", 1.0), ("traps", "gold", 0.0))), replaces={"farm": replacing(True)}
+    )
+    assert json.loads(canonical_json(found)) == json.loads(json.dumps(found))
+    farm, _ = found["datasets"]
+    assert (farm["n_instructions"], farm["n_instructions_shared"], farm["n_annotators"]) == (2, 1, 2)
+    nobody = next(row for row in found["standings"] if row["judge"] == KEYS["Cy"])
+    assert nobody["cost_per_1000"] == {
+        "value": None, "low": None, "high": None, "n": 0, "reason": "nobody measured it"
+    }  # fmt: skip
+    assert found["replaces"]["farm"]["advantage_probability"]["value"] == 0.8
+
+
+def test_with_too_many_people_nobody_is_kept_apart(monkeypatch):
+    monkeypatch.setattr("metaeval.reports.selection_content.MOST_CELLS", 3)
+    given = inputs()
+    assert label_matrix(given.parts[0]).tolist() == [[1.0, 2.0], [0.0, pytest.approx(NAN, nan_ok=True)]]
+    found = content(given, replaces={"farm": replacing(True)})
+    assert found["replaces"] == {}
+    assert any("too many people" in note for note in found["notes"])
+
+
+def test_the_picture_joins_the_front_and_keeps_what_is_free_apart():
+    picture = picture_of(content())
+    assert picture is not None
+    kinds = {point.name: point.kind for point in picture.points}
+    assert kinds == {"Ada": "front", "Bea": "front", "longest": "baseline"}
+    assert picture.without_cost == ("Cy",)
+    places = {point.name: (float(point.x), float(point.y)) for point in picture.points}
+    assert places["longest"][0] < places["Bea"][0] < places["Ada"][0]
+    assert places["Ada"][1] < places["Bea"][1]  # up is better
+    assert picture.front.startswith(f"M{picture.points[1].x} ")
+    assert picture.x_ticks[0].label == "$0"
+    assert all(0 <= x <= 640 and 0 <= y <= 300 for x, y in places.values())
+
+
+def test_no_picture_where_costs_do_not_differ():
+    same = tuple(replace(one, cost_per_1000=estimate(2.0)) for one in selection().standings)
+    assert picture_of(content(standings=same)) is None
+    unknown = tuple(standing(name, 0.7, cost=None) for name in KEYS)
+    assert picture_of(content(standings=unknown)) is None
+
+
+def test_markdown_means_nothing_by_names():
+    text = markdown(
+        content(settling=(Settling(KEYS["Bea"], 0.02, "farm", 100, 1500, 0.8),), notes=("A <b> note",))
+    )
+    assert text.startswith("# Which judge to use: Sweep\n")
+    assert "| Ada | chosen |" in text
+    assert "## What would settle it" in text
+    assert "A \\<b\\> note" in text
+
+
+def test_a_stored_choice_in_short():
+    broken = {"name": "max_cost_per_1000", "limit": 5.0, "value": 7.9, "dataset": ""}
+    lines = dict(
+        words.summary_lines(content() | {"promoted": {"judge": KEYS["Ada"], "violations": [broken]}})
+    )
+    assert lines["Datasets"] == "The farm: agreement with people, weight 1"
+    assert lines["Constraints"] == "none"
+    assert lines["Held-out estimate"] == "78.0 % (76.0 to 80.0)"
+    assert lines["Promoted although"] == "1,000 judgments cost $7.90, more than $5.00"
