@@ -173,12 +173,11 @@ def bradley_terry(
     )
     by_row = len(names) > position
     data = _rows(rows, counted, weights, extra, ties, regularization, by_row=by_row)
-    core, reason = _core(data, len(rows.names))
-    if core is None:
-        return _undefined(result, reason)
-    data, numbers = _within(data, core)
-    reason = _why_not(data)
-    if reason is not None:
+    numbers, reason = _core(data, len(rows.names))
+    if not reason:
+        data = _within(data, numbers)
+        reason = _why_not(data)
+    if reason:
         return _undefined(result, reason)
     counts = data.counts()
     fits = newman(data.design, counts) if solver == "newman" else fit(data.design, counts[np.newaxis])
@@ -250,25 +249,25 @@ def _rows(
     return _Rows(design, pair, outcome, amount, items)
 
 
-def _core(data: _Rows, n_systems: int) -> tuple[Integers | None, str]:
-    """The systems whose strengths can be told apart, as numbers; or None and why there are none."""
+def _core(data: _Rows, n_systems: int) -> tuple[Integers, str]:
+    """The systems whose strengths can be told apart, as numbers; and why there are none."""
     if not len(data.items):
-        return None, NO_ROW
+        return np.zeros(0, np.intp), NO_ROW
     if data.design.ridge:
         return np.arange(n_systems), ""
     labels = components(data.design, data.counts())
     sizes = np.bincount(labels)
     largest = int(np.argmax(sizes))
     if 2 * sizes[largest] <= n_systems or sizes[largest] < 2:
-        return None, NO_CORE
+        return np.zeros(0, np.intp), NO_CORE
     return np.flatnonzero(labels == largest), ""
 
 
-def _within(data: _Rows, core: Integers) -> tuple[_Rows, Integers]:
+def _within(data: _Rows, core: Integers) -> _Rows:
     """The comparisons among the systems of the core, which are numbered anew."""
     design = data.design
     if len(core) == design.n_systems:
-        return data, core
+        return data
     place = np.full(design.n_systems, -1)
     place[core] = np.arange(len(core))
     kept = (place[design.first] >= 0) & (place[design.second] >= 0)
@@ -282,16 +281,16 @@ def _within(data: _Rows, core: Integers) -> tuple[_Rows, Integers]:
         extra=design.extra[kept],
     )
     amount = None if data.amount is None else data.amount[row]
-    return _Rows(smaller, number[data.pair[row]], data.outcome[row], amount, data.items[row]), core
+    return _Rows(smaller, number[data.pair[row]], data.outcome[row], amount, data.items[row])
 
 
-def _why_not(data: _Rows) -> str | None:
+def _why_not(data: _Rows) -> str:
     counts = data.counts()
     if data.design.model in WITH_PARAMETER and not counts[:2].any():
         return ALL_TIES
     if data.design.extra.shape[1] and not identified(data.design, counts):
         return COLLINEAR
-    return None
+    return ""
 
 
 def _resampled(data: _Rows, point: Floats, resamples: Resamples, *, by_row: bool) -> Floats:

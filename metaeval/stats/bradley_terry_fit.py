@@ -50,7 +50,7 @@ class Design:
     @property
     def n_parameters(self) -> int:
         """Strengths, coefficients, and the tie parameter if there is one."""
-        return self.n_systems + self.extra.shape[1] + (self.model in WITH_PARAMETER)
+        return self.n_systems + int(self.extra.shape[1]) + int(self.model in WITH_PARAMETER)
 
     def incidence(self) -> sparse.csr_array:
         """(n_pairs, n_systems): 1 for the first system, -1 for the second."""
@@ -146,10 +146,9 @@ class _Solver:
     def step(self, parameters: Floats, counts: Floats) -> Floats:
         gradient, information = self.derivatives(parameters, counts)
         try:
-            result: Floats = np.linalg.solve(information, gradient[:, :, np.newaxis])[:, :, 0]
+            return np.asarray(np.linalg.solve(information, gradient[:, :, np.newaxis])[:, :, 0], np.float64)
         except np.linalg.LinAlgError:
-            result = np.stack([_solve(each, pull) for each, pull in zip(information, gradient, strict=True)])
-        return result
+            return np.stack([_solve(each, pull) for each, pull in zip(information, gradient, strict=True)])
 
     def derivatives(self, parameters: Floats, counts: Floats) -> tuple[Floats, Floats]:
         """Gradient (n_fits, n_parameters) and information matrix, which the sum of strengths makes regular."""
@@ -210,7 +209,7 @@ class _Solver:
 def _solve(information: Floats, gradient: Floats) -> Floats:
     """One step; NaN where the counts do not determine it."""
     try:
-        return np.linalg.solve(information, gradient)
+        return np.asarray(np.linalg.solve(information, gradient), np.float64)
     except np.linalg.LinAlgError:
         return np.full_like(gradient, np.nan)
 
@@ -249,8 +248,7 @@ def components(design: Design, counts: Floats) -> Integers:
     target = np.r_[design.second[ahead], design.first[behind]]
     shape = (design.n_systems, design.n_systems)
     graph = sparse.csr_array((np.ones(len(source)), (source, target)), shape=shape)
-    labels: Integers = csgraph.connected_components(graph, connection="strong")[1]
-    return labels
+    return np.asarray(csgraph.connected_components(graph, connection="strong")[1], np.intp)
 
 
 def separated(design: Design, counts: Floats) -> Booleans:

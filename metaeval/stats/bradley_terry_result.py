@@ -233,7 +233,7 @@ class BradleyTerry:
     def _scaled(self, logs: Floats, k: Floats, place: dict[int, int]) -> Floats:
         """Natural log odds, (n_fits, n_fitted), on the scale asked for; log odds again for probabilities."""
         if self.scale == "probability":
-            return special.logit(_against_the_field(self.ties, logs, k))  # type: ignore[no-any-return]
+            return special.logit(_against_the_field(self.ties, logs, k))
         factor = ELO if self.scale == "elo" else 1.0
         system, rating = _anchor(self.anchor, self.scale)
         if system is not None:

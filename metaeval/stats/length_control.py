@@ -159,7 +159,7 @@ def length_controlled_win_rate(
     if not counted.any():
         return _without(NO_ITEM)
     raw: Sampling = {"resamples": resamples, "where": counted, "confidence": confidence, "weights": weights}
-    rates = {
+    rates: dict[str, Any] = {
         "win_rate": mean_estimate(np.where(counted, target, np.nan), **raw),
         "discrete_win_rate": mean_estimate(np.where(counted, _discrete(target), np.nan), **raw),
         "standard_error": _standard_error(target[counted]),

@@ -60,7 +60,7 @@ def resampled_counts(
         return
     dtype = np.float32 if amount is None and len(cell) < _EXACT_IN_SINGLE else np.float64
     cluster = rows if resamples.codes is None else resamples.codes[rows]
-    entries = np.ones(len(cell), dtype) if amount is None else amount
+    entries: Any = np.ones(len(cell), dtype) if amount is None else amount
     table = sparse.csc_array((entries, (cell, cluster)), shape=(n_cells, resamples.n_clusters))
     yield from resampled_totals(table, resamples)
 

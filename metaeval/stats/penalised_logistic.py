@@ -58,8 +58,8 @@ def fit_logistic(
 def _minimise(at: Floats, gradient: Floats, information: Floats, penalty: Floats) -> Floats:
     """Where the penalised quadratic model is least, by coordinate descent: (n_fits, k)."""
     if not penalty.any():
-        solved: Floats = np.linalg.solve(information, gradient[:, :, np.newaxis])[:, :, 0]
-        return at + solved
+        solved = np.linalg.solve(information, gradient[:, :, np.newaxis])[:, :, 0]
+        return np.asarray(at + solved, dtype=np.float64)
     place = at.copy()
     slope = gradient + np.einsum("bkl,bl->bk", information, at)
     for _ in range(_SWEEPS):

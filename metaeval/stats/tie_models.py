@@ -15,7 +15,6 @@ rao_kupper            s(d - k), s(-d - k), the rest                             
 where s is the logistic function. R. R. Davidson, JASA 65 (1970); P. V. Rao and L. L. Kupper, JASA 62 (1967).
 """
 
-import math
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -129,12 +128,6 @@ def start_of(model: TieModel, counts: Floats) -> Floats:
     decided = counts[:, :2].sum(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = ties / decided
-        if model == "davidson":
-            return np.log(2 * ratio)
-        # s(-k) is half of the share of decided ones.
-        return np.log1p(2 * ratio)
-
-
-def shown(model: TieModel, k: float) -> float:
-    """The parameter as the papers print it: Davidson's nu, Rao and Kupper's theta."""
-    return math.exp(k) if model in WITH_PARAMETER else math.nan
+        # Rao and Kupper: s(-k) is half of the share of decided ones.
+        guess: Floats = np.log(2 * ratio) if model == "davidson" else np.log1p(2 * ratio)
+    return guess

@@ -93,12 +93,13 @@ def win_matrix(
     amount = (
         np.ones(len(rows.outcome)) if weights is None else as_items(weights, "weights", len(rows.outcome))
     )
-    matrices = []
+    matrices: list[Floats] = []
     for value, (row, column) in {1: (rows.first, rows.second), 2: (rows.second, rows.first)}.items():
         for kind in (value, 0):
             chosen = rows.counted & (rows.outcome == kind)
             cell = row[chosen] * size + column[chosen]
-            matrices.append(np.bincount(cell, amount[chosen], minlength=size * size).reshape(size, size))
+            table = np.bincount(cell, amount[chosen], minlength=size * size).astype(np.float64)
+            matrices.append(table.reshape(size, size))
     return WinMatrix(rows.names, matrices[0] + matrices[2], matrices[1] + matrices[3])
 
 
