@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from metaeval.stats import (
     person_correlation,
 )
 from metaeval.stats.correlation import pearson_of
+from metaeval.stats.weighted_correlation import Columns, correlations, resampled_correlations
 
 NAN = math.nan
 METHODS = ("pearson", "spearman", "kendall")
@@ -67,14 +69,79 @@ def test_resamples_against_a_slow_oracle(method, pairs):
         return
     draws = np.concatenate(list(resamples.item_draws())).astype(int)
     assert (draws.sum(axis=1) == len(one)).all()
-    slow = []
-    for row in draws:
+    slow = np.full(len(draws), np.nan)
+    for place, row in enumerate(draws):
         a, b = np.repeat(one, row), np.repeat(two, row)
         if len(set(a)) > 1 and len(set(b)) > 1:
-            slow.append(SCIPY[method](a, b).statistic)
-    found = correlation(one, two, method=method, resamples=resamples)
-    if found.method == "percentile":
-        assert (found.low, found.high) == pytest.approx(tuple(np.quantile(slow, [0.025, 0.975])))
+            slow[place] = SCIPY[method](a, b).statistic
+    found = resampled_correlations([Columns(one, two, np.ones(len(one)))], resamples, method)[:, 0]
+    assert found == pytest.approx(slow, nan_ok=True)
+    estimate = correlation(one, two, method=method, resamples=resamples)
+    if abs(estimate.value) < 1:
+        # Fisher's z, 1.96 or a little more standard deviations of the resamples to either side.
+        reach = (math.atanh(estimate.high) - math.atanh(estimate.low)) * (1 - estimate.value**2) / 2
+        assert reach == pytest.approx(np.nanstd(slow) * 2.05, rel=0.05)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("shared", [True, False])
+def test_few_and_many_different_values_are_drawn_alike(method, shared):
+    """Ratings are resampled by their few different pairs, by totals or item by item: the same spread."""
+    rng = np.random.default_rng(5)
+    one = rng.integers(1, 4, 200).astype(float)
+    two = one + rng.integers(0, 2, 200)
+    asked = [Columns(one, two, np.ones(200))]
+    resamples = Resamples(200, 3_000, 1, shared=shared)
+    found = resampled_correlations(asked, resamples, method)[:, 0]
+    slow = np.concatenate([correlations(one, two, draws, method) for draws in resamples.item_draws()])
+    if shared:
+        assert found == pytest.approx(slow)
+    assert found.std() == pytest.approx(slow.std(), rel=0.1)
+    assert found.mean() == pytest.approx(slow.mean(), abs=0.01)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_are_repetitions(method):
+    rng = np.random.default_rng(6)
+    one, two = rng.integers(1, 6, 30) * 1.0, rng.normal(size=30)
+    weights = rng.integers(0, 4, 30)
+    found = correlation(one, two, method=method, weights=weights, n_resamples=200)
+    slow = SCIPY[method](np.repeat(one, weights), np.repeat(two, weights)).statistic
+    assert (found.value, found.n) == (pytest.approx(slow), (weights > 0).sum())
+    assert found.low < found.value < found.high
+    same = correlation(one, two, method=method, weights=weights * 0.3, n_resamples=200)
+    assert (same.value, same.low, same.high) == pytest.approx((found.value, found.low, found.high))
+
+
+def test_units_of_the_ratings_do_not_matter():
+    """Not even where squares of deviations are far below one."""
+    rng = np.random.default_rng(7)
+    one = rng.normal(size=50)
+    two = one + rng.normal(size=50)
+    found = correlation(one, two, n_resamples=300)
+    tiny = correlation(1e-9 * one + 1e-3, 1e7 * two, n_resamples=300)
+    assert (tiny.value, tiny.low, tiny.high) == pytest.approx((found.value, found.low, found.high), abs=1e-6)
+
+
+def test_a_perfect_correlation_is_never_a_point():
+    found = correlation(np.arange(20.0), np.arange(20.0), n_resamples=200)
+    assert (found.value, found.high) == (1, 1)
+    assert found.low < 1
+
+
+def test_a_million_ratings_are_linear_time():
+    rng = np.random.default_rng(8)
+    one = rng.integers(1, 6, 1_000_000).astype(float)
+    two = np.clip(one + rng.integers(-1, 2, 1_000_000), 1, 5)
+    start = time.perf_counter()
+    found = correlation(one, two, n_resamples=1_000)
+    ours = time.perf_counter() - start
+    start = time.perf_counter()
+    for _ in range(5):
+        drawn = rng.integers(0, 1_000_000, 1_000_000)
+        pearsonr(one[drawn], two[drawn])
+    assert ours < (time.perf_counter() - start) / 5 * 100  # a tenth of a thousand scipy calls
+    assert found.high - found.low < 0.01
 
 
 def test_draws_are_those_of_the_totals():
