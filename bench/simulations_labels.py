@@ -198,7 +198,7 @@ def passes(accuracy: float, n: int, repeats: int, epsilon: float = 0.2) -> float
         truth = rng.integers(1, 3, n).astype(float)
         people = np.where(rng.random((n, 5)) < 0.8, truth[:, None], 3 - truth[:, None])
         verdicts = np.where(rng.random(n) < accuracy, truth, 3 - truth)
-        count += bool(alternative_annotator_test(people, verdicts, epsilon=epsilon, n_resamples=0).passed)
+        count += bool(alternative_annotator_test(people, verdicts, epsilon=epsilon).passed)
     return count / repeats
 
 

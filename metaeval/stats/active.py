@@ -197,6 +197,8 @@ class LabelPlan:
     probabilities : ndarray of shape (n_items,)
         The chance of each item to be labelled by the end, earlier rounds included. Keep it with the label: its
         inverse is the ``weights`` of `ppi_mean`, for old labels and new.
+    chances : ndarray of shape (n_items,)
+        The chance of each item in this draw alone; 0 for what is labelled already.
     tau : float
         The even part of the chances.
     width_now, width_after, width_even : float
@@ -206,6 +208,7 @@ class LabelPlan:
 
     items: Integers
     probabilities: Floats
+    chances: Floats
     tau: float
     width_now: float
     width_after: float
@@ -293,6 +296,7 @@ def items_to_label_next(
     return LabelPlan(
         items=np.flatnonzero(drawn),
         probabilities=after,
+        chances=np.where(free, chances, 0.0),
         tau=tau,
         width_now=now,
         width_after=normal * _expected_error(judged, answers, before, after, error, target),
@@ -318,7 +322,7 @@ def _spread(mixture: Floats, free: Booleans, budget: float, floor: float) -> Flo
 
     The chances of the others follow the same rule, as they would have been had they been free.
     """
-    least = floor * budget / max(1, np.count_nonzero(free))
+    least = floor * budget / max(1, int(np.count_nonzero(free)))
     mixture = np.maximum(mixture, _LEAST * mixture.max(initial=0.0))
     low, high = 0.0, 1.0
     while np.clip(high * mixture[free], least, 1).sum() < budget - 1e-9 and high < 1e15:

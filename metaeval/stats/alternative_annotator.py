@@ -12,24 +12,25 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from metaeval.stats.arrays import (
     Booleans,
     Floats,
     Integers,
-    Seed,
     as_floats,
     as_mask,
     as_verdicts,
     check_option,
 )
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
-from metaeval.stats.estimate import Estimate
-from metaeval.stats.intervals import mean_estimate
+from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.intervals import clusters_counted
 from metaeval.stats.multiple_testing import Adjustment, adjust_p_values
 from metaeval.stats.noninferiority import Test, noninferiority_test
+from metaeval.stats.rectified import bounded
 from metaeval.stats.representation import Score, advantages
-from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
+from metaeval.stats.resampling import Resamples
 
 Correction: TypeAlias = Adjustment | Literal["none"]
 Unparsed: TypeAlias = Literal["wrong", "omit"]
@@ -133,8 +134,6 @@ def alternative_annotator_test(
     resamples: Resamples | None = None,
     where: ArrayLike | None = None,
     confidence: float = 0.95,
-    n_resamples: int = DEFAULT_RESAMPLES,
-    rng: Seed = None,
 ) -> AlternativeAnnotatorTest:
     """The alternative annotator test: may this judge stand in for one of these people?
 
@@ -170,9 +169,11 @@ def alternative_annotator_test(
         A person with fewer items is left out.
     min_labels : int
         An item with fewer labels is left out; 2 at least.
-    clusters, resamples, where, confidence, n_resamples, rng
-        See `metaeval.stats.intervals.Sampling`. With clusters the tests use the variance between clusters and
-        their number for the degrees of freedom.
+    clusters, where, confidence
+        See `metaeval.stats.intervals.Sampling`. With clusters the tests and the interval use the variance between
+        clusters and their number for the degrees of freedom.
+    resamples : Resamples, optional
+        In place of ``clusters``: its clusters; nothing is resampled here.
 
     Returns
     -------
@@ -200,10 +201,12 @@ def alternative_annotator_test(
     check_option(unparsed, ("wrong", "omit"), "unparsed")
     if not callable(score):
         check_option(score, ("match", "negative_rmse"), "score")
+    if not 0 < confidence < 1:
+        raise InvalidInputError(f"confidence: expected a level between 0 and 1, got {confidence}")
     judged = as_verdicts(verdicts)
     n_items = len(judged)
     if resamples is None:
-        resamples = Resamples(n_items if clusters is None else clusters, n_resamples, rng, shared=False)
+        resamples = Resamples(n_items if clusters is None else clusters, 0)
     elif clusters is not None:
         raise InvalidInputError("clusters: the resamples bring their own; pass one or the other")
     if resamples.n_items != n_items:
@@ -317,20 +320,24 @@ def _decided(row: AnnotatorComparison, adjusted: float, alpha: float) -> Annotat
 def _average(
     judge: Floats, item: Integers, groups: list[Integers], resamples: Resamples, confidence: float
 ) -> Estimate:
-    """Mean over people of the judge's advantage. Each share is a ratio; its linear part is resampled.
+    """Mean over people of the judge's advantage, with Wilson's interval.
 
-    An item adds (advantage - share) / (people x items of that person) for each person, which is what the mean moves
-    by if the item is drawn once more; the number of items scales this to a mean over items.
+    Each person's share is a ratio. An item adds (advantage - share) / (people x items of that person) to the mean
+    for each person who labelled it; the variance is that of these sums between clusters.
     """
-    added = np.zeros(resamples.n_items)
-    counted = np.zeros(resamples.n_items, dtype=np.bool_)
+    if not groups:
+        return undefined("nobody was tested")
     shares = [float(judge[own].mean()) for own in groups]
+    added = np.zeros((resamples.n_items, 1))
+    counted = np.zeros(resamples.n_items, dtype=np.bool_)
     for own, share in zip(groups, shares, strict=True):
-        np.add.at(added, item[own], (judge[own] - share) / (len(groups) * len(own)))
+        added[item[own], 0] += (judge[own] - share) / (len(groups) * len(own))
         counted[item[own]] = True
-    value = float(np.mean(shares)) if shares else math.nan
-    columns = np.where(counted, value + added * np.count_nonzero(counted), np.nan)
-    return mean_estimate(columns, resamples=resamples, confidence=confidence, reason="nobody was tested")
+    n_clusters = clusters_counted(counted, resamples)
+    variance = float(np.sum(resamples.cluster_totals(added) ** 2)) * n_clusters / max(1, n_clusters - 1)
+    found = Estimate(float(np.mean(shares)), math.nan, math.nan, int(np.count_nonzero(counted)), n_clusters)
+    critical = float(special.stdtrit(max(1, n_clusters - 1), (1 + confidence) / 2))
+    return bounded(found, critical, variance, (0.0, 1.0), confidence)
 
 
 def _plain(value: Any) -> Any:

@@ -40,7 +40,8 @@ class Data:
 
     def clustered(self, values: Floats) -> Floats:
         """Sums over the items of each cluster."""
-        return np.bincount(self.codes, weights=values)
+        sums: Floats = np.bincount(self.codes, weights=values)
+        return sums
 
 
 def read(
@@ -81,7 +82,7 @@ def read(
         label=np.where(labelled, label, 0.0),
         judgment=judgment,
         share=share,
-        reference=rest / max(1, np.count_nonzero(rest)),
+        reference=rest / max(1, int(rest.sum())),
         codes=codes,
         rest=equal,
         plain=equal and int(codes.max()) + 1 == n,
@@ -195,7 +196,7 @@ def estimate(
     if n_clusters < 2:
         if bounds is None:
             return nothing
-        return _bounded(nothing, math.inf, 1.0, bounds, confidence)
+        return bounded(nothing, math.inf, 1.0, bounds, confidence)
     # Unequal weights leave fewer labels than there are to learn a variance from (Kish's number).
     freedom = max(1.0, 1 / float(shares @ shares) - 1 - tuned)
     correction = n_clusters / max(1, n_clusters - 1 - tuned)
@@ -210,7 +211,7 @@ def estimate(
         freedom = variance**2 / (labelled**2 / freedom + judged**2 / max(1, _n_judged(data) - 1))
     critical = float(special.stdtrit(freedom, (1 + confidence) / 2))
     if bounds is not None:
-        return _bounded(nothing, critical, variance, bounds, confidence)
+        return bounded(nothing, critical, variance, bounds, confidence)
     reach = critical * math.sqrt(variance)
     return replace(nothing, low=value - reach, high=value + reach, method="t")
 
@@ -233,11 +234,11 @@ def _doubt(data: Data, tuning: float, bounds: tuple[float, float] | None, shares
     else:
         mean = float(data.share @ data.label)
         size = math.sqrt(float(data.share @ (data.label - mean) ** 2))
-    each = float(shares @ shares) / max(1, np.count_nonzero(shares))
+    each = float(shares @ shares) / max(1, int(np.count_nonzero(shares)))
     return (1 - seen / _FEW_DISAGREEMENTS) * (tuning * size) ** 2 * each
 
 
-def _bounded(
+def bounded(
     found: Estimate, critical: float, variance: float, bounds: tuple[float, float], confidence: float
 ) -> Estimate:
     """Wilson's interval on the scale, with as many independent answers as the variance is worth."""

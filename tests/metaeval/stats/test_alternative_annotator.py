@@ -16,7 +16,7 @@ from metaeval.stats.noninferiority import noninferiority_test
 from metaeval.stats.representation import advantages
 
 NAN = math.nan
-SMALL = {"min_items": 2, "n_resamples": 0}
+SMALL = {"min_items": 2}
 
 
 def five(n=120, judge=0.8, seed=0):
@@ -95,7 +95,7 @@ def alpaca_people(shared_data):
 def test_alpaca_eval_is_the_longer_output_as_good_as_a_crowdworker(alpaca_people, epsilon):
     labels, longest, instructions = alpaca_people
     rate, won = ALPACA[epsilon]
-    found = alternative_annotator_test(labels, longest, epsilon=epsilon, test="t", n_resamples=0)
+    found = alternative_annotator_test(labels, longest, epsilon=epsilon, test="t")
     assert found.winning_rate == pytest.approx(rate)
     assert [row.annotator for row in found.annotators if row.rejected] == won
     assert found.advantage_probability.value == pytest.approx(0.7577202506909294, abs=1e-12)
@@ -109,7 +109,7 @@ def test_alpaca_eval_is_the_longer_output_as_good_as_a_crowdworker(alpaca_people
 
 def test_alpaca_eval_p_values(alpaca_people):
     labels, longest, _ = alpaca_people
-    found = alternative_annotator_test(labels, longest, test="t", n_resamples=0)
+    found = alternative_annotator_test(labels, longest, test="t")
     assert found.annotators[2].p_value == pytest.approx(0.4412458052433157, rel=1e-9)
     assert found.annotators[13].p_value == pytest.approx(7.529932446148082e-06, rel=1e-6)
 
@@ -131,7 +131,7 @@ def test_pandalm_neither_judge_passes(shared_data):
         verdicts = [
             float(said[row["idx"]]) if str(said[row["idx"]]) in {"0", "1", "2"} else NAN for row in rows
         ]
-        found = alternative_annotator_test(labels, verdicts, n_resamples=0)
+        found = alternative_annotator_test(labels, verdicts)
         assert found.advantage_probability.value == pytest.approx(advantage, abs=1e-12)
         assert (found.passed, found.winning_rate, found.n_tested) == (False, 0, 3)
 
@@ -147,7 +147,7 @@ def test_pandalm_neither_judge_passes(shared_data):
     ],
 )  # fmt: skip
 def test_ratings_as_the_authors(score, rate, advantage, p_values):
-    found = alternative_annotator_test(*ratings(), score=score, test="t", n_resamples=0)
+    found = alternative_annotator_test(*ratings(), score=score, test="t")
     assert (found.winning_rate, found.advantage_probability.value) == (
         rate,
         pytest.approx(advantage, abs=1e-12),
@@ -159,8 +159,8 @@ def test_a_score_of_ones_own():
     def rmse(answer, others):
         return -math.sqrt(np.mean((others - answer) ** 2))
 
-    own = alternative_annotator_test(*ratings(), score=rmse, n_resamples=0)
-    named = alternative_annotator_test(*ratings(), score="negative_rmse", n_resamples=0)
+    own = alternative_annotator_test(*ratings(), score=rmse)
+    named = alternative_annotator_test(*ratings(), score="negative_rmse")
     assert own.annotators == named.annotators
 
 
@@ -286,8 +286,8 @@ def test_size_with_clusters():
 
 
 def test_power():
-    assert alternative_annotator_test(*five(judge=0.9), n_resamples=0).passed
-    assert not alternative_annotator_test(*five(judge=0.5), n_resamples=0).passed
+    assert alternative_annotator_test(*five(judge=0.9)).passed
+    assert not alternative_annotator_test(*five(judge=0.5)).passed
 
 
 def test_who_said_it_and_in_what_order_makes_no_difference():
@@ -296,12 +296,12 @@ def test_who_said_it_and_in_what_order_makes_no_difference():
     found = alternative_annotator_test(labels, verdicts)
     rng = np.random.default_rng(3)
     items, people = rng.permutation(120), rng.permutation(5)
-    moved = alternative_annotator_test(labels[items][:, people], verdicts[items], n_resamples=0)
+    moved = alternative_annotator_test(labels[items][:, people], verdicts[items])
     assert moved.winning_rate == found.winning_rate
     assert [moved.annotators[i].p_value for i in np.argsort(people)] == pytest.approx(
         [row.p_value for row in found.annotators]
     )
-    other = alternative_annotator_test(3 - labels, 3 - verdicts, n_resamples=0)
+    other = alternative_annotator_test(3 - labels, 3 - verdicts)
     assert [row.p_value for row in other.annotators] == [row.p_value for row in found.annotators]
     alone = alternative_annotator_test(labels, verdicts, clusters=np.arange(120))
     assert [row.p_value for row in alone.annotators] == pytest.approx(
@@ -312,7 +312,6 @@ def test_who_said_it_and_in_what_order_makes_no_difference():
         np.repeat(labels, 2, axis=0),
         np.repeat(verdicts, 2),
         clusters=np.repeat(np.arange(120), 2),
-        n_resamples=0,
     )
     assert [row.p_value for row in twice.annotators] == pytest.approx(
         [row.p_value for row in found.annotators]
@@ -324,8 +323,8 @@ def test_long_labels_are_the_dense_ones():
     labels[5:60:2, 3] = NAN
     item, person = np.nonzero(~np.isnan(labels))
     names = np.array(["ann", "bob", "cem", "dee", "eve"])
-    found = alternative_annotator_test((item, names[person], labels[item, person]), verdicts, n_resamples=0)
-    dense = alternative_annotator_test(labels, verdicts, n_resamples=0)
+    found = alternative_annotator_test((item, names[person], labels[item, person]), verdicts)
+    dense = alternative_annotator_test(labels, verdicts)
     assert [row.annotator for row in found.annotators] == names.tolist()
     assert [row.p_value for row in found.annotators] == [row.p_value for row in dense.annotators]
 
@@ -338,17 +337,14 @@ def test_the_interval_of_the_advantage_is_that_of_resampled_items():
     again = []
     for _ in range(400):
         items = rng.integers(0, 150, 150)
-        means = alternative_annotator_test(labels[items], verdicts[items], min_items=10, n_resamples=0)
+        means = alternative_annotator_test(labels[items], verdicts[items], min_items=10)
         again.append(means.advantage_probability.value)
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(again, [0.025, 0.975])), abs=0.02)
 
 
 def test_epsilon_and_corrections_are_ordered():
     labels, verdicts = five(judge=0.7)
-    wins = [
-        alternative_annotator_test(labels, verdicts, epsilon=e, n_resamples=0).n_won
-        for e in (0, 0.1, 0.2, 0.4)
-    ]
+    wins = [alternative_annotator_test(labels, verdicts, epsilon=e).n_won for e in (0, 0.1, 0.2, 0.4)]
     assert wins == sorted(wins)
     p_values = {
         name: [
