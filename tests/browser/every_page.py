@@ -32,6 +32,7 @@ from tests.annotation.factories import (
 )
 from tests.annotation.kinds import VALUES, kind_dataset_make, kind_label_make, kind_study_make
 from tests.browser.walks import ELIGIBILITY, OTHER_VALUES, walk_study
+from tests.metaeval.choices import two_datasets
 from tests.metaeval.kinds import kind_swept
 from tests.metaeval.rows import judge_make, sweep_make, swept
 
@@ -73,11 +74,20 @@ NO_PAGES = {
     "metaeval:comparison-download": "a file",
     "metaeval:kind-comparison-download": "a file",
     "metaeval:promote": "takes, leads back",
+    "metaeval:decision-summary": "a part of the sweep's page: in `test_decision`",
+    "metaeval:decision-promote": "takes, leads back",
+    "metaeval:decision-download": "a file",
     "metaeval:decision-judge": "a file",
     "logout": "takes, leads to the login",
 }
 # Visited with the demonstration, whose pages are full: sweeps and reports.
-IN_DEMO = {"login", "metaeval:report-list", "metaeval:report-detail", "metaeval:comparison"}
+IN_DEMO = {
+    "login",
+    "metaeval:report-list",
+    "metaeval:report-detail",
+    "metaeval:comparison",
+    "metaeval:decision",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +279,18 @@ def comparison_stops() -> Iterator[Stop]:
     yield Stop("comparison-part", reverse("metaeval:comparison", args=[sweep.pk]))
     idle = sweep_make(judges=[judge_make("Idle")], datasets=[kind_dataset_make(Kind.RUBRIC)], name="Idle")
     yield Stop("comparison-nothing", reverse("metaeval:comparison", args=[idle.pk]))
+
+
+def decision_stops() -> Iterator[Stop]:
+    """The choice of a judge: clear, with constraints that rule out some or all, asked wrongly, with nothing judged."""
+    sweep, *_ = two_datasets()
+    here = reverse("metaeval:decision", args=[sweep.pk])
+    yield Stop("decision", here)
+    yield Stop("decision-constrained", f"{here}?max_cost=5&weight-gold=1")
+    yield Stop("decision-none", f"{here}?open_weights=on&min_accuracy=99")
+    yield Stop("decision-asked-wrongly", f"{here}?max_cost=cheap&weight-people=0")
+    idle = sweep_make(judges=[judge_make("Idle too")], datasets=[dataset_make(pairs=3)], name="Idle too")
+    yield Stop("decision-nothing", reverse("metaeval:decision", args=[idle.pk]))
 
 
 def staff_stops(owner: User) -> Iterator[Stop]:

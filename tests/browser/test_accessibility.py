@@ -23,6 +23,7 @@ from tests.browser.every_page import (
     NO_PAGES,
     Stop,
     comparison_stops,
+    decision_stops,
     door_stops,
     every_name,
     staff_stops,
@@ -178,6 +179,12 @@ def test_the_comparisons(live_server, page: Page):
     visit(page, live_server.url, comparison_stops())
 
 
+def test_the_decisions(live_server, page: Page):
+    administrator = user_make(username="ada", role=Role.ADMINISTRATOR)
+    log_in(page, live_server.url, administrator.username, then="/admin/")
+    visit(page, live_server.url, decision_stops())
+
+
 @pytest.fixture
 def demo() -> Demo:
     return demo_build(mock_url="http://127.0.0.1:9/v1")
@@ -210,6 +217,7 @@ def test_the_demonstration(demo: Demo, live_server, page: Page):
         "/reports/",
         f"/reports/{demo.report.pk}/",
         f"/sweeps/{demo.sweep.pk}/comparison/",
+        f"/sweeps/{demo.sweep.pk}/decision/",
         "/admin/",
         "/admin/judges/sweep/",
         "/admin/judges/sweep/add/",

@@ -1,0 +1,90 @@
+"""The decision in a real browser: asked for, read, sorted, promoted with and without a constraint in the way."""
+
+import pytest
+from playwright.sync_api import expect
+
+from metaeval.models import Decision
+from tests.browser.conftest import PHONE, assert_no_sideways_scroll
+from tests.browser.test_comparison import log_in
+from tests.metaeval.choices import two_datasets
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def sweep():
+    return two_datasets()[0]
+
+
+def test_from_the_sweep_to_a_promotion(live_server, page, sweep):
+    log_in(page, live_server.url, "administrator")
+    page.goto(f"{live_server.url}/admin/judges/sweep/{sweep.pk}/progress/")
+    expect(page.locator("#decision-summary-title")).to_have_text("Good judge is the judge to use")
+    page.get_by_role("link", name="The decision in full").click()
+    expect(page.locator("#verdict")).to_have_text("Good judge is the judge to use")
+    assert_no_sideways_scroll(page)
+
+    # Asked with the keyboard alone.
+    page.locator(".asked summary").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("$ for 1,000 judgments, at most").fill("cheap")
+    page.keyboard.press("Enter")
+    expect(page.locator(".field-error")).to_have_text("Enter a number.")
+    expect(page.get_by_label("$ for 1,000 judgments, at most")).to_have_value("cheap")
+    page.get_by_label("$ for 1,000 judgments, at most").fill("5")
+    page.get_by_label("Weight of Gold").fill("1")
+    page.keyboard.press("Enter")
+    expect(page.locator("#verdict")).to_contain_text("Poor judge is the only judge that may be chosen")
+
+    page.get_by_role("button", name="$ / 1,000").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#decision-judges tbody th").first).to_contain_text("Good judge")
+
+    page.get_by_text("Promote a judge").click()
+    although = page.get_by_label("Although 1,000 judgments cost $8.00, more than $5.00")
+    expect(although).to_be_hidden()
+    page.locator("label", has_text="Good judge").get_by_role("radio").check()
+    page.get_by_label("Reason").fill("The money is there.")
+    page.get_by_role("button", name="Promote").click()
+    expect(page.locator(".flash-error")).to_contain_text("does not satisfy the constraints")
+    page.get_by_text("Promote a judge").click()
+    page.locator("label", has_text="Good judge").get_by_role("radio").check()
+    although.check()
+    page.get_by_label("Reason").fill("The money is there.")
+    page.get_by_role("button", name="Promote").dblclick()
+    expect(page.locator(".flash-success")).to_contain_text("Good judge is now the judge for gold and people.")
+    assert Decision.objects.count() == 2
+
+
+def test_while_it_computes(live_server, page, sweep, monkeypatch):
+    from django.core.cache import cache
+
+    monkeypatch.setattr("metaeval.services.selections.QUICK", 0)
+    cache.clear()
+    log_in(page, live_server.url, "administrator")
+    page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
+    expect(page.locator("#verdict")).to_have_text("Good judge is the judge to use")
+    cache.clear()
+    page.goto(f"{live_server.url}/admin/judges/sweep/{sweep.pk}/progress/")
+    expect(page.locator("#decision-summary-title")).to_have_text("Good judge is the judge to use")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone(live_server, new_context, sweep, scheme):
+    page = new_context(viewport=PHONE, color_scheme=scheme).new_page()
+    log_in(page, live_server.url, "administrator")
+    page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
+    page.locator(".asked summary").click()
+    page.get_by_text("Promote a judge").click()
+    assert_no_sideways_scroll(page)
+
+
+def test_without_scripts(live_server, new_context, sweep):
+    page = new_context(java_script_enabled=False).new_page()
+    log_in(page, live_server.url, "researcher")
+    page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
+    page.locator(".asked summary").click()
+    page.get_by_label("Role of Gold").select_option("Leave out")
+    page.get_by_role("button", name="Choose").click()
+    expect(page.locator(".asked summary")).to_contain_text("People: agreement with people, weight 1.")
+    expect(page.locator("#verdict")).to_have_text("Good judge is the judge to use")
