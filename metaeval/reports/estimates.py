@@ -15,6 +15,7 @@ from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Floats
 from metaeval.stats import Estimate, Resamples
 from metaeval.stats.intervals import clusters_counted, interval
+from metaeval.stats.spread import spread_of
 
 Bounds = tuple[float, float] | None
 # Resampled sums held at once, in numbers: 10,000 resamples of 500 sums.
@@ -27,7 +28,7 @@ _SHARED_DRAWS = 64_000_000
 class Measure:
     """What each item adds to the numerator and the denominator of one figure; shape (n_items,) each.
 
-    ``bounds`` is the range of the figure; near its ends the interval is Wilson's. ``reason`` is said where no item
+    ``bounds`` is the range of the figure; within bounds the interval is Wilson's. ``reason`` is said where no item
     counts. ``scale`` multiplies the figure, to give it per thousand say.
     """
 
@@ -98,14 +99,16 @@ def _breakdown(
 ) -> Breakdown:
     result: Breakdown = {}
     values = np.full(len(layout.groups), math.nan)
+    parts: list[tuple[Floats, Floats]] = []
     counted = measure.bottom > 0
     for place, group in enumerate(layout.groups):
         inside = counted & group.members
         if inside.any():
             values[place] = measure.top[inside].sum() / measure.bottom[inside].sum()
+        parts.append(_parts(measure, inside, float(values[place]), resamples))
         column = np.zeros(0) if draws is None else draws[:, place]
         found = _estimate(
-            measure, float(values[place]), column, inside, resamples, confidence, measure.bounds
+            measure, float(values[place]), column, inside, resamples, confidence, measure.bounds, parts[place]
         )
         if group.kind == "overall":
             result["overall"] = found
@@ -118,11 +121,25 @@ def _breakdown(
         column = np.zeros(0) if draws is None else draws[:, used] @ weights
         inside = counted & np.any([layout.groups[place].members for place in used], axis=0)
         bounds = (-1.0, 1.0) if combination.is_difference else measure.bounds
-        found = _estimate(measure, value, column, inside, resamples, confidence, bounds)
+        deviations = sum(parts[place][0] * weight for place, weight in zip(used, weights, strict=True))
+        sizes = sum(parts[place][1] * abs(weight) for place, weight in zip(used, weights, strict=True))
+        found = _estimate(measure, value, column, inside, resamples, confidence, bounds, (deviations, sizes))
         result.setdefault(combination.kind, {})[combination.name] = found
     if "gap" in result:
         result["gap"] = next(iter(result["gap"].values()))
     return result
+
+
+def _parts(measure: Measure, inside: Any, value: float, resamples: Resamples) -> tuple[Floats, Floats]:
+    """What each cluster adds to the deviation of a figure from its value, and its weight in the figure."""
+    bottom = np.where(inside, measure.bottom, 0.0)
+    whole = bottom.sum()
+    if not whole:
+        nothing = np.zeros(resamples.n_clusters)
+        return nothing, nothing
+    columns = np.stack([np.where(inside, measure.top, 0.0), bottom], axis=1)
+    tops, bottoms = (resamples.cluster_totals(columns) / whole).T
+    return tops - value * bottoms, bottoms
 
 
 def _estimate(
@@ -133,12 +150,15 @@ def _estimate(
     resamples: Resamples,
     confidence: float,
     bounds: Bounds,
+    parts: tuple[Floats, Floats],
 ) -> dict[str, Any]:
     n = int(np.count_nonzero(counted))
     if math.isnan(value):
         return plain(Estimate(math.nan, math.nan, math.nan, n=n, reason=measure.reason))
     n_clusters = clusters_counted(counted, resamples)
-    low, high, method = interval(value, draws, n_clusters=n_clusters, confidence=confidence, bounds=bounds)
+    low, high, method = interval(
+        value, draws, n_clusters=n_clusters, confidence=confidence, bounds=bounds, spread=spread_of(*parts)
+    )
     reason = None
     if math.isnan(low) and len(draws):
         reason = "no interval: the items share one instruction"
