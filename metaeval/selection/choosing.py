@@ -125,7 +125,7 @@ def _select(
     leader = eligible[0] if eligible else None
     found = confidence_set(evidence.objective, eligible) if eligible else None
     behind = {} if found is None else behind_leader(evidence, found)
-    kept = () if found is None else found.kept
+    kept, critical = ((), {}) if found is None else (found.kept, found.critical)
     verdict: Literal["clear", "open", "single", "none"] = "none"
     if eligible:
         verdict = "single" if len(eligible) == 1 else "open" if len(kept) > 1 else "clear"
@@ -144,10 +144,10 @@ def _select(
     )
     composite, outcome = procedure_run(evidence, leader, eligible, n_folds, n_repeats, rng, notes)
     settling: list[Settling] = []
-    for place in kept[1:] if found is not None else ():
+    for place in kept[1:]:
         gaps = table.scores[:, leader] - table.scores[:, place]
         settling += settling_of(
-            evidence.objective, judges[place], gaps, critical=found.critical[place], power=power
+            evidence.objective, judges[place], gaps, critical=critical[place], power=power
         )
     replaces = {} if leader is None else _replaces(evidence.candidates[leader], datasets, notes)
     notes += _remarks(evidence, leader, datasets)

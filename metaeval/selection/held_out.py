@@ -52,9 +52,9 @@ class HeldOut:
         In how many training parts no judge satisfied the constraints.
     composite_used : float
         In what share of the training parts the procedure preferred the composite.
-    variance, composite_variance : float
-        Squared standard errors of the objective of ``procedure`` and ``composite``, the unsteadiness of the choice
-        included.
+    variance, composite_variance, gain_variance : float
+        Squared standard errors of the objective of ``procedure``, of ``composite``, and of ``composite`` minus
+        ``single``, the unsteadiness of the choice included.
     """
 
     procedure: Floats
@@ -65,6 +65,7 @@ class HeldOut:
     composite_used: float
     variance: float
     composite_variance: float
+    gain_variance: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,74 +178,82 @@ def cross_validate(
     table = objective.table
     sums = np.zeros((3, len(table.scores)))
     numbers = np.zeros((3, len(table.scores)))
-    variances = np.zeros((n_repeats, 3))
+    errors = [_Errors(objective, n_folds) for _ in range(3 if with_composite else 1)]
     nothing, used = 0, 0
-    apart: list[tuple[float, float]] = []
-    judges_used: set[bytes] = set()
-    for repeat in range(n_repeats):
+    for _ in range(n_repeats):
         fold = deal_folds(table, n_folds, rng)
+        item_fold = fold[table.cluster]
         outer, inner = _choices(table, requirements, fold, n_folds, min_clusters)
         nothing += int((outer.single < 0).sum())
         with_parts = np.zeros(n_folds, dtype=np.bool_)
         if with_composite:
             with_parts = _worth_it(objective, inner, fold, n_folds)
         used += int(with_parts.sum())
-        parts = np.where(with_parts[:, np.newaxis], outer.parts, outer.single[:, np.newaxis])
-        judges_used |= {row.tobytes() for row in parts}
-        item_fold = fold[table.cluster]
-        columns = [
-            scored(table, parts[item_fold, table.category]),
-            scored(table, outer.single[item_fold]),
-            scored(table, outer.parts[item_fold, table.category]),
-        ]
-        for place, found in enumerate(columns):
+        single = scored(table, outer.single[item_fold])
+        composite = scored(table, outer.parts[item_fold, table.category])
+        procedure = np.where(with_parts[item_fold], composite, single)
+        for place, found in enumerate((procedure, single, composite)):
             sums[place] += np.where(np.isnan(found), 0.0, found)
             numbers[place] += ~np.isnan(found)
-            variances[repeat, place] = objective.variance(found)
-        apart += _apart(objective, columns[0], inner, with_parts, fold)
+        # The same without each fold in turn, on the others: the choices made without two folds.
+        singles = [scored(table, inner.single[held, item_fold]) for held in range(n_folds)]
+        composites = [scored(table, inner.parts[held, item_fold, table.category]) for held in range(n_folds)]
+        chosen = [composites[held] if with_parts[held] else singles[held] for held in range(n_folds)]
+        gains = [one - other for one, other in zip(composites, singles, strict=True)]
+        repeats = ((procedure, chosen), (composite, composites), (composite - single, gains))
+        for error, (column, inside) in zip(errors, repeats, strict=False):
+            error.add(column, inside, item_fold)
     means = np.where(numbers > 0, sums / np.maximum(numbers, 1), np.nan)
-    plain = variances.mean(axis=0)
-    # A choice that is the same whatever is held out adds nothing.
-    doubt = _doubt(apart, float(plain[0]), n_folds) if len(judges_used) > 1 else 1.0
+    variances = [error.variance() for error in errors]
     return HeldOut(
-        *means,
-        n_folds=n_folds,
-        nothing_chosen=nothing,
-        composite_used=used / (n_folds * n_repeats),
-        variance=float(plain[0]) * doubt,
-        composite_variance=float(plain[2]) * doubt,
+        means[0],
+        means[1],
+        means[2],
+        n_folds,
+        nothing,
+        used / (n_folds * n_repeats),
+        variances[0],
+        variances[-2] if with_composite else np.nan,
+        variances[-1] if with_composite else np.nan,
     )
 
 
-def _apart(
-    objective: Objective, held_out: Floats, inner: Choice, with_parts: Booleans, fold: Integers
-) -> list[tuple[float, float]]:
-    """For each fold: how far its score is from the cross-validated one of the others, squared, and what chance adds."""
-    table = objective.table
-    item_fold = fold[table.cluster]
-    result = []
-    for held, composite in enumerate(with_parts):
-        judges = inner.parts[held, item_fold, table.category] if composite else inner.single[held, item_fold]
-        inside = objective.mean(np.where(item_fold == held, np.nan, scored(table, judges)))
-        column = np.where(item_fold == held, held_out, np.nan)
-        outside = objective.mean(column)
-        if not np.isnan(inside - outside):
-            result.append(((inside - outside) ** 2, objective.variance(column)))
-    return result
+class _Errors:
+    """How far a cross-validated figure is from its truth.
 
-
-def _doubt(apart: list[tuple[float, float]], plain: float, n_folds: int) -> float:
-    """By how much the variance of a cross-validated figure exceeds that of its items' scores.
-
-    The folds' scores hang together, as what is chosen without one fold depends on the others. Bates, Hastie and
-    Tibshirani estimate the whole error from how far each fold is from the cross-validation of the rest. That is
-    unbiased and noisy, so it is kept between the plain variance and Nadeau and Bengio's for independent splits.
+    The folds' scores hang together, as what is chosen without one fold depends on the others, so the figure varies
+    more than the mean of so many items. Bates, Hastie and Tibshirani estimate the whole error from how far each
+    fold is from the cross-validation of the rest. That is unbiased and noisy, so it is kept between the plain
+    variance and Nadeau and Bengio's for independent splits.
     """
-    if not apart or plain <= 0:
-        return 1.0
-    squares, noise = np.mean(apart, axis=0)
-    whole = (squares - noise) * (n_folds - 1) / n_folds
-    return float(np.clip(whole / plain, 1.0, 1.0 + n_folds / (n_folds - 1)))
+
+    def __init__(self, objective: Objective, n_folds: int) -> None:
+        self._objective, self._n_folds = objective, n_folds
+        self._plain: list[float] = []
+        self._apart: list[tuple[float, float]] = []
+        self._steady = True
+
+    def add(self, held_out: Floats, inside: list[Floats], item_fold: Integers) -> None:
+        """One repeat: the items' scores, and for each fold those in a cross-validation of the others."""
+        objective = self._objective
+        self._plain.append(objective.variance(held_out))
+        for held, column in enumerate(inside):
+            others = item_fold != held
+            # A choice that is the same whatever is held out adds nothing.
+            self._steady &= bool(np.array_equal(held_out[others], column[others], equal_nan=True))
+            rest = objective.mean(np.where(others, column, np.nan))
+            own = np.where(others, np.nan, held_out)
+            mean = objective.mean(own)
+            if not np.isnan(rest - mean):
+                self._apart.append(((rest - mean) ** 2, objective.variance(own)))
+
+    def variance(self) -> float:
+        """The squared standard error, of one repeat."""
+        plain, n = float(np.mean(self._plain)), self._n_folds
+        if self._steady or not self._apart or plain <= 0:
+            return plain
+        squares, noise = np.mean(self._apart, axis=0)
+        return float(np.clip((squares - noise) * (n - 1) / n, plain, plain * (1 + n / (n - 1))))
 
 
 def scored(table: Table, judges: Integers) -> Floats:

@@ -139,7 +139,13 @@ class Objective:
         )
 
     def difference(
-        self, first: Floats, second: Floats, *, critical: float | None = None, resampled: Floats | None = None
+        self,
+        first: Floats,
+        second: Floats,
+        *,
+        critical: float | None = None,
+        widen: float = 1.0,
+        resampled: Floats | None = None,
     ) -> PairedDifference:
         """First minus second on the items that both have, with Student's interval between clusters.
 
@@ -162,7 +168,7 @@ class Objective:
             )
         if critical is None:
             critical = float(special.stdtrit(spread.freedom, (1 + self.confidence) / 2))
-        reach = critical * math.sqrt(spread.variance)
+        reach = critical * widen * math.sqrt(spread.variance)
         low, high = max(-1.0, spread.centre - reach), min(1.0, spread.centre + reach)
         return PairedDifference(value, min(low, value), max(high, value), n, n_clusters, "t", None, better)
 

@@ -117,7 +117,12 @@ def _composite(
     table, objective = evidence.table, evidence.objective
     pair = np.stack([found.composite, found.single], axis=1)
     resampled = objective.resampled(pair)
-    gain = objective.difference(*pair.T, resampled=resampled[:, 0] - resampled[:, 1])
+    plain = objective.variance(found.composite - found.single)
+    gain = objective.difference(
+        *pair.T,
+        widen=math.sqrt(found.gain_variance / plain) if plain > 0 else 1.0,
+        resampled=resampled[:, 0] - resampled[:, 1],
+    )
     return CompositeFinding(
         parts={table.categories[category]: table.judges[judge] for category, judge in parts.items()},
         naive=objective.mean(in_sample),
