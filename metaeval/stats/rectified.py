@@ -40,8 +40,7 @@ class Data:
 
     def clustered(self, values: Floats) -> Floats:
         """Sums over the items of each cluster."""
-        sums: Floats = np.bincount(self.codes, weights=values)
-        return sums
+        return np.bincount(self.codes, weights=values).astype(np.float64, copy=False)
 
 
 def read(
