@@ -172,6 +172,23 @@ class TestIntervals:
         estimate = mean_estimate(np.r_[np.full(49, 0.9), 0.8])
         assert 0.85 < estimate.low < 0.88
 
+    @given(
+        st.lists(
+            st.tuples(st.sampled_from([0, 0.25, 1 / 3, 0.5, 1]), st.integers(0, 5)), min_size=1, max_size=20
+        ),
+        st.sampled_from([0.8, 0.95, 0.99]),
+    )
+    def test_whatever_the_contributions(self, rows, confidence):
+        values, clusters = np.array(rows).T
+        options = {"resamples": Resamples(clusters, 50), "confidence": confidence}
+        one, other = mean_estimate(values, **options), mean_estimate(1 - values, **options)
+        assert 0 <= one.low <= one.value + 1e-12 <= one.high + 1e-11 <= 1 + 1e-11
+        assert one.high - one.low > 0.0001
+        # Right and wrong are two names of one thing, and so are [0, 1] and [-1, 1].
+        assert (1 - other.high, 1 - other.low) == pytest.approx((one.low, one.high), abs=1e-9)
+        wide = mean_estimate(2 * values - 1, bounds=(-1.0, 1.0), **options)
+        assert ((wide.low + 1) / 2, (wide.high + 1) / 2) == pytest.approx((one.low, one.high), abs=1e-9)
+
     def test_of_other_figures_the_resamples_tell(self):
         rng = np.random.default_rng(0)
         far, near = rng.normal(0.6, 0.04, 2000), rng.normal(0.98, 0.01, 2000)
