@@ -1,15 +1,17 @@
 """Krippendorff's alpha: the value from the reference package, the interval from coincidences of items."""
 
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, Unpack
 
 import krippendorff
 import numpy as np
 
-from metaeval.stats.alpha_many import ManyValues, alpha_and_range, resampled_alpha
+from metaeval.stats.alpha_many import ManyValues, alpha_and_range, influence, resampled_alpha
 from metaeval.stats.arrays import Booleans, Floats, Integers, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.intervals import Sampling, finish, resolve
+from metaeval.stats.influence import spread_of_totals
+from metaeval.stats.intervals import Sampling, finish, resolve, spread_of
 from metaeval.stats.resampling import Resamples
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -70,10 +72,12 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
         return undefined(_ONE_VALUE)
     per_item, values = per_item[:, used], counts.values[used]
     value = _point(per_item[pairable], values, level)
-    resampled = np.zeros(0)
-    if resamples.n_resamples:
-        resampled = _resampled(per_item, values, level, resamples.totals)
-    return finish(value, resampled, pairable, resamples, confidence, _range(per_item, values, level))
+    bounds = _range(per_item, values, level)
+    if not resamples.n_resamples:
+        return finish(value, np.zeros(0), pairable, resamples, confidence, bounds)
+    columns, alpha = _of_totals(per_item, values, level)
+    spread = spread_of_totals(columns, alpha, pairable, resamples)
+    return finish(value, alpha(resamples.totals(columns)), pairable, resamples, confidence, bounds, spread)
 
 
 def _of_many(
@@ -86,7 +90,14 @@ def _of_many(
     size = np.count_nonzero(pairable) * len(data.values) ** 2
     if size <= _MOST_OF_THE_PACKAGE:
         value = _point(counts.matrix[pairable][:, np.isin(counts.values, data.values)], data.values, level)
-    return finish(value, resampled_alpha(data, level, resamples), pairable, resamples, confidence, bounds)
+    if not resamples.n_resamples:
+        return finish(value, np.zeros(0), pairable, resamples, confidence, bounds)
+    rows = resamples.cluster_totals(np.column_stack([influence(data, level), pairable]))
+    rows = rows[rows[:, 1] > 0]
+    spread = spread_of(rows[:, 0], rows[:, 1])
+    return finish(
+        value, resampled_alpha(data, level, resamples), pairable, resamples, confidence, bounds, spread
+    )
 
 
 def _point(per_item: Integers, values: Floats, level: Level) -> float:
@@ -95,33 +106,36 @@ def _point(per_item: Integers, values: Floats, level: Level) -> float:
     )
 
 
-def _resampled(counts: Integers, values: Floats, level: Level, totals: Any) -> Floats:
-    """Alpha in every resample, from resampled totals of what each item adds to the coincidences.
+def _of_totals(counts: Integers, values: Floats, level: Level) -> tuple[Floats, Callable[[Floats], Floats]]:
+    """What each item adds to the coincidences, (n_items, k), and alpha as a function of the totals, (m, k) to (m,).
 
     An item with counts c of m labels adds ``c_a c_b / (m - 1)`` to the coincidence of a and b, hence c to the
     margins. Only pairs of different values disagree, so the diagonal is never needed.
     """
-    n_values = len(values)
     weight = 1.0 / np.maximum(counts.sum(axis=1) - 1, 1)
-    first, second = np.triu_indices(n_values, k=1)
+    first, second = np.triu_indices(len(values), k=1)
     if level != "ordinal":
         distance = _distance(values[first], values[second], level)
         # Fixed distances: the disagreement of an item is one number, whatever the number of values.
         observed = np.zeros(len(counts))
         for a, b, d in zip(first, second, distance, strict=True):
             observed += counts[:, a] * counts[:, b] * d
-        sums = totals(np.column_stack([observed * weight, counts]))
-        return _alpha(sums[:, 0], sums[:, 1:], first, second, distance)
-    pairs = counts[:, first] * counts[:, second] * weight[:, np.newaxis]
-    sums = totals(np.column_stack([pairs, counts]))
-    parts = []
-    for start in range(0, len(sums), _CHUNK):
-        coincidences, margins = np.split(sums[start : start + _CHUNK], [len(first)], axis=1)
-        # Ordinal distance: how many labels lie between the two, each end counted half.
-        middle = np.cumsum(margins, axis=1) - margins / 2
-        distance = (middle[:, second] - middle[:, first]) ** 2
-        parts.append(_alpha((coincidences * distance).sum(axis=1), margins, first, second, distance))
-    return np.concatenate(parts)
+        return (
+            np.column_stack([observed * weight, counts]),
+            lambda totals: _alpha(totals[:, 0], totals[:, 1:], first, second, distance),
+        )
+
+    def ordinal(totals: Floats) -> Floats:
+        parts = []
+        for start in range(0, len(totals), _CHUNK):
+            coincidences, margins = np.split(totals[start : start + _CHUNK], [len(first)], axis=1)
+            # Ordinal distance: how many labels lie between the two, each end counted half.
+            middle = np.cumsum(margins, axis=1) - margins / 2
+            distance = (middle[:, second] - middle[:, first]) ** 2
+            parts.append(_alpha((coincidences * distance).sum(axis=1), margins, first, second, distance))
+        return np.concatenate(parts)
+
+    return np.column_stack([counts[:, first] * counts[:, second] * weight[:, np.newaxis], counts]), ordinal
 
 
 def _range(counts: Integers, values: Floats, level: Level) -> tuple[float, float]:

@@ -66,6 +66,34 @@ def resampled_alpha(data: ManyValues, level: str, resamples: Resamples) -> Float
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
+def influence(data: ManyValues, level: str) -> Floats:
+    """What each item adds to the deviation of alpha, (n_items,): its derivative by the item's weight.
+
+    Ordinal ranks are taken as they are; it only matters here over how many items the variance is spread.
+    """
+    margins = np.asarray(data.counts.sum(axis=0))
+    total = float(margins.sum())
+    if level in ("ordinal", "interval"):
+        ranks = np.cumsum(margins) - margins / 2
+        positions = ranks if level == "ordinal" else data.values
+        positions = positions - positions.mean()
+        sums, squares = data.counts @ positions, data.counts @ positions**2
+        observed = (data.sizes * squares - sums**2) * data.weight
+        expected = total * squares.sum() - sums.sum() ** 2
+        slopes = data.sizes * squares.sum() + total * squares - 2 * sums.sum() * sums
+    else:
+        disagreement = Disagreement(data, level)
+        observed = disagreement.observed
+        expected = float(disagreement.under(np.ones((len(data.sizes), 1)))[1][0])
+        if level == "nominal":
+            slopes = total * data.sizes - data.counts @ margins
+        else:
+            slopes = data.counts @ (disagreement.distance @ margins)
+    whole = float(observed.sum())
+    slope: Floats = (total - 1) * whole * slopes / expected - data.sizes * whole - (total - 1) * observed
+    return slope / expected
+
+
 class Disagreement:
     """Observed and expected disagreement under any draws of the items."""
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from metaeval.stats.arrays import Floats, Seed, as_items, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.influence import spread_of_totals
 from metaeval.stats.intervals import Sampling, finish, item_weights, resolve
 from metaeval.stats.resampling import Resamples
 
@@ -107,7 +108,8 @@ def cohen_kappa(
         return undefined(_ONE_VALUE)
     resampled = kappa(resamples.totals(columns))[0] if resamples.n_resamples else np.zeros(0)
     bounds = 1 - float(distance.max()) / float(expected[0]), 1.0
-    return finish(float(value[0]), resampled, counted, resamples, confidence, bounds)
+    spread = spread_of_totals(columns, lambda totals: kappa(totals)[0], counted, resamples)
+    return finish(float(value[0]), resampled, counted, resamples, confidence, bounds, spread)
 
 
 def fleiss_kappa(labels: Any, **options: Unpack[Sampling]) -> Estimate:
@@ -191,7 +193,8 @@ def chance_corrected(counts: LabelCounts, distance: Floats, chance: Chance, opti
         return undefined(_ONE_VALUE, stacklevel=4)
     resampled = kappa(resamples.totals(columns))[0] if resamples.n_resamples else np.zeros(0)
     bounds = 1 - float(distance.max()) / float(expected[0]), 1.0
-    return finish(float(value[0]), resampled, pairable, resamples, confidence, bounds)
+    spread = spread_of_totals(columns, lambda totals: kappa(totals)[0], pairable, resamples)
+    return finish(float(value[0]), resampled, pairable, resamples, confidence, bounds, spread)
 
 
 def _table(matrix: Any, distance: Floats) -> Floats:

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import metaeval.stats.alpha as alpha_module
 from metaeval.stats import InvalidInputError, Resamples, StatisticsWarning, krippendorff_alpha
+from metaeval.stats.alpha_many import Disagreement, ManyValues, influence
+from metaeval.stats.counts import count_labels
 from metaeval.stats.resampling import draw_counts
 from tests.metaeval.stats import oracle
 
@@ -81,11 +84,17 @@ def test_against_the_oracle(items):
         assert found == pytest.approx(oracle.alpha(items, distance))
 
 
+@pytest.mark.parametrize("shift", [0.0, 0.25])
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_interval_is_that_of_plain_resampling(level):
+def test_every_resample_is_the_package_on_the_items_drawn(level, shift, monkeypatch):
+    # Values that are no integers are counted item by item, and with a limit of 2 held as a sparse matrix.
+    monkeypatch.setattr("metaeval.stats.alpha._MOST_VALUES", 2)
+    resampled = []
+    finish = alpha_module.finish
+    monkeypatch.setattr(alpha_module, "finish", lambda *args: resampled.append(args[1]) or finish(*args))
     rng = np.random.default_rng(0)
     truth = rng.integers(1, 5, 80)
-    items = np.clip(truth[:, np.newaxis] + rng.integers(-1, 2, (80, 3)), 1, 5).astype(float)
+    items = np.clip(truth[:, np.newaxis] + rng.integers(-1, 2, (80, 3)), 1, 5) + shift
     items[rng.random((80, 3)) < 0.1] = NAN
     clusters = np.arange(80) // 2
     resamples = Resamples(clusters, 60, rng=9)
@@ -95,12 +104,13 @@ def test_the_interval_is_that_of_plain_resampling(level):
         krippendorff.alpha(
             np.repeat(items, draws[clusters, b], axis=0).T,
             level_of_measurement=level,
-            value_domain=[1, 2, 3, 4, 5],
+            value_domain=np.arange(1, 6) + shift,
         )
         for b in range(60)
     ]
     found = krippendorff_alpha(items, level=level, resamples=resamples)
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(plain, [0.025, 0.975])))
+    assert resampled[0].tolist() == pytest.approx(plain)
+    assert found.low < np.quantile(plain, 0.1) < found.value < np.quantile(plain, 0.9) < found.high
     assert found.n_clusters == 40
 
 
@@ -188,3 +198,19 @@ def test_the_published_alphas_of_newsroom(shared_data):
         found = krippendorff_alpha(people, level="ordinal", n_resamples=0).value
         for row in published.values():
             assert found == pytest.approx(row[criterion]["krippendorff_alpha"], abs=1e-12)
+
+
+@pytest.mark.parametrize("level", ["nominal", "interval", "ratio"])
+def test_influence_is_the_derivative_by_an_items_weight(level):
+    rng = np.random.default_rng(0)
+    items = np.round(rng.normal(50, 10, (20, 1)) + rng.normal(0, 8, (20, 3))) + 0.5
+    data = ManyValues.of(count_labels(items), np.ones(20, dtype=bool))
+    disagreement = Disagreement(data, level)
+
+    def alpha(weights):
+        observed, expected, total, _ = disagreement.under(weights)
+        return 1 - (total - 1) * observed / expected
+
+    moves = 1e-5 * np.eye(20)
+    slopes = (alpha(1 + moves) - alpha(1 - moves)) / 2e-5
+    np.testing.assert_allclose(influence(data, level), slopes, atol=1e-8)
