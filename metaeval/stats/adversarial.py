@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,17 +14,18 @@ from metaeval.stats.accuracy import (
     hedging_contributions,
     positional_agreement_contributions,
 )
-from metaeval.stats.arrays import Booleans, Floats, as_mask, as_verdicts, check_choices, check_option
+from metaeval.stats.arrays import Integers, as_mask, as_verdicts, check_choices, check_option
 from metaeval.stats.biases import LeaningUnparsed, first_shown_preference, lean_contributions
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.intervals import Sampling, finish, item_weights, macro_mean, mean_estimate, resolve
+from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.sharing import with_resamples
-from metaeval.stats.spread import spread_of
+from metaeval.stats.subset_totals import SubsetTotals
 
 SubsetMean: TypeAlias = Literal["macro", "micro"]
 
 _NO_GOLD = "no item with a gold answer"
+_NO_GOLD_IN_ONE = "no item with a gold answer in one of the subsets"
 _SAME = "the two orders never differ"
 
 
@@ -152,44 +153,32 @@ def subset_accuracy(
     0.5
     """
     judged = as_verdicts(verdicts)
-    paths = _paths(subsets, len(judged))
-    shared = with_resamples(options, len(judged))
-    mask = as_mask(options.get("where"), len(judged))
     right = accuracy_contributions(judged, gold, hedge=hedge, unparsed=unparsed)
     hedges = hedging_contributions(judged, unparsed=unparsed_hedging)
-    agree = (
-        positional_agreement_contributions(judged, unparsed_agree=unparsed_agree)
-        if judged.shape[1] == 2
-        else None
-    )
-
-    def means(contributions: Floats, below: Booleans) -> tuple[Estimate, Estimate]:
-        here: Sampling = {**shared, "where": below}
-        return mean_estimate(contributions, reason=_NO_GOLD, **here), macro_mean(contributions, paths, **here)
-
+    shared = with_resamples(options, len(judged))
+    leaves, codes = _leaves(subsets, len(judged), options)
+    sums, hedge_sums = (SubsetTotals(each, codes, len(leaves), shared) for each in (right, hedges))
+    agreement_sums = None
+    if judged.shape[1] == 2:
+        agree = positional_agreement_contributions(judged, unparsed_agree=unparsed_agree)
+        agreement_sums = SubsetTotals(agree, codes, len(leaves), shared)
     rows = []
-    for path in _with_ancestors(paths if mask is None else paths[mask]):
-        below = _under(paths, path) if mask is None else _under(paths, path) & mask
-        pooled, macro = means(right, below)
-        agreement, agreement_macro = (None, None) if agree is None else means(agree, below)
-        hedging, hedging_macro = means(hedges, below)
+    for path in _with_ancestors(leaves):
+        below = _under(leaves, path)
         rows.append(
             SubsetRow(
                 path=path,
-                n_subsets=len(np.unique(paths[below])),
-                accuracy=pooled,
-                accuracy_macro=macro,
-                agreement=agreement,
-                agreement_macro=agreement_macro,
-                hedging=hedging,
-                hedging_macro=hedging_macro,
+                n_subsets=len(below),
+                accuracy=sums.mean(below, _NO_GOLD),
+                accuracy_macro=sums.macro_mean(below, _NO_GOLD_IN_ONE),
+                agreement=agreement_sums and agreement_sums.mean(below),
+                agreement_macro=agreement_sums and agreement_sums.macro_mean(below),
+                hedging=hedge_sums.mean(below),
+                hedging_macro=hedge_sums.macro_mean(below),
             )
         )
-    hostile, tame = _sides(paths, adversarial, natural)
-    if mask is not None:
-        hostile, tame = hostile & mask, tame & mask
-    gap = _gap(right, paths, hostile, tame, "macro", shared) if hostile.any() and tame.any() else None
-    return SubsetTable(tuple(rows), gap)
+    sides = _sides(leaves, adversarial, natural)
+    return SubsetTable(tuple(rows), _gap(sums, *sides, "macro") if all(sides) else None)
 
 
 def adversarial_gap(
@@ -235,8 +224,9 @@ def adversarial_gap(
     """
     check_option(mean, ("macro", "micro"), "mean")
     right = accuracy_contributions(verdicts, gold, hedge=hedge, unparsed=unparsed)
-    paths = _paths(subsets, len(right))
-    return _gap(right, paths, *_sides(paths, adversarial, natural), mean, options)
+    leaves, codes = _leaves(subsets, len(right), options)
+    sums = SubsetTotals(right, codes, len(leaves), options)
+    return _gap(sums, *_sides(leaves, adversarial, natural), mean)
 
 
 def positional_bias(
@@ -279,65 +269,51 @@ def positional_bias(
     )
 
 
-def _paths(subsets: Sequence[str], n_items: int) -> Any:
+def _leaves(subsets: Sequence[str], n_items: int, options: Sampling) -> tuple[list[str], Integers]:
+    """The paths that items have, and which of them each item has; of items left out by ``where``, any."""
     paths = np.asarray(subsets).astype(str)
     if paths.shape != (n_items,):
         raise InvalidInputError(f"subsets: expected shape ({n_items},), got {paths.shape}")
-    return np.array([path.strip("/") for path in paths], dtype=paths.dtype if len(paths) else str)
+    mask = as_mask(options.get("where"), n_items)
+    names, codes = np.unique(paths if mask is None else paths[mask], return_inverse=True)
+    # Equal but for a slash at an end.
+    leaves = sorted({str(name).strip("/") for name in names})
+    places = np.array([leaves.index(str(name).strip("/")) for name in names], dtype=np.intp)
+    found = np.zeros(n_items, dtype=np.intp)
+    found[slice(None) if mask is None else mask] = places[codes]
+    return leaves, found
 
 
-def _with_ancestors(paths: Any) -> list[str]:
+def _with_ancestors(leaves: Sequence[str]) -> list[str]:
     """Every path that occurs and every path above it, all items first."""
     found = {""}
-    for path in np.unique(paths):
-        parts = str(path).split("/")
+    for leaf in leaves:
+        parts = leaf.split("/")
         found |= {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
     return sorted(found)
 
 
-def _under(paths: Any, path: str) -> Booleans:
-    if not path:
-        return np.ones(len(paths), dtype=np.bool_)
-    below: Booleans = (paths == path) | np.char.startswith(paths, path + "/")
-    return below
+def _under(leaves: Sequence[str], path: str) -> list[int]:
+    """Which of the leaves are the path or below it."""
+    return [
+        place for place, leaf in enumerate(leaves) if not path or leaf == path or leaf.startswith(path + "/")
+    ]
 
 
-def _sides(paths: Any, adversarial: str, natural: str | None) -> tuple[Booleans, Booleans]:
-    hostile = _under(paths, adversarial)
-    return hostile, ~hostile if natural is None else _under(paths, natural) & ~hostile
+def _sides(leaves: Sequence[str], adversarial: str, natural: str | None) -> tuple[list[int], list[int]]:
+    """The natural leaves and the adversarial ones."""
+    hostile = _under(leaves, adversarial)
+    return [place for place in _under(leaves, natural or "") if place not in hostile], hostile
 
 
-def _gap(
-    right: Floats, paths: Any, hostile: Booleans, tame: Booleans, mean: SubsetMean, options: Sampling
-) -> Estimate:
-    """Mean of the natural groups' means minus mean of the adversarial groups' means, from totals of all groups."""
-    resamples, mask, confidence = resolve(len(right), options, weighted=True)
-    weights = item_weights(len(right), options)
-    counted = ~np.isnan(right) & (hostile | tame)
-    for part in (mask, None if weights is None else weights > 0):
-        if part is not None:
-            counted &= part
-    members, signs = [], []
-    for kind, side, sign in (("natural", tame, 1.0), ("adversarial", hostile, -1.0)):
-        # A subset none of whose items counts is not left out in silence.
-        inside = side if mask is None else side & mask
-        groups = [paths == name for name in np.unique(paths[inside])] if mean == "macro" else [side]
-        groups = [group & side & counted for group in groups]
-        if not groups or not all(group.any() for group in groups):
-            return undefined(f"no {kind} item with a gold answer, or none in one of the subsets")
-        members += groups
-        signs += [sign / len(groups)] * len(groups)
-    size = np.where(counted, 1.0 if weights is None else weights, 0.0)
-    columns = np.stack(
-        [np.where(group, right, 0.0) * size for group in members] + [group * size for group in members],
-        axis=1,
-    )
-    k, signed = len(members), np.array(signs)
-    tops, bottoms = np.split(columns.sum(axis=0), 2)
-    means = tops / bottoms
-    totals = resamples.totals(columns) if resamples.n_resamples else np.zeros((0, 2 * k))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        resampled = (totals[:, :k] / totals[:, k:]) @ signed
-    in_groups, sizes = np.split(resamples.cluster_totals(columns), 2, axis=1)
-    spread = spread_of((in_groups - means * sizes) / bottoms @ signed, sizes / bottoms @ np.abs(signed))
-    return finish(float(means @ signed), resampled, counted, resamples, confidence, (-1.0, 1.0), spread)
+def _gap(sums: SubsetTotals, tame: list[int], hostile: list[int], mean: SubsetMean) -> Estimate:
+    """Mean of the natural groups' means minus mean of the adversarial groups' means."""
+    groups: list[list[int]] = []
+    factors: list[float] = []
+    for side, sign in ((tame, 1.0), (hostile, -1.0)):
+        parts = [[one] for one in side] if mean == "macro" else [side]
+        if not side:
+            return undefined(f"no {'natural' if sign > 0 else 'adversarial'} items", stacklevel=4)
+        groups += parts
+        factors += [sign / len(parts)] * len(parts)
+    return sums.combination(groups, factors, _NO_GOLD_IN_ONE, bounds=(-1.0, 1.0))
