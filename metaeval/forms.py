@@ -55,7 +55,6 @@ class ReportForm(forms.Form):
 CONFIDENCES = (("90", "90 %"), ("95", "95 %"), ("99", "99 %"))
 OUT = "out"
 ROLES = {"people": "Agreement with people", "gold": "Accuracy against gold"}
-_SHARE = {"required": False, "min_value": 0, "max_value": 100}
 # Not a number field of the browser: what it cannot read would be gone when the form comes back.
 _NUMBER = forms.TextInput(attrs={"inputmode": "decimal"})
 
@@ -81,10 +80,22 @@ class SelectionForm(forms.Form):
         label="Seconds a judgment, at most", required=False, min_value=0, widget=_NUMBER
     )
     min_positional = forms.FloatField(
-        label="Same verdict in both orders, % at least", widget=_NUMBER, **_SHARE
+        label="Same verdict in both orders, % at least",
+        required=False,
+        min_value=0,
+        max_value=100,
+        widget=_NUMBER,
     )
-    min_accuracy = forms.FloatField(label="Right on each gold dataset, % at least", widget=_NUMBER, **_SHARE)
-    max_unparsed = forms.FloatField(label="Unreadable answers, % at most", widget=_NUMBER, **_SHARE)
+    min_accuracy = forms.FloatField(
+        label="Right on each gold dataset, % at least",
+        required=False,
+        min_value=0,
+        max_value=100,
+        widget=_NUMBER,
+    )
+    max_unparsed = forms.FloatField(
+        label="Unreadable answers, % at most", required=False, min_value=0, max_value=100, widget=_NUMBER
+    )
     confidence = forms.ChoiceField(label="Confidence", choices=CONFIDENCES)
 
     def __init__(self, given: Mapping[str, str], *, datasets: Sequence[SweptDataset]) -> None:
@@ -170,7 +181,7 @@ class SelectionForm(forms.Form):
 
     def query(self) -> str:
         """The whole choice as an address has it, so that it stays the same when presets change."""
-        texts = {}
+        texts: dict[str, str] = {}
         for name, value in self.cleaned_data.items():
             if isinstance(value, bool):
                 texts |= {name: "on"} if value else {}

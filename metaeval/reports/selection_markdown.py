@@ -9,6 +9,7 @@ from metaeval.reports import selection_words as words
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.markdown import plain_text, table_text
 from metaeval.reports.selection_tables import Row, table_of
+from metaeval.reports.selection_verdict import verdict_of
 
 STATUS = {
     "winner": "chosen",
@@ -23,7 +24,7 @@ STATUS = {
 
 def markdown(content: Mapping[str, Any]) -> str:
     """Write a choice as Markdown, in GitHub's table syntax."""
-    verdict, software = words.verdict_of(content), content["software"]
+    verdict, software = verdict_of(content), content["software"]
     constraints = words.constraint_words(content["constraints"])
     parts = [
         f"# Which judge to use: {plain_text(content['sweep']['name'])}",

@@ -20,6 +20,7 @@ from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import DecisionError, ReportError
 from metaeval.reports.selection_markdown import markdown
 from metaeval.reports.selection_tables import picture_of, table_of
+from metaeval.reports.selection_verdict import verdict_of
 from metaeval.selectors.selection_inputs import decisions_in_force, swept_datasets
 from metaeval.selectors.sweeps import SweepView, sweep_get_for
 from metaeval.services.selections import selection_get, selection_promote
@@ -72,7 +73,7 @@ def _found(content: dict[str, Any], sweep: SweepView) -> dict[str, Any]:
     table = table_of(content)
     return {
         "content": content,
-        "verdict": words.verdict_of(content),
+        "verdict": verdict_of(content),
         "objective": words.objective_words(content),
         "naive": {"value": content["naive"]},
         "leading": _leading(content),
@@ -135,7 +136,7 @@ def decision_summary(request: ResearcherRequest, pk: int) -> HttpResponse:
             context |= {"n_items": found.n_items, "n_judges": found.n_judges}
             if found.content is not None:
                 content = found.content
-                context |= {"content": content, "verdict": words.verdict_of(content)}
+                context |= {"content": content, "verdict": verdict_of(content)}
                 context |= {"objective": words.objective_words(content), "leading": _leading(content)}
     else:
         context["error"] = NO_PAIRS

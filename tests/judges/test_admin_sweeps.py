@@ -50,7 +50,8 @@ def test_progress_of_a_finished_sweep(admin: Client, dataset: Dataset) -> None:
     assert "Finished" in page
     assert "Long one" in page
     assert reverse("metaeval:comparison", args=[sweep.pk]) in page
-    assert "hx-get" not in page
+    assert page.count("hx-get") == 1  # the choice of a judge, asked for once
+    assert "every 1500ms" not in page
     assert "Resume" not in page
 
 
@@ -65,8 +66,8 @@ def test_the_poll_brings_the_buttons_only_when_the_state_has_changed(admin: Clie
     assert f"{url}?seen=queued-none" in page
     run()
     page = admin.get(f"{url}?seen=queued-none", headers=HTMX).content.decode()
-    assert page.count("hx-swap-oob") == 2
-    assert "hx-get" not in page
+    assert page.count("hx-swap-oob") == 3  # the state, the buttons, the choice of a judge
+    assert "every 1500ms" not in page
     assert "Comparison" in page
 
 

@@ -14,6 +14,7 @@ from metaeval.reports.selection_content import content_of, label_matrix
 from metaeval.reports.selection_inputs import Choice, Part, PartInputs, SelectionInputs
 from metaeval.reports.selection_markdown import markdown
 from metaeval.reports.selection_tables import picture_of, table_of
+from metaeval.reports.selection_verdict import summary_lines, verdict_of
 from metaeval.selection.types import (
     COMPOSITE,
     Candidate,
@@ -114,14 +115,14 @@ def content(given=None, **fields):
 
 
 def said(found):
-    verdict = words.verdict_of(found)
+    verdict = verdict_of(found)
     text = " ".join((verdict.headline, *verdict.sentences, *verdict.cautions))
     return text.replace("\u00a0", " ")
 
 
 def test_a_clear_winner():
     found = content()
-    assert words.verdict_of(found).label == "Clear winner"
+    assert verdict_of(found).label == "Clear winner"
     assert said(found) == (
         "Ada is the judge to use Ada reaches 80.0 % (78.0 to 82.0), agreement with people. On new items expect 78.0 % "
         "(76.0 to 80.0). The next, Bea, is 10.0 points behind (8.0 to 12.0): more than chance explains. Had other "
@@ -332,7 +333,7 @@ def test_markdown_means_nothing_by_names():
 def test_a_stored_choice_in_short():
     broken = {"name": "max_cost_per_1000", "limit": 5.0, "value": 7.9, "dataset": ""}
     lines = dict(
-        words.summary_lines(content() | {"promoted": {"judge": KEYS["Ada"], "violations": [broken]}})
+        summary_lines(content() | {"promoted": {"judge": KEYS["Ada"], "violations": [broken]}})
     )
     assert lines["Datasets"] == "The farm: agreement with people, weight 1"
     assert lines["Constraints"] == "none"
