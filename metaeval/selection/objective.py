@@ -17,7 +17,8 @@ from metaeval.selection.table import Table, sums_by_code
 from metaeval.selection.types import Booleans, Floats
 from metaeval.stats import Estimate, PairedDifference
 from metaeval.stats.arrays import Integers
-from metaeval.stats.intervals import ONE_CLUSTER, interval, spread_of
+from metaeval.stats.intervals import ONE_CLUSTER, interval
+from metaeval.stats.spread import spread_of
 
 # What is left of a sum of equal terms with opposite signs.
 _ROUNDING = 1e-13
@@ -149,10 +150,11 @@ class Objective:
     ) -> PairedDifference:
         """First minus second on the items that both have, with Student's interval between clusters.
 
-        As `metaeval.stats.paired_difference`, which it is where there is one dataset.
+        As `metaeval.stats.paired_difference`, which it is where there is one dataset. ``widen`` multiplies the
+        standard error.
         """
         gaps = first - second
-        spread = self.spread(gaps)
+        spread = self.gap_variance(gaps)
         if spread is None:
             return PairedDifference(math.nan, math.nan, math.nan, n=0, reason="no item is scored for both")
         n = int((self.shares(~np.isnan(gaps)) > 0).sum())
@@ -160,6 +162,7 @@ class Objective:
         better = math.nan
         if resampled is not None and len(resampled):
             finite = resampled[np.isfinite(resampled)]
+            finite = spread.value + (finite - spread.value) * widen
             better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2) if len(finite) else math.nan
         value = spread.value
         if n_clusters < 2:
@@ -172,7 +175,7 @@ class Objective:
         low, high = max(-1.0, spread.centre - reach), min(1.0, spread.centre + reach)
         return PairedDifference(value, min(low, value), max(high, value), n, n_clusters, "t", None, better)
 
-    def spread(self, gaps: Floats) -> "Spread | None":
+    def gap_variance(self, gaps: Floats) -> "GapVariance | None":
         """How far a mean of gaps is known; None where there is no gap at all.
 
         To each stratum (the clusters of one dataset) two clusters are added that differ as much as those that differ
@@ -200,11 +203,11 @@ class Objective:
         for home in np.flatnonzero(sizes):
             members = homes == home
             variances[home] = _stratum(off[members], gap[members].sum(axis=1), size[members], means)
-        return Spread(self.mean(gaps), float(shrink @ gap.sum(axis=1)), variances, sizes)
+        return GapVariance(self.mean(gaps), float(shrink @ gap.sum(axis=1)), variances, sizes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread:
+class GapVariance:
     """A mean difference: its value, the adjusted centre, and the variance that the clusters of each dataset bring."""
 
     value: float

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import special
 
-from metaeval.selection.objective import Objective, Spread
+from metaeval.selection.objective import GapVariance, Objective
 from metaeval.selection.types import Floats, Settling
 
 
@@ -26,7 +26,7 @@ def settling_of(
     critical : float
         Standard errors that the interval of the lead allows for.
     """
-    spread = objective.spread(gaps)
+    spread = objective.gap_variance(gaps)
     if spread is None:
         return ()
     names, sizes = objective.table.datasets, spread.sizes
@@ -58,7 +58,7 @@ def settling_of(
     )
 
 
-def _needed(spread: Spread, place: int, target: float) -> float:
+def _needed(spread: GapVariance, place: int, target: float) -> float:
     """Clusters that one dataset would need if the others stay as they are."""
     room = target - (spread.variance - float(spread.variances[place]))
     return float(spread.variances[place]) * int(spread.sizes[place]) / room if room > 0 else math.inf
