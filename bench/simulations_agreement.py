@@ -76,7 +76,7 @@ def _beyond_chance(times: int) -> dict[str, float]:
         for error in (0.3, 0.1, 0.02):
             truth = figure(_labels(rng, 400_000, width, n_values, error, near), 0).value
             for n in (20, 40, 100):
-                covered, widths = 0, []
+                covered, widths = 0, list[float]()
                 while len(widths) < times:
                     found = figure(_labels(rng, n, width, n_values, error, near), 400)
                     if found.defined:

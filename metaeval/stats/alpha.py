@@ -11,8 +11,9 @@ from metaeval.stats.arrays import Booleans, Floats, Integers, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.influence import spread_of_totals
-from metaeval.stats.intervals import Sampling, finish, resolve, spread_of
+from metaeval.stats.intervals import Sampling, finish, resolve
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.spread import spread_of
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from metaeval.stats.arrays import Booleans, Floats
-from metaeval.stats.intervals import Spread, spread_of
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.spread import Spread, spread_of
 
 # Totals are moved by this share of the number of items: small against them, large against rounding.
 _STEP = 1e-4
