@@ -171,8 +171,8 @@ def subset_accuracy(
                 n_subsets=len(below),
                 accuracy=sums.mean(below, _NO_GOLD),
                 accuracy_macro=sums.macro_mean(below, _NO_GOLD_IN_ONE),
-                agreement=agreement_sums and agreement_sums.mean(below),
-                agreement_macro=agreement_sums and agreement_sums.macro_mean(below),
+                agreement=None if agreement_sums is None else agreement_sums.mean(below),
+                agreement_macro=None if agreement_sums is None else agreement_sums.macro_mean(below),
                 hedging=hedge_sums.mean(below),
                 hedging_macro=hedge_sums.macro_mean(below),
             )

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from metaeval.stats.arrays import (
+    Booleans,
     Floats,
     Integers,
     Seed,
@@ -156,7 +157,7 @@ def capacity_curve(
     draws = _draws(n_clusters, chosen, n_draws, generator(rng))
     p_values = _all_p_values(columns, codes, draws, test, n_permutations, generator(rng, 1))
     shape = (len(chosen), n_draws)
-    undefined = np.isnan(p_values).all(axis=1)
+    undefined: Booleans = np.asarray(np.isnan(p_values).all(axis=1))
     if undefined.any():
         warnings.warn(_NO_PAIR, StatisticsWarning, stacklevel=2)
     known = np.where(undefined[:, np.newaxis], 1.0, p_values)

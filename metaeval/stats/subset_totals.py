@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metaeval.stats.arrays import Floats, Integers
+from metaeval.stats.arrays import Booleans, Floats, Integers
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import Sampling, finish, item_weights, resolve
 from metaeval.stats.spread import spread_of
@@ -83,7 +83,8 @@ class SubsetTotals:
         with np.errstate(invalid="ignore", divide="ignore"):
             resampled = (resampled_tops / resampled_bottoms) @ signed
         spread = spread_of((in_clusters - means * sizes) / bottoms @ signed, sizes / bottoms @ np.abs(signed))
-        counted = self._counted & member.any(axis=1)[self._codes]
+        inside: Booleans = np.asarray(member.any(axis=1))
+        counted = self._counted & inside[self._codes]
         return finish(
             float(means @ signed), resampled, counted, self._resamples, self._confidence, bounds, spread
         )
