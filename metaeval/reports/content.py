@@ -15,6 +15,7 @@ from metaeval.reports.humans import humans_section, label_slots
 from metaeval.reports.inputs import SCHEMA, Booleans, ReportInputs
 from metaeval.reports.judges import PRIMARIES, JudgeScores, Primary, judge_scores, judge_section
 from metaeval.reports.options import ReportOptions
+from metaeval.reports.replacement import labels_by_person, replacement_section
 from metaeval.selection import compare
 from metaeval.stats import Resamples
 
@@ -45,8 +46,10 @@ def content_build(
     resamples = Resamples(items.cluster, options.n_resamples, options.seed)
     slots = label_slots(items, inputs.labels)
     scores = [judge_scores(judge, items, slots, options) for judge in inputs.judges]
+    by_person = labels_by_person(items, inputs.labels)
     judges = [
         judge_section(judge, scored, items, layout, resamples, options)
+        | {"replaces": replacement_section(judge, by_person, resamples, options.confidence)}
         for judge, scored in zip(inputs.judges, scores, strict=True)
     ]
     two_labels = (~np.isnan(slots)).sum(axis=1) > 1

@@ -24,7 +24,10 @@ MEASURES: dict[str, tuple[str, str]] = {
 PEOPLE: dict[str, tuple[str, str]] = {
     "leave_one_out": ("Agreement, leave one out", "percent"),
     "best_reachable": ("Best reachable by a judge", "percent"),
+    "percent_agreement": ("Two people say the same", "percent"),
     "krippendorff_alpha": ("Krippendorff's alpha", "number"),
+    "fleiss_kappa": ("Fleiss' kappa", "number"),
+    "gwet_ac1": ("Gwet's AC1", "number"),
     "tie_rate": ("Ties", "percent"),
     "prefers_first": ("Prefers the first response", "percent"),
     "prefers_longer": ("Prefers the longer response", "percent"),

@@ -6,6 +6,7 @@ from django.template.loader import render_to_string
 
 from metaeval.reports.figures import MEASURES, PEOPLE
 from metaeval.reports.methods import methods
+from metaeval.reports.replacement import replacements
 from metaeval.reports.tables import OVERALL, Slice, axis_of, category_columns, ranked, subset_columns
 from metaeval.reports.words import simulated_words, verdict_of
 
@@ -31,6 +32,7 @@ def context_of(content: Content) -> dict[str, Any]:
         "judges": _judges(content),
         "judge_groups": _judge_groups(content),
         "differences": _differences(content),
+        "replaces": replacements(content),
         "methods": methods(content),
     }
 

@@ -1,7 +1,7 @@
 """What people said: how far they agree, and what they lean to."""
 
 import warnings
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import Any, cast
 
 import numpy as np
@@ -10,12 +10,29 @@ from metaeval.reports.estimates import Measure, breakdowns, mean_of, plain, unde
 from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Floats, ItemColumns, LabelColumns, ReportInputs
 from metaeval.reports.options import ReportOptions
-from metaeval.stats import Resamples, StatisticsWarning, krippendorff_alpha, leave_one_out_contributions
+from metaeval.stats import (
+    Estimate,
+    Resamples,
+    StatisticsWarning,
+    fleiss_kappa,
+    gwet_ac,
+    krippendorff_alpha,
+    leave_one_out_contributions,
+    pairwise_agreement_contributions,
+)
 
 _NO_PAIR = "no item has two labels"
 _NO_LABELS = "no labels"
 # AlpacaEval compares lengths only where they differ by more than this many characters.
 ALPACA_LENGTH_DIFFERENCE = 30
+
+
+# Agreement beyond chance, which differ in what chance is.
+_BEYOND_CHANCE: dict[str, Callable[..., Estimate]] = {
+    "krippendorff_alpha": krippendorff_alpha,
+    "fleiss_kappa": fleiss_kappa,
+    "gwet_ac1": gwet_ac,
+}
 
 
 def label_slots(items: Sized, labels: LabelColumns) -> Floats:
@@ -53,7 +70,10 @@ def humans_section(
         "simulated_share": round(simulated / len(labels), 12) if len(labels) else None,
         "measures": {
             **breakdowns(_measures(inputs.items, slots, options), layout, resamples, options.confidence),
-            "krippendorff_alpha": _alpha(slots, layout, resamples, options),
+            **{
+                name: _beyond_chance(function, slots, layout, resamples, options)
+                for name, function in _BEYOND_CHANCE.items()
+            },
         },
     }
 
@@ -64,6 +84,7 @@ def _measures(items: ItemColumns, slots: Floats, options: ReportOptions) -> list
         names = (
             "leave_one_out",
             "best_reachable",
+            "percent_agreement",
             "tie_rate",
             "prefers_first",
             "prefers_longer",
@@ -88,6 +109,7 @@ def _measures(items: ItemColumns, slots: Floats, options: ReportOptions) -> list
             reason=_NO_PAIR,
         ),
         mean_of("best_reachable", _best_reachable(slots, options), reason=_NO_PAIR),
+        mean_of("percent_agreement", pairwise_agreement_contributions(slots), reason=_NO_PAIR),
         Measure("tie_rate", _sum(tie), _sum(given), reason=_NO_LABELS),
         Measure("prefers_first", _sum(slots == 1) + _sum(tie) / 2, _sum(given), reason=_NO_LABELS),
         Measure("prefers_longer", _sum(for_longer), _sum(differ), reason=no_lengths),
@@ -123,7 +145,13 @@ def _best_reachable(slots: Floats, options: ReportOptions) -> Floats:
     return cast("Floats", scores.max(axis=0))
 
 
-def _alpha(slots: Floats, layout: Layout, resamples: Resamples, options: ReportOptions) -> dict[str, Any]:
+def _beyond_chance(
+    function: Callable[..., Estimate],
+    slots: Floats,
+    layout: Layout,
+    resamples: Resamples,
+    options: ReportOptions,
+) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for group in layout.groups:
         pairable = (~np.isnan(slots)).sum(axis=1) > 1
@@ -134,10 +162,10 @@ def _alpha(slots: Floats, layout: Layout, resamples: Resamples, options: ReportO
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with the estimate
-                alpha = krippendorff_alpha(
+                estimate = function(
                     slots, where=group.members, resamples=resamples, confidence=options.confidence
                 )
-            found = plain(alpha)
+            found = plain(estimate)
         if group.kind == "overall":
             result["overall"] = found
         else:

@@ -5,6 +5,7 @@ from typing import Any
 
 from metaeval.reports.figures import MEASURES, PEOPLE, full_text, value_text
 from metaeval.reports.methods import methods
+from metaeval.reports.replacement import replacements
 from metaeval.reports.tables import OVERALL, Slice, category_columns, ranked, subset_columns
 from metaeval.reports.words import simulated_words, verdict_of
 
@@ -105,7 +106,27 @@ def _judges(content: dict[str, Any]) -> list[str]:
     if subset_columns(content) and _defined(content, "positional_agreement"):
         parts.append(f"### {MEASURES['positional_agreement'][0]} by subset, %")
         parts.append(_by_group(content, "positional_agreement", subset_columns(content)))
-    return parts + _differences(content)
+    return parts + _replacements(content) + _differences(content)
+
+
+def _replacements(content: dict[str, Any]) -> list[str]:
+    rows = replacements(content)
+    if not rows:
+        return []
+    table = table_text(
+        ("Judge", "May it", "People won over", "Advantage probability"),
+        (
+            (
+                _name(judge),
+                "yes" if test["passed"] else "no",
+                f"{test['n_won']} of {test['n_tested']}",
+                full_text(test["advantage_probability"]),
+            )
+            for judge, test in rows
+        ),
+        right=2,
+    )
+    return ["### May a judge replace one of the people?", table]
 
 
 def _by_group(content: dict[str, Any], name: str, columns: Sequence[Slice]) -> str:

@@ -96,10 +96,8 @@ def label_next(*, dataset: Dataset, sweep: SweepView, budget: int, judge: str, s
             else "Every pair has a label already: there is nothing to draw from."
         )
     plan = items_to_label_next(judged, doubt, budget=budget, labels=labels, rng=seed)
-    before = 1 - n_free / len(free)
-    # The plan's chance is of being labelled by the end. Pairs that have a label stand for themselves; what is drawn
-    # stands for the others, with the chance of this draw.
-    chances = (plan.probabilities[plan.items] - before) / (1 - before)
+    # Of this draw alone: pairs that have a label stand for themselves, what is drawn for the others.
+    chances = plan.chances[plan.items]
     return Draw(
         items=tuple(inputs.items.external_id[row] for row in plan.items),
         chances=tuple(min(1.0, max(10.0**-_DIGITS, round(float(chance), _DIGITS))) for chance in chances),
