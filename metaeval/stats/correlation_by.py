@@ -51,7 +51,7 @@ class GroupedCorrelation(Estimate):
         Groups without a correlation.
     """
 
-    names: tuple[Any, ...] = ()
+    names: tuple[Any, ...] = field(default=(), repr=False)
     values: Floats = field(default_factory=_nothing, compare=False, repr=False)
     group_low: Floats = field(default_factory=_nothing, compare=False, repr=False)
     group_high: Floats = field(default_factory=_nothing, compare=False, repr=False)

@@ -193,18 +193,24 @@ def _by_items(asked: Sequence[Columns], resamples: Resamples, method: Method) ->
 def _cells(columns: Columns) -> tuple[Floats, Integers]:
     """The different pairs of values, and which of them each item that counts has."""
     counted = columns.weights > 0
-    both = np.stack([columns.first[counted], columns.second[counted]], axis=1)
+    first, second = columns.first[counted], columns.second[counted]
     # A look at some of the items spares most columns of continuous values a sort.
-    if len(both) > 1000 and len(np.unique(both[:1000], axis=0)) > _MOST_CELLS:
-        return both, np.arange(len(both))
-    values, codes = np.unique(both, axis=0, return_inverse=True)
-    return values, codes.reshape(-1)
+    if len(first) > 1000 and len(_distinct(first[:1000], second[:1000])[0]) > _MOST_CELLS:
+        return np.stack([first, second], axis=1), np.arange(len(first))
+    return _distinct(first, second)
+
+
+def _distinct(first: Floats, second: Floats) -> tuple[Floats, Integers]:
+    """The different pairs of values, (n_pairs, 2), and which of them each item has."""
+    one, one_codes = np.unique(first, return_inverse=True)
+    two, two_codes = np.unique(second, return_inverse=True)
+    pairs, codes = np.unique(one_codes.astype(np.int64) * len(two) + two_codes, return_inverse=True)
+    return np.stack([one[pairs // max(len(two), 1)], two[pairs % max(len(two), 1)]], axis=1), codes
 
 
 def _collapsed(first: Floats, second: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Items with the same two values as one item with their weights: ratings have few values."""
-    cells, code = np.unique(np.stack([first, second], axis=1), axis=0, return_inverse=True)
-    code = code.reshape(-1)
+    cells, code = _distinct(first, second)
     if len(cells) * 2 > len(first):
         return first, second, weights
     order = np.argsort(code, kind="stable")
