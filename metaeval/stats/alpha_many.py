@@ -91,7 +91,8 @@ def influence(data: ManyValues, level: str) -> Floats:
             slopes = data.counts @ (disagreement.distance @ margins)
     whole = float(observed.sum())
     slope: Floats = (total - 1) * whole * slopes / expected - data.sizes * whole - (total - 1) * observed
-    return slope / expected
+    result: Floats = slope / expected
+    return result
 
 
 class Disagreement:

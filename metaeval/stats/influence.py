@@ -38,7 +38,7 @@ def spread_of_totals(
     (4.0, 4.0)
     """
     totals = columns.sum(axis=0)
-    step = _STEP * max(1, np.count_nonzero(counted))
+    step = _STEP * max(1, int(np.count_nonzero(counted)))
     moves = step * np.eye(len(totals))
     with np.errstate(invalid="ignore", divide="ignore"):
         slopes = (figure(totals + moves) - figure(totals - moves)) / (2 * step)
