@@ -24,7 +24,7 @@ from metaeval.stats.arrays import (
     generator,
 )
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
-from metaeval.stats.hypothesis_tests import sign_flip_p_value
+from metaeval.stats.sign_flips import sign_flip_p_value
 
 CapacityTest: TypeAlias = Literal["t", "permutation"]
 

@@ -3,29 +3,19 @@
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from metaeval.stats.arrays import (
-    Booleans,
-    Floats,
-    Seed,
-    as_codes,
-    as_items,
-    as_mask,
-    as_weights,
-    check_option,
-    generator,
-)
+from metaeval.stats.arrays import Seed, check_option, generator
 from metaeval.stats.differences import paired_difference
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.paired import PairedScores, paired_scores, ratio_variance
 from metaeval.stats.resampling import Resamples
-
-Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
+from metaeval.stats.sign_flips import Alternative, sign_flip_p_value
 
 _ALTERNATIVES = ("two-sided", "greater", "less")
 _NO_PAIR = "no item is scored for both"
@@ -34,17 +24,6 @@ _NO_SPREAD = "no test: every cluster differs by the same"
 
 # McNemar's chi-square from so many discordant pairs on, the usual rule.
 _FEW_DISCORDANT = 25
-# All sign flips are counted, not drawn, where their distinct totals are at most so many: 2 ** 14 for fourteen
-# clusters that all differ, and far more clusters where many differ by the same.
-_EXACT_OUTCOMES = 2**18
-# One binomial draw costs about as much as this many single flips (measured, numpy 2.4).
-_FLIPS_PER_BINOMIAL = 200
-# With more distinct sums than this (no right or wrong, no rating) they are rounded to a fraction of their root mean
-# square, the observed ones too. The test stays valid whatever its statistic, and this one is out by less than a
-# thousandth of a standard error.
-_MANY_VALUES = 20_000
-_GRAINS = 500
-_DECIMALS = 12
 _GRAIN = 1e-10
 
 
@@ -106,26 +85,6 @@ class TestResult:
         if self.reason is not None:
             result["reason"] = self.reason
         return result
-
-
-@dataclass(frozen=True, slots=True)
-class PairedScores:
-    """The items that both judges are scored on, and the sums of their clusters."""
-
-    first: Floats
-    second: Floats
-    weights: Floats | None
-    codes: Any  # cluster of each item, or None: each item its own
-    gaps: Floats  # of each cluster, the (weighted) sum of first minus second
-    sizes: Floats  # of each cluster, the number of items or the sum of their weights
-
-    @property
-    def n(self) -> int:
-        return len(self.first)
-
-    @property
-    def mean(self) -> float:
-        return float(self.gaps.sum() / self.sizes.sum())
 
 
 def paired_t_test(
@@ -364,82 +323,6 @@ def paired_permutation_test(
     return TestResult(pairs.mean, _positive(p_value), estimate, pairs.n, len(pairs.gaps), method, alternative)
 
 
-def sign_flip_p_value(
-    gaps: Floats, *, n_permutations: int, alternative: Alternative, rng: np.random.Generator
-) -> tuple[float, bool]:
-    """The p-value of clusters' sums of differences under sign flips, and whether it is exact.
-
-    Examples
-    --------
-    >>> sign_flip_p_value(np.array([1.0, 2.0, 3.0]), n_permutations=9, alternative="greater",
-    ...                   rng=np.random.default_rng(0))
-    (0.125, True)
-    """
-    largest = float(np.abs(gaps).max(initial=0.0))
-    gaps = np.round(gaps / largest, _DECIMALS) if largest else gaps
-    values, counts = np.unique(np.abs(gaps[gaps != 0]), return_counts=True)
-    if len(values) > _MANY_VALUES:
-        grain = math.sqrt(float(gaps @ gaps) / len(gaps)) / _GRAINS
-        gaps = np.round(gaps / grain)
-        values, counts = np.unique(np.abs(gaps[gaps != 0]), return_counts=True)
-    observed = float(gaps.sum())
-    # Totals that differ by rounding only are equal.
-    observed = {"two-sided": abs(observed), "greater": observed, "less": -observed}[alternative]
-    threshold = observed - _GRAIN * max(float(values @ counts), 1e-300)
-    exact = bool(np.log2(counts + 1.0).sum() <= math.log2(_EXACT_OUTCOMES))
-    if exact:
-        totals, chances = _all_totals(values, counts)
-    else:
-        totals = _drawn_totals(values, counts, n_permutations, rng)
-    # The distribution is symmetric, so the one-sided test of either side looks at the same tail.
-    extreme = (np.abs(totals) if alternative == "two-sided" else totals) >= threshold
-    if exact:
-        return min(1.0, float(chances[extreme].sum())), True
-    return (int(np.count_nonzero(extreme)) + 1) / (n_permutations + 1), False
-
-
-def ratio_variance(gaps: Floats, sizes: Floats) -> float:
-    """Variance of a mean over items, from the sums and sizes of two clusters or more.
-
-    Examples
-    --------
-    >>> round(ratio_variance(np.array([1.0, 0.0, 2.0]), np.ones(3)), 6)          # 1 / 3, the variance, over 3
-    0.333333
-    """
-    whole = float(sizes.sum())
-    residuals = gaps - float(gaps.sum()) / whole * sizes
-    return float(residuals @ residuals) * len(gaps) / (len(gaps) - 1) / whole**2
-
-
-def _all_totals(values: Floats, counts: np.ndarray[Any, Any]) -> tuple[Floats, Floats]:
-    """Every total that flips can give and its chance: of each value any number may be flipped."""
-    totals, chances = np.zeros(1), np.ones(1)
-    for value, count in zip(values, counts, strict=True):
-        flipped = np.arange(count + 1.0)
-        logs = -special.betaln(flipped + 1, count - flipped + 1) - math.log(count + 1) - count * math.log(2)
-        chance = np.exp(logs)
-        totals = np.add.outer(totals, value * (count - 2 * flipped)).ravel()
-        chances = np.multiply.outer(chances, chance / chance.sum()).ravel()
-    return totals, chances
-
-
-def _drawn_totals(
-    values: Floats, counts: np.ndarray[Any, Any], n_permutations: int, rng: np.random.Generator
-) -> Floats:
-    """Totals of random flips: of values that many clusters share by number flipped, of others eight at a time."""
-    totals = np.zeros(n_permutations)
-    common = counts >= _FLIPS_PER_BINOMIAL
-    for value, count in zip(values[common], counts[common], strict=True):
-        totals += value * (2.0 * rng.binomial(count, 0.5, n_permutations) - count)
-    rare = np.repeat(values[~common], counts[~common])
-    rare = np.r_[rare, np.zeros(-len(rare) % 8)].reshape(-1, 8)
-    signs = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1) - 1
-    # A byte is eight signs; the total of each of its 256 values is looked up.
-    for table in rare @ signs.T:
-        totals += table[rng.integers(0, 256, n_permutations)]
-    return totals
-
-
 def _binomial_p(wins: int, losses: int, mid_p: bool, alternative: Alternative) -> float:
     whole = wins + losses
     rarer = {"two-sided": min(wins, losses), "greater": losses, "less": wins}[alternative]
@@ -450,40 +333,6 @@ def _binomial_p(wins: int, losses: int, mid_p: bool, alternative: Alternative) -
         return tail
     # With as many wins as losses both tails hold the middle: nothing is further in.
     return 1.0 if wins == losses and not mid_p else min(1.0, 2 * tail)
-
-
-def paired_scores(
-    first: ArrayLike,
-    second: ArrayLike,
-    clusters: Any,
-    where: ArrayLike | None,
-    confidence: float,
-    weights: ArrayLike | None = None,
-) -> PairedScores | None:
-    one = as_items(first, "first")
-    two = as_items(second, "second", len(one))
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence: expected a level between 0 and 1, got {confidence}")
-    codes = None if clusters is None else as_codes(clusters, "clusters", len(one))[0]
-    mask, weight = as_mask(where, len(one)), as_weights(weights, len(one))
-    counted: Booleans = ~np.isnan(one) & ~np.isnan(two)
-    if mask is not None:
-        counted &= mask
-    if weight is not None:
-        counted &= weight > 0
-    if not counted.any():
-        return None
-    one, two = one[counted], two[counted]
-    gap = one - two
-    if weight is not None:
-        weight = weight[counted] / weight[counted].mean()
-        gap = gap * weight
-    if codes is None:
-        return PairedScores(one, two, weight, None, gap, np.ones(len(gap)) if weight is None else weight)
-    codes = np.unique(codes[counted], return_inverse=True)[1]
-    sizes: Floats = np.bincount(codes, weights=weight).astype(np.float64)
-    gaps: Floats = np.bincount(codes, weights=gap).astype(np.float64)
-    return PairedScores(one, two, weight, codes, gaps, sizes)
 
 
 def _t_estimate(pairs: PairedScores, error: float, confidence: float) -> Estimate:

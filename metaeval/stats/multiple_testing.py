@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.arrays import Floats, Seed, as_floats, check_option
 from metaeval.stats.errors import InvalidInputError
-from metaeval.stats.hypothesis_tests import Alternative, TestResult, paired_permutation_test
+from metaeval.stats.hypothesis_tests import TestResult, paired_permutation_test
+from metaeval.stats.sign_flips import Alternative
 
 Adjustment: TypeAlias = Literal["holm", "bonferroni", "benjamini_hochberg", "benjamini_yekutieli"]
 

@@ -11,8 +11,9 @@ from scipy import special
 from metaeval.stats.arrays import Floats, Seed, check_option
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.hypothesis_tests import Alternative, paired_scores, ratio_variance
+from metaeval.stats.paired import paired_scores, ratio_variance
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.sign_flips import Alternative
 
 _ALTERNATIVES = ("two-sided", "greater", "less")
 _MOST_ITEMS = 10**12

@@ -16,8 +16,8 @@ from metaeval.stats.hypothesis_tests import (
     mcnemar_test,
     paired_permutation_test,
     paired_t_test,
-    sign_flip_p_value,
 )
+from metaeval.stats.sign_flips import sign_flip_p_value
 
 NAN = math.nan
 ALTERNATIVES = ["two-sided", "greater", "less"]
