@@ -51,7 +51,9 @@ def evidence_of(
     values = table.values(table.tops.sum(axis=0), table.bottoms.sum(axis=0))
     objectives = table.objective(values)
     n_figures, n_judges = values.shape
-    columns = np.concatenate([table.tops, table.bottoms], axis=1).reshape(table.n_clusters, -1)
+    columns = np.concatenate([table.tops, table.bottoms], axis=1).reshape(
+        table.n_clusters, 2 * n_figures * n_judges
+    )
     totals = draws.totals(columns).reshape(draws.n_resamples, 2 * n_figures, n_judges)
     return Evidence(
         Objective(table, draws, confidence),

@@ -108,7 +108,7 @@ def sums_by_fold(table: Table, fold: Integers, n_folds: int) -> Sums:
     member = (fold[:, np.newaxis] == np.arange(n_folds)).astype(np.float64)
     n_clusters, n_figures, n_judges = table.tops.shape
     tops, bottoms = (
-        (member.T @ sums.reshape(n_clusters, -1)).reshape(n_folds, n_figures, n_judges)
+        (member.T @ sums.reshape(n_clusters, n_figures * n_judges)).reshape(n_folds, n_figures, n_judges)
         for sums in (table.tops, table.bottoms)
     )
     items = np.flatnonzero(table.decides)

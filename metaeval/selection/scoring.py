@@ -13,7 +13,7 @@ from metaeval.stats import (
     leave_one_out_contributions,
     positional_agreement_contributions,
 )
-from metaeval.stats.arrays import as_items, as_matrix, as_weights, check_choices
+from metaeval.stats.arrays import as_codes, as_items, as_matrix, as_weights, check_choices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +47,7 @@ def _block_unnamed(dataset: JudgedDataset, judges: Sequence[str]) -> Block:
         shape = np.shape(getattr(dataset, name))
         if shape != (n,):
             raise InvalidInputError(f"{name}: expected shape ({n},), got {shape}")
+    as_codes(dataset.clusters, "clusters")  # refuses an item without one
     if not (np.isfinite(dataset.weight) and dataset.weight >= 0):
         raise InvalidInputError(f"weight: expected 0 or more, got {dataset.weight}")
     score, scorable = _scorer(dataset, n)

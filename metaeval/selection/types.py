@@ -140,7 +140,8 @@ class Standing:
     violations : tuple of Violation
         Empty: it may be chosen.
     chosen_share : float
-        In how many of the resamples it, rather than another, would have been chosen; NaN for a baseline.
+        In how many of the resamples it, rather than another, would have been chosen; equally good judges share a
+        resample. NaN for a baseline and a judge that is not ranked.
     behind : PairedDifference or None
         The leader's objective minus its own, allowing for the leader having been chosen; None for the leader. For a
         judge that may be chosen, 0 is in the interval exactly if the judge is in the confidence set.

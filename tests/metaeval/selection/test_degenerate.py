@@ -60,6 +60,13 @@ def test_only_baselines_or_unknown_keys():
     assert (found.verdict, found.standing("elsewhere").is_ranked) == ("single", False)
 
 
+def test_no_items():
+    empty = dataset({"a": np.zeros((0, 2))}, name="Empty")
+    assert choose([empty], judges("a")).verdict == "none"
+    found = choose([empty, dataset({"a": [1] * 20})], judges("a"))
+    assert (found.verdict, found.held_out.value) == ("single", 1.0)
+
+
 def test_every_dataset_has_weight_0():
     found = choose([dataset({"a": [1] * 20}, weight=0.0)], judges("a"))
     assert found.verdict == "none"
@@ -125,6 +132,7 @@ def test_none_anywhere():
         ({"gold": [1, 1, 1]}, "dataset 'Traps': gold"),
         ({"gold": [1, 5]}, "dataset 'Traps': gold"),
         ({"clusters": np.arange(3)}, "dataset 'Traps'"),
+        ({"clusters": np.array(["x", None])}, "dataset 'Traps': clusters: an item without a cluster"),
         ({"categories": np.array(["x"])}, "dataset 'Traps': categories"),
         ({"judged": {"a": np.ones((2, 2))}}, "dataset 'Traps': judged of 'a': expected booleans"),
         ({"weights": [1, -1]}, "dataset 'Traps': weights"),
