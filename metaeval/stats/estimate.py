@@ -23,7 +23,7 @@ class Estimate:
     n_clusters : int
         Clusters (instructions, say) that these items belong to: what was resampled.
     method : str
-        ``"percentile"`` (cluster bootstrap), ``"wilson"`` (cluster-adjusted sample size), ``"t"`` or
+        ``"percentile"`` (cluster bootstrap), ``"wilson"`` (cluster-adjusted sample size), ``"t"``, ``"fisher"`` or
         ``"none"``.
     reason : str or None
         Why the figure or its interval is undefined; None when both are there.
