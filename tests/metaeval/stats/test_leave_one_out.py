@@ -256,3 +256,13 @@ class TestEdges:
     def test_long_format_keeps_the_place_of_items_without_labels(self):
         long = ([0, 0, 2, 2], [1, 2, 1, 2], [1, 1, 2, 2])
         np.testing.assert_allclose(leave_one_out_contributions(long, [1, 1, 1]), [1, NAN, 0])
+
+
+def test_sampling_weights_stand_for_items_that_were_not_picked():
+    labels = np.random.default_rng(8).choice([1.0, 2.0, NAN], size=(40, 4))
+    twice = np.where(np.arange(40) < 15, 2, 1)
+    repeated = np.repeat(labels, twice, axis=0)
+    assert leave_one_out_agreement(labels, weights=twice).value == pytest.approx(people(repeated))
+    assert best_reachable_agreement(labels, weights=twice).value == pytest.approx(
+        best_reachable_agreement(repeated).value
+    )

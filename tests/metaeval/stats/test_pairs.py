@@ -81,3 +81,11 @@ def test_clusters_move_together():
     together = pairwise_agreement(labels, clusters=np.repeat(np.arange(30), 2))
     assert apart.value == together.value == 0.5
     assert together.high - together.low > 1.2 * (apart.high - apart.low)
+
+
+def test_long_format_and_many_values_are_the_same():
+    labels = np.random.default_rng(0).integers(0, 40, size=(30, 3)).astype(float)
+    labels[0, 1:] = NAN
+    item, annotator = np.nonzero(~np.isnan(labels))
+    long = pairwise_agreement((item, annotator, labels[item, annotator]), tolerance=5)
+    assert long == pairwise_agreement(labels, tolerance=5)
