@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from metaeval.selection import Candidate, Constraints, choose
 from metaeval.stats import InvalidInputError
@@ -171,3 +173,66 @@ def test_arguments_that_cannot_be_meant():
     ):
         with pytest.raises(InvalidInputError, match=name):
             choose([one], judges("a"), constraints)
+
+
+@st.composite
+def anything(draw):
+    """Datasets of any size, with anything missing."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    found = []
+    for place in range(draw(st.integers(1, 3))):
+        n, role = draw(st.integers(0, 14)), draw(st.sampled_from(["people", "gold"]))
+        missing = draw(st.sampled_from([0.1, 0.6]))
+        values = [0.0, 1.0, 2.0, NAN]
+        chance = [0.1, 0.6 - missing / 2, 0.3 - missing / 2, missing]
+        verdicts = {key: rng.choice(values, (n, 2), p=chance) for key in "abc"[: draw(st.integers(1, 3))]}
+        found.append(
+            dataset(
+                verdicts,
+                name=f"d{place}",
+                role=role,
+                gold=rng.choice(values, n) if role == "gold" else None,
+                labels=rng.choice(values, (n, draw(st.integers(0, 4)))) if role == "people" else None,
+                judged={key: rng.random((n, 2)) < draw(st.sampled_from([0.3, 0.9, 1.0])) for key in verdicts},
+                clusters=rng.integers(0, draw(st.integers(1, 20)), n).astype(str),
+                categories=rng.choice(["", "x", "y"], n),
+                costs={key: rng.choice([0.0, 0.1, NAN], (n, 2)) for key in verdicts},
+                weights=rng.choice([0.0, 1.0, 2.0], n) if draw(st.booleans()) else None,
+                weight=draw(st.sampled_from([0.0, 1.0, 2.5])),
+            )
+        )
+    return found
+
+
+@given(
+    anything(),
+    st.builds(
+        Constraints,
+        max_cost_per_1000=st.sampled_from([None, 60.0]),
+        min_positional_agreement=st.sampled_from([None, 0.4]),
+        min_accuracy=st.sampled_from([None, 0.3]),
+        max_unparsed=st.sampled_from([None, 0.3]),
+    ),
+)
+@settings(max_examples=100, deadline=None)
+def test_whatever_comes_the_answer_makes_sense(datasets, constraints):
+    candidates = [*judges("a", "b"), Candidate("c", "C", is_baseline=True)]
+    found = choose(datasets, candidates, constraints, n_resamples=40, n_folds=3, n_repeats=2)
+    assert {standing.key for standing in found.standings} == {"a", "b", "c"}
+    assert (found.leader is None) == (found.verdict == "none") == (not found.confidence_set)
+    assert (found.winner is not None) == (found.verdict in ("clear", "single"))
+    assert "c" not in found.confidence_set
+    assert set(found.front) <= {"a", "b"}
+    for standing in found.standings:
+        for figure in (
+            standing.objective,
+            standing.unparsed,
+            standing.positional_agreement,
+            *standing.scores.values(),
+        ):
+            assert np.isnan(figure.value) or 0 <= figure.low <= figure.value <= figure.high <= 1
+            assert not np.isnan(figure.value) or figure.reason
+        assert np.isnan(standing.chosen_share) or 0 <= standing.chosen_share <= 1 + 1e-9
+        assert standing.key != found.leader or not standing.violations
+    for one in found.settling:
+        assert one.n_needed == 0 or one.n_needed > one.n_now
