@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -29,6 +29,7 @@ NAN = math.nan
 
 
 class TestResamples:
+    @settings(deadline=None)
     @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 1.0])), min_size=1, max_size=30))
     def test_groups_are_the_equal_rows(self, rows):
         array = np.array(rows, dtype=float)
@@ -99,6 +100,7 @@ class TestIntervals:
         assert (spread.clusters, spread.carriers) == pytest.approx((16 / 6, 2))
         assert spread_of(np.zeros(3), np.ones(3)) == Spread(3, 0)
 
+    @settings(deadline=None)
     @given(st.lists(st.integers(-3, 3), min_size=4, max_size=30).filter(lambda rows: len(set(rows)) > 1))
     def test_resamples_show_how_many_carry_the_variance(self, rows):
         deviations = np.array(rows) - np.mean(rows)
@@ -172,6 +174,7 @@ class TestIntervals:
         estimate = mean_estimate(np.r_[np.full(49, 0.9), 0.8])
         assert 0.85 < estimate.low < 0.88
 
+    @settings(deadline=None)
     @given(
         st.lists(
             st.tuples(st.sampled_from([0, 0.25, 1 / 3, 0.5, 1]), st.integers(0, 5)), min_size=1, max_size=20

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaeval.stats import (
@@ -42,6 +42,7 @@ class TestValues:
         assert expected_win_rate([1, 0], weights=[3, 1]).value == pytest.approx(0.875)
         assert preference_share([[1, 1], [2, NAN]], weights=[1, 2]).value == pytest.approx(0.5)
 
+    @settings(deadline=None)
     @given(
         st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, NAN]), st.integers(1, 4)), min_size=2, max_size=12)
     )
