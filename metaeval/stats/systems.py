@@ -21,7 +21,7 @@ from metaeval.stats.weighted_correlation import METHODS, Columns, Method, correl
 # from chance.
 FEW_SYSTEMS = 5
 # Simulated coverage holds above this share of the spread of the means that is not error.
-_LEAST_RELIABLE = 0.8
+_LEAST_RELIABLE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class SystemCorrelation(Estimate):
         Each system's mean on either side.
     reliability : (float, float)
         Of either side, the share of the variance between the systems' means that is not error of these means. Below
-        0.8 the interval covers too little, and a warning says so.
+        0.9 the interval covers too little, and a warning says so.
     corrected : float
         The correlation that the means would have without error (Spearman's correction for attenuation, with the
         errors and their covariance from the resamples); NaN where the reliability is not above 0.

@@ -29,7 +29,9 @@ def test_as_scipy(groups):
     found = one_way_anova(groups)
     slow = f_oneway(*groups)
     assert found.statistic == pytest.approx(slow.statistic, abs=1e-9)
-    assert found.p_value == pytest.approx(slow.pvalue, abs=1e-9)
+    # Where F is 0, scipy's is a rounding error below it now and then, and its p then NaN.
+    expected = slow.pvalue if slow.statistic >= 0 else 1.0
+    assert found.p_value == pytest.approx(expected, abs=1e-9)
 
 
 def test_large_values_keep_their_digits():
