@@ -24,24 +24,40 @@ from metaeval.stats.active import (
 )
 from metaeval.stats.adversarial import (
     PositionalBias,
+    SubsetRow,
     SubsetTable,
     adversarial_gap,
     positional_bias,
     subset_accuracy,
 )
-from metaeval.stats.agreement import percent_agreement, self_consistency, tolerant_accuracy
+from metaeval.stats.agreement import (
+    percent_agreement,
+    self_consistency,
+    self_consistency_contributions,
+    tolerant_accuracy,
+    tolerant_accuracy_contributions,
+)
 from metaeval.stats.alpha import krippendorff_alpha
 from metaeval.stats.alternative_annotator import AlternativeAnnotatorTest, alternative_annotator_test
 from metaeval.stats.annotators import leave_one_out_by, leave_one_out_by_annotator
 from metaeval.stats.anova import OneWayAnova, one_way_anova
 from metaeval.stats.bias_tables import BiasRow, bias_table, self_preference
 from metaeval.stats.bias_variance import BiasAndVariance, bias_and_variance
-from metaeval.stats.biases import feature_preference, first_shown_preference, has_list, list_preference
+from metaeval.stats.biases import (
+    family_features,
+    feature_contributions,
+    feature_preference,
+    first_shown_contributions,
+    first_shown_preference,
+    has_list,
+    list_preference,
+)
 from metaeval.stats.bradley_terry import bradley_terry
 from metaeval.stats.bradley_terry_result import BradleyTerry
 from metaeval.stats.capacity import CapacityCurve, capacity_curve
 from metaeval.stats.correlation import correlation, correlation_difference, person_correlation
 from metaeval.stats.correlation_by import GroupedCorrelation, correlation_by
+from metaeval.stats.crossed import crossed_mean_estimate
 from metaeval.stats.dawid_skene import DawidSkene, dawid_skene
 from metaeval.stats.differences import critical_values, paired_difference
 from metaeval.stats.elo import EloRatings, elo_ratings
@@ -56,7 +72,7 @@ from metaeval.stats.following import (
     tower_drfr_differences,
     tower_score,
 )
-from metaeval.stats.gwet import gwet_ac
+from metaeval.stats.gwet import agreement_weights, gwet_ac
 from metaeval.stats.hypothesis_tests import TestResult, mcnemar_test, paired_permutation_test, paired_t_test
 from metaeval.stats.importance import (
     ImportanceAgreement,
@@ -85,7 +101,8 @@ from metaeval.stats.likelihood import (
     family_monotonicity,
     likelihood_correlation,
 )
-from metaeval.stats.multiple_testing import adjust_p_values, compare_all
+from metaeval.stats.multiple_testing import Comparison, adjust_p_values, compare_all
+from metaeval.stats.noninferiority import noninferiority_test
 from metaeval.stats.outside import OutsideCorrelation, outside_correlation
 from metaeval.stats.pairs import pairwise_agreement, pairwise_agreement_contributions
 from metaeval.stats.power import LabelsNeeded, labels_needed, labels_needed_from, power_of_difference
@@ -111,6 +128,7 @@ __all__ = [
     "BiasRow",
     "BradleyTerry",
     "CapacityCurve",
+    "Comparison",
     "DawidSkene",
     "EloRatings",
     "Estimate",
@@ -137,6 +155,7 @@ __all__ = [
     "Resamples",
     "ScoreDifferences",
     "StatisticsWarning",
+    "SubsetRow",
     "SubsetTable",
     "SystemCorrelation",
     "TestResult",
@@ -146,6 +165,7 @@ __all__ = [
     "active_probabilities",
     "adjust_p_values",
     "adversarial_gap",
+    "agreement_weights",
     "alternative_annotator_test",
     "aspect_levels",
     "best_reachable_agreement",
@@ -159,6 +179,7 @@ __all__ = [
     "correlation_by",
     "correlation_difference",
     "critical_values",
+    "crossed_mean_estimate",
     "dawid_skene",
     "draw_items",
     "drfr",
@@ -166,8 +187,11 @@ __all__ = [
     "evaluator_correlations",
     "evaluator_correlations_by",
     "expected_win_rate",
+    "family_features",
     "family_monotonicity",
+    "feature_contributions",
     "feature_preference",
+    "first_shown_contributions",
     "first_shown_preference",
     "fleiss_kappa",
     "follow_rate_by_level",
@@ -196,6 +220,7 @@ __all__ = [
     "majority_vote",
     "mcnemar_test",
     "mean_estimate",
+    "noninferiority_test",
     "one_way_anova",
     "outside_correlation",
     "paired_difference",
@@ -219,6 +244,7 @@ __all__ = [
     "rating_verdicts",
     "ratio_estimate",
     "self_consistency",
+    "self_consistency_contributions",
     "self_preference",
     "soft_labels",
     "style_counts",
@@ -227,6 +253,7 @@ __all__ = [
     "system_correlation",
     "tie_rate",
     "tolerant_accuracy",
+    "tolerant_accuracy_contributions",
     "tower_drfr_differences",
     "tower_score",
     "unparsed_rate",
