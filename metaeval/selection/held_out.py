@@ -47,6 +47,8 @@ class HeldOut:
     ----------
     procedure, single, composite : ndarray of shape (n_items,)
         Of what the procedure arrived at, of the best judge, and of the composite.
+    by_repeat : ndarray of shape (n_repeats, n_items)
+        Of the procedure in each repeat.
     n_folds : int
     nothing_chosen : int
         In how many training parts no judge satisfied the constraints.
@@ -60,6 +62,7 @@ class HeldOut:
     procedure: Floats
     single: Floats
     composite: Floats
+    by_repeat: Floats
     n_folds: int
     nothing_chosen: int
     composite_used: float
@@ -179,6 +182,7 @@ def cross_validate(
     sums = np.zeros((3, len(table.scores)))
     numbers = np.zeros((3, len(table.scores)))
     errors = [_Errors(objective, n_folds) for _ in range(3 if with_composite else 1)]
+    by_repeat: list[Floats] = []
     nothing, used = 0, 0
     for _ in range(n_repeats):
         fold = deal_folds(table, n_folds, rng)
@@ -192,6 +196,7 @@ def cross_validate(
         single = scored(table, outer.single[item_fold])
         composite = scored(table, outer.parts[item_fold, table.category])
         procedure = np.where(with_parts[item_fold], composite, single)
+        by_repeat.append(procedure)
         for place, found in enumerate((procedure, single, composite)):
             sums[place] += np.where(np.isnan(found), 0.0, found)
             numbers[place] += ~np.isnan(found)
@@ -209,6 +214,7 @@ def cross_validate(
         means[0],
         means[1],
         means[2],
+        np.array(by_repeat),
         n_folds,
         nothing,
         used / (n_folds * n_repeats),
