@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaeval.reports.figures import value_text
-from metaeval.reports.selection_words import NBSP, violation_words
+from metaeval.reports.selection_words import NBSP, unbroken, violation_words
 from metaeval.reports.tables import axis_of
 
 Content = Mapping[str, Any]
@@ -44,7 +44,8 @@ def table_of(content: Content) -> Table:
     """All judges as they stand."""
     judges = {judge["key"]: judge for judge in content["judges"]}
     standings = [row for row in content["standings"] if row["judge"] in judges]
-    real = [row["objective"] for row in standings if not judges[row["judge"]]["baseline"]]
+    # Rules far below all judges would stretch the axis until real judges look alike.
+    real = [row["objective"] for row in standings if judges[row["judge"]]["backend"] != "heuristic"]
     low, high = axis_of(real or [row["objective"] for row in standings])
     deciding = [row for row in content["datasets"] if row["weight"] > 0]
     datasets = [row for row in content["datasets"] if deciding != [row]]
@@ -56,7 +57,7 @@ def table_of(content: Content) -> Table:
                 judge=judge,
                 standing=standing,
                 status=_status(content, judge, standing),
-                violations=tuple(violation_words(one) for one in standing["violations"]),
+                violations=unbroken([violation_words(one) for one in standing["violations"]]),
                 scores=tuple(standing["scores"].get(row["name"]) for row in datasets),
                 drawn=value is not None and low <= value <= high,
             )

@@ -106,6 +106,12 @@ def standing_of(content: Content, key: str) -> dict[str, Any]:
 # --- the sections --------------------------------------------------------------------------------------------------
 
 
+def is_flattered(content: Content) -> bool:
+    """Whether the figure on the items that the judge was chosen on is noticeably too high."""
+    gap = content["optimism"]
+    return gap is not None and (gap["value"] or 0.0) >= _NOTICEABLE
+
+
 def held_out_words(content: Content) -> list[str]:
     """Why the held-out figure is the one to expect, for somebody who is no statistician."""
     held_out, naive = content["held_out"], content["naive"]
@@ -118,8 +124,8 @@ def held_out_words(content: Content) -> list[str]:
         what = "the composite" if content["chosen"] == COMPOSITE else "the judge"
         sentences.append(
             f"On the items on which it was chosen, {what} reaches "
-            f"{value_text({'value': naive})}. That flatters it: of several judges that are about as good, the "
-            "one is picked that was lucky on these items."
+            f"{value_text({'value': naive})}. Such a figure tends to flatter: of several judges that are about "
+            "as good, the one is picked that was lucky on these items."
         )
     sentences.append(
         f"So the choice was rehearsed: {folds} times one {_part_of(folds)} of the instructions was put aside, "

@@ -77,6 +77,7 @@ def _found(content: dict[str, Any], sweep: SweepView) -> dict[str, Any]:
         "objective": words.objective_words(content),
         "naive": {"value": content["naive"]},
         "leading": _leading(content),
+        "is_flattered": words.is_flattered(content),
         "held_out_words": words.held_out_words(content),
         "table": table,
         "picture": picture_of(content),
@@ -137,7 +138,11 @@ def decision_summary(request: ResearcherRequest, pk: int) -> HttpResponse:
             if found.content is not None:
                 content = found.content
                 context |= {"content": content, "verdict": verdict_of(content)}
-                context |= {"objective": words.objective_words(content), "leading": _leading(content)}
+                context |= {
+                    "objective": words.objective_words(content),
+                    "leading": _leading(content),
+                    "is_flattered": words.is_flattered(content),
+                }
     else:
         context["error"] = NO_PAIRS
     return render(request, "metaeval/decision_summary.html", context)
