@@ -332,9 +332,7 @@ def test_markdown_means_nothing_by_names():
 
 def test_a_stored_choice_in_short():
     broken = {"name": "max_cost_per_1000", "limit": 5.0, "value": 7.9, "dataset": ""}
-    lines = dict(
-        summary_lines(content() | {"promoted": {"judge": KEYS["Ada"], "violations": [broken]}})
-    )
+    lines = dict(summary_lines(content() | {"promoted": {"judge": KEYS["Ada"], "violations": [broken]}}))
     assert lines["Datasets"] == "The farm: agreement with people, weight 1"
     assert lines["Constraints"] == "none"
     assert lines["Held-out estimate"] == "78.0 % (76.0 to 80.0)"
