@@ -60,7 +60,7 @@ def run(quick: bool = False) -> dict[str, float]:
         print(f"  {setting.name:45} " + "  ".join(f"{share:7.3f}" for share in shares.values()), flush=True)
         figures |= {f"coverage_{part} [{setting.name}]": share for part, share in shares.items()}
     for n in (60, 200, 800):
-        share = _length_control(n, studies)
+        share = _length_control(n, 3 * studies)
         print(f"  length-controlled win rate, {n} instructions: {share:.3f}", flush=True)
         figures[f"coverage_length_controlled [{n}]"] = share
     return figures

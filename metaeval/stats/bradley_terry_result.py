@@ -199,6 +199,23 @@ class BradleyTerry:
         rows = list(zip(self.names, self.strengths, strict=True))
         return sorted(rows, key=lambda row: (math.isnan(row[1].value), -row[1].value))
 
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values: NaN becomes None, and what is undefined brings its reason."""
+        systems = zip(self.names, self.strengths, self.ranks, strict=True)
+        return {
+            "systems": [
+                {"name": name, "strength": strength.as_dict(), "rank": rank.as_dict()}
+                for name, strength, rank in systems
+            ],
+            "ties": self.ties,
+            "tie_parameter": None if self.tie_parameter is None else self.tie_parameter.as_dict(),
+            "coefficients": {name: each.as_dict() for name, each in self.coefficients.items()},
+            "scale": self.scale,
+            "regularization": self.regularization,
+            "n": self.n,
+            "reason": self.reason,
+        }
+
     def strength(self, name: Any) -> Estimate:
         """The strength of one system."""
         return self.strengths[self._place(name)]
