@@ -5,7 +5,7 @@ Coverage of the intervals themselves is `python -m bench coverage`; the tables a
 
 import importlib
 
-NAMES = ("agreement", "tests", "labels", "selection")
+NAMES = ("agreement", "correlation", "tests", "labels", "selection")
 
 
 def run(quick: bool = False) -> dict[str, float]:

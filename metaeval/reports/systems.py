@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -24,9 +24,11 @@ from metaeval.stats import (
     system_correlation,
 )
 
+Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
+
 SCHEMA = "touchstone.systems/1"
 PEOPLE = "people"
-METHODS = ("spearman", "kendall", "pearson")
+METHODS: tuple[Method, ...] = ("spearman", "kendall", "pearson")
 N_RESAMPLES = 2_000
 N_STRENGTH_RESAMPLES = 1_000
 CONFIDENCE = 0.95

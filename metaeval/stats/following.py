@@ -237,7 +237,7 @@ def _read(answers: ArrayLike, items: Any, weights: Floats, unsure: Unsure) -> _R
 
 
 def _sums(codes: Integers, weights: Floats, n_items: int) -> Floats:
-    sums: Floats = np.bincount(codes, weights=weights, minlength=n_items)
+    sums: Floats = np.bincount(codes, weights=weights, minlength=n_items).astype(np.float64, copy=False)
     return sums
 
 
