@@ -5,7 +5,7 @@ Coverage of the intervals themselves is `python -m bench coverage`; the tables a
 
 import importlib
 
-NAMES = ("agreement", "correlation", "tests", "labels", "selection")
+NAMES = ("agreement", "correlation", "win_rates", "tests", "labels", "selection")
 
 
 def run(quick: bool = False) -> dict[str, float]:

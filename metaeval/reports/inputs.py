@@ -159,20 +159,20 @@ class ReportInputs:
     def _verdict_rows(self, judge: JudgeColumns) -> Iterator[str]:
         ids = [json.dumps(name) for name in self.items.external_id]
         rows, orders = np.nonzero(judge.judged)
-        columns = (judge.verdicts, judge.failed, judge.cost, judge.seconds)
-        verdicts, failed, cost, seconds = (column[rows, orders].tolist() for column in columns)
+        failed = np.where(judge.failed[rows, orders], "true", "false").tolist()
+        columns = (judge.verdicts, judge.cost, judge.seconds)
+        verdicts, cost, seconds = (_texts(column[rows, orders]) for column in columns)
         for row, order, verdict, fails, price, time in zip(
             rows.tolist(), orders.tolist(), verdicts, failed, cost, seconds, strict=True
         ):
-            yield (
-                f'["verdict",{ids[row]},{order},{_text(verdict)},{"true" if fails else "false"},'
-                f"{_text(price)},{_text(time)}]"
-            )
+            yield f'["verdict",{ids[row]},{order},{verdict},{fails},{price},{time}]'
 
 
-def _text(value: float) -> str:
-    """A float as JSON has it."""
-    return "null" if math.isnan(value) else float.__repr__(value)
+def _texts(values: Floats) -> list[str]:
+    """Floats as JSON has them; each distinct one is written once."""
+    distinct, places = np.unique(values, return_inverse=True)
+    texts = ["null" if math.isnan(value) else float.__repr__(value) for value in distinct.tolist()]
+    return [texts[place] for place in places.tolist()]
 
 
 def number(value: float) -> float | None:

@@ -232,7 +232,7 @@ def _outside(table: _Table, outside: OutsideTable) -> dict[str, Any]:
             {
                 "key": source.key,
                 "label": source.label,
-                **{name: plain(value) for name, value in found.items()},
+                **{str(name): plain(value) for name, value in found.items()},
             }
         )
     about = {key: getattr(outside, key) for key in ("name", "title", "column", "source")}
