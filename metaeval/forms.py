@@ -57,6 +57,7 @@ OUT = "out"
 ROLES = {"people": "Agreement with people", "gold": "Accuracy against gold"}
 # Not a number field of the browser: what it cannot read would be gone when the form comes back.
 _NUMBER = forms.TextInput(attrs={"inputmode": "decimal"})
+_WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})
 
 
 class SelectionForm(forms.Form):
@@ -214,11 +215,20 @@ class LabelNextForm(forms.Form):
     """How many items to give to people, and whose doubt decides which."""
 
     budget = forms.IntegerField(
-        label="Items", min_value=1, initial=50, help_text="How many pairs without a label to draw."
+        label="Items",
+        min_value=1,
+        initial=50,
+        widget=_WHOLE,
+        help_text="How many pairs without a label to draw.",
     )
     judge = forms.ChoiceField(label="More often where", required=False)
     seed = forms.IntegerField(
-        label="Seed", min_value=0, max_value=2**31, initial=0, help_text="Another seed draws other items."
+        label="Seed",
+        min_value=0,
+        max_value=2**31,
+        initial=0,
+        widget=_WHOLE,
+        help_text="Another seed draws other items.",
     )
 
     def __init__(

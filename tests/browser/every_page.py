@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+from itertools import cycle
 from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from annotation.domain.values import from_canonical
-from annotation.models import Assignment, Enrollment, Kind, Stage, Study, User
+from annotation.models import Assignment, Enrollment, ItemResponse, Kind, Response, Stage, Study, User
 from annotation.selectors.steps import question_next, training_next
 from annotation.services.assignments import assignment_claim, assignment_submit
 from annotation.services.pay import bonus_grant
@@ -21,6 +22,7 @@ from annotation.services.qualification import qualification_answer, training_ans
 from annotation.services.quality import enrollment_suspend, item_report, message_send
 from annotation.services.studies import study_update
 from judges.models import Orders, Sweep
+from metaeval.models import OutsideRatings
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.entry.props import link_make, params
 from tests.annotation.factories import (
@@ -34,7 +36,8 @@ from tests.annotation.kinds import VALUES, kind_dataset_make, kind_label_make, k
 from tests.browser.walks import ELIGIBILITY, OTHER_VALUES, walk_study
 from tests.metaeval.choices import two_datasets
 from tests.metaeval.kinds import kind_swept
-from tests.metaeval.rows import judge_make, sweep_make, swept
+from tests.metaeval.rows import judge_make, judgments_make, sweep_make, swept
+from tests.metaeval.rows import labels_make as choices_make
 
 # Addresses that show nothing of their own, and why.
 NO_PAGES = {
@@ -78,6 +81,10 @@ NO_PAGES = {
     "metaeval:decision-promote": "takes, leads back",
     "metaeval:decision-download": "a file",
     "metaeval:decision-judge": "a file",
+    "metaeval:systems-download": "a file",
+    "metaeval:ratings-upload": "takes a file, leads back",
+    "metaeval:label-next-download": "a file",
+    "metaeval:label-next-send": "takes, leads to the study",
     "logout": "takes, leads to the login",
 }
 # Visited with the demonstration, whose pages are full: sweeps and reports.
@@ -291,6 +298,46 @@ def decision_stops() -> Iterator[Stop]:
     yield Stop("decision-asked-wrongly", f"{here}?max_cost=cheap&weight-people=0")
     idle = sweep_make(judges=[judge_make("Idle too")], datasets=[dataset_make(pairs=3)], name="Idle too")
     yield Stop("decision-nothing", reverse("metaeval:decision", args=[idle.pk]))
+
+
+def systems_stops() -> Iterator[Stop]:
+    """Systems by people and by a judge, beside a table from elsewhere; with nothing said, and without systems."""
+    answered = dataset_make(pairs=12)
+    names = cycle([("alpha", "beta"), ("beta", "gamma"), ("alpha", "gamma")])
+    for item, pair in zip(answered.items.order_by("position"), names, strict=False):
+        for link in ItemResponse.objects.filter(item=item):
+            Response.objects.filter(pk=link.response_id).update(system=pair[link.position])
+    choices_make(dataset=answered, choices=[[1, 1], [1, 2], [1, 0], [2, 1]] * 2)
+    judge = judge_make("Ranks systems")
+    judgments_make(judge=judge, dataset=answered, choices=[(1, 1), (2, 1), (1, None)] * 4)
+    scores = {"Alpha": 1200.0, "beta": 1100.0, "gamma": 900.0, "a system that nobody asked here": 950.0}
+    OutsideRatings.objects.create(
+        name="arena", title="Arena", source="https://example.org/arena", column="elo", scores=scores,
+        inputs_hash="a" * 64,
+    )  # fmt: skip
+    here = reverse("metaeval:systems", args=[answered.name])
+    yield Stop("systems", here)
+    yield Stop("systems-by-a-judge", f"{here}?by={judge.fingerprint}")
+    silent = dataset_make(pairs=2)
+    yield Stop("systems-nothing", reverse("metaeval:systems", args=[silent.name]))
+
+
+def label_next_stops(owner: User) -> Iterator[Stop]:
+    """What to label next: not asked, asked, with a study to send it to, asked wrongly, with nothing to draw from."""
+    few = dataset_make(pairs=40, gold=False)
+    choices_make(dataset=few, choices=[[1 + k % 2, 1 + k % 2] for k in range(12)])
+    steady, unsure = judge_make("Steady"), judge_make("Unsure", strategy="cot")
+    judgments_make(judge=steady, dataset=few, choices=[(1, 1)] * 40)
+    judgments_make(judge=unsure, dataset=few, choices=[(1, 1)] * 20 + [(1, 2)] * 20)
+    sweep = sweep_make(judges=[steady, unsure], datasets=[few], name="Steady and unsure")
+    here = reverse("metaeval:label-next", args=[sweep.pk])
+    yield Stop("label-next", here)
+    yield Stop("label-next-drawn", f"{here}?budget=12&judge=&seed=1")
+    study_make(dataset=few, owner=owner, state="draft", title="More labels")
+    yield Stop("label-next-to-a-study", f"{here}?budget=12&judge=&seed=1")
+    yield Stop("label-next-asked-wrongly", f"{here}?budget=4000&judge=&seed=x")
+    idle = sweep_make(judges=[judge_make("Idle three")], datasets=[dataset_make(pairs=3)], name="Idle three")
+    yield Stop("label-next-nothing", reverse("metaeval:label-next", args=[idle.pk]))
 
 
 def staff_stops(owner: User) -> Iterator[Stop]:

@@ -26,8 +26,10 @@ from tests.browser.every_page import (
     decision_stops,
     door_stops,
     every_name,
+    label_next_stops,
     staff_stops,
     steps_stops,
+    systems_stops,
     work_stops,
 )
 from tests.browser.walks import Walker, log_in
@@ -99,7 +101,9 @@ def visit(page: Page, url: str, stops: Iterable[Stop]) -> None:
 
 
 def test_every_page_is_visited():
-    stops = [*steps_stops(), *work_stops(), *door_stops(), *staff_stops(user_make(username="alice"))]
+    alice = user_make(username="alice")
+    stops = [*steps_stops(), *work_stops(), *door_stops(), *staff_stops(alice)]
+    stops += [*systems_stops(), *label_next_stops(alice)]
     visited = {stop.name for stop in stops} | IN_DEMO
     assert every_name() - visited == set(NO_PAGES), (
         "visit the page in `every_page`, or say there why it is none"
@@ -183,6 +187,13 @@ def test_the_decisions(live_server, page: Page):
     administrator = user_make(username="ada", role=Role.ADMINISTRATOR)
     log_in(page, live_server.url, administrator.username, then="/admin/")
     visit(page, live_server.url, decision_stops())
+
+
+def test_systems_and_what_to_label_next(live_server, page: Page):
+    alice = user_make(username="alice")
+    log_in(page, live_server.url)
+    visit(page, live_server.url, systems_stops())
+    visit(page, live_server.url, label_next_stops(alice))
 
 
 @pytest.fixture
