@@ -110,13 +110,13 @@ def table_build(
     covered = np.concatenate([block.covered for block in blocks])
     may_rank = np.array([not candidate.is_baseline for candidate in candidates], dtype=np.bool_)
     weights = np.array([one.weight for one in datasets], dtype=np.float64)
+    item_weights = np.concatenate([block.weights for block in blocks])
+    covered &= item_weights[:, np.newaxis] > 0
     for place, (one, block) in enumerate(zip(datasets, blocks, strict=True)):
-        scored = bool(block.covered[:, may_rank].any())
+        scored = bool(covered[dataset == place][:, may_rank].any())
         if not scored:
             weights[place] = 0.0
             notes.append(_nothing_scored(one, block))
-    item_weights = np.concatenate([block.weights for block in blocks])
-    covered &= item_weights[:, np.newaxis] > 0
     if not any(one.weight for one in datasets):
         notes.append("Every dataset has weight 0: nothing decides.")
     ranked, common = _comparable(covered, dataset, weights > 0, may_rank)
@@ -264,6 +264,8 @@ def _nothing_scored(dataset: JudgedDataset, block: Block) -> str:
     if not block.scorable.any():
         lacks = "no item with a gold answer" if dataset.role == "gold" else "no item with two labels"
         return f"{dataset.name}: {lacks}, so it decides nothing."
+    if not (block.scorable & (block.weights > 0)).any():
+        return f"{dataset.name}: every item that can be scored has weight 0, so it decides nothing."
     return f"{dataset.name}: no candidate judged an item that can be scored, so it decides nothing."
 
 

@@ -76,6 +76,16 @@ def test_every_dataset_has_weight_0():
     assert any("weight 0" in note for note in found.notes)
 
 
+def test_every_item_of_a_dataset_has_weight_0():
+    fine = dataset({"a": [1] * 20, "b": [2] * 20}, name="Fine")
+    void = dataset({"a": [2] * 20, "b": [1] * 20}, name="Void", weights=np.zeros(20))
+    found = choose([fine, void], judges("a", "b"))
+    assert (found.verdict, found.winner) == ("clear", "a")
+    assert found.standing("a").objective.value == 1.0
+    assert any(note.startswith("Void: every item that can be scored has weight 0") for note in found.notes)
+    assert choose([void], judges("a", "b")).verdict == "none"
+
+
 def test_one_instruction():
     one = dataset({"a": [1] * 6, "b": [1, 2] * 3}, clusters=["same"] * 6)
     found = choose([one], judges("a", "b"))
