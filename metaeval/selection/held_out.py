@@ -156,9 +156,9 @@ def _best(objective: Floats, admitted: Booleans) -> Integers:
 
 def deal_folds(table: Table, n_folds: int, rng: np.random.Generator) -> Integers:
     """A fold for each cluster: each dataset, and each category in it, is spread evenly."""
-    category = np.zeros(table.n_clusters, dtype=np.intp)
-    # The first item of a cluster speaks for it.
-    category[table.cluster[::-1]] = table.category[::-1]
+    category = np.full(table.n_clusters, len(table.categories), dtype=np.intp)
+    # Of a cluster's categories the first by name speaks for it, in whatever order its items come.
+    np.minimum.at(category, table.cluster, table.category)
     decides = np.bincount(table.cluster[table.decides], minlength=table.n_clusters) > 0
     order = np.lexsort((rng.random(table.n_clusters), category, table.homes, ~decides))
     fold = np.empty(table.n_clusters, dtype=np.intp)

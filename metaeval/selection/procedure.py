@@ -52,7 +52,9 @@ def procedure_run(
         reason = _NO_CHOICE if table.shares.any() else NOTHING_SCORED
         return None, Outcome(Estimate(math.nan, math.nan, math.nan, n=0, reason=reason))
     parts = _parts(evidence)
-    with_composite = len(eligible) > 1 and len(parts) > 1
+    # Whether composites are tried at all must not depend on which judges pass on the instructions held out.
+    tried = int(evidence.requirements.by_fact.sum()) > 1 and len(parts) > 1
+    with_composite = tried and len(eligible) > 1
     best = np.full(len(table.scores), leader)
     chosen, naive_column = table.judges[leader], scored(table, best)
     n_decide = len(np.unique(table.cluster[table.decides]))
@@ -69,7 +71,7 @@ def procedure_run(
         n_folds=folds,
         n_repeats=n_repeats,
         rng=rng,
-        with_composite=with_composite,
+        with_composite=tried,
     )
     composite = None
     if with_composite:

@@ -43,10 +43,14 @@ class Requirements:
         """Whether another part of the data could admit other judges."""
         return bool(self.limits)
 
+    @property
+    def by_fact(self) -> Booleans:
+        """Which judges could be chosen, whatever the figures are, (n_judges,)."""
+        return self.candidates & np.array([not found for found in self.facts], dtype=np.bool_)
+
     def admitted(self, values: Floats) -> Booleans:
         """Which judges may be chosen by these figures: (..., n_figures, n_judges) to (..., n_judges)."""
-        by_fact = self.candidates & np.array([not found for found in self.facts], dtype=np.bool_)
-        result = np.broadcast_to(by_fact, (*values.shape[:-2], values.shape[-1]))
+        result = np.broadcast_to(self.by_fact, (*values.shape[:-2], values.shape[-1]))
         for limit in self.limits:
             result = result & limit.holds(values)
         return result

@@ -5,7 +5,9 @@ import pytest
 
 from metaeval.selection import COMPOSITE, Candidate, Constraints, Violation, choose
 from metaeval.selection.draws import Draws
+from metaeval.selection.held_out import cross_validate
 from metaeval.selection.objective import Objective
+from metaeval.selection.requirements import requirements_of
 from metaeval.selection.table import table_build
 from metaeval.stats import (
     Resamples,
@@ -287,6 +289,27 @@ class TestComposite:
         assert set(found.composite.parts) == {"x", "y"}
         assert found.composite.naive == pytest.approx(55 / 64)
 
+    def test_tried_without_a_fold_where_it_cannot_be_on_all_data(self):
+        # Judges know different things. On all data "b" is just beyond the limit of unparsed answers; without the
+        # fold with most of these it is not, so there the composite is open to the procedure and must be tried.
+        n = 150
+        category = np.where(np.arange(n) % 2 == 0, "x", "y")
+        a, b = np.where(category == "x", 1.0, 2.0), np.where(category == "y", 1.0, 2.0)
+        a[:16:2] = 2.0
+        b[[0, 2, 4, 6]] = NAN
+        one = dataset({"a": a, "b": b}, categories=category)
+        table, _ = table_build([one], judges("a", "b"))
+        requirements = requirements_of(Constraints(max_unparsed=0.026), judges("a", "b"), table, [True])
+        rng = np.random.default_rng(21)
+        fields = {"n_folds": 5, "n_repeats": 5, "rng": rng, "with_composite": True}
+        objective = Objective(table, Draws(table.n_clusters, 0), 0.95)
+        by_hand = cross_validate(objective, requirements, **fields)
+        assert by_hand.composite_used > 0
+        found = choose([one], judges("a", "b"), Constraints(max_unparsed=0.026), n_resamples=0)
+        assert (found.verdict, found.composite) == ("single", None)
+        assert found.held_out.value == pytest.approx(objective.mean(by_hand.procedure), abs=0.05)
+        assert found.held_out.value > found.naive + 0.1
+
     def test_none_with_one_category_or_one_judge(self):
         one = dataset({"a": [1, 2] * 20, "b": [2, 1] * 20}, categories=np.full(40, "x"))
         assert choose([one], judges("a", "b")).composite is None
@@ -363,6 +386,19 @@ def test_the_same_input_gives_the_same_choice():
     rng = np.random.default_rng(18)
     data = two_roles(rng)
     assert repr(choose(data, judges("good", "poor"))) == repr(choose(data, judges("good", "poor")))
+
+
+def test_the_order_of_items_does_not_matter_where_an_instruction_has_several_categories():
+    rng = np.random.default_rng(20)
+    said_by = {key: said(rng, 60, 0.7) for key in "abcd"}
+    fields = {"clusters": np.repeat(np.arange(20), 3).astype(str), "categories": rng.choice(["x", "y"], 60)}
+    order = rng.permutation(60)
+    one = choose([dataset(said_by, **fields)], judges(*"abcd"))
+    moved = {name: column[order] for name, column in fields.items()}
+    other = choose([dataset({key: v[order] for key, v in said_by.items()}, **moved)], judges(*"abcd"))
+    assert other.held_out.value == pytest.approx(one.held_out.value, abs=1e-12)
+    assert other.held_out.low == pytest.approx(one.held_out.low, abs=1e-12)
+    assert other.composite.gain.value == pytest.approx(one.composite.gain.value, abs=1e-12)
 
 
 def test_the_order_of_datasets_and_of_items_does_not_matter():
