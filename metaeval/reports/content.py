@@ -48,7 +48,7 @@ def content_build(
     scores = [judge_scores(judge, items, slots, options) for judge in inputs.judges]
     by_person = labels_by_person(items, inputs.labels)
     judges = [
-        judge_section(judge, scored, items, layout, resamples, options)
+        judge_section(judge, scored, items, layout, resamples, options, inputs.weights)
         | {"replaces": replacement_section(judge, by_person, resamples, options.confidence)}
         for judge, scored in zip(inputs.judges, scores, strict=True)
     ]
@@ -155,6 +155,7 @@ def _selection(
         resamples=resamples,
         confidence=options.confidence,
         floors={str(place): columns[place] for place, judge in enumerate(inputs.judges) if judge.baseline},
+        weights=inputs.weights if primary == "agreement" else None,
     )
     return {
         "leader": None if found.leader is None else int(found.leader),

@@ -6,7 +6,7 @@ product, which is what makes a report of thirty judges a matter of seconds.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,13 @@ def mean_of(name: str, contributions: Floats, *, bounds: Bounds = (0.0, 1.0), re
     return Measure(
         name, np.where(counted, contributions, 0.0), counted.astype(np.float64), bounds=bounds, reason=reason
     )
+
+
+def weighted(measure: Measure, weights: Floats | None) -> Measure:
+    """The measure with each item weighing what it stands for: one over the chance with which it was drawn."""
+    if weights is None:
+        return measure
+    return replace(measure, top=measure.top * weights, bottom=measure.bottom * weights)
 
 
 Breakdown = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from metaeval.reports.estimates import Measure, breakdowns, mean_of, plain, undefined
+from metaeval.reports.estimates import Measure, breakdowns, mean_of, plain, undefined, weighted
 from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Floats, ItemColumns, LabelColumns, ReportInputs
 from metaeval.reports.options import ReportOptions
@@ -56,6 +56,8 @@ def humans_section(
     per_item = np.bincount(labels.item, minlength=len(inputs.items))
     labelled = per_item[per_item > 0]
     simulated = int(labels.simulated.sum())
+    drawn = np.zeros(0) if inputs.weights is None else inputs.weights[(per_item > 0) & (inputs.weights > 1)]
+    measures = [weighted(one, inputs.weights) for one in _measures(inputs.items, slots, options)]
     return {
         "n_labels": len(labels),
         "n_annotators": len(np.unique(labels.annotator)),
@@ -66,10 +68,11 @@ def humans_section(
             "max": int(labelled.max(initial=0)),
         },
         "n_repeated_left_out": labels.n_repeated,
+        "n_drawn_by_chance": len(drawn),
         "n_simulated": simulated,
         "simulated_share": round(simulated / len(labels), 12) if len(labels) else None,
         "measures": {
-            **breakdowns(_measures(inputs.items, slots, options), layout, resamples, options.confidence),
+            **breakdowns(measures, layout, resamples, options.confidence),
             **{
                 name: _beyond_chance(function, slots, layout, resamples, options)
                 for name, function in _BEYOND_CHANCE.items()

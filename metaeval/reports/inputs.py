@@ -107,13 +107,18 @@ class JudgeColumns:
 
 @dataclass(frozen=True, slots=True)
 class ReportInputs:
-    """All that a report depends on. ``facts`` are what its header says of the dataset, study and sweep."""
+    """All that a report depends on.
+
+    ``facts`` are what its header says of the dataset, study and sweep. ``weights``, shape (n_items,), are one over the
+    chance with which each item was drawn for labelling; None where all were certain.
+    """
 
     name: str
     facts: dict[str, Any]
     items: ItemColumns
     labels: LabelColumns
     judges: tuple[JudgeColumns, ...]
+    weights: Floats | None = None
 
     def hash(self, options: ReportOptions) -> str:
         """SHA-256 of the ordered rows and the options, in hexadecimal."""
@@ -144,6 +149,8 @@ class ReportInputs:
         ):
             yield ["label", items.external_id[item], annotator, choice, simulated]
         yield ["repeated", labels.n_repeated]
+        if self.weights is not None:
+            yield ["weights", *self.weights.tolist()]
         for judge in self.judges:
             yield [
                 "judge",

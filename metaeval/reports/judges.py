@@ -5,7 +5,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from metaeval.reports.estimates import Breakdown, Measure, breakdowns, mean_of
+from metaeval.reports.estimates import Breakdown, Measure, breakdowns, mean_of, weighted
 from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Booleans, Floats, ItemColumns, JudgeColumns
 from metaeval.reports.options import ReportOptions
@@ -88,9 +88,12 @@ def judge_section(
     layout: Layout,
     resamples: Resamples,
     options: ReportOptions,
+    weights: Floats | None = None,
 ) -> dict[str, Any]:
-    """The part of the report that is about one judge."""
-    measures = breakdowns(_measures(judge, scores, items, options), layout, resamples, options.confidence)
+    """The part of the report that is about one judge. ``weights`` are of what rests on labels."""
+    found = _measures(judge, scores, items, options)
+    found = [weighted(one, weights) if one.name == "agreement" else one for one in found]
+    measures = breakdowns(found, layout, resamples, options.confidence)
     for primary in PRIMARIES:
         measures[primary] = _with_gap(measures[primary])
     for name, breakdown in measures.items():

@@ -36,11 +36,16 @@ def methods(content: dict[str, Any]) -> list[str]:
         "Lengths are in characters. Length bias is the share that prefers the longer minus the share that prefers "
         "the shorter."
     )
+    if content["humans"].get("n_drawn_by_chance"):
+        found.append(
+            "Items that were drawn for labelling with a chance below 1 weigh one over that chance in what rests on "
+            "labels, except in alpha, kappa and AC1."
+        )
     if options["n_resamples"]:
         found.append(
             f"Intervals are at {100 * options['confidence']:g} %, from {options['n_resamples']:,} bootstrap "
-            f"resamples of instructions (seed {options['seed']}), the same for all judges; near the ends of "
-            "the range and for few instructions Wilson's with the cluster-adjusted sample size."
+            f"resamples of instructions (seed {options['seed']}), the same for all judges; of bounded figures they are "
+            "Wilson's, with the sample size and degrees of freedom that the variance between instructions gives."
         )
         found.append(
             "Differences to the leading judge are paired by item, with Student intervals from the variance between "

@@ -54,7 +54,12 @@ class Comparison:
 
 
 def compare(
-    scores: Scores, *, resamples: Resamples, confidence: float = 0.95, floors: Scores | None = None
+    scores: Scores,
+    *,
+    resamples: Resamples,
+    confidence: float = 0.95,
+    floors: Scores | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> Comparison:
     """Find the judge with the highest mean and compare every other one with it, paired.
 
@@ -69,6 +74,8 @@ def compare(
         own figure is not corrected for that: on new items it will be a little lower.
     floors : mapping, optional
         Scores of judges that are no candidates; the best of them is compared with the leader.
+    weights : ndarray of shape (n_items,), optional
+        One over the chance with which each item was drawn. Default: all the same.
 
     Examples
     --------
@@ -79,20 +86,25 @@ def compare(
     >>> compare({"a": right, "b": right.copy()}, resamples=Resamples(40, 1000)).tied
     ('b',)
     """
-    ranking = _ranked(scores)
+    ranking = _ranked(scores, weights)
     if not ranking:
         return Comparison()
     leader, below = ranking[0], floors or {}
-    floor = next(iter(_ranked(below)), None)
+    floor = next(iter(_ranked(below, weights)), None)
     columns = {name: scores[name] for name in ranking} | ({} if floor is None else {_FLOOR: below[floor]})
     critical = critical_values(
-        list(columns.values()), len(ranking), resamples=resamples, confidence=confidence
+        list(columns.values()), len(ranking), resamples=resamples, confidence=confidence, weights=weights
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with the estimate
         differences = {
             name: paired_difference(
-                scores[leader], column, resamples=resamples, confidence=confidence, critical=allowed
+                scores[leader],
+                column,
+                resamples=resamples,
+                confidence=confidence,
+                critical=allowed,
+                weights=weights,
             )
             for (name, column), allowed in zip(columns.items(), critical, strict=True)
             if name != leader
@@ -106,7 +118,12 @@ def compare(
 _FLOOR = "\0floor"
 
 
-def _ranked(scores: Scores) -> tuple[str, ...]:
+def _ranked(scores: Scores, weights: NDArray[np.float64] | None) -> tuple[str, ...]:
     """Names by mean, best first; equal means in the order given, those without a mean left out."""
-    means = {name: float(np.nanmean(column)) for name, column in scores.items() if not np.isnan(column).all()}
+    means = {}
+    for name, column in scores.items():
+        counted = ~np.isnan(column)
+        if counted.any():
+            share = None if weights is None else weights[counted]
+            means[name] = float(np.average(column[counted], weights=share))
     return tuple(sorted(means, key=lambda name: -means[name]))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from annotation.models import Dataset, Study
+from annotation.models import Dataset, Label, Study
 from annotation.selectors.datasets import ItemFacts, dataset_counts, item_facts, items_for_judging
 from annotation.selectors.judging import slice_names
 from annotation.selectors.labels import pairwise_labels
@@ -78,6 +80,7 @@ def report_inputs(
         },
         items=items,
         labels=_labels(dataset, study, place),
+        weights=_sampling_weights(dataset, study, items.external_id),
         judges=(*columns, *baselines(items, {judge.strategy for judge in columns})),
     )
 
@@ -148,6 +151,25 @@ def _labels(dataset: Dataset, study: Study | None, place: Mapping[int, int]) -> 
         simulated=table[:, 3].astype(np.bool_),
         n_repeated=len(found) - len(rows),
     )
+
+
+def _sampling_weights(dataset: Dataset, study: Study | None, names: Sequence[str]) -> Floats | None:
+    """One over the chance with which each item was drawn for labelling; None where all were certain.
+
+    An item that several studies drew by chance was labelled with the chance that any of them drew it; a label that
+    nobody drew lots for (an import, a study of all its items) makes it certain.
+    """
+    labels = Label.objects.current().filter(kind=PAIRWISE, item__dataset=dataset).order_by("pk")
+    if study is not None:
+        labels = labels.filter(study=study)
+    drawn = labels.filter(item_id__in=labels.order_by().filter(probability__lt=1).values("item_id"))
+    missed: dict[str, dict[int | None, float]] = defaultdict(dict)
+    for external_id, study_id, chance in drawn.values_list("item__external_id", "study", "probability"):
+        missed[external_id].setdefault(study_id, 1.0 - min(1.0, chance))
+    if not missed:
+        return None
+    never = {external_id: math.prod(chances.values()) for external_id, chances in missed.items()}
+    return np.array([1.0 / (1.0 - never.get(name, 0.0)) for name in names])
 
 
 def judges_chosen(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-import numpy as np
 from django.db.models import Count, Exists, OuterRef
 
 from annotation.models import Dataset, Instruction, Item, Label
 from judges.models import BackendKind, Judge, Judgment
 from metaeval.models import Decision
 from metaeval.reports.errors import NothingJudgedError, UnknownNameError
-from metaeval.reports.inputs import Floats, ReportInputs
+from metaeval.reports.inputs import ReportInputs
 from metaeval.reports.selection_inputs import Choice, Part, PartInputs, SelectionInputs
 from metaeval.selection.types import Candidate, Role
 from metaeval.selectors.inputs import PAIRWISE, report_inputs
@@ -161,7 +158,7 @@ def _where(judge: Judge) -> tuple[bool | None, bool | None]:
 
 def _part(part: Part, dataset: Dataset, inputs: ReportInputs) -> PartInputs:
     names = _instruction_names(dataset)
-    weights = _weights(dataset, inputs) if part.role == "people" else None
+    weights = inputs.weights if part.role == "people" else None
     return PartInputs(
         part, inputs, tuple(names[external_id] for external_id in inputs.items.external_id), weights
     )
@@ -182,23 +179,6 @@ def _instruction_names(dataset: Dataset) -> dict[str, str]:
         names[pk] = sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()[:20]
     items = Item.objects.filter(dataset=dataset, kind=PAIRWISE).values_list("external_id", "instruction_id")
     return {external_id: names[instruction_id] for external_id, instruction_id in items}
-
-
-def _weights(dataset: Dataset, inputs: ReportInputs) -> Floats | None:
-    """One over the chance with which each item was drawn for labelling; None where all were certain.
-
-    An item that several studies drew by chance was labelled with the chance that any of them drew it; a label that
-    nobody drew lots for (an import, a study of all its items) makes it certain.
-    """
-    labels = Label.objects.current().filter(kind=PAIRWISE, item__dataset=dataset).order_by("pk")
-    drawn = labels.filter(item_id__in=labels.order_by().filter(probability__lt=1).values("item_id"))
-    missed: dict[str, dict[int | None, float]] = defaultdict(dict)
-    for external_id, study_id, chance in drawn.values_list("item__external_id", "study", "probability"):
-        missed[external_id].setdefault(study_id, 1.0 - min(1.0, chance))
-    if not missed:
-        return None
-    never = {external_id: math.prod(chances.values()) for external_id, chances in missed.items()}
-    return np.array([1.0 / (1.0 - never.get(name, 0.0)) for name in inputs.items.external_id])
 
 
 def decisions_in_force(sweep: SweepView) -> dict[int, Decision]:

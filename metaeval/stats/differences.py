@@ -125,7 +125,12 @@ def _adjusted_gap(gaps: Floats, sizes: Floats, differing: Floats, confidence: fl
 
 
 def critical_values(
-    columns: Sequence[Floats], n_candidates: int, *, resamples: Resamples, confidence: float = 0.95
+    columns: Sequence[Floats],
+    n_candidates: int,
+    *,
+    resamples: Resamples,
+    confidence: float = 0.95,
+    weights: Floats | None = None,
 ) -> list[float]:
     """Standard errors to allow for in the difference of the best of several judges and each one of them.
 
@@ -142,6 +147,8 @@ def critical_values(
         then judges that they are compared with only.
     n_candidates : int
         How many are candidates.
+    weights : ndarray of shape (n_items,), optional
+        One over the chance with which each item was drawn. Default: all the same.
 
     Returns
     -------
@@ -163,8 +170,11 @@ def critical_values(
     """
     scores = np.stack(columns, axis=1)
     counted = ~np.isnan(scores)
-    sizes = np.maximum(counted.sum(axis=0), 1)
-    deviations = np.where(counted, scores - np.where(counted, scores, 0.0).sum(axis=0) / sizes, 0.0) / sizes
+    shares = counted * (1.0 if weights is None else weights[:, np.newaxis])
+    sizes = shares.sum(axis=0)
+    shares /= np.where(sizes > 0, sizes, 1.0)
+    known = np.where(counted, scores, 0.0)
+    deviations = shares * (known - (shares * known).sum(axis=0))
     rows = resamples.cluster_totals(deviations)
     freedom = max(1, clusters_counted(np.asarray(counted.any(axis=1)), resamples) - 1)
     plain = float(special.stdtrit(freedom, (1 + confidence) / 2))

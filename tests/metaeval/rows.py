@@ -22,9 +22,17 @@ def labels_make(
     return annotators
 
 
-def label_make(*, item: Any, annotator: Annotator, choice: int, study: Study | None = None) -> Label:
+def label_make(
+    *, item: Any, annotator: Annotator, choice: int, study: Study | None = None, probability: float = 1.0
+) -> Label:
     return Label.objects.create(
-        item=item, annotator=annotator, study=study, kind="pairwise", value={"choice": choice}, choice=choice
+        item=item,
+        annotator=annotator,
+        study=study,
+        kind="pairwise",
+        value={"choice": choice},
+        choice=choice,
+        probability=probability,
     )
 
 

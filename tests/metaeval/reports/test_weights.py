@@ -1,0 +1,75 @@
+"""Items drawn for labelling by chance weigh one over it: figures by hand, the comparison, the rows they come from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metaeval.reports.content import content_build
+from metaeval.reports.methods import methods
+from metaeval.reports.options import ReportOptions
+from metaeval.selection import compare
+from metaeval.selectors.inputs import report_inputs
+from metaeval.stats import Resamples
+from tests.annotation.factories import dataset_make, study_make
+from tests.metaeval.reports.arrays import inputs_make, judge_make
+from tests.metaeval.rows import label_make, labels_make
+
+QUICK = ReportOptions(n_resamples=200)
+
+
+def drawn(n=60):
+    """Pairs of which every third was sure to be labelled and the judge is right on it; of the others one in four."""
+    labels = [(k, person, 1) for k in range(n) for person in (0, 1)]
+    verdicts = [(1, 1) if k % 3 == 0 else (2, 2) for k in range(n)]
+    inputs = inputs_make(lengths=[(5, 3)] * n, labels=labels, judges=(judge_make("j", verdicts),))
+    return replace(inputs, weights=np.array([1.0 if k % 3 == 0 else 4.0 for k in range(n)]))
+
+
+def test_figures_by_hand():
+    # The judge agrees on 20 of 60; the 40 others stand for four each: 20 / (20 + 160) = 1/9.
+    content = content_build(drawn(), QUICK)
+    agreement = content["judges"][0]["measures"]["agreement"]["overall"]
+    assert agreement["value"] == pytest.approx(1 / 9)
+    assert agreement["n"] == 60
+    assert agreement["low"] < 1 / 9 < agreement["high"]
+    assert content["humans"]["n_drawn_by_chance"] == 40
+    assert any("one over that chance" in line for line in methods(content))
+    # What does not rest on labels is of all items, each the same.
+    assert content["judges"][0]["measures"]["expected_win_rate"]["overall"]["value"] == pytest.approx(1 / 3)
+
+
+def test_the_hash_is_of_the_weights_too():
+    inputs = drawn()
+    plain = replace(inputs, weights=None)
+    assert inputs.hash(QUICK) != plain.hash(QUICK)
+    ones = replace(inputs, weights=np.ones(60))
+    same, even = content_build(ones, QUICK)["judges"], content_build(plain, QUICK)["judges"]
+    assert same[0]["measures"]["agreement"] == even[0]["measures"]["agreement"]
+
+
+def test_the_leader_is_the_leader_of_what_items_stand_for():
+    # a is right on the ten that were sure, b on the ten that stand for five each.
+    a = np.array([1.0] * 10 + [0.0] * 10 + [1.0] * 10)
+    b = np.array([0.0] * 10 + [1.0] * 10 + [1.0] * 10)
+    weights = np.array([1.0] * 10 + [5.0] * 10 + [1.0] * 10)
+    found = compare({"a": a, "b": b}, resamples=Resamples(30, 500), weights=weights)
+    assert found.leader == "b"
+    assert found.differences["a"].value == pytest.approx((50 - 10) / 70)
+    assert compare({"a": a, "b": b}, resamples=Resamples(30, 500)).differences["b"].value == 0
+
+
+@pytest.mark.django_db
+def test_chances_are_read_from_labels():
+    dataset = dataset_make(pairs=4)
+    study = study_make(dataset=dataset)
+    people = labels_make(dataset=dataset, choices=[[1, 1]], study=study)
+    items = list(dataset.items.order_by("position"))
+    for item, chance in ((items[1], 0.5), (items[2], 0.25)):
+        for person in people:
+            label_make(item=item, annotator=person, choice=1, study=study, probability=chance)
+    assert report_inputs(dataset=dataset).weights.tolist() == [1.0, 2.0, 4.0, 1.0]
+    # A label that nobody drew lots for makes an item certain.
+    label_make(item=items[2], annotator=labels_make(dataset=dataset, choices=[[2]])[0], choice=1)
+    assert report_inputs(dataset=dataset).weights.tolist() == [1.0, 2.0, 1.0, 1.0]
+    assert report_inputs(dataset=dataset, study=study).weights.tolist() == [1.0, 2.0, 4.0, 1.0]
