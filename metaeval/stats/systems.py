@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from metaeval.stats.arrays import Floats, Integers, as_codes, as_items, check_option
 from metaeval.stats.correlation import why_not
@@ -22,6 +23,8 @@ from metaeval.stats.weighted_correlation import METHODS, Columns, Method, correl
 FEW_SYSTEMS = 5
 # Simulated coverage holds above this share of the spread of the means that is not error.
 _LEAST_RELIABLE = 0.9
+# The largest correlation that has a Fisher's z.
+_NEARLY = 1 - 1e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,8 @@ def system_correlation(
     -----
     Means that are measured with error correlate less than the true means do, and means of a resample have the error
     twice. So percentiles of the resampled correlation lie too low. The interval here reaches from the lowest to the
-    highest of three: Fisher's about the value, Fisher's about the value corrected for attenuation, percentiles.
+    highest of three: Fisher's about the value, Fisher's about the value corrected for attenuation, percentiles. Away
+    from 0 the second takes the slope of z at the corrected value.
 
     References
     ----------
@@ -221,10 +225,17 @@ def _interval(
     low, high = min(low, float(tails[0])), max(high, float(tails[1]))
     if math.isnan(corrected) or abs(corrected) == 1:
         return (low, 1.0, reliability, corrected) if value > 0 else (-1.0, high, reliability, corrected)
-    # The same reach on Fisher's scale about the corrected value; the slope at the value holds for both.
-    shift = math.atanh(corrected) - math.atanh(value) if abs(value) < 1 else 0.0
-    shifted = [math.tanh(math.atanh(max(-1 + 1e-15, min(1 - 1e-15, end))) + shift) for end in (low, high)]
-    return min(low, shifted[0]), max(high, shifted[1]), reliability, corrected
+    centre = math.atanh(corrected)
+    shift = centre - math.atanh(value) if abs(value) < 1 else 0.0
+    shifted = [math.tanh(math.atanh(max(-_NEARLY, min(_NEARLY, end))) + shift) for end in (low, high)]
+    low, high = min(low, shifted[0]), max(high, shifted[1])
+    # Away from 0 the slope is that at the corrected value: how far it is from a perfect correlation is what the
+    # resamples, which are all farther from it, do not show.
+    error = float(np.nanstd(resampled)) * math.sqrt(n_clusters / (n_clusters - 1))
+    error *= abs(corrected / value) if value else 1.0
+    reach = float(special.stdtrit(n_clusters - 1, (1 + confidence) / 2)) * error / (1 - corrected**2)
+    far = math.tanh(centre + math.copysign(reach, value))
+    return min(low, far), max(high, far), reliability, corrected
 
 
 def _corrected(value: float, sums: Floats, freed: Floats, method: Method) -> float:
