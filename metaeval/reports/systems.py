@@ -79,6 +79,8 @@ class SystemInputs:
     outside: tuple[OutsideTable, ...]
     helper: str = ""
     """Fingerprint of the judge whose verdicts stand beside people's few labels."""
+    weights: Floats | None = None
+    """One over the chance with which each pair was drawn for labelling; None where all were certain."""
 
     def hash(self) -> str:
         """SHA-256 of all of it, in hexadecimal."""
@@ -87,6 +89,7 @@ class SystemInputs:
         rows += [
             [one.name, one.title, one.column, one.source, sorted(one.scores.items())] for one in self.outside
         ]
+        rows += [] if self.weights is None else [self.weights.tolist()]
         return sha256(json.dumps(rows, sort_keys=True).encode("ascii")).hexdigest()
 
 
@@ -123,6 +126,14 @@ class _Table:
         self.system = np.array([*inputs.first, *inputs.second])
         self.cluster = np.concatenate([inputs.cluster, inputs.cluster])
         self.resamples = Resamples(self.cluster, N_RESAMPLES)
+        weights = np.ones(len(inputs.first)) if inputs.weights is None else inputs.weights
+        # Only what rests on labels is of pairs that were drawn.
+        self.weights = {
+            source.key: np.concatenate(
+                [weights, weights] if source.key == PEOPLE else [np.ones(len(self.system))]
+            )
+            for source in inputs.sources
+        }
         self.credits = {source.key: self._credit(source) for source in inputs.sources}
 
     def _credit(self, source: Source) -> Floats:
@@ -137,9 +148,9 @@ class _Table:
     def draws(self, key: str) -> Floats:
         """Win rates of all systems in every resample, (n_resamples, n_systems)."""
         credit = self.credits[key]
-        given = ~np.isnan(credit)
+        given = np.where(np.isnan(credit), 0.0, self.weights[key])
         members = self.system[:, np.newaxis] == np.array(self.names)
-        won = np.where(given, credit, 0.0)[:, np.newaxis] * members
+        won = (given * np.nan_to_num(credit))[:, np.newaxis] * members
         totals = self.resamples.totals(np.concatenate([won, given[:, np.newaxis] * members], axis=1))
         with np.errstate(invalid="ignore", divide="ignore"):
             rates: Floats = totals[:, : len(self.names)] / totals[:, len(self.names) :]
@@ -152,6 +163,7 @@ class _Table:
                 self.credits[key],
                 where=self.system == name,
                 resamples=self.resamples,
+                weights=self.weights[key],
                 reason="no answer on a pair of this system",
             )
             for name in self.names
@@ -170,6 +182,7 @@ def _source(table: _Table, source: Source) -> dict[str, Any]:
             second,
             source.outcome,
             clusters=inputs.cluster[source.pair],
+            weights=table.weights[source.key][source.pair],
             n_resamples=N_STRENGTH_RESAMPLES,
         )
         strengths = dict(fitted.table())
@@ -195,7 +208,14 @@ def _rankings(table: _Table, source: Source) -> dict[str, Any] | None:
         return None
     people, judge = table.credits[PEOPLE], table.credits[source.key]
     found = {
-        method: system_correlation(people, judge, table.system, method=method, resamples=table.resamples)
+        method: system_correlation(
+            people,
+            judge,
+            table.system,
+            method=method,
+            resamples=table.resamples,
+            weights=table.weights[PEOPLE],
+        )
         for method in METHODS
     }
     return {
@@ -249,7 +269,14 @@ def _helped(table: _Table) -> dict[str, Any] | None:
     if np.mean(~np.isnan(people)) > _ALL_LABELLED or np.isnan(people).all():
         return None
     found = [
-        ppi_mean(people, judge, clusters=table.cluster, where=table.system == name, bounds=(0.0, 1.0))
+        ppi_mean(
+            people,
+            judge,
+            clusters=table.cluster,
+            where=table.system == name,
+            bounds=(0.0, 1.0),
+            weights=None if inputs.weights is None else table.weights[PEOPLE],
+        )
         for name in table.names
     ]
     return {

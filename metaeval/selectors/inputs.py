@@ -80,7 +80,7 @@ def report_inputs(
         },
         items=items,
         labels=_labels(dataset, study, place),
-        weights=_sampling_weights(dataset, study, items.external_id),
+        weights=sampling_weights(dataset, study, items.external_id),
         judges=(*columns, *baselines(items, {judge.strategy for judge in columns})),
     )
 
@@ -153,7 +153,7 @@ def _labels(dataset: Dataset, study: Study | None, place: Mapping[int, int]) -> 
     )
 
 
-def _sampling_weights(dataset: Dataset, study: Study | None, names: Sequence[str]) -> Floats | None:
+def sampling_weights(dataset: Dataset, study: Study | None, names: Sequence[str]) -> Floats | None:
     """One over the chance with which each item was drawn for labelling; None where all were certain.
 
     An item that several studies drew by chance was labelled with the chance that any of them drew it; a label that

@@ -13,7 +13,7 @@ from judges.selectors.judgments import pairwise_verdicts
 from metaeval.models import OutsideRatings
 from metaeval.reports.errors import ReportError
 from metaeval.reports.systems import PEOPLE, OutsideTable, Source, SystemInputs
-from metaeval.selectors.inputs import PAIRWISE, dataset_facts, judges_chosen
+from metaeval.selectors.inputs import PAIRWISE, dataset_facts, judges_chosen, sampling_weights
 from metaeval.selectors.reports import decision_in_force
 
 
@@ -57,6 +57,7 @@ def system_inputs(*, dataset: Dataset) -> SystemInputs:
             for row in OutsideRatings.objects.order_by("name")
         ),
         helper=_helper(dataset, sources),
+        weights=sampling_weights(dataset, None, [pair.external_id for pair in pairs]),
     )
 
 

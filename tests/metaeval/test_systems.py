@@ -3,6 +3,7 @@
 import itertools
 import json
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,6 +74,22 @@ def test_the_order_the_judge_and_the_outside():
     assert outside["sources"][0]["spearman"]["value"] > 0.9
     assert content["helped"] is None  # all pairs are labelled
     assert json.loads(json.dumps(content, allow_nan=False)) == content
+
+
+def test_pairs_drawn_by_chance_weigh_one_over_it():
+    # a wins the pair that was sure and loses the one that stands for three: 1 / 4.
+    inputs = SystemInputs(
+        {},
+        ("a", "a"),
+        ("b", "b"),
+        np.arange(2),
+        (Source("people", "People", np.arange(2), np.array([1.0, 2.0])),),
+        (),
+        weights=np.array([1.0, 3.0]),
+    )
+    found = {row["system"]: row for row in systems_content(inputs)["sources"][0]["systems"]}
+    assert (found["a"]["win_rate"]["value"], found["b"]["win_rate"]["value"]) == (0.25, 0.75)
+    assert inputs.hash() != replace(inputs, weights=None).hash()
 
 
 def test_few_labels_gain_by_the_judge():
