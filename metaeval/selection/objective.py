@@ -7,7 +7,7 @@ cluster.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -17,8 +17,8 @@ from metaeval.selection.table import Table, sums_by_code
 from metaeval.selection.types import Booleans, Floats
 from metaeval.stats import Estimate, PairedDifference
 from metaeval.stats.arrays import Integers
-from metaeval.stats.intervals import ONE_CLUSTER, interval
-from metaeval.stats.spread import spread_of
+from metaeval.stats.intervals import ONE_CLUSTER, interval, wilson_interval
+from metaeval.stats.spread import effective_sample_size, spread_of
 
 # What is left of a sum of equal terms with opposite signs.
 _ROUNDING = 1e-13
@@ -104,18 +104,63 @@ class Objective:
         shares = table.shares[there]
         return float((sums[there] / sizes[there] * shares).sum() / shares.sum())
 
-    def estimate(self, column: Floats, resampled: Floats, *, reason: str = "no item counts") -> Estimate:
-        """The objective of one column with its interval."""
+    def estimate(
+        self, column: Floats, resampled: Floats, *, widen: float = 1.0, reason: str = "no item counts"
+    ) -> Estimate:
+        """The objective of one column with its interval; ``widen`` multiplies the standard error.
+
+        Over several datasets the interval is put together from theirs: of a few instructions of one dataset that are
+        all right nothing but their number tells how far they may be from the truth.
+        """
         deviations, weights = self.linear(column)
-        return estimate_of(
-            self.mean(column),
-            resampled,
+        value = self.mean(column)
+        found = estimate_of(
+            value,
+            value + (resampled - value) * widen,
             deviations,
             weights,
             n=int((self.shares(~np.isnan(column)) > 0).sum()),
             confidence=self.confidence,
             reason=reason,
         )
+        counted = self.table.dataset[self.shares(~np.isnan(column)) > 0]
+        if math.isnan(found.low) or len(np.unique(counted)) < 2:
+            return found
+        low, high = self._ends(column, widen)
+        return replace(found, low=low, high=high, method="wilson")
+
+    def _ends(self, column: Floats, widen: float) -> tuple[float, float]:
+        """Zou and Donner's interval of a weighted sum of means, from Wilson's of each dataset's mean.
+
+        References
+        ----------
+        G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures: a general approach",
+        Statistics in Medicine 27 (2008).
+        """
+        table, weighing = self.table, self.shares(~np.isnan(column))
+        reach, parts = [], []
+        for place in np.unique(table.dataset[weighing > 0]):
+            items = (table.dataset == place) & (weighing > 0)
+            share, cluster = float(weighing[items].sum()), table.cluster[items]
+            mean = float(weighing[items] @ column[items]) / share
+            rows = np.stack([weighing[items] * (column[items] - mean), weighing[items]], axis=1) / share
+            deviations, weights = sums_by_code(cluster, rows, table.n_clusters).T
+            n = int(np.count_nonzero(weights))
+            variance = widen**2 * float(deviations @ deviations) * n / max(1, n - 1)
+            mean = min(1.0, max(0.0, mean))
+            size = effective_sample_size(mean, variance, n, spread_of(deviations, weights), self.confidence)
+            low, high = wilson_interval(mean, size, self.confidence)
+            reach.append((share * (mean - low), share * (high - mean)))
+            parts.append(deviations)
+        # Datasets that share instructions go together as these do.
+        norms = np.sqrt((np.array(parts) ** 2).sum(axis=1))
+        scaled = np.array(parts) / np.where(norms > 0, norms, 1.0)[:, np.newaxis]
+        together = scaled @ scaled.T
+        np.fill_diagonal(together, 1.0)
+        below, above = np.array(reach).T
+        value = self.mean(column)
+        down, up = (math.sqrt(max(0.0, float(end @ together @ end))) for end in (below, above))
+        return max(0.0, value - down), min(1.0, value + up)
 
     def linear(self, column: Floats) -> tuple[Floats, Floats]:
         """What each cluster adds to the deviation of the objective from its value, and what it weighs in it."""

@@ -144,9 +144,7 @@ def _composite(
 def _estimate(
     objective: Objective, column: Floats, resampled: Floats, variance: float, reason: str = "no item counts"
 ) -> Estimate:
-    """A held-out figure; its resamples are spread out to the variance that the unsteady choice gives it."""
+    """A held-out figure; its interval is widened to the variance that the unsteady choice gives it."""
     plain = objective.variance(column) if not np.isnan(column).all() else 0.0
-    value = objective.mean(column)
-    if plain > 0:
-        resampled = value + (resampled - value) * math.sqrt(variance / plain)
-    return objective.estimate(column, resampled, reason=reason)
+    widen = math.sqrt(variance / plain) if plain > 0 else 1.0
+    return objective.estimate(column, resampled, widen=widen, reason=reason)
