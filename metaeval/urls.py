@@ -75,5 +75,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sweeps/<row:pk>/label-next/", label_next.label_next_page, name="label-next"),
     path("sweeps/<row:pk>/label-next/send/", label_next.label_next_send, name="label-next-send"),
     path("sweeps/<row:pk>/label-next.csv", label_next.label_next_download, name="label-next-download"),
+    path("sweeps/<row:pk>/tower-differences.csv", label_next.tower_download, name="tower-download"),
     path("decisions/<row:pk>/judge.json", comparisons.decision_judge, name="decision-judge"),
 ]

@@ -121,6 +121,7 @@ def _kind_section(content: dict[str, Any]) -> dict[str, Any]:
         "differences": kind_tables.differences(content),
         "unit": kind_tables.difference_unit(content),
         "info": kind_tables.primary_info(content),
+        "has_tower": any("tower" in judge["measures"] for judge in content["judges"]),
     }
 
 

@@ -20,7 +20,15 @@ from metaeval.forms import LabelNextForm
 from metaeval.reports.errors import ReportError
 from metaeval.selectors.inputs import report_inputs
 from metaeval.selectors.sweeps import SweepView, dataset_of, sweep_get_for
-from metaeval.services.label_next import draw_csv, draw_send, judges_with_doubt, label_next
+from metaeval.services.label_next import (
+    ALL_LABELLED,
+    draw_csv,
+    draw_send,
+    judges_with_doubt,
+    label_next,
+    unlabelled_count,
+)
+from metaeval.services.tower import tower_csv, tower_items
 from metaeval.views.files import attachment
 
 
@@ -95,10 +103,14 @@ def _about(request: ResearcherRequest, pk: int, name: str | None) -> tuple[Sweep
 def _form(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> LabelNextForm:
     inputs = report_inputs(dataset=dataset, sweep=sweep)
     n_judges = sum(not one.baseline for one in inputs.judges)
+    n_unlabelled = unlabelled_count(inputs)
+    if not n_unlabelled:
+        raise ReportError(ALL_LABELLED)
     return LabelNextForm(
         request.GET if "budget" in request.GET else None,
         judges=judges_with_doubt(inputs),
         may_disagree=n_judges > 1,
+        n_unlabelled=n_unlabelled,
     )
 
 
@@ -111,3 +123,15 @@ def _drawn(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> An
     except ReportError as error:
         raise Http404(str(error)) from None
     raise Http404("There is no such draw.")
+
+
+@require_GET
+@researcher_required
+def tower_download(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """Checklists on which TOWER and DRFR differ most, as the file that a study takes."""
+    sweep, dataset = _about(request, pk, request.GET.get("dataset"))
+    try:
+        _, items = tower_items(dataset=dataset, sweep=sweep)
+    except ReportError as error:
+        raise Http404(str(error)) from None
+    return attachment(tower_csv(items), f"{dataset.name}-tower-differences.csv", "text/csv; charset=utf-8")
