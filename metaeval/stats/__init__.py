@@ -82,7 +82,7 @@ from metaeval.stats.importance import (
 )
 from metaeval.stats.intervals import macro_mean, mean_estimate, ratio_estimate, wilson_interval
 from metaeval.stats.kappa import cohen_kappa, fleiss_kappa
-from metaeval.stats.label_models import MajorityVote, majority_vote, soft_labels
+from metaeval.stats.label_models import MajorityVote, aggregate_labels, majority_vote, soft_labels
 from metaeval.stats.leave_one_out import (
     best_reachable_agreement,
     leave_one_out_agreement,
@@ -165,6 +165,7 @@ __all__ = [
     "active_probabilities",
     "adjust_p_values",
     "adversarial_gap",
+    "aggregate_labels",
     "agreement_weights",
     "alternative_annotator_test",
     "aspect_levels",

@@ -15,6 +15,7 @@ from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.errors import InvalidInputError
 
 VoteTies: TypeAlias = Literal["none", "random", "first", "last"]
+Aggregate: TypeAlias = Literal["mode", "mean", "median"]
 
 _TIES = ("none", "random", "first", "last")
 
@@ -93,6 +94,49 @@ def majority_vote(labels: Any, *, ties: VoteTies = "none", rng: Seed = None) -> 
         column = (np.cumsum(is_top[rows], axis=1) > place[:, np.newaxis]).argmax(axis=1)
         chosen[tied] = counts.values[column]
     return MajorityVote(chosen, share, size[counts.row], tied)
+
+
+def aggregate_labels(
+    labels: Any, *, how: Aggregate = "mode", ties: VoteTies = "none", rng: Seed = None
+) -> Floats:
+    """One number an item from several people's: what papers differ on, as an argument.
+
+    Parameters
+    ----------
+    labels, ties, rng
+        As of `majority_vote`; ``ties`` is for the mode.
+    how : {"mode", "mean", "median"}
+        What most say, for choices; the mean, for ratings (HELM Instruct); the median, for ratings of which only the
+        order counts. The median of an even number is the mean of the two in the middle.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where there is no label, and no mode.
+
+    Examples
+    --------
+    >>> ratings = [[5, 4, 4], [1, float("nan"), 2]]
+    >>> [aggregate_labels(ratings, how=how).round(2).tolist() for how in ("mode", "mean", "median")]
+    [[4.0, nan], [4.33, 1.5], [4.0, 1.5]]
+    """
+    check_option(how, ("mode", "mean", "median"), "how")
+    if how == "mode":
+        return majority_vote(labels, ties=ties, rng=rng).labels
+    counts = count_labels(labels)
+    matrix = counts.matrix
+    size = matrix.sum(axis=1)
+    if not len(counts.values):
+        return np.full(counts.n_items, np.nan)
+    if how == "mean":
+        found = matrix @ counts.values / np.maximum(size, 1)
+    else:
+        running = matrix.cumsum(axis=1)
+        low = (running >= np.ceil(size / 2)[:, np.newaxis]).argmax(axis=1)
+        high = (running >= (size // 2 + 1)[:, np.newaxis]).argmax(axis=1)
+        found = (counts.values[low] + counts.values[high]) / 2
+    result: Floats = np.where(size > 0, found, np.nan)[counts.row]
+    return result
 
 
 def soft_labels(labels: Any, values: ArrayLike | None = None) -> Floats:

@@ -63,6 +63,7 @@ _ALL = (
         leave_one_out_agreement={"tie_break": "random"},
         leave_one_out_contributions={"tie_break": "random"},
         leave_one_out_by={"tie_break": "random"},
+        aggregate_labels={"how": "mode", "ties": "random"},
         # A tie is half a win; a verdict that could not be read is left out.
         expected_win_rate={"ties": "half"},
         capacity_curve={"test": "t", "capacity_quantile": 0.8},
@@ -74,6 +75,8 @@ _ALL = (
         leave_one_out_agreement={"tie_break": "alpaca_eval", "unparsed": "omit"},
         leave_one_out_contributions={"tie_break": "alpaca_eval", "unparsed": "omit"},
         leave_one_out_by={"tie_break": "alpaca_eval", "unparsed": "omit"},
+        # Of two tied modes the second output.
+        aggregate_labels={"how": "mode", "ties": "last"},
         bias_and_variance={"tie_break": "alpaca_eval", "unparsed": "omit"},
         expected_win_rate={"ties": "half"},
         preference_share={"ties": "half"},
@@ -101,6 +104,7 @@ _ALL = (
         "helm_instruct",
         "Y. Zhang et al., 'HELM Instruct', 2024",
         # The mean of a response's ratings, Pearson's correlation, and "within one point".
+        aggregate_labels={"how": "mean"},
         tolerant_accuracy={"tolerance": 1},
         pairwise_agreement={"tolerance": 1},
         evaluator_correlations={"method": "pearson"},

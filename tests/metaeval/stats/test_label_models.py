@@ -2,16 +2,18 @@
 
 import json
 import math
+import warnings
 from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from metaeval.stats.dawid_skene import dawid_skene
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
-from metaeval.stats.label_models import majority_vote, soft_labels
+from metaeval.stats.label_models import aggregate_labels, majority_vote, soft_labels
 
 NAN = math.nan
 LABELS = np.array(
@@ -273,3 +275,26 @@ class TestDawidSkene:
         assert not vote.tied.any()
         assert np.array_equal(model.labels, vote.labels)
         assert [round(estimate.value, 2) for estimate in model.accuracy()] == [0.96, 0.95, 0.97]
+
+
+class TestAggregate:
+    @given(
+        arrays(
+            float,
+            st.tuples(st.integers(1, 8), st.integers(1, 6)),
+            elements=st.sampled_from([NAN, 1, 2, 3, 5]),
+        )
+    )
+    def test_against_numpy(self, labels):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # rows without a label
+            mean, median = np.nanmean(labels, axis=1), np.nanmedian(labels, axis=1)
+        np.testing.assert_allclose(aggregate_labels(labels, how="mean"), mean)
+        np.testing.assert_allclose(aggregate_labels(labels, how="median"), median)
+        np.testing.assert_array_equal(aggregate_labels(labels), majority_vote(labels).labels)
+
+    def test_ties_are_for_the_mode(self):
+        labels = [[1, 2], [2, 2]]
+        assert aggregate_labels(labels, ties="last").tolist() == [2, 2]
+        with pytest.raises(InvalidInputError, match="how"):
+            aggregate_labels(labels, how="most")
