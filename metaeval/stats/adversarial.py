@@ -275,6 +275,8 @@ def _leaves(subsets: Sequence[str], n_items: int, options: Sampling) -> tuple[li
     if paths.shape != (n_items,):
         raise InvalidInputError(f"subsets: expected shape ({n_items},), got {paths.shape}")
     mask = as_mask(options.get("where"), n_items)
+    if mask is not None and not mask.any():
+        mask = None  # every path is there, and undefined
     names, codes = np.unique(paths if mask is None else paths[mask], return_inverse=True)
     # Equal but for a slash at an end.
     leaves = sorted({str(name).strip("/") for name in names})

@@ -60,7 +60,7 @@ class SubsetTotals:
         self, subsets: Sequence[int], reason: str = "no item counts in one of the subsets"
     ) -> Estimate:
         """Unweighted mean of the subsets' means."""
-        return self.combination([[one] for one in subsets], [1 / len(subsets)] * len(subsets), reason)
+        return self.combination([[one] for one in subsets], [1 / max(1, len(subsets))] * len(subsets), reason)
 
     def combination(
         self,
