@@ -17,7 +17,7 @@ LeaningTies: TypeAlias = Literal["neither", "omit"]
 LeaningUnparsed: TypeAlias = Literal["neither", "omit"]
 
 _OPTIONS = ("neither", "omit")
-NO_DIFFERENCE = "no item whose responses differ in the feature"
+NO_DIFFERENCE = "no answer to an item whose responses differ in the feature"
 _NOT_SHOWN = "no answer to responses in a known order"
 
 # A line that is one item of a list, and a line that is a rule across the page.
@@ -266,4 +266,6 @@ def lean_contributions(
     lean[answers == 0] = 0.0 if ties == "neither" else np.nan
     lean[np.isnan(answers)] = 0.0 if unparsed == "neither" else np.nan
     lean[np.broadcast_to(np.isnan(towards), lean.shape)] = np.nan
+    if np.isnan(answers).all():
+        lean[:] = np.nan  # nothing could be read: no lean is known, which is not a lean of 0
     return mean_of_orders(lean)

@@ -218,3 +218,16 @@ def test_bad_input():
     ]:
         with pytest.raises(InvalidInputError, match=match):
             call()
+
+
+def test_of_a_judge_that_could_not_be_read_no_lean_is_known():
+    nothing = np.full((20, 2), np.nan)
+    for call in (
+        lambda: first_shown_preference(nothing),
+        lambda: feature_preference(nothing, np.arange(20), np.zeros(20)),
+    ):
+        with pytest.warns(StatisticsWarning):
+            found = call()
+        assert np.isnan(found.value)
+        assert found.n == 0
+        assert found.reason
