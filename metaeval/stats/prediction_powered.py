@@ -7,7 +7,7 @@ whatever the judge is like; a good judge makes the interval shorter, a useless o
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -27,7 +27,6 @@ from metaeval.stats.rectified import Interval, Target, cross_fitted, estimate, i
 Tuning: TypeAlias = Literal["cross_fitted", "optimal"] | float
 
 _NO_LABELS = "no item has a label"
-_ONE_CLUSTER = "no interval: the labelled items are one cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +172,8 @@ def ppi_mean(
     tuned = isinstance(tuning, str) and weight > 0
     classical = estimate(data, 0.0, False, bounds, interval, confidence)
     found = classical if weight == 0 else estimate(data, chosen, tuned, bounds, interval, confidence)
-    if math.isnan(found.low):
-        found = replace(found, reason=_ONE_CLUSTER)
-        warnings.warn(_ONE_CLUSTER, StatisticsWarning, stacklevel=2)
+    if found.reason is not None:
+        warnings.warn(found.reason, StatisticsWarning, stacklevel=2)
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = float(np.divide(classical.high - classical.low, found.high - found.low))
     return PredictionPowered(

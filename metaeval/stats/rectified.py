@@ -16,6 +16,10 @@ from metaeval.stats.intervals import wilson_interval
 Interval: TypeAlias = Literal["t", "normal"]
 Target: TypeAlias = Literal["population", "items"]
 
+_ONE_CLUSTER = "no interval: the labelled items are one cluster"
+_NOTHING_VARIES = "no interval: all labels are the same, and the scale has no ends"
+# A variance below the square of this share of the largest label is a rounding error.
+_GRAIN = 1e-12
 # With fewer disagreements than this the labels cannot tell how rare these are.
 _FEW_DISAGREEMENTS = 5
 
@@ -194,7 +198,7 @@ def estimate(
         return replace(nothing, low=value, high=value, method="exact")
     if n_clusters < 2:
         if bounds is None:
-            return nothing
+            return replace(nothing, reason=_ONE_CLUSTER)
         return bounded(nothing, math.inf, 1.0, bounds, confidence)
     # Unequal weights leave fewer labels than there are to learn a variance from (Kish's number).
     freedom = max(1.0, 1 / float(shares @ shares) - 1 - tuned)
@@ -205,12 +209,16 @@ def estimate(
         plainly = _variances(data, 0.0)[0] * n_clusters / (n_clusters - 1)
         doubt = _doubt(data, weight, bounds, shares)
         variance = max(variance, min(variance + doubt, plainly))
+    if variance <= (_GRAIN * float(np.abs(data.label).max())) ** 2:
+        variance = 0.0
     labelled = max(0.0, variance - judged)
     if variance > 0:
         freedom = variance**2 / (labelled**2 / freedom + judged**2 / max(1, _n_judged(data) - 1))
     critical = float(special.stdtrit(freedom, (1 + confidence) / 2))
     if bounds is not None:
         return bounded(nothing, critical, variance, bounds, confidence)
+    if variance == 0:
+        return replace(nothing, reason=_NOTHING_VARIES)
     reach = critical * math.sqrt(variance)
     return replace(nothing, low=value - reach, high=value + reach, method="t")
 

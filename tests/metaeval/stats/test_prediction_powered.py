@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -88,7 +89,22 @@ def test_cross_fitting_against_the_definition(pairs, more):
             covariance = np.mean((y - y.mean()) * (f - f.mean()))
             weight = min(1.0, max(0.0, covariance / ((1 + n / m) * variance)))
         total += labels[left_out] - weight * (judged[left_out] - np.mean(more))
-    assert ppi_mean(labels, judged, more).value == pytest.approx(total / n)
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", StatisticsWarning
+        )  # where all labels are the same there is no interval
+        assert ppi_mean(labels, judged, more).value == pytest.approx(total / n)
+
+
+def test_equal_ratings_without_ends_of_the_scale_have_no_interval():
+    with pytest.warns(StatisticsWarning, match="all labels are the same"):
+        found = ppi_mean([3.0] * 20 + [NAN] * 20, [3.0] * 40)
+    assert (found.value, found.method) == (pytest.approx(3), "none")
+    assert math.isnan(found.low)
+    assert "the same" in found.reason
+    assert "the same" in found.classical.reason
+    bounded = ppi_mean([3.0] * 20 + [NAN] * 20, [3.0] * 40, bounds=(1, 5))
+    assert bounded.low < 3 < bounded.high
 
 
 def test_weights_are_those_of_active_inference():
