@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.arrays import Floats, Integers, as_codes, as_matrix, check_option
-from metaeval.stats.correlation import why_not
+from metaeval.stats.correlation import is_flat, why_not
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.fisher import finish_correlation
@@ -25,6 +25,8 @@ from metaeval.stats.weighted_correlation import (
 )
 
 Missing: TypeAlias = Literal["pairwise", "listwise"]
+
+_ONE_VALUE = "no interval: the ratings are all the same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,10 @@ def _mean_and_deviation(
         nothing = Estimate(math.nan, math.nan, math.nan, 0, reason="no ratings")
         return nothing, nothing
     mean = mean_estimate(rated, bounds=None, resamples=resamples, confidence=confidence, weights=weights)
+    if n > 1 and is_flat(rated[known]):
+        # Resamples of one value are that value, which is no evidence that there are no others.
+        mean = replace(mean, low=math.nan, high=math.nan, method="none", reason=_ONE_VALUE)
+        return mean, replace(mean, value=0.0)
     if n < 2:
         return mean, Estimate(math.nan, math.nan, math.nan, n, mean.n_clusters, reason="fewer than 2 ratings")
     centred = np.where(known, rated - mean.value, 0.0)
@@ -256,4 +262,4 @@ def _mean_and_deviation(
         ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
         low, high = float(ends[0]), float(ends[1])
     method = "none" if math.isnan(low) else "percentile"
-    return mean, Estimate(value, low, high, n, mean.n_clusters, method)
+    return mean, Estimate(value, low, high, n, mean.n_clusters, method, mean.reason)
