@@ -217,11 +217,13 @@ class LabelNextForm(forms.Form):
     budget = forms.IntegerField(
         label="Items",
         min_value=1,
-        initial=50,
         widget=_WHOLE,
-        help_text="How many pairs without a label to draw.",
     )
-    judge = forms.ChoiceField(label="More often where", required=False)
+    judge = forms.ChoiceField(
+        label="More often where",
+        required=False,
+        help_text="Whose doubt decides.",
+    )
     seed = forms.IntegerField(
         label="Seed",
         min_value=0,
@@ -236,9 +238,12 @@ class LabelNextForm(forms.Form):
         *args: object,
         judges: list[tuple[str, str]] | None = None,
         may_disagree: bool = True,
+        n_unlabelled: int,
         **kwargs: object,
     ) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.fields["budget"].help_text = f"{n_unlabelled:,} without a label are left."
+        self.fields["budget"].initial = min(50, n_unlabelled)
         field = self.fields["judge"]
         if isinstance(field, forms.ChoiceField):
             all_of_them = [("", "the judges disagree")] if may_disagree else []
@@ -251,7 +256,12 @@ class RatingsForm(forms.Form):
     file = forms.FileField(
         label="Table", help_text="CSV, JSONL or Parquet: a column of systems, one of scores."
     )
-    name = forms.SlugField(label="Name", max_length=80, help_text="Letters, digits and hyphens.")
+    name = forms.SlugField(
+        label="Name",
+        max_length=80,
+        help_text="Letters, digits and hyphens.",
+        error_messages={"invalid": "Only letters, digits, hyphens and underscores."},
+    )
     score = forms.CharField(
         label="Column of scores",
         required=False,

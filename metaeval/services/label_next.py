@@ -22,6 +22,7 @@ from metaeval.stats import items_to_label_next, judge_uncertainty
 
 JUDGES_DISAGREE = ""
 """In place of a judge: where all judges of the sweep disagree."""
+ALL_LABELLED = "Every pair has a label already: there is nothing to draw from."
 _DIGITS = 6
 
 
@@ -93,7 +94,7 @@ def label_next(*, dataset: Dataset, sweep: SweepView, budget: int, judge: str, s
         raise ReportError(
             f"{n_free:,} of the {len(free):,} pairs have no label: draw between 1 and that many."
             if n_free
-            else "Every pair has a label already: there is nothing to draw from."
+            else ALL_LABELLED
         )
     plan = items_to_label_next(judged, doubt, budget=budget, labels=labels, rng=seed)
     # Of this draw alone: pairs that have a label stand for themselves, what is drawn for the others.
@@ -109,6 +110,11 @@ def label_next(*, dataset: Dataset, sweep: SweepView, budget: int, judge: str, s
         width_after=plan.width_after,
         width_even=plan.width_even,
     )
+
+
+def unlabelled_count(inputs: ReportInputs) -> int:
+    """How many items nobody has labelled."""
+    return int(np.isnan(_mean_credit(label_slots(inputs.items, inputs.labels))).sum())
 
 
 def draw_csv(draw: Draw) -> str:

@@ -75,12 +75,14 @@ def test_weighting_by_the_chances_is_unbiased(dataset, sweep):
     assert np.mean(totals) == pytest.approx(20, abs=4 * np.std(totals) / np.sqrt(len(totals)))
 
 
-def test_the_page_draws_and_says_what_it_is_worth(client, researcher, sweep):
-    text = client.get(at(sweep)).content.decode()
+def test_the_page_draws_and_says_what_it_is_worth(client, researcher, sweep, django_assert_max_num_queries):
+    with django_assert_max_num_queries(24):
+        text = client.get(at(sweep)).content.decode()
     assert "What to label next" in text
     assert "the judges disagree" in text
     assert "Unsure is unsure" in text
-    text = client.get(at(sweep), ASKED).content.decode()
+    with django_assert_max_num_queries(40):
+        text = client.get(at(sweep), ASKED).content.decode()
     assert "10 pairs of 40 without a label" in text
     assert "There is no draft or open study" in text
     assert 'style="' not in text
@@ -100,6 +102,14 @@ def test_what_cannot_be_drawn_is_said_at_its_field(client, researcher, sweep, as
     text = client.get(at(sweep), ASKED | asked).content.decode()
     assert said in text
     assert "of 40 without a label</h2>" not in text
+
+
+def test_that_every_pair_has_a_label_is_said_before_anybody_asks(client, researcher, dataset, sweep):
+    assert "40 without a label are left." in client.get(at(sweep)).content.decode()
+    labels_make(dataset=dataset, choices=[[1]] * 60)
+    text = client.get(at(sweep)).content.decode()
+    assert "Every pair has a label already" in text
+    assert '<form method="get"' not in text
 
 
 def test_the_file_is_what_a_study_takes(client, researcher, sweep):
@@ -176,6 +186,7 @@ def test_a_private_dataset_of_somebody_else(client, researcher):
     judgments_make(judge=judge, dataset=private, choices=[(1, 2)] * 4)
     hidden = sweep_make(judges=[judge], datasets=[private])
     assert client.get(at(hidden), ASKED).status_code == 404
+    assert client.get(at(hidden, "label-next-download"), ASKED).status_code == 404
     assert client.post(at(hidden, "label-next-send"), {}).status_code == 404
 
 
