@@ -47,6 +47,7 @@ def _shown(content: dict[str, Any], by: str) -> dict[str, Any]:
     if chosen["key"] != PEOPLE:
         helped = {}
     rows = [(row, helped.get(row["system"])) for row in ordered(chosen)]
+    chosen = chosen | {"said": "people" if chosen["key"] == PEOPLE else chosen["label"]}
     return {"content": content, "chosen": chosen, "rows": rows, "is_helped": bool(helped)}
 
 
@@ -70,8 +71,8 @@ def ratings_upload(request: ResearcherRequest, name: str) -> HttpResponseBase:
     form = RatingsForm(request.POST, request.FILES)
     back = redirect(f"{reverse('metaeval:systems', args=[dataset.name])}#elsewhere")
     if not form.is_valid():
-        for errors in form.errors.values():
-            messages.error(request, f"Nothing was stored. {' '.join(map(str, errors))}")
+        for field, errors in form.errors.items():
+            messages.error(request, f"Nothing was stored. {form[field].label}: {' '.join(map(str, errors))}")
         return back
     data = form.cleaned_data
     try:
@@ -83,6 +84,7 @@ def ratings_upload(request: ResearcherRequest, name: str) -> HttpResponseBase:
     except (ImportFileError, RatingsError) as error:
         messages.error(request, f"Nothing was stored. {error}")
         return back
-    said = f"{ratings.title}: {len(ratings.scores)} systems by {ratings.column}"
+    n = len(ratings.scores)
+    said = f"{ratings.title}: {n:,} system{'' if n == 1 else 's'} by {ratings.column}"
     messages.success(request, f"{said}." if changed else f"{said}, as before.")
     return back

@@ -99,5 +99,5 @@ def test_the_command(tmp_path):
     assert not OutsideRatings.objects.exists()
     said = StringIO()
     call_command("import_ratings", str(path), name="arena", score="elo", title="The arena", stdout=said)
-    assert "Stored arena: 1 systems by elo, 1 without a score left out." in said.getvalue()
+    assert "Stored arena: 1 system by elo, 1 without a score left out." in said.getvalue()
     assert OutsideRatings.objects.get().title == "The arena"

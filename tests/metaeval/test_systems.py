@@ -137,12 +137,12 @@ def at(dataset, name="systems"):
 def test_the_page(client, researcher, dataset, django_assert_max_num_queries):
     with django_assert_max_num_queries(16):
         text = client.get(at(dataset)).content.decode()
-    assert "3 systems by People" in text
+    assert "3 systems, ranked by people" in text
     assert "Do judges rank systems as people do?" in text
     assert 'style="' not in text
     judge = client.get(at(dataset)).context["content"]["sources"][1]["key"]
-    assert "3 systems by A judge" in client.get(at(dataset), {"by": judge}).content.decode()
-    assert "3 systems by People" in client.get(at(dataset), {"by": "nobody"}).content.decode()
+    assert "3 systems, ranked by A judge" in client.get(at(dataset), {"by": judge}).content.decode()
+    assert "3 systems, ranked by people" in client.get(at(dataset), {"by": "nobody"}).content.decode()
     content = json.loads(client.get(at(dataset, "systems-download")).content)
     assert content["schema"] == "touchstone.systems/1"
     assert content["systems"] == ["alpha", "beta", "gamma"]
@@ -176,8 +176,8 @@ def test_ratings_are_uploaded_once_and_shown(client, researcher, dataset):
     ("fields", "said"),
     [
         ({"text": "system,elo\nalpha,high\n", "score": "elo"}, "arena.csv, row 2, field elo"),
-        ({"name": "two words"}, "Enter a valid"),
-        ({"file": ""}, "This field is required"),
+        ({"name": "two words"}, "Name: Only letters, digits, hyphens and underscores"),
+        ({"file": ""}, "Table: This field is required"),
     ],
 )
 def test_a_table_that_is_refused_stores_nothing(client, researcher, dataset, fields, said):
@@ -204,6 +204,7 @@ def test_who_may(client, dataset):
     private = dataset_make(pairs=3, split="private", owner=user_make())
     client.force_login(user_make())
     assert client.get(at(private)).status_code == 404
+    assert client.get(at(private, "systems-download")).status_code == 404
     assert upload(client, private).status_code == 404
     assert not OutsideRatings.objects.exists()
 

@@ -47,8 +47,6 @@ class Command(BaseCommand):
         if options["verbosity"]:
             left_out = f", {file.n_without} without a score left out" if file.n_without else ""
             done = "Stored" if changed else "Unchanged:"
-            self.stdout.write(
-                self.style.SUCCESS(
-                    f"{done} {ratings.name}: {len(file.scores)} systems by {file.column}{left_out}."
-                )
-            )
+            n = len(file.scores)
+            systems = f"{n:,} system{'' if n == 1 else 's'} by {file.column}"
+            self.stdout.write(self.style.SUCCESS(f"{done} {ratings.name}: {systems}{left_out}."))
