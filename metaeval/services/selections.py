@@ -170,7 +170,8 @@ def _promoted(content: dict[str, Any], fingerprint: str, although: bool) -> dict
     if violations and not although:
         broken = "; ".join(violation_words(one) for one in violations)
         raise DecisionError(
-            f"This judge does not satisfy the constraints: {broken}. Say that it is to be used although."
+            f"This judge does not satisfy the constraints: {broken}. To use it nevertheless, tick the box below "
+            "its name and say why."
         )
     return {"judge": fingerprint, "violations": violations}
 
