@@ -196,11 +196,29 @@ def _replaces(leader: Candidate, datasets: Sequence[JudgedDataset], notes: list[
     return found
 
 
+def _orders(evidence: Evidence, place: int, dataset: JudgedDataset) -> list[str]:
+    """A note where some judges were asked in one presentation order and others in both."""
+    table = evidence.table
+    items = table.decides[table.dataset == place]
+    if not items.any():
+        return []
+    ranked = np.flatnonzero(table.ranked)
+    both = [judged_verdicts(dataset, table.judges[one])[1][items].all(axis=1).mean() for one in ranked]
+    fewer = [evidence.candidates[one].name for one, share in zip(ranked, both, strict=True) if share < 0.5]
+    if not fewer or len(fewer) == len(ranked):
+        return []
+    return [
+        f"{dataset.name}: judged in one presentation order mostly, where others were asked in both: "
+        f"{', '.join(fewer)}. A preference for a place can then count for or against it."
+    ]
+
+
 def _remarks(evidence: Evidence, leader: int | None, datasets: Sequence[JudgedDataset]) -> list[str]:
     """What a reader should know of the figures."""
     table = evidence.table
     notes = []
     for place, dataset in enumerate(datasets):
+        notes += _orders(evidence, place, dataset)
         if (
             table.shares[place]
             and len(np.unique(table.cluster[table.decides & (table.dataset == place)])) == 1

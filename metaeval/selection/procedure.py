@@ -22,6 +22,9 @@ from metaeval.stats import Estimate, PairedDifference
 MIN_FOLDS = 3
 """One is held out, one to try a composite on, one to choose it on."""
 
+_OFTEN = 0.1
+"""Share of the training parts that decide otherwise from which on a reader should know of it."""
+
 _NO_CHOICE = "no judge satisfies the constraints"
 _TOO_FEW = "fewer than three instructions cannot be held out in turn"
 
@@ -82,6 +85,7 @@ def procedure_run(
         composite = _composite(evidence, parts, in_sample, found)
         if composite.worth_it:
             chosen, naive_column = COMPOSITE, in_sample
+        notes += _mixed(objective, found, composite.worth_it)
     if found.nothing_chosen:
         notes.append(
             f"In {found.nothing_chosen} of the {folds * n_repeats} parts of the data that a judge was chosen on, none "
@@ -105,6 +109,19 @@ def procedure_run(
         resampled=resampled[:, 0] - resampled[:, 1],
     )
     return composite, Outcome(held_out, objective.mean(naive_column), optimism, chosen, folds)
+
+
+def _mixed(objective: Objective, found: HeldOut, worth_it: bool) -> list[str]:
+    """A note where parts of the data decide otherwise about the composite than all of it: the figure is of neither."""
+    other = 1 - found.composite_used if worth_it else found.composite_used
+    if other < _OFTEN:
+        return []
+    single, composite = (objective.mean(column) for column in (found.single, found.composite))
+    return [
+        f"The composite was found worth it on {100 * found.composite_used:.0f} % of the parts of the data that were "
+        f"chosen on, so the held-out figure is of a mixture: held out, composites reach {100 * composite:.1f} % and "
+        f"single judges {100 * single:.1f} %."
+    ]
 
 
 def _parts(evidence: Evidence) -> dict[int, int]:
