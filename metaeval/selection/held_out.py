@@ -141,6 +141,13 @@ def choose_on(
         scale = np.where(sizes > 1e-9, table.shares / sizes, 0.0)
     by_category = np.einsum("...dkj,...d->...kj", sums.scores, scale)
     parts = _best(by_category, admitted[..., np.newaxis, :])
+    # Another judge only where it is better.
+    own = np.broadcast_to(single[..., np.newaxis], parts.shape)
+    best, alone = (
+        np.take_along_axis(by_category, np.maximum(one, 0)[..., np.newaxis], axis=-1)[..., 0]
+        for one in (parts, own)
+    )
+    parts = np.where(np.round(alone, _DECIMALS) >= np.round(best, _DECIMALS), own, parts)
     # Too little of a category is no ground to choose on; items without one are no category.
     enough = sums.clusters > min_clusters - 0.5
     enough[..., 0] = False

@@ -66,17 +66,18 @@ def choose(items, shares, n_judges, least_agreement, min_clusters):
             place: math.fsum(item["weight"] for item in deciding if item["dataset"] == place)
             for place in range(len(shares))
         }
-        parts[category] = best(
-            [
-                math.fsum(
-                    shares[item["dataset"]] * item["weight"] * item["scores"][judge] / sizes[item["dataset"]]
-                    for item in members
-                )
-                if admitted[judge]
-                else None
-                for judge in range(n_judges)
-            ]
-        )
+        values = [
+            math.fsum(
+                shares[item["dataset"]] * item["weight"] * item["scores"][judge] / sizes[item["dataset"]]
+                for item in members
+            )
+            if admitted[judge]
+            else None
+            for judge in range(n_judges)
+        ]
+        first = best(values)
+        tied = first is None or round(values[single], 10) == round(values[first], 10)
+        parts[category] = single if tied else first
     return single, parts
 
 
