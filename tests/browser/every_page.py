@@ -84,6 +84,7 @@ NO_PAGES = {
     "metaeval:systems-download": "a file",
     "metaeval:ratings-upload": "takes a file, leads back",
     "metaeval:label-next-download": "a file",
+    "metaeval:tower-download": "a file",
     "metaeval:label-next-send": "takes, leads to the study",
     "logout": "takes, leads to the login",
 }
