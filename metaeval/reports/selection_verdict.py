@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ LABELS = {
     "open": "Undecided",
     "single": "Only one left",
     "none": "None satisfies",
+    "floor": "No better than a rule",
 }
 _MUCH_UNPARSED = 0.05
 
@@ -37,7 +39,8 @@ class SelectionVerdict:
 
     Attributes
     ----------
-    kind : {"clear", "open", "single", "none"}
+    kind : {"clear", "open", "single", "none", "floor"}
+        "floor" for a winner that does not clearly beat a rule that needs no model.
     headline : str
     sentences : tuple of str
         Why, most important first.
@@ -60,7 +63,15 @@ def verdict_of(content: Content) -> SelectionVerdict:
     """The choice, with its reasons."""
     kind = content["verdict"]
     headline, sentences = {"clear": _clear, "open": _open, "single": _single, "none": _none}[kind](content)
-    return SelectionVerdict(kind, headline, unbroken(sentences), unbroken(_cautions(content)))
+    cautions = _cautions(content)
+    rule = _floor(content) if kind == "clear" else None
+    # A rule that breaks a constraint is no alternative; that it does as well is a caution then.
+    if rule is not None and not rule["violations"]:
+        name = name_of(content, rule["judge"])
+        kind, headline = "floor", f"No judge is clearly better than {name}, which needs no model"
+        words = _floor_words(content, content["leader"], rule)
+        sentences, cautions = [words, *sentences], [one for one in cautions if one != words]
+    return SelectionVerdict(kind, headline, unbroken(sentences), unbroken(cautions))
 
 
 def _clear(content: Content) -> tuple[str, list[str]]:
@@ -92,8 +103,8 @@ def _open(content: Content) -> tuple[str, list[str]]:
     if others:
         names = [name_of(content, key) for key in others]
         sentences.append(
-            f"{listed(names)} cannot be told apart from it: with {sure} confidence the best judge is one of "
-            f"these {len(others) + 1}."
+            f"{listed(names)} cannot be told apart from it: with {sure} confidence the best of the judges that "
+            f"may be chosen is one of these {len(others) + 1}."
         )
     sentences += [*_cheapest(content), *_chosen(content, leader)]
     return "No clear winner", sentences
@@ -119,10 +130,12 @@ def _cheapest(content: Content) -> list[str]:
 def _single(content: Content) -> tuple[str, list[str]]:
     winner = content["winner"]
     left_out = _left_out(content)
+    unranked = any(not row["is_ranked"] for row in judges_ranked_or_not(content))
+    of_these = " that judged enough to be compared" if unranked else " here"
     if left_out:
-        why = [f"It is the only judge that satisfies the constraints. {left_out}"]
+        why = [f"Of the judges{of_these} it alone satisfies the constraints. {left_out}"]
     else:
-        why = ["It is the only judge here, so there was nothing to choose between."]
+        why = [f"It is the only judge{of_these}, so there was nothing to choose between."]
     return f"{name_of(content, winner)} is the only judge that may be chosen", [*_lead(content, winner), *why]
 
 
@@ -162,7 +175,7 @@ def _lead(content: Content, key: str) -> list[str]:
     held_out = content["held_out"]
     if held_out["value"] is not None:
         whose = " of the composite described below" if content["chosen"] == COMPOSITE else ""
-        sentences.append(f"On new items expect {with_range(held_out)}{whose}.")
+        sentences.append(f"On new items like these expect {with_range(held_out)}{whose}.")
     return sentences
 
 
@@ -170,7 +183,7 @@ def _chosen(content: Content, key: str) -> list[str]:
     share = standing_of(content, key)["chosen_share"]
     if share is None:
         return []
-    return [f"Had other items been drawn, it would have been chosen {_of_hundred(share)}."]
+    return [f"In samples drawn anew from these instructions it would have been chosen {_of_hundred(share)}."]
 
 
 def _of_hundred(share: float) -> str:
@@ -188,8 +201,8 @@ def _cautions(content: Content) -> list[str]:
     ]
     leader = content["leader"]
     if leader is not None:
-        floor = _floor(content, leader)
-        found += [floor] if floor else []
+        rule = _floor(content)
+        found += [_floor_words(content, leader, rule)] if rule is not None else []
         unparsed = standing_of(content, leader)["unparsed"]
         if (unparsed["value"] or 0) > _MUCH_UNPARSED:
             name = name_of(content, leader)
@@ -201,16 +214,20 @@ def _cautions(content: Content) -> list[str]:
     return found
 
 
-def _floor(content: Content, leader: str) -> str:
-    """A warning where the leader is not clearly better than the best rule without a model."""
+def _floor(content: Content) -> Mapping[str, Any] | None:
+    """The best rule without a model, if the leader is not clearly better."""
     rules = [row for row in content["standings"] if is_baseline(content, row["judge"])]
     rules = [row for row in rules if row["objective"]["value"] is not None]
     if not rules:
-        return ""
+        return None
     best = max(rules, key=lambda row: row["objective"]["value"])
     gap = best["behind"]
     if gap is not None and gap["low"] is not None and gap["low"] > 0:
-        return ""
+        return None
+    return best
+
+
+def _floor_words(content: Content, leader: str, best: Mapping[str, Any]) -> str:
     own = standing_of(content, leader)["objective"]["value"]
     rule, reached = name_of(content, best["judge"]), value_text(best["objective"])
     if own is not None and own < best["objective"]["value"]:

@@ -131,7 +131,7 @@ def held_out_words(content: Content) -> list[str]:
         f"So the choice was rehearsed: {folds} times one {_part_of(folds)} of the instructions was put aside, "
         "the judge was chosen on the rest by the same rules, and what was chosen was scored on what had been put aside"
         f"{f'; all that {repeats} times over' if repeats > 1 else ''}. That gives {with_range(held_out)}, {words}: "
-        "the figure to expect on new items."
+        "the figure to expect on new items like these."
     )
     gap = content["optimism"]
     if gap is not None and gap["value"] is not None:
@@ -157,11 +157,13 @@ def composite_words(content: Content) -> list[str]:
     """Whether asking another judge for each category is worth it."""
     found = content["composite"]
     by = composed_by(content)
+    if content["verdict"] == "none":
+        return ["No judge may be chosen, so there is nothing to combine."]
     if found is None:
         return [f"There are fewer than two {by[1]}, or fewer than two judges to combine."]
     if len(set(found["parts"].values())) < 2:
         judge = name_of(content, next(iter(found["parts"].values()), ""))
-        return [f"{judge} is the best in every {by[0]}, so there is nothing to combine."]
+        return [f"{judge} does best in every {by[0]} of some size, so there is nothing to combine."]
     gain, ends = found["gain"], range_text(found["gain"], "points")
     naive = "" if found["naive"] is None else f" looks like {value_text({'value': found['naive']})}, and"
     first = (
@@ -191,7 +193,10 @@ def settling_words(content: Content, row: Mapping[str, Any]) -> str:
     rival, gap = name_of(content, row["rival"]), row["difference"]
     leader = name_of(content, content["leader"]) if content["leader"] else "the leader"
     if not row["n_needed"]:
-        words = f"{leader} and {rival} do equally well: no number of items would tell them apart. Take the cheaper."
+        words = (
+            f"{leader} and {rival} do equally well on these items, so how many more would tell them apart cannot be "
+            "worked out. Until more are labelled, take the cheaper."
+        )
         return unbroken([words])[0]
     more = max(0, row["n_needed"] - row["n_now"])
     size = points_text(gap) if gap is not None else "this size"
@@ -219,9 +224,9 @@ def replaces_words(content: Content, dataset: str) -> str:
         f"A judge may be behind by {100 * test['epsilon']:g} points because it costs less. "
     )
     end = (
-        f"{leader} may replace a person there."
+        f"By this test {leader} may replace a person there."
         if test["passed"]
-        else f"{leader} may not replace a person there."
+        else f"That does not show that {leader} may replace a person there."
     )
     return unbroken([words + end])[0]
 
