@@ -220,7 +220,7 @@ def _floor(content: Content) -> Mapping[str, Any] | None:
     rules = [row for row in rules if row["objective"]["value"] is not None]
     if not rules:
         return None
-    best = max(rules, key=lambda row: row["objective"]["value"])
+    best: Mapping[str, Any] = max(rules, key=lambda row: row["objective"]["value"])
     gap = best["behind"]
     if gap is not None and gap["low"] is not None and gap["low"] > 0:
         return None
