@@ -67,7 +67,7 @@ def check_choices(array: Floats, name: str) -> None:
 
 def check_option(value: str, allowed: tuple[str, ...], name: str) -> None:
     """Refuse an option that does not exist, naming those that do."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise InvalidInputError(f"{name}: expected one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 

@@ -147,3 +147,8 @@ def test_weights_are_symmetric_shares(weights):
     assert (np.diag(table) == 1).all()
     assert table.min() == 0
     assert table.max() == 1
+
+
+def test_sampling_weights_in_place_of_those_of_agreement_are_refused_in_words():
+    with pytest.raises(InvalidInputError, match="weights: expected one of 'identity'"):
+        gwet_ac([[1, 1], [1, 2]], weights=np.ones(2))
