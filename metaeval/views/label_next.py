@@ -85,13 +85,16 @@ def label_next_send(request: ResearcherRequest, pk: int) -> HttpResponseBase:
         )
         return redirect(back)
     try:
-        study, choice = draw_send(
+        study, _ = draw_send(
             draw=draw, dataset=dataset, study=request.POST.get("study", ""), user=request.user
         )
     except ReportError as error:
         messages.error(request, f"Nothing was sent. {error}")
         return redirect(back)
-    messages.success(request, f"{choice.added:,} items added to {study.title}, {choice.changed:,} changed.")
+    n = len(draw.items)
+    these = "this item" if n == 1 else f"these {n:,} items"
+    said = f"exactly {these}" if study.state == "draft" else f"{these} first"
+    messages.success(request, f"{study.title} offers {said}.")
     return redirect(f"{reverse('annotation:study-detail', args=[study.slug])}#items")
 
 

@@ -144,7 +144,7 @@ def drawn_for(study):
 def test_a_draft_offers_exactly_what_was_drawn(client, researcher, dataset, sweep):
     study = study_make(dataset=dataset, owner=researcher, state="draft")
     key = draw_key(client, sweep)
-    assert "10 items added" in send(client, sweep, study, key).content.decode()
+    assert "offers exactly these 10 items." in send(client, sweep, study, key).content.decode()
     draw = label_next(dataset=dataset, sweep=sweep_view(sweep.pk), budget=10, judge="", seed=3)
     assert drawn_for(study) == pytest.approx(dict(zip(draw.items, draw.chances, strict=True)))
     # Sent twice, it is there once.
