@@ -1,0 +1,214 @@
+"""Fields of the study form: what each kind asks, who may take part, shares in percent, what comes back."""
+
+import pytest
+
+from annotation.models import Criterion, Kind, Study
+from tests.annotation.cast import client_of, study_fields, text_of, url
+from tests.annotation.factories import (
+    dataset_make,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+class TestKinds:
+    """What is asked of each kind, and what does not apply is not kept."""
+
+    @pytest.fixture
+    def rated(self, cast):
+        dataset = dataset_make(pairs=12, name="rated")
+        dataset.items.update(kind="rubric", gold={"ratings": {"clear": 3}})
+        Criterion.objects.create(dataset=dataset, key="clear", question="Clear?", options={}, position=0)
+        Criterion.objects.create(dataset=dataset, key="short", question="Short?", options={}, position=1)
+        return dataset
+
+    def test_a_rubric_with_a_tolerant_test(self, cast, rated):
+        sent = study_fields(
+            rated,
+            kind="rubric",
+            criteria=["clear"],
+            qualification_rule="tolerant",
+            qualification_threshold="85",
+            qualification_tolerance="1",
+            # Hidden for this kind, and not kept whatever they say.
+            tie_policy="both_bad",
+            ask_strength="on",
+        )
+        assert client_of(cast.alice).post(url("study-create"), sent).status_code == 302
+        study = Study.objects.get()
+        assert (study.kind, study.criteria, study.qualification_rule) == ("rubric", ["clear"], "tolerant")
+        assert (study.qualification_threshold, study.qualification_pass) == (0.85, 0)
+        assert (study.tie_policy, study.ask_strength) == ("tie", False)
+
+    def test_the_dataset_has_none(self, cast, dataset):
+        response = client_of(cast.alice).post(url("study-create"), study_fields(dataset, kind="checklist"))
+        assert "pairs has no answers to check" in text_of(response)
+
+    def test_every_rule_can_be_set(self, cast, dataset):
+        sent = study_fields(
+            dataset,
+            categories=["Rewrite"],
+            sampling="random",
+            sample_size="3",
+            sample_seed="7",
+            balance_categories="on",
+            tie_policy="both_bad",
+            ask_strength="on",
+            ask_comment="on",
+            check_rate="10",
+            check_size="1",
+            repeat_rate="5",
+            check_warn_below="80",
+            check_suspend_below="60",
+            set_aside_on_suspend="on",
+            qualification_attempts="2",
+            qualification_cooldown_minutes="60",
+            qualification_valid_days="90",
+            training_size="1",
+            open_signup="on",
+            max_annotators="50",
+            passthrough="age, country",
+            pay_basis="time",
+            pay_per_hour="12.50",
+            pay_floor_per_hour="10",
+            closes_at="2999-01-01T12:00",
+        )
+        response = client_of(cast.alice).post(url("study-create"), sent)
+        assert response.status_code == 302, response.context["form"].errors
+        study = Study.objects.get()
+        assert (study.categories, study.sample_size, study.sample_seed) == (["Rewrite"], 3, 7)
+        assert (study.check_rate, study.repeat_rate, study.check_suspend_below) == (0.1, 0.05, 0.6)
+        assert (study.passthrough, study.one_per_device) == (["age", "country"], False)
+        assert (str(study.pay_per_hour), study.closes_at.year) == ("12.50", 2999)
+        page = client_of(cast.alice).get(url("study-edit", study.slug)).content.decode()
+        assert 'name="check_rate" value="10"' in page
+        assert 'value="age, country"' in page
+        assert 'value="2999-01-01T12:00"' in page
+        assert client_of(cast.alice).post(url("study-edit", study.slug), sent).status_code == 302
+
+    @pytest.mark.parametrize(
+        ("changed", "field", "message"),
+        [
+            ({"sampling": "random"}, "sample_size", "Say how many items"),
+            ({"sampling": "length_balanced"}, "sampling_baseline", "Name the system"),
+            ({"check_rate": "10"}, "check_size", "Say how many gold items"),
+            (
+                {"check_rate": "60", "repeat_rate": "40", "check_size": "1"},
+                "check_rate",
+                "no work would be left",
+            ),
+            ({"check_rate": "160"}, "check_rate", "less than or equal to 100"),
+            (
+                {"check_warn_below": "50", "check_suspend_below": "60"},
+                "check_suspend_below",
+                "above the accuracy",
+            ),
+            ({"check_minimum": "20"}, "check_minimum", "more than the checks"),
+            ({"passthrough": "a b! c"}, "passthrough", "no name of a parameter"),
+            ({"closes_at": "2001-01-01T00:00"}, "closes_at", "over already"),
+            ({"subset": "Nowhere"}, "subset", "Select a valid choice"),
+            ({"categories": ["Nothing"]}, "categories", "Select a valid choice"),
+            ({"training_size": "11"}, "qualification_size", "1 of them not used above"),
+            ({"qualification_attempts": "0"}, "qualification_attempts", "greater than or equal to 1"),
+        ],
+    )
+    def test_what_does_not_fit_together(self, cast, dataset, changed, field, message):
+        response = client_of(cast.alice).post(url("study-create"), study_fields(dataset) | changed)
+        assert response.status_code == 200
+        assert message in " ".join(response.context["form"].errors[field])
+        assert f'href="#id_{field}' in response.content.decode()
+        assert not Study.objects.exists()
+
+
+class TestEligibility:
+    ROWS = {
+        "eligibility-0-question": "Is English your first language?",
+        "eligibility-0-option-0": "Yes",
+        "eligibility-0-allowed-0": "on",
+        "eligibility-0-option-1": "No",
+        "eligibility-7-question": "Do you have a degree?",
+        "eligibility-7-option-0": "Yes",
+        "eligibility-7-allowed-0": "on",
+        "eligibility-7-option-3": "No",
+        "eligibility-7-option-4": "",
+    }
+
+    def test_questions_are_kept_with_their_keys(self, cast, dataset):
+        client = client_of(cast.alice)
+        client.post(url("study-create"), study_fields(dataset) | self.ROWS)
+        study = Study.objects.get()
+        first, second = study.eligibility
+        assert first == {
+            "key": "is-english-your-first-language",
+            "question": "Is English your first language?",
+            "options": [{"text": "Yes", "eligible": True}, {"text": "No", "eligible": False}],
+        }
+        assert [option["text"] for option in second["options"]] == ["Yes", "No"]
+        sent = study_fields(dataset) | {
+            "eligibility-0-key": first["key"],
+            **self.ROWS,
+            "eligibility-0-question": "Do you speak English at home?",
+            "eligibility-7-question": "",
+            "eligibility-7-option-0": "",
+            "eligibility-7-option-3": "",
+        }
+        client.post(url("study-edit", study.slug), sent)
+        study.refresh_from_db()
+        assert [(one["key"], one["question"]) for one in study.eligibility] == [
+            (first["key"], "Do you speak English at home?")
+        ]
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            ({"eligibility-0-option-1": ""}, "Question 1 needs at least two options."),
+            ({"eligibility-0-option-1": "Yes"}, "Two options of question 1 have the same words."),
+            ({"eligibility-7-question": ""}, "Question 2 has options, but no words."),
+        ],
+    )
+    def test_what_is_wrong_is_said_and_kept(self, cast, dataset, changed, message):
+        sent = study_fields(dataset) | self.ROWS | changed
+        response = client_of(cast.alice).post(url("study-create"), sent)
+        assert message in text_of(response)
+        assert 'href="#eligibility"' in response.content.decode()
+        assert not Study.objects.exists()
+
+    def test_nobody_may_take_part(self, cast, dataset):
+        rows = {name: text for name, text in self.ROWS.items() if "allowed" not in name}
+        response = client_of(cast.alice).post(url("study-create"), study_fields(dataset) | rows)
+        assert "nobody may take part" in text_of(response)
+
+
+def test_shares_are_typed_in_percent_and_stay_so_when_the_form_comes_back(cast, dataset):
+    client = client_of(cast.alice)
+    fresh = client.get(url("study-create")).content.decode()
+    assert 'name="qualification_threshold" value="85"' in fresh
+    assert 'name="check_rate" value="0"' in fresh
+    for sent in (
+        study_fields(dataset, title=""),
+        study_fields(dataset, title="", qualification_threshold=""),
+    ):
+        again = client.post(url("study-create"), sent).content.decode()
+        assert 'name="qualification_threshold" value="85"' in again
+
+
+class TestAgain:
+    """Buttons of the form that save nothing."""
+
+    def test_what_the_dataset_has(self, cast, dataset):
+        sent = study_fields(dataset, title="Kept", action="refresh", tie_policy="off", check_rate="12")
+        page = client_of(cast.alice).post(url("study-create"), sent).content.decode()
+        assert 'value="Kept"' in page
+        assert 'name="check_rate" value="12"' in page
+        assert 'value="Rewrite"' in page
+        assert "Not saved" not in page
+        assert not Study.objects.exists()
+
+    def test_a_starting_text_of_each_kind(self, cast, dataset):
+        for kind in Kind.values:
+            sent = study_fields(dataset, kind=kind, action="starting-text")
+            response = client_of(cast.alice).post(url("study-create"), sent)
+            text = response.context["form"]["guidelines"].value()
+            assert len(text) > 800, kind
+            assert "## An example" in text or "## Examples" in text
+        assert not Study.objects.exists()
