@@ -1,0 +1,35 @@
+"""Values of each kind, written shortly, and a figure of a comparison."""
+
+from judges.strategies.types import AspectView
+
+TREE = (
+    AspectView("poem", "It is a poem."),
+    AspectView("lines", "It has four lines.", parent="poem"),
+    AspectView("rhyme", "The lines rhyme.", parent="lines"),
+)
+CRITERIA = ("clear", "kind")
+
+
+def rated(*numbers):
+    return {"ratings": dict(zip(CRITERIA, numbers, strict=False))}
+
+
+def answered(*answers):
+    return {"answers": dict(zip(("poem", "lines", "rhyme"), answers, strict=True))}
+
+
+def ranked(*ranks):
+    return {"ranks": {str(place): rank for place, rank in enumerate(ranks)}}
+
+
+def figure(found, who, key, *at):
+    rows = {row["name"]: row["measures"] for row in found["judges"]} | {"people": found["people"]["measures"]}
+    breakdown = rows[who][key]
+    return (breakdown[at[0]][at[1]] if at else breakdown["overall"])["value"]
+
+
+# Rankings
+
+
+def aspects(n):
+    return tuple(AspectView(str(k), str(k)) for k in range(n))

@@ -1,0 +1,137 @@
+"""What holds of the comparison of every kind but pairs."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metaeval.reports.errors import ReportError
+from metaeval.reports.kinds import tables
+from metaeval.reports.kinds.content import kind_content
+from metaeval.reports.kinds.inputs import KindItem, KindOptions
+from metaeval.reports.kinds.measures import MEASURES
+from tests.metaeval.kinds import content, inputs, judge, plain_items
+from tests.metaeval.reports.kind_values import CRITERIA, TREE, answered, aspects, ranked, rated
+
+
+def some(kind, n=14):
+    """Inputs of a kind with two people and three judges: like the first person, unlike, and one that is not done."""
+    if kind == "rubric":
+        items, make = plain_items(n), lambda k: rated(k % 5 + 1, (2 * k) % 5 + 1)
+    elif kind == "checklist":
+        items = [KindItem(f"x{k}", f"i{k // 2}", "c", f"S/{k % 2}", aspects=TREE) for k in range(n)]
+        make = lambda k: answered(k % 2 == 0, k % 3 == 0, k % 5 != 0)  # noqa: E731
+    else:
+        parts = {"aspects": aspects(3)} if kind == "importance" else {"n_responses": 3}
+        items = [KindItem(f"x{k}", f"i{k}", f"c{k % 2}", **parts) for k in range(n)]
+        make = lambda k: ranked(*np.roll([1, 2, 3], k).tolist())  # noqa: E731
+    labels = [(k, p, make(k + p * (k % 4 == 0))) for k in range(n) for p in (0, 1)]
+    judges = [
+        judge("like", {k: make(k) for k in range(n)}),
+        judge("unlike", {k: make(k + 1) for k in range(n)}),
+        judge("begun", {1: make(1)}),
+    ]
+    return inputs(kind, items, labels, judges, CRITERIA if kind == "rubric" else ())
+
+
+def estimates_in(node):
+    if isinstance(node, dict):
+        if {"value", "low", "high"} <= node.keys():
+            yield node
+        for child in node.values():
+            yield from estimates_in(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from estimates_in(child)
+
+
+@pytest.mark.parametrize("kind", MEASURES)
+def test_every_figure_has_n_and_an_interval_or_a_reason(kind):
+    found = content(some(kind))
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    for estimate in estimates_in(found):
+        assert isinstance(estimate["n"], int)
+        assert (estimate["low"] is None) == (estimate["high"] is None)
+        if estimate["low"] is None:
+            assert estimate["reason"]
+        else:
+            assert estimate["low"] <= estimate["value"] <= estimate["high"]
+    selection = found["selection"]
+    # On the first checklist the two people say yes and no, so nothing is decided.
+    n = 13 if kind == "checklist" else 14
+    assert (selection["leader"], selection["incomplete"], selection["n_compared"]) == (0, [2], n)
+    assert selection["differences"][0]["value"] > 0
+    known = {info.key for info in MEASURES[kind]}
+    assert all(set(row["measures"]) <= known for row in found["judges"])
+    assert set(found["people"]["measures"]) <= known
+
+
+@pytest.mark.parametrize("kind", MEASURES)
+def test_the_order_of_judges_and_their_number_change_no_figure(kind):
+    whole = some(kind)
+    found, turned = content(whole), content(replace(whole, judges=whole.judges[::-1]))
+    assert [row["measures"] for row in found["judges"]] == [row["measures"] for row in turned["judges"][::-1]]
+    alone = content(replace(whole, judges=whole.judges[:1]))
+    assert alone["judges"][0]["measures"] == found["judges"][0]["measures"]
+    assert alone["people"] == found["people"]
+
+
+@pytest.mark.parametrize("kind", MEASURES)
+def test_the_hash_is_of_all_that_counts(kind):
+    whole, options = some(kind), KindOptions(n_resamples=10)
+    assert whole.hash(options) == some(kind).hash(options)
+    others = [
+        replace(whole, labels=whole.labels[1:]),
+        replace(whole, judges=whole.judges[1:]),
+        replace(whole, items=(replace(whole.items[0], category="other"), *whole.items[1:])),
+        replace(whole, judges=(replace(whole.judges[0], failed=frozenset([0])), *whole.judges[1:])),
+    ]
+    assert len({other.hash(options) for other in (whole, *others)}) == 5
+    assert whole.hash(options) != whole.hash(replace(options, against="gold"))
+
+
+@pytest.mark.parametrize("kind", MEASURES)
+def test_words_and_tables(kind):
+    found = content(some(kind))
+    words = tables.verdict_of(found)
+    assert "like" in words.headline or "like" in words.sentences[0]
+    assert any("begun" in caution for caution in words.cautions)
+    table = tables.main_table(found)
+    assert [row.status for row in table.rows][:2] == ["people", "leads"]
+    assert all(len(row.cells) == len(table.heads) for row in table.rows)
+    for group in tables.group_tables(found):
+        assert all(len(row.cells) == len(group.heads) for row in group.rows)
+    assert len(tables.differences(found)) == 1
+    text = tables.csv_text(found)
+    assert text.count("\n") == 1 + sum(1 for _ in estimates_in([found["people"], found["judges"]]))
+
+
+@pytest.mark.parametrize("kind", MEASURES)
+def test_nothing_at_all(kind):
+    empty = inputs(
+        kind, plain_items(2, aspects=TREE), (), [judge("mute", {}, unparsed=[0], failed=[1])], CRITERIA
+    )
+    found = content(empty)
+    assert found["selection"]["leader"] is None
+    assert found["judges"][0]["measures"]["unparsed_rate"]["overall"]["value"] == 1
+    assert tables.verdict_of(found).kind == "none"
+    assert empty.targets() == ()
+    assert content(replace(empty, judges=()))["judges"] == []
+    with pytest.raises(ReportError, match="no items"):
+        content(replace(empty, items=()))
+    nonsense = judge("odd", {0: {}, 1: {"ratings": "x", "answers": [1], "ranks": {"0": None}}})
+    assert content(replace(empty, judges=(nonsense,)))["selection"]["leader"] is None
+
+
+def test_pairs_are_compared_elsewhere():
+    with pytest.raises(ReportError, match="not compared here"):
+        kind_content(inputs("pairwise", plain_items(1)), KindOptions())
+
+
+def test_one_instruction_says_nothing_of_others():
+    found = content(
+        replace(some("checklist"), items=tuple(replace(i, cluster="i") for i in some("checklist").items))
+    )
+    assert found["items"]["n_instructions"] == 1
+    assert tables.verdict_of(found).kind == "open"
