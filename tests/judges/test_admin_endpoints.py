@@ -20,12 +20,6 @@ pytestmark = pytest.mark.django_db
 ADD = "admin:judges_endpoint_add"
 
 
-@pytest.fixture
-def admin(client: Client) -> Client:
-    client.force_login(user_make(role=Role.ADMINISTRATOR))
-    return client
-
-
 def errors(response: Any) -> dict[str, list[str]]:
     return {field: list(map(str, found)) for field, found in response.context["form"].errors.items()}
 

@@ -24,12 +24,6 @@ pytestmark = pytest.mark.django_db
 ADD = "admin:judges_judge_add"
 
 
-@pytest.fixture
-def admin(client: Client) -> Client:
-    client.force_login(user_make(role=Role.ADMINISTRATOR))
-    return client
-
-
 def judge_form(**fields: Any) -> dict[str, Any]:
     return {"name": "A judge", "strategy": "vanilla", "temperature": "0", "max_tokens": "1024"} | fields
 

@@ -7,22 +7,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Role
 from judges.models import BackendKind, Judge
 from judges.services.judges import heuristic_judges_ensure
 from judges.strategies.registry import STRATEGIES
-from tests.annotation.factories import dataset_make, user_make
+from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
 
 pytestmark = pytest.mark.django_db
 
 ADD = "admin:judges_judge_add"
-
-
-@pytest.fixture
-def admin(client: Client) -> Client:
-    client.force_login(user_make(role=Role.ADMINISTRATOR))
-    return client
 
 
 def judge_form(**fields: Any) -> dict[str, Any]:

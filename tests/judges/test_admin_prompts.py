@@ -29,12 +29,6 @@ BASE = load_prompt("vanilla.v1").source
 CHANGED = BASE.replace("better", "preferable", 1)
 
 
-@pytest.fixture
-def admin(client: Client) -> Client:
-    client.force_login(user_make(role=Role.ADMINISTRATOR))
-    return client
-
-
 def prompt_form(**fields: Any) -> dict[str, Any]:
     return {
         "kind": "pairwise",

@@ -26,17 +26,6 @@ ADD = "admin:judges_sweep_add"
 HTMX = {"HX-Request": "true"}
 
 
-@pytest.fixture
-def admin(client: Client) -> Client:
-    client.force_login(user_make(role=Role.ADMINISTRATOR))
-    return client
-
-
-@pytest.fixture
-def dataset() -> Dataset:
-    return dataset_make(pairs=3)
-
-
 def test_the_form_offers_what_can_be_judged_and_who_can_judge(admin: Client) -> None:
     dataset_make(pairs=7, name="open-set")
     dataset_make(pairs=2, name="closed-set", split="private")
