@@ -77,6 +77,8 @@ def crossed_mean_estimate(
     (0.667, 'pigeonhole', True)
     """
     score = as_floats(scores, "scores")
+    if ((score < 0) | (score > 1)).any():
+        raise InvalidInputError("scores: expected numbers between 0 and 1, or NaN")
     items, people = _codes(item, "item", score), _codes(annotator, "annotator", score)
     size = int(items.max(initial=-1)) + 1 if n_items is None else n_items
     if len(items) and items.max() >= size:

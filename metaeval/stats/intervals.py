@@ -18,6 +18,8 @@ from metaeval.stats.spread import NOTHING_VARIES, Spread, effective_sample_size,
 # Below these the percentile interval covers too little (the usual "five successes and five failures").
 _FEW_CLUSTERS = 30
 _FEW_EVENTS = 5.0
+# A share this far outside of its range is a rounding error.
+_GRAIN = 1e-9
 ONE_CLUSTER = "no interval: the items are one cluster"
 
 
@@ -99,6 +101,9 @@ def wilson_interval(share: float, n: float, confidence: float = 0.95) -> tuple[f
     >>> [round(end, 4) for end in wilson_interval(0.0, 20)]
     [0.0, 0.1611]
     """
+    if not (-_GRAIN <= share <= 1 + _GRAIN and n > 0 and 0 < confidence < 1):
+        raise InvalidInputError(f"share, n, confidence: no share of anything, got {share}, {n}, {confidence}")
+    share = min(1.0, max(0.0, share))
     z = float(special.ndtri((1 + confidence) / 2))
     centre = share + z * z / (2 * n)
     spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -133,7 +138,7 @@ def interval(
     n_clusters : int
         Clusters that it is computed from.
     bounds : (float, float) or None
-        Its range.
+        Its range; a value outside of it is an error.
     spread : Spread, optional
         Of a figure that is a function of few sums; of any other it is told from the resamples.
     """
@@ -142,6 +147,10 @@ def interval(
     finite = resampled[np.isfinite(resampled)]
     if bounds is not None:
         low, width = bounds[0], bounds[1] - bounds[0]
+        if width <= 0 or not -_GRAIN <= (value - low) / width <= 1 + _GRAIN:
+            raise InvalidInputError(
+                f"bounds: {value:g} lies outside of {bounds}; of other scales pass their ends or None"
+            )
         share = min(1.0, max(0.0, (value - low) / width))
         scaled = finite / width
         variance = float(scaled.var()) * n_clusters / max(1, n_clusters - 1) if len(scaled) else 0.0

@@ -617,3 +617,23 @@ def test_answers_follow_the_items(each):
 def test_an_unknown_keyword_is_refused(each):
     with pytest.raises(TypeError):
         each.call(no_such_option=1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: stats.mean_estimate(RATINGS[:, 0]),
+        lambda: stats.ratio_estimate(RATINGS[:, 0], np.ones(N)),
+        lambda: stats.macro_mean(RATINGS[:, 0], SYSTEMS),
+        lambda: stats.crossed_mean_estimate(LONG[2], LONG[0], LONG[1]),
+        lambda: stats.mean_estimate(RIGHT[:, 0], bounds=(1.0, 0.0)),
+        lambda: stats.wilson_interval(1.2, 10),
+        lambda: stats.wilson_interval(math.nan, 10),
+        lambda: stats.wilson_interval(0.5, 0),
+        lambda: stats.wilson_interval(0.5, 10, confidence=95),
+    ],
+)
+def test_what_lies_outside_of_its_range_has_no_interval_inside(call):
+    """Ratings from 1 to 5 had a mean of 3 and an interval from 0.94 to 1."""
+    with pytest.raises(InvalidInputError):
+        call()
