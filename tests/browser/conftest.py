@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
+from annotation.models import Study
+from tests.annotation.factories import dataset_make, study_make
+from tests.browser.work_page import LONG
 from tests.services import chromium_executable
 
 LAUNCH = [
@@ -63,6 +66,23 @@ def new_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
 @pytest.fixture
 def page(new_context: Callable[..., BrowserContext]) -> Page:
     return new_context().new_page()
+
+
+@pytest.fixture
+def study() -> Study:
+    """Five pairs, one with a long answer, and a test of two questions."""
+    dataset = dataset_make(pairs=5)
+    dataset.instructions.update(text="Calculate the surface area of a cube with side length 4.")
+    for response in dataset.items.get(position=2).responses.all():
+        response.text = f"{response.text}\n\n{LONG}"
+        response.save()
+    return study_make(
+        dataset=dataset,
+        qualification=2,
+        title="Which answer is better?",
+        question="Which answer follows the instruction better?",
+        guidelines="# How to choose\n\nPrefer the answer that **follows** the instruction.",
+    )
 
 
 def press(page: Page, key: str) -> None:
