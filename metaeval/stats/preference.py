@@ -16,7 +16,7 @@ Ties: TypeAlias = Literal["half", "win", "loss", "omit"]
 UnparsedLength: TypeAlias = Literal["neither", "omit"]
 
 _NOTHING = "no label or parsed verdict"
-_NO_LENGTHS = "no item whose responses differ in length by more than min_difference"
+_NO_LENGTHS = "no answer to an item whose responses differ in length by more than min_difference"
 
 
 def tie_rate(verdicts: ArrayLike, **options: Unpack[Sampling]) -> Estimate:

@@ -86,7 +86,7 @@ rows = st.lists(
 def test_length_bias_against_a_loop(rows):
     verdicts, one, two = zip(*rows, strict=True)
     counted = [(v, a, b) for v, a, b in rows if a != b]
-    if not counted:
+    if not counted or np.isnan(verdicts).all():
         with pytest.warns(StatisticsWarning, match="differ in length"):
             assert not length_bias_rate(verdicts, one, two).defined
         return
@@ -100,7 +100,7 @@ def test_length_bias_against_a_loop(rows):
 def test_swapping_the_responses(rows):
     verdicts, one, two = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
     swapped = np.where((verdicts == 1) | (verdicts == 2), 3 - verdicts, verdicts)
-    if (one != two).any():
+    if (one != two).any() and not np.isnan(verdicts).all():
         assert length_bias_rate(swapped, two, one, n_resamples=0).value == pytest.approx(
             length_bias_rate(verdicts, one, two, n_resamples=0).value
         )
