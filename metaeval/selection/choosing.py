@@ -179,10 +179,10 @@ def _replaces(leader: Candidate, datasets: Sequence[JudgedDataset], notes: list[
         if dataset.role != "people" or dataset.labels is None or leader.key not in dataset.verdicts:
             continue
         verdicts, judged = judged_verdicts(dataset, leader.key)
-        # With both orders an item counts where it was judged in both; with one order, whichever it was.
-        where = judged.all(axis=1)
-        if not where.any():
-            where = judged.any(axis=1)
+        # With both orders an item counts where it was judged in both; where most were judged in one, whichever it was.
+        where, once = judged.all(axis=1), judged.any(axis=1)
+        if 2 * where.sum() < once.sum():
+            where = once
             verdicts = np.where(judged[:, 0], verdicts[:, 0], verdicts[:, 1])
         test = alternative_annotator_test(
             dataset.labels, verdicts, where=where, clusters=np.asarray(dataset.clusters).astype(str)

@@ -333,6 +333,10 @@ class TestReplaces:
         judged = np.stack([order == 0, order == 1], axis=1)
         one = dataset({"a": np.ones(60)}, name="P", role="people", labels=labels, judged={"a": judged})
         assert choose([one], judges("a")).replaces["P"].passed
+        # A few that were judged in both orders do not take the place of all others.
+        judged[:2] = True
+        again = dataset({"a": np.ones(60)}, name="P", role="people", labels=labels, judged={"a": judged})
+        assert choose([again], judges("a")).replaces["P"].passed
 
 
 def test_the_same_input_gives_the_same_choice():
