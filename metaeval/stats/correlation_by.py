@@ -109,7 +109,7 @@ def correlation_by(
     References
     ----------
     D. Deutsch, G. Foster and M. Freitag, "Ties matter: meta-evaluating modern metrics with pairwise accuracy and tie
-    calibration", EMNLP 2023, section 2 (correlations by item, by system and without grouping).
+    calibration", EMNLP 2023 (correlations by item, by system and without grouping).
 
     Examples
     --------

@@ -54,7 +54,7 @@ def drfr(
     References
     ----------
     Y. Qin et al., "InFoBench: Evaluating Instruction Following Ability in Large Language Models", Findings of ACL
-    2024, section 3.
+    2024.
 
     Examples
     --------
