@@ -41,6 +41,11 @@ class SweptDataset:
     is_judged: bool
 
     @property
+    def is_full(self) -> bool:
+        """Whether people have labelled every pair, so that none is left to draw."""
+        return self.n_two_labels >= self.n_pairs
+
+    @property
     def roles(self) -> tuple[Role, ...]:
         """The roles that it could have, the likelier first; none where no judge has judged it."""
         found: list[Role] = []

@@ -22,7 +22,7 @@ from metaeval.stats import items_to_label_next, judge_uncertainty
 
 JUDGES_DISAGREE = ""
 """In place of a judge: where all judges of the sweep disagree."""
-ALL_LABELLED = "Every pair has a label already: there is nothing to draw from."
+ALL_LABELLED = "Every pair has a label already. What makes figures surer now is new instructions."
 _DIGITS = 6
 
 

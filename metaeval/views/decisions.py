@@ -56,7 +56,7 @@ def decision(request: ResearcherRequest, pk: int) -> HttpResponse:
         return render(request, "metaeval/decision.html", context | {"error": str(error)})
     context |= {"n_items": found.n_items, "n_judges": found.n_judges, "query": form.query()}
     if found.content is not None:
-        context |= _found(found.content, sweep)
+        context |= _found(found.content, sweep, full={row.name for row in form.datasets if row.is_full})
     part = request.htmx and request.htmx.target == "decision" and not request.htmx.history_restore_request
     return render(request, f"metaeval/decision{'_content' if part and found.content else ''}.html", context)
 
@@ -65,8 +65,8 @@ def _form(request: ResearcherRequest, sweep: SweepView) -> SelectionForm:
     return SelectionForm(request.GET.dict(), datasets=swept_datasets(sweep))
 
 
-def _found(content: dict[str, Any], sweep: SweepView) -> dict[str, Any]:
-    """What the page says of a choice."""
+def _found(content: dict[str, Any], sweep: SweepView, *, full: set[str]) -> dict[str, Any]:
+    """What the page says of a choice; `full` names the datasets that have no pair left to label."""
     in_force = decisions_in_force(sweep)
     deciding = [row for row in sweep.datasets if row.name in _deciding(content)]
     current = [in_force[row.pk] for row in deciding if row.pk in in_force]
@@ -91,7 +91,9 @@ def _found(content: dict[str, Any], sweep: SweepView) -> dict[str, Any]:
         ],
         "settling": [(row, words.settling_words(content, row)) for row in content["settling"]],
         "more_labels": [
-            row for row in content["datasets"] if row["role"] == "people" and _is_open(content, row["name"])
+            (row, row["name"] in full)
+            for row in content["datasets"]
+            if row["role"] == "people" and _is_open(content, row["name"])
         ],
         "current": current,
         "deciding": deciding,

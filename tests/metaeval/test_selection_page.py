@@ -10,7 +10,7 @@ from django.urls import reverse
 from judges.models import SweepState
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.choices import two_datasets
-from tests.metaeval.rows import judge_make, sweep_make, swept
+from tests.metaeval.rows import judge_make, judgments_make, labels_make, sweep_make, swept
 
 pytestmark = pytest.mark.django_db
 
@@ -232,3 +232,19 @@ def test_hostile_names_are_escaped(client, administrator):
     sweep = swept(dataset=dataset_make(pairs=6), good="<img src=x onerror=alert(1)>")[0]
     for url in (at(sweep), at(sweep, "decision-summary")):
         assert "<img src=x" not in client.get(url).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("labelled", "said"), [(40, "it takes new instructions"), (36, "What to label next of")]
+)
+def test_what_would_settle_it_is_offered_only_where_there_is_something_to_label(
+    client, researcher, labelled, said
+):
+    people = dataset_make(pairs=40, gold=False, name="people")
+    labels_make(dataset=people, choices=[(1, 1, 1)] * labelled)
+    one, two = judge_make("One"), judge_make("Two", strategy="cot")
+    judgments_make(judge=one, dataset=people, choices=[(1, 1)] * 30 + [(2, 2)] * 10)
+    judgments_make(judge=two, dataset=people, choices=[(2, 2)] * 12 + [(1, 1)] * 28)
+    text = page(client, sweep_make(judges=[one, two], datasets=[people]))
+    assert "No clear winner" in text
+    assert said in text
