@@ -114,7 +114,7 @@ def _replacements(content: dict[str, Any]) -> list[str]:
     if not rows:
         return []
     table = table_text(
-        ("Judge", "May it", "People won over", "Advantage probability"),
+        ("Judge", "May it?", "People won over", "Advantage probability"),
         (
             (
                 _name(judge),
