@@ -14,6 +14,7 @@ import numpy as np
 from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Floats
 from metaeval.stats import Estimate, Resamples
+from metaeval.stats.combined import combined_interval
 from metaeval.stats.intervals import clusters_counted, interval
 from metaeval.stats.spread import spread_of
 
@@ -128,9 +129,16 @@ def _breakdown(
         column = np.zeros(0) if draws is None else draws[:, used] @ weights
         inside = counted & np.any([layout.groups[place].members for place in used], axis=0)
         bounds = (-1.0, 1.0) if combination.is_difference else measure.bounds
-        deviations = sum(parts[place][0] * weight for place, weight in zip(used, weights, strict=True))
-        sizes = sum(parts[place][1] * abs(weight) for place, weight in zip(used, weights, strict=True))
-        found = _estimate(measure, value, column, inside, resamples, confidence, bounds, (deviations, sizes))
+        deviations = np.stack([parts[place][0] for place in used], axis=1)
+        sizes = np.stack([parts[place][1] for place in used], axis=1)
+        together = deviations @ weights, sizes @ np.abs(weights)
+        found = _estimate(measure, value, column, inside, resamples, confidence, bounds, together)
+        if found["low"] is not None and measure.bounds is not None:
+            ends = combined_interval(
+                values[used], deviations, sizes, weights, confidence=confidence, bounds=measure.bounds
+            )
+            low, high = (_rounded(end * measure.scale) for end in ends)
+            found |= {"low": min(found["low"], low), "high": max(found["high"], high)}
         result.setdefault(combination.kind, {})[combination.name] = found
     if "gap" in result:
         result["gap"] = next(iter(result["gap"].values()))

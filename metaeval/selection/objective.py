@@ -17,8 +17,9 @@ from metaeval.selection.table import Table, sums_by_code
 from metaeval.selection.types import Booleans, Floats
 from metaeval.stats import Estimate, PairedDifference
 from metaeval.stats.arrays import Integers
-from metaeval.stats.intervals import ONE_CLUSTER, interval, wilson_interval
-from metaeval.stats.spread import effective_sample_size, spread_of
+from metaeval.stats.combined import combined_interval
+from metaeval.stats.intervals import ONE_CLUSTER, interval
+from metaeval.stats.spread import spread_of
 
 # What is left of a sum of equal terms with opposite signs.
 _ROUNDING = 1e-13
@@ -138,29 +139,29 @@ class Objective:
         Statistics in Medicine 27 (2008).
         """
         table, weighing = self.table, self.shares(~np.isnan(column))
-        reach, parts = [], []
+        means: list[float] = []
+        shares: list[float] = []
+        deviations: list[Floats] = []
+        weights: list[Floats] = []
         for place in np.unique(table.dataset[weighing > 0]):
             items = (table.dataset == place) & (weighing > 0)
             share, cluster = float(weighing[items].sum()), table.cluster[items]
             mean = float(weighing[items] @ column[items]) / share
             rows = np.stack([weighing[items] * (column[items] - mean), weighing[items]], axis=1) / share
-            deviations, weights = sums_by_code(cluster, rows, table.n_clusters).T
-            n = int(np.count_nonzero(weights))
-            variance = widen**2 * float(deviations @ deviations) * n / max(1, n - 1)
-            mean = min(1.0, max(0.0, mean))
-            size = effective_sample_size(mean, variance, n, spread_of(deviations, weights), self.confidence)
-            low, high = wilson_interval(mean, size, self.confidence)
-            reach.append((share * (mean - low), share * (high - mean)))
-            parts.append(deviations)
-        # Datasets that share instructions go together as these do.
-        norms = np.sqrt((np.array(parts) ** 2).sum(axis=1))
-        scaled = np.array(parts) / np.where(norms > 0, norms, 1.0)[:, np.newaxis]
-        together = scaled @ scaled.T
-        np.fill_diagonal(together, 1.0)
-        below, above = np.array(reach).T
-        value = self.mean(column)
-        down, up = (math.sqrt(max(0.0, float(end @ together @ end))) for end in (below, above))
-        return max(0.0, value - down), min(1.0, value + up)
+            means.append(mean)
+            shares.append(share)
+            for found, part in zip(
+                (deviations, weights), sums_by_code(cluster, rows, table.n_clusters).T, strict=True
+            ):
+                found.append(part)
+        return combined_interval(
+            np.array(means),
+            np.stack(deviations, axis=1),
+            np.stack(weights, axis=1),
+            shares,
+            confidence=self.confidence,
+            widen=widen,
+        )
 
     def linear(self, column: Floats) -> tuple[Floats, Floats]:
         """What each cluster adds to the deviation of the objective from its value, and what it weighs in it."""

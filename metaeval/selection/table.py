@@ -237,7 +237,10 @@ def _figures(
         parts = [(place, np.where(counted > 0, block_scores, 0.0), counted)]
         parts += [(n_datasets + which, *sums) for which, sums in enumerate(block.measures)]
         for figure, top, bottom in parts:
+            # Only scores rest on labels, whose items were drawn; the other figures are of every judgment alike.
             weighed = weights[items, np.newaxis]
+            if figure >= n_datasets:
+                weighed = (weighed > 0).astype(np.float64)
             counts[figure] += (bottom * weighed > 0).sum(axis=0)
             for sums, column in ((tops, top), (bottoms, bottom)):
                 sums[:, figure] += sums_by_code(cluster[items], column * weighed, n_clusters)

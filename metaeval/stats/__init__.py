@@ -55,6 +55,7 @@ from metaeval.stats.biases import (
 from metaeval.stats.bradley_terry import bradley_terry
 from metaeval.stats.bradley_terry_result import BradleyTerry
 from metaeval.stats.capacity import CapacityCurve, capacity_curve
+from metaeval.stats.combined import macro_mean
 from metaeval.stats.correlation import correlation, correlation_difference, person_correlation
 from metaeval.stats.correlation_by import GroupedCorrelation, correlation_by
 from metaeval.stats.crossed import crossed_mean_estimate
@@ -80,7 +81,7 @@ from metaeval.stats.importance import (
     importance_agreement,
     importance_agreement_by_annotator,
 )
-from metaeval.stats.intervals import macro_mean, mean_estimate, ratio_estimate, wilson_interval
+from metaeval.stats.intervals import mean_estimate, ratio_estimate, wilson_interval
 from metaeval.stats.kappa import cohen_kappa, fleiss_kappa
 from metaeval.stats.label_models import MajorityVote, aggregate_labels, majority_vote, soft_labels
 from metaeval.stats.leave_one_out import (

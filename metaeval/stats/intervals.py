@@ -2,7 +2,6 @@
 
 import math
 import warnings
-from collections.abc import Sequence
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -113,6 +112,15 @@ def wilson_interval(share: float, n: float, confidence: float = 0.95) -> tuple[f
     return low, high
 
 
+def check_bounds(value: float, bounds: tuple[float, float]) -> None:
+    """Refuse a range that is none, or that the value lies outside of."""
+    low, width = bounds[0], bounds[1] - bounds[0]
+    if width <= 0 or not -_GRAIN <= (value - low) / width <= 1 + _GRAIN:
+        raise InvalidInputError(
+            f"bounds: {value:g} lies outside of {bounds}; of other scales pass their ends or None"
+        )
+
+
 def interval(
     value: float,
     resampled: Floats,
@@ -146,11 +154,8 @@ def interval(
         return math.nan, math.nan, "none"
     finite = resampled[np.isfinite(resampled)]
     if bounds is not None:
+        check_bounds(value, bounds)
         low, width = bounds[0], bounds[1] - bounds[0]
-        if width <= 0 or not -_GRAIN <= (value - low) / width <= 1 + _GRAIN:
-            raise InvalidInputError(
-                f"bounds: {value:g} lies outside of {bounds}; of other scales pass their ends or None"
-            )
         share = min(1.0, max(0.0, (value - low) / width))
         scaled = finite / width
         variance = float(scaled.var()) * n_clusters / max(1, n_clusters - 1) if len(scaled) else 0.0
@@ -263,65 +268,6 @@ def mean_estimate(
     if missing.any():
         values = np.where(missing, 0.0, values)
     return ratio_estimate(values, (~missing).astype(np.float64), bounds=bounds, reason=reason, **options)
-
-
-def macro_mean(
-    contributions: ArrayLike,
-    groups: Any,
-    *,
-    among: Sequence[Any] | None = None,
-    bounds: tuple[float, float] | None = (0.0, 1.0),
-    **options: Unpack[Sampling],
-) -> Estimate:
-    """Unweighted mean of the groups' means, with an interval from the same resamples.
-
-    Parameters
-    ----------
-    contributions : array_like of shape (n_items,)
-        What each item contributes to its group's mean; NaN takes no part.
-    groups : array_like of shape (n_items,)
-        The group of each item, LLMBar's subset for example.
-    among : sequence, optional
-        The groups that count (LLMBar's Adversarial is the mean of four of five). Default: all that occur.
-
-    Examples
-    --------
-    >>> macro_mean([1, 1, 1, 0], ["easy", "easy", "easy", "hard"]).value
-    0.5
-    """
-    values = as_items(contributions, "contributions")
-    names = np.asarray(groups)
-    if names.shape != values.shape:
-        raise InvalidInputError(f"groups: expected shape {values.shape}, got {names.shape}")
-    resamples, mask, confidence = resolve(len(values), options, weighted=True)
-    weights = item_weights(len(values), options)
-    weights = np.ones(len(values)) if weights is None else weights
-    counted = ~np.isnan(values) & (weights > 0)
-    if mask is not None:
-        counted &= mask
-    chosen = list(np.unique(names if mask is None else names[mask])) if among is None else list(among)
-    members = [counted & (names == name) for name in chosen]
-    empty = [str(name) for name, member in zip(chosen, members, strict=True) if not member.any()]
-    if empty or not chosen:
-        return undefined(f"no item counts in group {empty[0]}" if empty else "no item counts")
-    columns = np.stack(
-        [np.where(member, values * weights, 0.0) for member in members]
-        + [np.where(member, weights, 0.0) for member in members],
-        axis=1,
-    )
-    tops, bottoms = np.split(columns.sum(axis=0), 2)
-    means = tops / bottoms
-    totals = _totals(columns, resamples)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        resampled = np.mean(totals[:, : len(chosen)] / totals[:, len(chosen) :], axis=1)
-    in_groups, sizes = np.split(resamples.cluster_totals(columns), 2, axis=1)
-    spread = spread_of(((in_groups - means * sizes) / bottoms).sum(axis=1), (sizes / bottoms).sum(axis=1))
-    counted = np.any(members, axis=0)
-    return finish(float(means.mean()), resampled, counted, resamples, confidence, bounds, spread)
-
-
-def _totals(columns: Floats, resamples: Resamples) -> Floats:
-    return resamples.totals(columns) if resamples.n_resamples else np.zeros((0, columns.shape[1]))
 
 
 def resampled_ratio(top: Floats, bottom: Floats, resamples: Resamples) -> Floats:

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.arrays import Floats, Integers, as_codes, as_floats, as_items, check_option
+from metaeval.stats.combined import macro_mean
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.grouped_correlation import sums_within_groups
-from metaeval.stats.intervals import Sampling, macro_mean, mean_estimate
+from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.sharing import with_resamples
 from metaeval.stats.weighted_correlation import METHODS, Method, correlation_of
 

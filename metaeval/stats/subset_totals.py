@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from metaeval.stats.arrays import Booleans, Floats, Integers
+from metaeval.stats.combined import combined_interval, hull
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import Sampling, finish, item_weights, resolve
 from metaeval.stats.spread import spread_of
@@ -82,9 +83,14 @@ class SubsetTotals:
         resampled_tops, resampled_bottoms = (part @ member for part in np.split(self._resampled, 2, axis=1))
         with np.errstate(invalid="ignore", divide="ignore"):
             resampled = (resampled_tops / resampled_bottoms) @ signed
-        spread = spread_of((in_clusters - means * sizes) / bottoms @ signed, sizes / bottoms @ np.abs(signed))
+        deviations, shares = (in_clusters - means * sizes) / bottoms, sizes / bottoms
+        spread = spread_of(deviations @ signed, shares @ np.abs(signed))
         inside: Booleans = np.asarray(member.any(axis=1))
         counted = self._counted & inside[self._codes]
-        return finish(
+        found = finish(
             float(means @ signed), resampled, counted, self._resamples, self._confidence, bounds, spread
         )
+        if len(groups) == 1 or not len(resampled):
+            return found
+        ends = combined_interval(means, deviations, shares, signed, confidence=self._confidence)
+        return hull(found, ends)

@@ -44,7 +44,8 @@ def choose(items, shares, n_judges, least_agreement, min_clusters):
     """(best judge, judge by category) on these items; None where none is admitted."""
     admitted = []
     for judge in range(n_judges):
-        found = mean([(float(item["same"][judge]), item["weight"]) for item in items])
+        # Every judgment counts alike: weights are of labels.
+        found = mean([(float(item["same"][judge]), float(item["weight"] > 0)) for item in items])
         admitted.append(least_agreement is None or (found is not None and found >= least_agreement - 1e-9))
     single = best(
         [

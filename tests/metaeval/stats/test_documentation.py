@@ -16,7 +16,9 @@ import metaeval.stats
 
 DOCS = Path(__file__).parents[3] / "docs"
 INDEX = (DOCS / "statistics.md").read_text(encoding="utf-8")
-PAGES = INDEX + "".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "statistics").glob("*.md")))
+PAGES = INDEX + "".join(
+    page.read_text(encoding="utf-8") for page in sorted((DOCS / "statistics").glob("*.md"))
+)
 MODULES = [f"metaeval.stats.{module.name}" for module in pkgutil.iter_modules(metaeval.stats.__path__)]
 
 
