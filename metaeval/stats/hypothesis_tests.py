@@ -194,7 +194,7 @@ def mcnemar_test(
     Returns
     -------
     TestResult
-        ``statistic`` is the smaller of *b* and *c*, or chi-square. With no discordant item the p-value is 1.
+        ``statistic`` is the smaller of *b* and *c*, or chi-square. With no discordant item the two-sided p-value is 1.
 
     Raises
     ------
