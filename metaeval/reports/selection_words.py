@@ -203,11 +203,17 @@ def settling_words(content: Content, row: Mapping[str, Any]) -> str:
     alone = ", and those of the other datasets," if row["together"] else ""
     return unbroken(
         [
-            f"To tell {leader} from {rival}: if the lead of {size} is real, about {row['n_needed']:,} instructions of "
+            f"To tell {leader} from {rival}: if the lead of {size} is real, about {_roughly(row['n_needed']):,} instructions of "
             f"{title_of(content, row['dataset'])}{alone} would show it {100 * row['power']:.0f} times in 100. "
-            f"There are {row['n_now']:,}, so about {more:,} more."
+            f"There are {row['n_now']:,}, so about {_roughly(more):,} more."
         ]
     )[0]
+
+
+def _roughly(number: int) -> int:
+    """A large number with two digits: how many are needed is known no better."""
+    scale = 10 ** max(0, len(str(number)) - 2)
+    return number if number < 1_000 else round(number / scale) * scale
 
 
 def replaces_words(content: Content, dataset: str) -> str:
