@@ -203,8 +203,9 @@ def settling_words(content: Content, row: Mapping[str, Any]) -> str:
     alone = ", and those of the other datasets," if row["together"] else ""
     return unbroken(
         [
-            f"To tell {leader} from {rival}: if the lead of {size} is real, about {_roughly(row['n_needed']):,} instructions of "
-            f"{title_of(content, row['dataset'])}{alone} would show it {100 * row['power']:.0f} times in 100. "
+            f"To tell {leader} from {rival}: if the lead of {size} is real, about {_roughly(row['n_needed']):,} "
+            f"instructions of {title_of(content, row['dataset'])}{alone} would show it "
+            f"{100 * row['power']:.0f} times in 100. "
             f"There are {row['n_now']:,}, so about {_roughly(more):,} more."
         ]
     )[0]
