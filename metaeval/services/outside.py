@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.files import unstorable
@@ -121,23 +121,34 @@ def ratings_import(
     values = {"scores": file.scores, "column": file.column, "inputs_hash": file.sha256}
     given = {"title": title, "source": source, "licence": licence}
     about = {key: value for key, value in given.items() if value}
-    with transaction.atomic():
-        found = OutsideRatings.objects.select_for_update().filter(name=name).first()
-        if found is None:
-            about.setdefault("title", name)
-            return OutsideRatings.objects.create(name=name, created_by=user, **values, **about), True
-        changed = {key: value for key, value in (values | about).items() if getattr(found, key) != value}
-        if not changed:
-            return found, False
-        if not replace:
-            raise RatingsError(
-                f"There are other ratings named {name!r} ({len(found.scores)} systems, column {found.column}). "
-                "Choose another name, or replace them."
-            )
-        for key, value in changed.items():
-            setattr(found, key, value)
-        found.save(update_fields=list(changed))
-        return found, True
+    try:
+        return _store(name, values, about, user, replace=replace)
+    except IntegrityError:
+        # Somebody stored ratings of this name a moment ago: now they are there to be compared with.
+        return _store(name, values, about, user, replace=replace)
+
+
+@transaction.atomic
+def _store(
+    name: str, values: dict[str, Any], about: dict[str, str], user: User | None, *, replace: bool
+) -> tuple[OutsideRatings, bool]:
+    found = OutsideRatings.objects.select_for_update().filter(name=name).first()
+    if found is None:
+        return OutsideRatings.objects.create(
+            name=name, created_by=user, **values, **({"title": name} | about)
+        ), True
+    changed = {key: value for key, value in (values | about).items() if getattr(found, key) != value}
+    if not changed:
+        return found, False
+    if not replace:
+        raise RatingsError(
+            f"There are other ratings named {name!r} ({len(found.scores)} systems, column {found.column}). "
+            "Choose another name, or replace them."
+        )
+    for key, value in changed.items():
+        setattr(found, key, value)
+    found.save(update_fields=list(changed))
+    return found, True
 
 
 def _rows(path: Path) -> Iterator[_Row]:
