@@ -27,7 +27,7 @@ def pytest_report_header() -> str | None:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Browser tests share one browser, so one worker runs them.
+    """Browser tests share one browser, so one worker is to run them (pytest-xdist 3.8 does not group under pytest 9.2).
 
     What waits for another process (a browser, a Redis) is tried up to three times, as on a busy machine its turn may
     come late; the summary lists every rerun. All else has one try.
