@@ -46,7 +46,7 @@ test-vllm:  ## Tests with real engines on tiny models: vLLM on processors, trans
 	.venv-vllm/bin/python -m pytest -p no:randomly tests/local_models
 
 test-litellm: .venv-litellm/.installed  ## Tests of the LiteLLM backend; makes .venv-litellm (0.5 GB)
-	.venv-litellm/bin/python -m pytest tests/judges/backends/test_litellm.py -W "ignore::UserWarning:pydantic"
+	.venv-litellm/bin/python -m pytest tests/judges/backends/test_litellm.py
 
 .venv-litellm/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-litellm

@@ -24,6 +24,9 @@ from judges.backends.registry import create_backend, endpoint_identity
 from judges.strategies.types import Answer, Chat, Decoding, Embed, Score
 from tests.judges.backends.test_openai import collect, question
 
+# LiteLLM turns this warning off when it is imported, which lasts only for the test that imports it first.
+pytestmark = pytest.mark.filterwarnings("ignore:.*`ReadOnly` qualifier:UserWarning")
+
 needs_litellm = pytest.mark.skipif(
     importlib.util.find_spec("litellm") is None, reason="needs the extra 'litellm', which brings 300 MB"
 )
