@@ -59,12 +59,22 @@ class ReportAdmin(ReadOnlyAdmin):
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnlyAdmin):
-    list_display = ("dataset", "judge", "in_force", "sweep", "decided_by", "created_at")
-    list_filter = ("dataset",)
+    list_display = ("dataset", "kind", "judge", "in_force", "sweep", "decided_by", "created_at")
+    list_filter = ("kind", "dataset")
     list_select_related = ("dataset", "judge", "sweep", "decided_by")
     search_fields = ("reason", "judge__name", "dataset__name")
     fields = (
-        *("dataset", "judge", "sweep", "reason", "decided_by", "created_at", "replaced_by", "inputs_hash"),
+        *(
+            "dataset",
+            "kind",
+            "judge",
+            "sweep",
+            "reason",
+            "decided_by",
+            "created_at",
+            "replaced_by",
+            "inputs_hash",
+        ),
         *("choice", "configuration", "comparison"),
     )
     readonly_fields = ("choice", "configuration", "comparison")

@@ -4,6 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from annotation.models import Kind
+
 
 class Report(models.Model):
     """A snapshot of the statistics of a dataset, reproducible from its inputs, whose hash it carries."""
@@ -32,10 +34,11 @@ class Report(models.Model):
 
 
 class Decision(models.Model):
-    """The judge chosen from a sweep for a dataset, with the reason. A later decision replaces an earlier one."""
+    """The judge chosen from a sweep for a dataset's items of one kind, with the reason. A later one replaces it."""
 
     sweep = models.ForeignKey("judges.Sweep", on_delete=models.PROTECT, related_name="decisions")
     dataset = models.ForeignKey("annotation.Dataset", on_delete=models.PROTECT, related_name="decisions")
+    kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.PAIRWISE)
     judge = models.ForeignKey("judges.Judge", on_delete=models.PROTECT, related_name="decisions")
     reason = models.TextField()
     evidence = models.JSONField(help_text="The judge's row of the comparison at the time of the decision.")
@@ -57,7 +60,9 @@ class Decision(models.Model):
         ordering = ["-created_at"]
         constraints = [
             models.UniqueConstraint(
-                fields=["dataset"], condition=Q(replaced_by__isnull=True), name="decision_one_in_force"
+                fields=["dataset", "kind"],
+                condition=Q(replaced_by__isnull=True),
+                name="decision_one_in_force",
             ),
         ]
 

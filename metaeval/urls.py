@@ -5,7 +5,7 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 import annotation.urls.converters  # noqa: F401  (registers `row`)
 from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.reports.render import FORMATS
-from metaeval.views import comparisons, decisions, label_next, reports, systems
+from metaeval.views import comparisons, decisions, label_next, promotions, reports, systems
 
 
 class SuffixConverter:
@@ -66,7 +66,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sweeps/<row:pk>/promote/", comparisons.promote, name="promote"),
     path("sweeps/<row:pk>/decision/", decisions.decision, name="decision"),
     path("sweeps/<row:pk>/decision/summary/", decisions.decision_summary, name="decision-summary"),
-    path("sweeps/<row:pk>/decision/promote/", decisions.decision_promote, name="decision-promote"),
+    path("sweeps/<row:pk>/decision/promote/", promotions.decision_promote, name="decision-promote"),
     path(
         "sweeps/<row:pk>/decision.<choice_format:suffix>",
         decisions.decision_download,

@@ -26,11 +26,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is asked: which datasets in which roles, under which constraints, with which confidence."""
+    """What is asked: which datasets in which roles, under which constraints, with which confidence.
+
+    ``kind`` is that of the items that judges are chosen by: a judge of rubrics judges nothing else.
+    """
 
     parts: tuple[Part, ...]
     constraints: Constraints = field(default_factory=Constraints)
     confidence: float = 0.95
+    kind: str = "pairwise"
 
     @property
     def deciding(self) -> tuple[str, ...]:

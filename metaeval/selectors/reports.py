@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Dataset, User
+from annotation.models import Dataset, Kind, User
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.reporting import studies_of_dataset
 from metaeval.models import Decision, Report
@@ -38,16 +38,16 @@ def report_targets(user: User) -> list[tuple[str, str]]:
     return found
 
 
-def decisions_of(dataset: Dataset) -> list[Decision]:
-    """The decisions on a dataset, newest first."""
-    rows = Decision.objects.filter(dataset=dataset).select_related("judge", "sweep", "decided_by")
+def decisions_of(dataset: Dataset, kind: str = Kind.PAIRWISE) -> list[Decision]:
+    """The decisions on a dataset's items of a kind, newest first."""
+    rows = Decision.objects.filter(dataset=dataset, kind=kind).select_related("judge", "sweep", "decided_by")
     rows = rows.defer("selection").annotate(over_several=Q(selection__isnull=False))
     return list(rows.order_by("-created_at", "-pk"))
 
 
-def decision_in_force(dataset: Dataset) -> Decision | None:
-    """The decision that no later one replaced."""
-    rows = Decision.objects.filter(dataset=dataset, replaced_by__isnull=True)
+def decision_in_force(dataset: Dataset, kind: str = Kind.PAIRWISE) -> Decision | None:
+    """The decision on a dataset's items of a kind that no later one replaced."""
+    rows = Decision.objects.filter(dataset=dataset, kind=kind, replaced_by__isnull=True)
     return rows.select_related("judge", "sweep", "decided_by").defer("selection").first()
 
 
@@ -73,6 +73,7 @@ def judge_export(decision: Decision) -> dict[str, Any]:
         "spec": judge.spec,
         "decision": {
             "dataset": decision.dataset.name,
+            "kind": decision.kind,
             "sweep": decision.sweep.name,
             "reason": decision.reason,
             "decided_at": decision.created_at.isoformat(timespec="seconds"),

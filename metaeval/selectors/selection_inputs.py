@@ -186,8 +186,8 @@ def _instruction_names(dataset: Dataset) -> dict[str, str]:
     return {external_id: names[instruction_id] for external_id, instruction_id in items}
 
 
-def decisions_in_force(sweep: SweepView) -> dict[int, Decision]:
-    """The decision in force on each dataset of the sweep, by primary key of the dataset; one query."""
-    rows = Decision.objects.filter(dataset__in=sweep.datasets, replaced_by__isnull=True)
+def decisions_in_force(sweep: SweepView, kind: str = PAIRWISE) -> dict[int, Decision]:
+    """The decision in force on each dataset's items of a kind, by primary key of the dataset; one query."""
+    rows = Decision.objects.filter(dataset__in=sweep.datasets, kind=kind, replaced_by__isnull=True)
     rows = rows.select_related("judge", "dataset", "decided_by").defer("selection", "evidence")
     return {row.dataset_id: row for row in rows}

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from annotation.models import Dataset, User
+from annotation.models import Dataset, Kind, User
 from judges.models import Judge
 from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError
@@ -88,25 +88,30 @@ def reason_checked(reason: str) -> str:
     return reason
 
 
-def decide(dataset: Dataset, values: Mapping[str, Any], seen: int | None) -> Decision:
+def decide(
+    dataset: Dataset, values: Mapping[str, Any], seen: int | None, *, kind: str = Kind.PAIRWISE
+) -> Decision:
     """Put a decision in force, in a transaction of the caller. Raises DecisionConflict if `seen` is not in force."""
-    current = Decision.objects.select_for_update().filter(dataset=dataset, replaced_by__isnull=True).first()
+    of_kind = Decision.objects.filter(dataset=dataset, kind=kind)
+    current = of_kind.select_for_update().filter(replaced_by__isnull=True).first()
     if (current.pk if current else None) != seen:
         raise DecisionConflict("Another decision is in force.")
     if current is None:
-        return Decision.objects.create(dataset=dataset, **values)
-    # One decision in force for each dataset, by a constraint that is checked at once: the old one has to step
+        return Decision.objects.create(dataset=dataset, kind=kind, **values)
+    # One decision in force for each dataset and kind, by a constraint that is checked at once: the old one has to step
     # aside before the new one exists. For a moment it is replaced by the first of all, which replaced none.
-    first = Decision.objects.filter(dataset=dataset, replaces__isnull=True).values_list("pk", flat=True)[:1]
+    first = of_kind.filter(replaces__isnull=True).values_list("pk", flat=True)[:1]
     Decision.objects.filter(pk=current.pk).update(replaced_by=first.get())
-    made = Decision.objects.create(dataset=dataset, **values)
+    made = Decision.objects.create(dataset=dataset, kind=kind, **values)
     Decision.objects.filter(pk=current.pk).update(replaced_by=made.pk)
     return made
 
 
-def decision_same(dataset: Dataset, wanted: Mapping[str, Any], seen: int | None) -> Decision | None:
+def decision_same(
+    dataset: Dataset, wanted: Mapping[str, Any], seen: int | None, *, kind: str = Kind.PAIRWISE
+) -> Decision | None:
     """The decision in force, if it is this one, made from the same page."""
-    current = decision_in_force(dataset)
+    current = decision_in_force(dataset, kind)
     if current is None or current.pk == seen:
         return None
     replaced = Decision.objects.filter(replaced_by=current).exclude(pk=current.pk).first()

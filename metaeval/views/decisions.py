@@ -1,29 +1,26 @@
-"""The choice of a judge over the datasets of a sweep, and promotion from it."""
+"""The choice of a judge over the datasets of a sweep."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.views.access import ResearcherRequest, researcher_required
-from metaeval.forms import SelectionForm, SelectionPromoteForm
+from metaeval.forms import SelectionForm
 from metaeval.reports import selection_words as words
 from metaeval.reports.content import canonical_json
-from metaeval.reports.errors import DecisionError, ReportError
+from metaeval.reports.errors import ReportError
 from metaeval.reports.selection_markdown import markdown
 from metaeval.reports.selection_tables import picture_of, table_of
 from metaeval.reports.selection_verdict import verdict_of
 from metaeval.selectors.selection_inputs import decisions_in_force, swept_datasets
 from metaeval.selectors.sweeps import SweepView, sweep_get_for
-from metaeval.services.selections import selection_get, selection_promote
+from metaeval.services.selections import selection_get
 from metaeval.views.files import attachment
 
 NO_PAIRS = (
@@ -38,7 +35,7 @@ NO_PAIRS = (
 @researcher_required
 def decision(request: ResearcherRequest, pk: int) -> HttpResponse:
     sweep = sweep_get_for(request.user, pk)
-    form = _form(request, sweep)
+    form = selection_form(request, sweep)
     context = {
         "sweep": sweep,
         "progress": sweep.progress,
@@ -61,7 +58,8 @@ def decision(request: ResearcherRequest, pk: int) -> HttpResponse:
     return render(request, f"metaeval/decision{'_content' if part and found.content else ''}.html", context)
 
 
-def _form(request: ResearcherRequest, sweep: SweepView) -> SelectionForm:
+def selection_form(request: ResearcherRequest, sweep: SweepView) -> SelectionForm:
+    """What is asked, as the address has it."""
     return SelectionForm(request.GET.dict(), datasets=swept_datasets(sweep))
 
 
@@ -154,7 +152,7 @@ def decision_summary(request: ResearcherRequest, pk: int) -> HttpResponse:
 @researcher_required
 def decision_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
     sweep = sweep_get_for(request.user, pk)
-    form = _form(request, sweep)
+    form = selection_form(request, sweep)
     if not form.datasets or not form.is_valid():
         raise Http404("There is no such choice.")
     try:
@@ -166,39 +164,3 @@ def decision_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpR
     if suffix == "md":
         return attachment(markdown(content), name, "text/markdown; charset=utf-8")
     return attachment(canonical_json(content), name, "application/json")
-
-
-@require_POST
-@researcher_required
-def decision_promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
-    if not request.user.is_administrator:
-        raise PermissionDenied("Only administrators promote a judge.")
-    sweep = sweep_get_for(request.user, pk)
-    asked = _form(request, sweep)
-    form = SelectionPromoteForm(request.POST)
-    if not asked.datasets or not asked.is_valid():
-        messages.error(request, "Nothing was promoted. What is asked for has changed: look at it first.")
-        return redirect(reverse("metaeval:decision", args=[pk]))
-    back = f"{reverse('metaeval:decision', args=[pk])}?{asked.query()}"
-    if not form.is_valid():
-        for errors in form.errors.values():
-            messages.error(request, f"Nothing was promoted. {' '.join(map(str, errors))}")
-        return redirect(back)
-    values = form.cleaned_data
-    try:
-        made = selection_promote(
-            sweep=sweep,
-            choice=asked.choice(),
-            fingerprint=values["judge"],
-            reason=values["reason"],
-            user=request.user,
-            inputs_hash=values["inputs_hash"],
-            seen=values["seen"],
-            although=values["judge"] in request.POST.getlist("although"),
-        )
-    except (DecisionError, ReportError) as error:
-        messages.error(request, f"Nothing was promoted. {error}")
-    else:
-        names = words.listed(sorted(row.dataset.name for row in made))
-        messages.success(request, f"{made[0].judge.name} is now the judge for {names}.")
-    return redirect(back)

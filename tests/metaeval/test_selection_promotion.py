@@ -12,7 +12,7 @@ from annotation.models import Dataset
 from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError
 from metaeval.selectors.sweeps import sweep_view
-from metaeval.services.selections import selection_promote
+from metaeval.services.promotions import selection_promote
 from tests.annotation.factories import user_make
 from tests.metaeval.choices import choice_of, content_of, form_of, two_datasets
 from tests.metaeval.rows import judge_make, labels_make
