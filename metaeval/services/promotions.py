@@ -66,7 +66,7 @@ def selection_promote(
         raise DecisionError("No dataset has a share in this choice, so there is nothing to decide for.")
     common = {"sweep_id": sweep.pk, "judge_id": judge.pk, "reason": reason, "decided_by_id": user.pk}
     wanted = common | {"inputs_hash": inputs_hash}
-    made = _made(datasets, wanted, seen)
+    made = _made(datasets, wanted, seen, choice.kind)
     if made:
         return made
     content = selection_get(sweep=sweep, choice=choice, wait=True).content
@@ -84,12 +84,13 @@ def selection_promote(
                     wanted
                     | {"evidence": _evidence(content, fingerprint, dataset.name), "selection": selection},
                     seen.get(dataset.pk),
+                    kind=choice.kind,
                 )
                 for dataset in datasets
             ]
     except (IntegrityError, DecisionConflict):
         # Two at once: the database let one through. If that was this very promotion, it is done.
-        made = _made(datasets, wanted, seen)
+        made = _made(datasets, wanted, seen, choice.kind)
         if made:
             return made
         raise DecisionConflict(
@@ -98,10 +99,10 @@ def selection_promote(
 
 
 def _made(
-    datasets: list[Dataset], wanted: Mapping[str, Any], seen: Mapping[int, int | None]
+    datasets: list[Dataset], wanted: Mapping[str, Any], seen: Mapping[int, int | None], kind: str
 ) -> list[Decision]:
     """The decisions in force on the datasets, if they are this promotion; else none."""
-    found = [decision_same(dataset, wanted, seen.get(dataset.pk)) for dataset in datasets]
+    found = [decision_same(dataset, wanted, seen.get(dataset.pk), kind=kind) for dataset in datasets]
     same = [decision for decision in found if decision is not None]
     return same if len(same) == len(datasets) else []
 
