@@ -11,3 +11,8 @@ urlpatterns = [
     path("", include("annotation.urls")),
     path("", include("metaeval.urls")),
 ]
+
+handler400 = "config.errors.bad_request"
+handler403 = "config.errors.permission_denied"
+handler404 = "config.errors.page_not_found"
+handler500 = "config.errors.server_error"

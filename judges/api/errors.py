@@ -18,6 +18,19 @@ def refused(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, SweepError):
         return Response({"errors": [{"message": message} for message in error.messages]}, status=409)
     response = exception_handler(error, context)
-    if response is not None and isinstance(response.data, dict) and set(response.data) == {"detail"}:
-        response.data = {"errors": [{"message": str(response.data["detail"])}]}
+    if response is not None:
+        response.data = {"errors": _listed(response.data)}
     return response
+
+
+def _listed(data: Any) -> list[dict[str, str]]:
+    """Return what DRF says as a list of reasons: a text, a list of texts, or either by field."""
+    if isinstance(data, list):
+        return [{"message": str(message)} for message in data]
+    if not isinstance(data, dict):
+        return [{"message": str(data)}]
+    return [
+        ({} if field in ("detail", "non_field_errors") else {"field": field}) | reason
+        for field, messages in data.items()
+        for reason in _listed(messages)
+    ]
