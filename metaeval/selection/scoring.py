@@ -50,10 +50,16 @@ def _block_unnamed(dataset: JudgedDataset, judges: Sequence[str]) -> Block:
     as_codes(dataset.clusters, "clusters")  # refuses an item without one
     if not (np.isfinite(dataset.weight) and dataset.weight >= 0):
         raise InvalidInputError(f"weight: expected 0 or more, got {dataset.weight}")
-    score, scorable = _scorer(dataset, n)
-    columns = [_judge(dataset, key, n, score) for key in judges]
+    if dataset.scores is None:
+        score, scorable = _scorer(dataset, n)
+        columns = [_judge(dataset, key, n, score) for key in judges]
+    else:
+        scorable = _scorable(dataset, n)
+        columns = [_scored(dataset, key, n, scorable) for key in judges]
     scores = np.stack([column[0] for column in columns], axis=1)
     asked = np.stack([column[1].any(axis=1) for column in columns], axis=1)
+    if dataset.scores is not None:
+        asked &= ~np.isnan(scores)
     measures = [
         (
             np.stack([column[2][place][0] for column in columns], axis=1),
@@ -112,6 +118,59 @@ def _judge(dataset: JudgedDataset, key: str, n: int, score: Callable[[Floats], F
     return scores, judged, measures
 
 
+def _scorable(dataset: JudgedDataset, n: int) -> Booleans:
+    """Which items there is something to score against, where scores of items are given."""
+    assert dataset.scores is not None
+    if dataset.role not in ("people", "gold"):
+        raise InvalidInputError(f"role: expected 'people' or 'gold', got {dataset.role!r}")
+    given = [name for name in ("verdicts", "labels", "gold") if _is_given(getattr(dataset, name))]
+    if given:
+        raise InvalidInputError(f"scores: expected no {given[0]} beside them")
+    if dataset.scorable is not None:
+        return _booleans(dataset.scorable, n, "scorable")
+    columns = [as_items(column, f"scores of {key!r}", n) for key, column in dataset.scores.items()]
+    found: Booleans = (
+        np.any([~np.isnan(column) for column in columns], axis=0) if columns else np.zeros(n, bool)
+    )
+    return found
+
+
+def _is_given(value: Any) -> bool:
+    return value is not None and len(value) > 0
+
+
+def _scored(dataset: JudgedDataset, key: str, n: int, scorable: Booleans) -> tuple[Any, ...]:
+    """(scores, judged, measures) of one judge whose scores of items are given."""
+    assert dataset.scores is not None
+    scores = as_items(dataset.scores.get(key, np.full(n, np.nan)), f"scores of {key!r}", n)
+    if ((scores < 0) | (scores > 1)).any():
+        raise InvalidInputError(f"scores of {key!r}: expected numbers from 0 to 1")
+    unread = _booleans(dataset.unparsed.get(key, np.zeros(n, np.bool_)), n, f"unparsed of {key!r}")
+    judged = np.stack([~np.isnan(scores) | unread, np.zeros(n, np.bool_)], axis=1)
+    if key in dataset.judged:
+        judged = _judged(dataset, key, n)
+        if judged[:, 1].any():
+            raise InvalidInputError(f"judged of {key!r}: scores of items are of one presentation order")
+    asked: Booleans = judged[:, 0]
+    unread = unread & asked
+    scores = np.where(asked & scorable, np.where(unread, 0.0, scores), np.nan)
+    nothing = np.zeros(n)
+    measures = [
+        (nothing, nothing),
+        (unread.astype(np.float64), asked.astype(np.float64)),
+        _amounts(dataset.costs, key, n, judged, "costs", 1000.0),
+        _amounts(dataset.seconds, key, n, judged, "seconds", 1.0),
+    ]
+    return scores, judged, measures
+
+
+def _booleans(values: Any, n: int, what: str) -> Booleans:
+    array = np.asarray(values)
+    if array.dtype != np.bool_ or array.shape != (n,):
+        raise InvalidInputError(f"{what}: expected booleans of shape ({n},)")
+    return array
+
+
 def judged_verdicts(dataset: JudgedDataset, key: str) -> tuple[Floats, Booleans]:
     """One judge's verdicts, NaN where there are none, and whether there is a judgment: both (n_items, 2)."""
     n = len(dataset.clusters)
@@ -119,10 +178,15 @@ def judged_verdicts(dataset: JudgedDataset, key: str) -> tuple[Floats, Booleans]
     check_choices(verdicts, f"verdicts of {key!r}")
     judged = ~np.isnan(verdicts)
     if key in dataset.judged:
-        judged = np.asarray(dataset.judged[key])
-        if judged.dtype != np.bool_ or judged.shape != (n, 2):
-            raise InvalidInputError(f"judged of {key!r}: expected booleans of shape ({n}, 2)")
+        judged = _judged(dataset, key, n)
     return np.where(judged, verdicts, np.nan), judged
+
+
+def _judged(dataset: JudgedDataset, key: str, n: int) -> Booleans:
+    judged = np.asarray(dataset.judged[key])
+    if judged.dtype != np.bool_ or judged.shape != (n, 2):
+        raise InvalidInputError(f"judged of {key!r}: expected booleans of shape ({n}, 2)")
+    return judged
 
 
 def _two_orders(columns: Any, key: str, n: int, what: str) -> Floats:

@@ -265,7 +265,8 @@ def _homes(
 
 def _nothing_scored(dataset: JudgedDataset, block: Block) -> str:
     if not block.scorable.any():
-        lacks = "no item with a gold answer" if dataset.role == "gold" else "no item with two labels"
+        labels = "two labels" if dataset.scores is None else "labels"
+        lacks = "no item with a gold answer" if dataset.role == "gold" else f"no item with {labels}"
         return f"{dataset.name}: {lacks}, so it decides nothing."
     if not (block.scorable & (block.weights > 0)).any():
         return f"{dataset.name}: every item that can be scored has weight 0, so it decides nothing."

@@ -19,13 +19,14 @@ COMPOSITE = "composite"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedDataset:
-    """A dataset with a declared role, and what every judge said of it.
+    """A dataset with a declared role, and what every judge said of it: verdicts on pairs, or ``scores`` of items.
 
     Attributes
     ----------
     name : str
     role : {"people", "gold"}
-        Whether judges are scored by leave-one-out agreement with ``labels``, or by accuracy on ``gold``.
+        Whether judges are scored by leave-one-out agreement with ``labels``, or by accuracy on ``gold``. Of scores of
+        items: what they were computed from.
     verdicts : mapping of str to ndarray of shape (n_items, 2)
         By judge; canonical 1, 2, 0, a column for each presentation order; NaN where unparsed or not judged.
     judged : mapping of str to ndarray of bool, shape (n_items, 2)
@@ -45,6 +46,15 @@ class JudgedDataset:
     weight : float, default 1
         Share of this dataset in the objective, the weighted mean of the datasets' scores; 0 means that it is shown and
         constrained, and decides nothing.
+    scores : mapping of str to ndarray of shape (n_items,), optional
+        In place of ``verdicts`` (which are empty then), where judges do something else than compare two responses: how
+        good each judge is on each item, in [0, 1]; NaN where it does not count, and the item then counts for nobody
+        who is compared with it. There is one presentation order: the first column of ``judged``, ``costs`` and
+        ``seconds``.
+    unparsed : mapping of str to ndarray of bool, shape (n_items,)
+        With ``scores``: whether the answer could not be read. It scores 0 on an item that can be scored.
+    scorable : ndarray of bool, shape (n_items,), optional
+        With ``scores``: whether there is something to score against. Default: where any judge has a score.
     """
 
     name: str
@@ -59,6 +69,9 @@ class JudgedDataset:
     seconds: Mapping[str, Floats] = field(default_factory=dict)
     weights: Floats | None = None
     weight: float = 1.0
+    scores: Mapping[str, Floats] | None = None
+    unparsed: Mapping[str, Booleans] = field(default_factory=dict)
+    scorable: Booleans | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +108,8 @@ class Constraints:
     max_seconds : float, optional
         Mean model time of a judgment.
     min_positional_agreement, min_accuracy : float, optional
-        In [0, 1], of the point estimates: on all items judged in both orders, and on each dataset of role "gold". A
-        judge for which the figure is undefined does not satisfy it.
+        In [0, 1], of the point estimates: on all items judged in both orders, and of the score on each dataset of role
+        "gold". A judge for which the figure is undefined does not satisfy it.
     max_unparsed : float, optional
         Share of judgments that could not be read, in [0, 1].
     """
