@@ -15,6 +15,7 @@ from metaeval.forms import SelectionForm
 from metaeval.reports import selection_words as words
 from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import ReportError
+from metaeval.reports.selection_composite import composite_offer
 from metaeval.reports.selection_markdown import markdown
 from metaeval.reports.selection_tables import picture_of, table_of
 from metaeval.reports.selection_verdict import verdict_of
@@ -35,6 +36,11 @@ NO_PAIRS = (
 @researcher_required
 def decision(request: ResearcherRequest, pk: int) -> HttpResponse:
     sweep = sweep_get_for(request.user, pk)
+    return decision_page(request, sweep, wait="now" in request.GET)
+
+
+def decision_page(request: ResearcherRequest, sweep: SweepView, *, wait: bool, **also: Any) -> HttpResponse:
+    """The page of what the address asks; `also` is what its template is told beside, as of a promotion refused."""
     form = selection_form(request, sweep)
     context = {
         "sweep": sweep,
@@ -42,13 +48,14 @@ def decision(request: ResearcherRequest, pk: int) -> HttpResponse:
         "form": form,
         "may_promote": request.user.is_administrator,
         "section": "reports",
+        **also,
     }
     if not form.datasets:
         return render(request, "metaeval/decision.html", context | {"error": NO_PAIRS})
     if not form.is_valid():
         return render(request, "metaeval/decision.html", context | {"is_invalid": True})
     try:
-        found = selection_get(sweep=sweep, choice=form.choice(), wait="now" in request.GET)
+        found = selection_get(sweep=sweep, choice=form.choice(), wait=wait)
     except ReportError as error:
         return render(request, "metaeval/decision.html", context | {"error": str(error)})
     context |= {"n_items": found.n_items, "n_judges": found.n_judges, "query": form.query()}
@@ -96,6 +103,7 @@ def _found(content: dict[str, Any], sweep: SweepView, *, full: set[str]) -> dict
         "current": current,
         "deciding": deciding,
         "promotable": [row for row in table.rows if not row.judge["baseline"]],
+        "composite_offer": composite_offer(content),
         "seen": ",".join(f"{row.pk}:{in_force[row.pk].pk if row.pk in in_force else ''}" for row in deciding),
     }
 
