@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,25 +12,35 @@ from judges.strategies.scores import Answers, Share, drfr_share, has_tree, tower
 from metaeval.reports.estimates import Breakdown, Measure, mean_of, plain
 from metaeval.reports.humans import label_slots
 from metaeval.reports.inputs import Booleans, Floats, Integers, LabelColumns
-from metaeval.reports.kinds.common import KindFigures, Setting, quiet, select_means
+from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet, select_means
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
-from metaeval.stats import Estimate, krippendorff_alpha, leave_one_out_contributions
+from metaeval.stats import (
+    Estimate,
+    krippendorff_alpha,
+    leave_one_out_contributions,
+    pairwise_agreement_contributions,
+)
+from metaeval.stats.counts import read_labels
+from metaeval.stats.leave_one_out import leave_one_out_scores
 
 # As the statistics know answers: they are names. "Cannot tell" is one of them.
 CANNOT_TELL, YES, NO = 0.0, 1.0, 2.0
 _NO_QUESTION = "no judged question has an answer to compare with"
+_NO_PAIR = "no question has two labels"
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
     """One row a question: the item that it is of, what people answered (n_questions, most labels), the target.
 
-    ``target`` is yes or no; NaN where people are divided, nobody could tell, or there is no gold answer.
+    ``target`` is yes or no; NaN where people are divided, nobody could tell, or there is no gold answer. ``label`` has
+    the shape of ``slots``: whose label each answer belongs to, -1 where there is none.
     """
 
     item: Integers
     keys: tuple[str, ...]
     slots: Floats
+    label: Integers
     target: Floats
 
     def per_item(self, values: Floats | Integers | Booleans, n_items: int) -> Floats:
@@ -70,10 +80,7 @@ def checklist_figures(setting: Setting) -> KindFigures:
     target = gold if against_gold else people
     said = [_said(questions, judge) for judge in inputs.judges]
     judged = [setting.judged(judge) for judge in inputs.judges]
-    matches = [
-        np.where(mask[questions.item] & ~np.isnan(questions.target), answers == questions.target, np.nan)
-        for mask, answers in zip(judged, said, strict=True)
-    ]
+    matches = [matches_of(setting, questions, judge) for judge in inputs.judges]
     with quiet():
         return KindFigures(
             people=_people(setting, questions, people, trees=trees) if inputs.labels else {},
@@ -90,6 +97,7 @@ def checklist_figures(setting: Setting) -> KindFigures:
                 options=setting.options,
             ),
             n_target=int(_decided(questions, setting.n_items).sum()),
+            with_others=_with_others(questions, len(inputs.labels)),
             remarks=_remarks(setting, questions, trees=trees),
         )
 
@@ -101,18 +109,23 @@ def questions_of(setting: Setting) -> Questions:
     for row, item in enumerate(inputs.items):
         for key in item.parts:
             place[row, key] = len(place)
-    rows, values = [], []
-    for label in inputs.labels:
+    rows, values, whose = [], [], []
+    for number, label in enumerate(inputs.labels):
         for key, answer in _answers(label.value).items():
             if (label.item, key) in place:
                 rows.append(place[label.item, key])
                 values.append(_code(answer))
+                whose.append(float(number))
     order = np.argsort(np.array(rows, dtype=np.intp), kind="stable")
     asked = np.array(rows, dtype=np.intp)[order]
-    value = np.array(values, dtype=np.float64)[order]
-    slots = label_slots(
-        place,
-        LabelColumns(asked, np.zeros(len(asked), np.intp), value, np.zeros(0, np.bool_)),
+    slots, label_of = (
+        label_slots(
+            place,
+            LabelColumns(
+                asked, np.zeros(len(asked), np.intp), np.array(column)[order], np.zeros(0, np.bool_)
+            ),
+        )
+        for column in (values, whose)
     )
     if setting.options.against == GOLD:
         golds = [inputs.items[item].gold for item, _ in place]
@@ -126,6 +139,7 @@ def questions_of(setting: Setting) -> Questions:
         item=np.array([item for item, _ in place], dtype=np.intp),
         keys=tuple(key for _, key in place),
         slots=slots,
+        label=np.where(np.isnan(label_of), -1, label_of).astype(np.intp),
         target=target.astype(np.float64),
     )
 
@@ -153,6 +167,12 @@ def _code(answer: bool | None) -> float:
 
 def _decision(answer: bool | None) -> float:
     return np.nan if answer is None else _code(answer)
+
+
+def matches_of(setting: Setting, questions: Questions, judge: KindJudge) -> Floats:
+    """By question, 1 where the judge answers as the target and 0 where it does not; NaN where nothing is compared."""
+    compared = setting.judged(judge)[questions.item] & ~np.isnan(questions.target)
+    return np.where(compared, _said(questions, judge) == questions.target, np.nan)
 
 
 def _said(questions: Questions, judge: KindJudge) -> Floats:
@@ -240,20 +260,11 @@ def _judge(
 
 def _people(setting: Setting, questions: Questions, shares: Shares, *, trees: bool) -> dict[str, Breakdown]:
     n = setting.n_items
-    same = (
-        leave_one_out_contributions(questions.slots)
-        if questions.slots.shape[1]
-        else np.full(len(questions.item), np.nan)
-    )
-    known, told = ~np.isnan(same), ~np.isnan(questions.slots)
+    told = ~np.isnan(questions.slots)
     found = setting.figures(
         [
-            Measure(
-                "agreement",
-                questions.per_item(np.where(known, same, 0.0), n),
-                questions.per_item(known, n),
-                reason="no question has two labels",
-            ),
+            _over_questions("agreement", questions, leave_one_out_contributions, n),
+            _over_questions("pair_exact", questions, pairwise_agreement_contributions, n),
             Measure(
                 "cannot_tell_rate",
                 questions.per_item((questions.slots == CANNOT_TELL).sum(axis=1), n),
@@ -263,18 +274,54 @@ def _people(setting: Setting, questions: Questions, shares: Shares, *, trees: bo
             *shares.measures(trees=trees),
         ]
     )
-    found["alpha"] = {"overall": plain(_alpha(setting, questions))}
+    found["alpha"] = _alpha(setting, questions)
     return found
 
 
-def _alpha(setting: Setting, questions: Questions) -> Estimate:
-    if not questions.slots.shape[1]:
-        return Estimate(np.nan, np.nan, np.nan, n=0, reason="no labels")
-    return krippendorff_alpha(
-        questions.slots,
-        resamples=setting.resamples_of(questions.item),
-        confidence=setting.options.confidence,
+def _over_questions(
+    name: str, questions: Questions, contributions: Callable[[Floats], Floats], n_items: int
+) -> Measure:
+    """A mean over the questions that two people answered."""
+    same = (
+        contributions(questions.slots) if questions.slots.shape[1] else np.full(len(questions.item), np.nan)
     )
+    known = ~np.isnan(same)
+    return Measure(
+        name,
+        questions.per_item(np.where(known, same, 0.0), n_items),
+        questions.per_item(known, n_items),
+        reason=_NO_PAIR,
+    )
+
+
+def _alpha(setting: Setting, questions: Questions) -> Breakdown:
+    """Alpha over questions: of all, and of each category and subset."""
+    found: Breakdown = {}
+    resamples = setting.resamples_of(questions.item)
+    for group in setting.layout.groups:
+        estimate = plain(
+            krippendorff_alpha(
+                questions.slots,
+                where=group.members[questions.item],
+                resamples=resamples,
+                confidence=setting.options.confidence,
+            )
+            if questions.slots.shape[1]
+            else Estimate(np.nan, np.nan, np.nan, n=0, reason="no labels")
+        )
+        if group.kind == "overall":
+            found["overall"] = estimate
+        else:
+            found.setdefault(group.kind, {})[group.name] = estimate
+    return found
+
+
+def _with_others(questions: Questions, n_labels: int) -> Floats:
+    """Share of the answers of each label that most of the others gave too, ties between modes by expectation."""
+    if not questions.slots.shape[1]:
+        return np.full(n_labels, np.nan)
+    scores = leave_one_out_scores(read_labels(questions.slots))
+    return means_by(questions.label[~np.isnan(questions.slots)], scores, n_labels)
 
 
 def _remarks(setting: Setting, questions: Questions, *, trees: bool) -> tuple[str, ...]:

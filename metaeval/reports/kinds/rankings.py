@@ -25,14 +25,9 @@ _NO_PAIR = "no item has two rankings that are not constant"
 def ranking_figures(setting: Setting) -> KindFigures:
     """Compute all figures of a comparison of rankings."""
     inputs = setting.inputs
-    people = _people_rows(setting)
-    targets = (
-        [_gold_rows(item) for item in inputs.items]
-        if setting.options.against == GOLD
-        else [[[-rank for rank in row] for row in rows] for rows in people]
-    )
+    people, targets = _people_rows(setting), targets_of(setting)
     has_target = np.array([bool(rows) for rows in targets], dtype=np.bool_)
-    found = [_correlations(setting, judge, targets) for judge in inputs.judges]
+    found = [correlations_of(setting, judge, targets) for judge in inputs.judges]
     primary = primary_of(inputs.kind)
     with quiet():
         return KindFigures(
@@ -53,6 +48,13 @@ def ranking_figures(setting: Setting) -> KindFigures:
             n_target=int(has_target.sum()),
             remarks=_remarks(setting, has_target),
         )
+
+
+def targets_of(setting: Setting) -> list[list[list[float]]]:
+    """What judges are compared with, by item: one list a person, or the gold one; higher is better."""
+    if setting.options.against == GOLD:
+        return [_gold_rows(item) for item in setting.inputs.items]
+    return [[[-rank for rank in row] for row in rows] for rows in _people_rows(setting)]
 
 
 def ranks_of(value: Value | None, item: KindItem) -> list[float] | None:
@@ -111,7 +113,9 @@ def _gold_rows(item: KindItem) -> list[list[float]]:
     return [] if ranks is None else [[-rank for rank in ranks]]
 
 
-def _correlations(setting: Setting, judge: KindJudge, targets: list[list[list[float]]]) -> dict[str, Floats]:
+def correlations_of(
+    setting: Setting, judge: KindJudge, targets: list[list[list[float]]]
+) -> dict[str, Floats]:
     """Rho and r of a judge with each target of each item, averaged; NaN where there is none."""
     spearman, pearson = np.full(setting.n_items, np.nan), np.full(setting.n_items, np.nan)
     matrices, rows = [], []
