@@ -73,6 +73,7 @@ class InstructionRow:
     context: str
     reference: str | None
     category: str
+    subset: str
     conversation: tuple[tuple[str, str], ...]
 
 
@@ -163,12 +164,11 @@ def items_read(item_ids: Sequence[int]) -> Iterator[ItemRow]:
 
 def instructions_read(instruction_ids: Sequence[int]) -> Iterator[InstructionRow]:
     """Instructions by primary key, in that order within chunks of 500, a query each."""
-    names = ("pk", "external_id", "text", "context", "reference", "category", "conversation")
+    names = ("pk", "external_id", "text", "context", "reference", "category", "subset", "conversation")
     for start in range(0, len(instruction_ids), CHUNK):
         rows = Instruction.objects.filter(pk__in=instruction_ids[start : start + CHUNK]).order_by("pk")
-        for pk, external_id, text, context, reference, category, conversation in rows.values_list(*names):
-            turns = tuple((turn["role"], turn["text"]) for turn in conversation)
-            yield InstructionRow(pk, external_id, text, context, reference, category, turns)
+        for *told, conversation in rows.values_list(*names):
+            yield InstructionRow(*told, tuple((turn["role"], turn["text"]) for turn in conversation))
 
 
 def references_read(

@@ -288,7 +288,7 @@ def member_fields(row: int, lists: RowLists, key: str, member: Judge | None) -> 
             required=False,
             max_length=100,
             initial=key,
-            label=f"Category or name{words}",
+            label=f"Category, subset or name{words}",
             widget=forms.TextInput(attrs={"list": "judge-categories", "autocomplete": "off"}),
         ),
         f"member{row}_judge": _row_choice(lists.judges, member, f"Judge{words}"),

@@ -36,6 +36,15 @@ from judges.services.judges import DuplicateJudgeError, ModelChoice, judge_conte
 from judges.strategies.registry import STRATEGIES, StrategyInfo
 
 MOST_CATEGORIES = 200
+PROPOSED_ANEW = {
+    "hx-post": "",
+    "hx-trigger": "change",
+    "hx-target": "#members",
+    "hx-select": "#members",
+    "hx-swap": "outerHTML",
+    "hx-vals": f'{{"{REDRAW}": "by"}}',
+}
+"""Of the setting that says whether members are named by categories or by subsets: those to choose from are others."""
 FIRST = "vanilla"
 """The strategy that a new form begins with: the plainest."""
 
@@ -99,6 +108,8 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         content = self.source_content
         same = content.get("strategy") == info.name
         fields = param_fields(info, content.get("params", {}) if same else {})
+        if info.member_paths:
+            fields[param_key(info, "by")].widget.attrs |= PROPOSED_ANEW
         if samples(info):
             fields |= decoding_fields(content.get("decoding") if content else None)
         words = content if same else {name: value for name, value in content.items() if "prompt" not in name}
@@ -206,12 +217,15 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
 
     @property
     def categories(self) -> list[str]:
-        """Categories of the datasets, to be proposed for the members of a composite."""
-        if self.info is None or self.info.name != "composite":
+        """Categories or subsets of the datasets, each behind those above it, to be proposed for a composite."""
+        if self.info is None or not self.info.member_paths:
             return []
-        named = Instruction.objects.exclude(category="").order_by("category")
-        whole = named.values_list("category", flat=True).distinct()[:MOST_CATEGORIES]
-        return list(dict.fromkeys(category.partition("/")[0] for category in whole))
+        by = self[param_key(self.info, "by")].value()
+        by = by if by in self.info.params["by"].choices else "category"
+        named = Instruction.objects.exclude(**{by: ""}).order_by(by)
+        whole = named.values_list(by, flat=True).distinct()[:MOST_CATEGORIES]
+        parts = [path.split("/") for path in whole]
+        return list(dict.fromkeys("/".join(names[: n + 1]) for names in parts for n in range(len(names))))
 
     @property
     def guidelines_text(self) -> str:
@@ -263,20 +277,16 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         keys: set[str] = set()
         for row in range(self.n_members):
             key, member = said.get(f"member{row}_key"), said.get(f"member{row}_judge")
-            if key and "/" in key and self.info is not None and self.info.name == "composite":
-                self.add_error(
-                    f"member{row}_key",
-                    f"Name the category above: '{key.partition('/')[0]}' stands for all below it.",
-                )
             if key and member is None and f"member{row}_judge" not in self.errors:
                 self.add_error(f"member{row}_judge", "Choose a judge.")
             if member is not None and (name := key or member.name) in keys:
                 self.add_error(f"member{row}_key", f"'{name}' stands in a row above.")
             elif member is not None:
                 keys.add(name)
-                if not key and self.info is not None and self.info.name == "composite":
+                if not key and self.info is not None and self.info.member_paths:
+                    by = said.get(param_key(self.info, "by")) or "category"
                     self.add_error(
-                        f"member{row}_key", "Name a category, or * for all that have no judge of their own."
+                        f"member{row}_key", f"Name a {by}, or * for all that have no judge of their own."
                     )
 
     def content(self) -> dict[str, Any]:
@@ -341,8 +351,11 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         rows = [
             (said.get(f"member{row}_key"), said.get(f"member{row}_judge")) for row in range(self.n_members)
         ]
-        # A name may hold no "/": roles of members are told by it.
-        return {(key or judge.name).replace("/", " "): judge for key, judge in rows if judge is not None}
+        named = [(key or judge.name, judge) for key, judge in rows if judge is not None]
+        if self.info is not None and self.info.member_paths:
+            return dict(named)
+        # A name that is no path may hold no "/": roles of members are told by it.
+        return {key.replace("/", " "): judge for key, judge in named}
 
     def _guidelines(self, choice: str | None) -> str:
         if choice == KEEP:

@@ -93,6 +93,7 @@ def _item(
         context=row.context,
         reference=row.reference or None,
         category=row.category,
+        subset=row.subset,
         external_id=row.external_id,
         systems=row.systems,
         criteria=criteria,
@@ -112,6 +113,7 @@ def _instructions(ids: Sequence[int]) -> Iterator[ItemView]:
             context=row.context,
             reference=row.reference or None,
             category=row.category,
+            subset=row.subset,
             external_id=row.external_id,
             conversation=row.conversation,
         )

@@ -112,8 +112,14 @@ def _model_values(spec: dict[str, Any], role: str) -> dict[str, Any]:
     if role in (spec.get("roles") or {}):
         values: dict[str, Any] = spec["roles"][role]
         return values
-    member, _, rest = role.partition("/")
-    return _model_values(spec["members"][member], rest)
+    # So has the path of a category. No two members have a model of the same role (`JudgeSpec`).
+    for member, own in spec["members"].items():
+        if role.startswith(f"{member}/"):
+            try:
+                return _model_values(own, role.removeprefix(f"{member}/"))
+            except KeyError:
+                continue
+    raise KeyError(role)
 
 
 def answering_settings(endpoint: Endpoint) -> dict[str, Any]:

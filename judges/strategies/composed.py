@@ -1,4 +1,4 @@
-"""Judges made of other judges: one for each category, or several at once.
+"""Judges made of other judges: one for each category or subset, or several at once.
 
 Composite: Lyu et al. (HREF, 2024) choose the judge by the instruction's category. Jury: Verga et al., "Replacing
 Judges with Juries: Evaluating LLM Generations with a Panel of Diverse Models", 2024.
@@ -17,14 +17,14 @@ ALL_OTHERS = "*"
 
 
 def composite(item: ItemView, config: StrategyConfig) -> Steps:
-    """Ask the member of the item's category; its verdict is the verdict, and `value` names it.
+    """Ask the member of the item's category, or of its subset; its verdict is the verdict, and `value` names it.
 
-    Of the category ``Coding/Python`` that is the member ``Coding``; of one without a member of its own, ``*``.
+    Of the category ``Coding/Python`` that is the member of this name, else ``Coding``, else ``*``.
 
     Raises
     ------
     StrategyError
-        No member judges this category.
+        No member judges this category or subset.
     """
     key = _member_for(item, config)
     verdict = yield from config.members[key](item)
@@ -77,7 +77,8 @@ def _requests(yielded: Yielded) -> tuple[Request, ...]:
 
 
 def _member_for(item: ItemView, config: StrategyConfig) -> str:
-    path = item.category
+    by = str(config.params.get("by", "category"))
+    whole = path = item.subset if by == "subset" else item.category
     while path:
         if path in config.members:
             return path
@@ -85,7 +86,7 @@ def _member_for(item: ItemView, config: StrategyConfig) -> str:
     if ALL_OTHERS in config.members:
         return ALL_OTHERS
     known = ", ".join(config.members)
-    what = f"the category '{item.category}'" if item.category else "no category"
+    what = f"the {by} '{whole}'" if whole else f"no {by}"
     raise StrategyError(
         f"Item {item.item_id} has {what}, and the composite has no member for it; it has members for: {known}. "
         f"A member for {ALL_OTHERS} judges all others."

@@ -75,6 +75,8 @@ class StrategyInfo:
         Roles are names of systems, as many as there are.
     composed : bool
         Made of other judges.
+    member_paths : bool
+        Its members are named by paths, as categories are: ``"Coding/Python"``.
     takes : frozenset of str
         What of ``"reference"``, ``"tie"``, ``"guidelines"``, ``"shots"`` and ``"decoding"`` makes a difference to it.
     needs : frozenset of str
@@ -105,6 +107,7 @@ class StrategyInfo:
     roles: tuple[str, ...] = ()
     open_roles: bool = False
     composed: bool = False
+    member_paths: bool = False
     takes: frozenset[str] = frozenset({"reference", "tie", "decoding"})
     needs: frozenset[str] = frozenset()
     requests: frozenset[str] = frozenset({"chat"})

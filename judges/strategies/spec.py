@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
@@ -14,6 +15,7 @@ from judges.strategies.model_ref import ModelRef, answering_options
 from judges.strategies.registry import StrategyInfo, get_strategy, strategy_info
 from judges.strategies.roles import under
 from judges.strategies.spec_checks import (
+    check_member_name,
     checked_params,
     checked_prompt,
     checked_shots,
@@ -60,7 +62,7 @@ class JudgeSpec:
     roles : mapping of str to ModelRef
         Other models that the strategy asks, by role; for likelihoods by the name of the system.
     members : mapping of str to JudgeSpec
-        Of a composite, by category ("*": all others); of a jury, by a name.
+        Of a composite, by path of a category or subset ("*": all others); of a jury, by a name.
 
     Raises
     ------
@@ -165,15 +167,18 @@ class JudgeSpec:
                 member = values if isinstance(values, JudgeSpec) else JudgeSpec.from_dict(values)
             except SpecError as error:
                 raise SpecError(f"members.{key}.{error.field}", error.problem) from None
-            if not info.composed or not isinstance(key, str) or not key.strip() or "/" in key:
-                raise SpecError(
-                    f"members.{key}", "only composites and juries have members, each with a name."
-                )
+            check_member_name(info, key)
             members[key] = member
         if info.composed and not members:
             raise SpecError("members", f"a judge of the strategy '{info.name}' is made of others; name them.")
         if len({member.kind for member in members.values()}) > 1:
             raise SpecError("members", "they judge different kinds of items.")
+        roles = Counter(f"{key}/{role}" for key, member in members.items() for role in member.models())
+        if shared := [role for role, n in roles.items() if n > 1]:
+            # A member "A" with a member "b", beside a member "A/b".
+            raise SpecError(
+                "members", f"the model '{shared[0]}' would be that of two members; name one otherwise."
+            )
         self._set("members", MappingProxyType(dict(sorted(members.items()))))
 
     def _check_words(self, info: StrategyInfo) -> None:

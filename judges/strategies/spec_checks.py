@@ -67,6 +67,17 @@ def _whole(name: str, value: object, low: int) -> None:
         raise SpecError(name, f"expected a whole number of at least {low}, found {value!r}.")
 
 
+def check_member_name(info: StrategyInfo, name: object) -> None:
+    """Raise SpecError unless a strategy may have a member of this name."""
+    where = f"members.{name}"
+    if not info.composed or not isinstance(name, str) or not name.strip():
+        raise SpecError(where, "only composites and juries have members, each with a name.")
+    if "/" in name and not info.member_paths:
+        raise SpecError(where, "a name has no '/'.")
+    if not all(part.strip() for part in name.split("/")):
+        raise SpecError(where, "a path has a name on each side of a '/'.")
+
+
 def check_decoding(decoding: object) -> None:
     """Raise SpecError unless each setting is within its bounds."""
     if not isinstance(decoding, Decoding):

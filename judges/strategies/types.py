@@ -81,6 +81,8 @@ class ItemView:
         Which of several independent judgments or generations this is.
     references : tuple of (str, str)
         Responses of other systems to the instruction, by system, where a judge takes one for its reference.
+    category, subset : str
+        Paths such as ``"Coding/Python"``, by which a composite picks its member; never in a prompt.
     """
 
     item_id: int
@@ -98,6 +100,7 @@ class ItemView:
     conversation: tuple[Message, ...] = ()
     sample: int = 0
     references: tuple[tuple[str, str], ...] = ()
+    subset: str = ""
 
 
 @dataclass(frozen=True, slots=True)

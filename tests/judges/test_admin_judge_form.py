@@ -17,7 +17,7 @@ from judges.services.prompts import prompt_save
 from judges.strategies.prompts import load_prompt
 from judges.strategies.registry import STRATEGIES
 from tests.annotation.factories import dataset_make, study_make, user_make
-from tests.judges.props import endpoint_make, judge_make, run, sweep_make
+from tests.judges.props import endpoint_make, judge_make, kinds_dataset_make, run, sweep_make
 
 pytestmark = pytest.mark.django_db
 
@@ -258,14 +258,34 @@ def test_members_that_cannot_be_are_refused_in_their_row(admin: Client) -> None:
         admin.post(reverse(ADD), judge_form(strategy="jury", member0_judge="99"))
     )
     assert "name them" in errors(admin.post(reverse(ADD), judge_form(strategy="jury")))["__all__"][0]
-    below = judge_form(strategy="composite", member0_key="Code/Python", member0_judge=judge.pk)
-    assert errors(admin.post(reverse(ADD), below)) == {
-        "member0_key": ["Name the category above: 'Code' stands for all below it."]
-    }
+    broken = judge_form(strategy="composite", member0_key="Code//Python", member0_judge=judge.pk)
+    assert "a path has a name on each side" in errors(admin.post(reverse(ADD), broken))["__all__"][0]
     bare = judge_form(strategy="composite", member0_key=" ", member0_judge=judge.pk)
     assert errors(admin.post(reverse(ADD), bare)) == {
         "member0_key": ["Name a category, or * for all that have no judge of their own."]
     }
+
+
+def test_a_composite_by_subset_is_made_copied_and_shown(admin: Client) -> None:
+    one, two = judge_make(endpoint_make(), name="One"), judge_make(name="Two")
+    kinds_dataset_make(2)
+    rows = {"members_rows": "3", "member0_judge": one.pk, "member1_judge": two.pk}
+    keys = {"member0_key": "Adversarial/Neighbor", "member1_key": "*"}
+    data = judge_form(name="By subset", strategy="composite", composite__by="subset", **rows, **keys)
+    redrawn = admin.post(reverse(ADD), data | {"_redraw": "by"})
+    for proposed in ("Adversarial", "Adversarial/Neighbor", "Natural"):
+        assert f'<option value="{proposed}"></option>' in redrawn.content.decode()
+    assert not Judge.objects.filter(strategy="composite").exists()
+    admin.post(reverse(ADD), data)
+    composite = Judge.objects.get(name="By subset")
+    assert composite.spec["params"] == {"by": "subset"}
+    assert set(composite.spec["members"]) == {"Adversarial/Neighbor", "*"}
+    assert [row.role for row in composite.models.all()] == ["Adversarial/Neighbor/judge"]
+    form = admin.get(f"{reverse(ADD)}?copy={composite.pk}").context["form"]
+    assert form["composite__by"].value() == "subset"
+    assert [fields[0].value() for fields in form.members] == ["*", "Adversarial/Neighbor", ""]
+    by_name = judge_form(name="Other", strategy="composite", composite__by="name", **rows, **keys)
+    assert "composite__by" in errors(admin.post(reverse(ADD), by_name))
 
 
 # --- the page of a judge that has judged --------------------------------------------------------------------------

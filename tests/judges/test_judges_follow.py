@@ -35,6 +35,20 @@ def test_a_system_with_a_slash_in_its_name_follows_its_endpoint():
     }
 
 
+def test_members_named_by_paths_follow_their_endpoints():
+    one, two = endpoint_make(), endpoint_make()
+    inner = judge_create(name="inner", strategy="composite", members={"Python": judge_make(one, "a")})
+    members = {"Coding": inner, "Coding/C": judge_make(two, "b"), "Poems": judge_make(one, "c")}
+    judge = judge_create(name="by path", strategy="composite", members=members)
+    endpoint_update(endpoint=one, base_url=ELSEWHERE)
+    judge.refresh_from_db()
+    assert {role: model.endpoint for role, model in judge_spec(judge).models().items()} == {
+        "Coding/Python/judge": ELSEWHERE,
+        "Coding/C/judge": two.base_url,
+        "Poems/judge": ELSEWHERE,
+    }
+
+
 def test_what_an_endpoint_sets_no_more_is_gone_from_its_judges():
     endpoint = endpoint_make(options={"extra_body": {"x": 1}})
     judge = judge_make(endpoint, "m", backend_options={"max_tokens_field": "max_completion_tokens"})

@@ -14,9 +14,19 @@ ENTRIES: tuple[StrategyInfo, ...] = (
         main_model=False,
         needs_prompt=False,
         composed=True,
+        member_paths=True,
+        params={
+            "by": Param(
+                str,
+                "category",
+                "What of an instruction says which member judges it.",
+                ("category", "subset"),
+                later=True,
+            ),
+        },
         takes=frozenset(),
         requests=frozenset(),
-        summary="One judge for each category of instructions; '*' judges all others.",
+        summary="One judge for each category, or each subset, of instructions; '*' judges all others.",
     ),
     StrategyInfo(
         "jury",

@@ -54,6 +54,61 @@ class TestComposite:
         with pytest.raises(StrategyError, match=r"'Coding/Python'.*it has members for: Maths, Poetry\."):
             advance(start("composite", {"Poetry": VANILLA, "Maths": COT}), [])
 
+    def test_the_longest_path_judges(self):
+        members = {"Coding": VANILLA, "Coding/Python": COT, "*": LONGEST}
+        for category, member in (("Coding/Python/Sets", "Coding/Python"), ("Coding/C", "Coding")):
+            asked = advance(start("composite", members, replace(ITEM, category=category)), [])
+            assert asked.role == f"{member}/judge"
+
+    @pytest.mark.parametrize(
+        ("subset", "member"),
+        [
+            ("Natural", "*"),
+            ("Adversarial/Neighbor", "Adversarial/Neighbor"),
+            ("Adversarial/Manual", "Adversarial"),
+        ],
+    )
+    def test_the_member_of_the_subset_judges(self, subset, member):
+        members = {"Adversarial": VANILLA, "Adversarial/Neighbor": COT, "*": VANILLA | {"model": "x"}}
+        item = replace(ITEM, category="Adversarial", subset=subset)
+        steps = start("composite", members, item, params={"by": "subset"})
+        assert advance(steps, []).role == f"{member}/judge"
+
+    def test_a_subset_without_a_member_is_an_error_that_names_it(self):
+        members, params = {"Natural": VANILLA}, {"by": "subset"}
+        with pytest.raises(StrategyError, match=r"'Adversarial/Manual', and .*: Natural\."):
+            advance(
+                start("composite", members, replace(ITEM, subset="Adversarial/Manual"), params=params), []
+            )
+        with pytest.raises(StrategyError, match="Item 17 has no subset"):
+            advance(start("composite", members, params=params), [])
+
+    def test_by_category_is_the_composite_of_before(self):
+        plain = JudgeSpec.from_dict({"strategy": "composite", "members": {"Coding": VANILLA}})
+        assert "by" not in plain.identity()["params"]
+        assert plain.fingerprint() == "7939a8bc77f41d47"
+        by_subset = JudgeSpec.from_dict(plain.to_dict() | {"params": {"by": "subset"}})
+        assert by_subset.fingerprint() != plain.fingerprint()
+        assert JudgeSpec.from_dict(by_subset.to_dict()) == by_subset
+
+    @pytest.mark.parametrize("key", ["/Coding", "Coding/", "Coding//Python", "Coding/ /Python", " "])
+    def test_a_path_has_names(self, key):
+        with pytest.raises(SpecError, match=r"a path has a name|each with a name"):
+            start("composite", {key: VANILLA})
+
+    def test_there_is_nothing_else_to_go_by(self):
+        with pytest.raises(SpecError, match=r"params\.by"):
+            start("composite", {"*": VANILLA}, params={"by": "language"})
+
+    def test_members_of_a_jury_are_no_paths(self):
+        with pytest.raises(SpecError, match="a name has no '/'"):
+            start("jury", {"one/two": VANILLA})
+
+    def test_no_two_models_have_one_role(self):
+        inner = {"strategy": "composite", "members": {"Python": VANILLA}}
+        with pytest.raises(SpecError, match="'Coding/Python/judge' would be that of two members"):
+            start("composite", {"Coding": inner, "Coding/Python": VANILLA})
+
     def test_a_composite_of_composites(self):
         inner = {"strategy": "composite", "members": {"Coding": VANILLA}}
         asked = advance(start("composite", {"*": inner}), [])
