@@ -75,7 +75,7 @@ def report_inputs(
         name=dataset.name if study is None else study.slug,
         facts={
             "dataset": dataset_facts(dataset),
-            "study": _study_facts(study),
+            "study": study_facts(study),
             "sweep": sweep and sweep.facts(),
         },
         items=items,
@@ -240,7 +240,8 @@ def dataset_facts(dataset: Dataset) -> dict[str, Any]:
     return {name: getattr(dataset, name) for name in names}
 
 
-def _study_facts(study: Study | None) -> dict[str, Any] | None:
+def study_facts(study: Study | None) -> dict[str, Any] | None:
+    """What a report's header says of its study."""
     if study is None:
         return None
     return {"slug": study.slug, "title": study.title, "is_simulated": study.is_simulated}

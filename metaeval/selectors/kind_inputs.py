@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from annotation.models import Dataset, Item, Kind, Label
+from annotation.models import Dataset, Item, Kind, Label, Study
 from annotation.selectors.datasets import ASPECT_KINDS, criteria_for_judging
 from annotation.selectors.judging import slice_names
 from judges.models import Judge, Judgment, Order, ParseStatus
@@ -15,7 +15,7 @@ from judges.strategies.types import AspectView
 from metaeval.reports.errors import ReportError
 from metaeval.reports.kinds.inputs import KindInputs, KindItem, KindJudge, KindLabel
 from metaeval.reports.kinds.measures import KIND_LABELS
-from metaeval.selectors.inputs import dataset_facts, judges_chosen
+from metaeval.selectors.inputs import dataset_facts, judges_chosen, study_facts
 from metaeval.selectors.sweeps import SweepView
 
 
@@ -24,18 +24,29 @@ def kinds_of(dataset: Dataset) -> tuple[str, ...]:
     return tuple(dataset.items.order_by("kind").values_list("kind", flat=True).distinct())
 
 
-def kind_inputs(*, dataset: Dataset, kind: str, sweep: SweepView | None = None) -> KindInputs:
+def kind_inputs(
+    *,
+    dataset: Dataset,
+    kind: str,
+    sweep: SweepView | None = None,
+    study: Study | None = None,
+    judge_names: Collection[str] | None = None,
+) -> KindInputs:
     """Read all that a comparison of one kind depends on; a fixed number of queries, whatever the size.
 
     Parameters
     ----------
     sweep : SweepView, optional
         Only its judges and the items of its slice.
+    study : Study, optional
+        Count only the labels of this study; without it imported labels and those of all studies.
+    judge_names : collection of str, optional
+        Only these judges; without them all that judged any such item.
 
     Raises
     ------
     ReportError
-        There are no such items.
+        There are no such items, or no such judge.
     """
     rows = _item_rows(dataset, kind, sweep)
     if not rows:
@@ -43,15 +54,22 @@ def kind_inputs(*, dataset: Dataset, kind: str, sweep: SweepView | None = None) 
             f"Dataset {dataset.name!r} has no items of the kind {KIND_LABELS[kind].lower()} to compare judges on."
         )
     place = {row["pk"]: k for k, row in enumerate(rows)}
-    judges = judges_chosen(dataset, kind, None if sweep is None else sweep.judge_ids)
+    judges = judges_chosen(dataset, kind, None if sweep is None else sweep.judge_ids, judge_names)
+    labels, n_repeated, n_drawn = _labels(dataset, kind, place, study)
     return KindInputs(
         kind=kind,
-        name=dataset.name,
-        facts={"dataset": dataset_facts(dataset), "sweep": sweep and sweep.facts()},
+        name=dataset.name if study is None else study.slug,
+        facts={
+            "dataset": dataset_facts(dataset),
+            "study": study_facts(study),
+            "sweep": sweep and sweep.facts(),
+        },
         items=_items(dataset, kind, rows),
-        labels=_labels(dataset, kind, place),
+        labels=labels,
         judges=_judges(dataset, kind, place, judges),
         criteria=tuple(key for key, *_ in criteria_for_judging(dataset.pk)) if kind == Kind.RUBRIC else (),
+        n_repeated=n_repeated,
+        n_drawn_by_chance=n_drawn,
     )
 
 
@@ -123,24 +141,35 @@ def _responses(dataset: Dataset, kind: str) -> dict[int, int]:
     return found
 
 
-def _labels(dataset: Dataset, kind: str, place: Mapping[int, int]) -> tuple[KindLabel, ...]:
+def _labels(
+    dataset: Dataset, kind: str, place: Mapping[int, int], study: Study | None
+) -> tuple[tuple[KindLabel, ...], int, int]:
+    """The labels that count; how many were left out as repeated; how many items were drawn by chance."""
+    chosen = {} if study is None else {"study": study}
     rows = (
         Label.objects.current()
-        .filter(item__dataset=dataset, kind=kind)
+        .filter(item__dataset=dataset, kind=kind, **chosen)
         .order_by("item__position", "item_id", "pk")
-        .values_list("item_id", "annotator_id", "value", "annotator__is_simulated")
+        .values_list("item_id", "annotator_id", "value", "annotator__is_simulated", "probability")
     )
     numbers: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
     found = []
-    for item_id, annotator_id, value, simulated in rows.iterator(chunk_size=5_000):
+    n_repeated = 0
+    drawn = set()
+    for item_id, annotator_id, value, simulated, probability in rows.iterator(chunk_size=5_000):
+        if item_id not in place:
+            continue
         # Somebody who labelled an item in two studies has one opinion, the first.
-        if item_id not in place or (item_id, annotator_id) in seen:
+        if (item_id, annotator_id) in seen:
+            n_repeated += 1
             continue
         seen.add((item_id, annotator_id))
+        if probability < 1:
+            drawn.add(item_id)
         number = numbers.setdefault(annotator_id, len(numbers))
         found.append(KindLabel(place[item_id], number, value, simulated))
-    return tuple(found)
+    return tuple(found), n_repeated, len(drawn)
 
 
 def _judges(

@@ -71,7 +71,8 @@ class Setting:
 class KindFigures:
     """The figures of one kind: people's own, those of the gold answers, each judge's, and who leads.
 
-    ``n_target`` is the number of items that judges are compared on; ``remarks`` what a reader has to know.
+    ``n_target`` is the number of items that judges are compared on; ``with_others``, shape (n_labels,), how far each
+    label agrees with the others of its item, NaN where there are none; ``remarks`` what a reader has to know.
     """
 
     people: dict[str, Breakdown]
@@ -79,6 +80,7 @@ class KindFigures:
     judges: list[dict[str, Breakdown]]
     selection: dict[str, Any]
     n_target: int
+    with_others: Floats
     remarks: tuple[str, ...] = field(default=())
 
 
@@ -95,6 +97,20 @@ def mask_of(rows: frozenset[int] | set[int], n_items: int) -> Booleans:
     mask = np.zeros(n_items, dtype=np.bool_)
     mask[list(rows)] = True
     return mask
+
+
+def means_by(row: Integers, values: Floats, n_rows: int) -> Floats:
+    """Mean of the values of each row, NaN taking no part: shape (n_rows,), NaN where there is none.
+
+    Examples
+    --------
+    >>> means_by(np.array([0, 0, 1]), np.array([1.0, 0.0, np.nan]), 2).tolist()
+    [0.5, nan]
+    """
+    known = ~np.isnan(values)
+    total = np.bincount(row[known], weights=values[known], minlength=n_rows)
+    count = np.bincount(row[known], minlength=n_rows)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def select_means(

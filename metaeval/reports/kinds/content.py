@@ -18,6 +18,7 @@ from metaeval.reports.kinds.measures import (
     RUBRIC,
     primary_of,
 )
+from metaeval.reports.kinds.people import people_section
 from metaeval.reports.kinds.rankings import ranking_figures
 from metaeval.reports.kinds.rubric import rubric_figures
 
@@ -65,7 +66,7 @@ def kind_content(
             "n_instructions": setting.resamples.n_clusters,
             "n_with_target": found.n_target,
         },
-        "people": _people(inputs, found),
+        "people": people_section(setting, found),
         "gold": {"measures": found.gold},
         "judges": [
             {**_about(judge), "measures": measures}
@@ -73,20 +74,17 @@ def kind_content(
         ],
         "primary": primary_of(inputs.kind),
         "selection": found.selection,
-        "remarks": list(found.remarks),
+        "remarks": [*found.remarks, *_drawn(inputs)],
     }
 
 
-def _people(inputs: KindInputs, found: KindFigures) -> dict[str, Any]:
-    labels = inputs.labels
-    n_simulated = sum(label.simulated for label in labels)
-    return {
-        "n_labels": len(labels),
-        "n_annotators": len({label.annotator for label in labels}),
-        "n_items_labelled": len({label.item for label in labels}),
-        "simulated_share": round(n_simulated / len(labels), 12) if labels else None,
-        "measures": found.people,
-    }
+def _drawn(inputs: KindInputs) -> list[str]:
+    n = inputs.n_drawn_by_chance
+    if not n:
+        return []
+    return [
+        f"{n:,} labelled items were drawn for labelling with a chance below 1; the figures do not weigh them by it."
+    ]
 
 
 def _about(judge: KindJudge) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from judges.strategies.types import AspectView
+from metaeval.reports.errors import ReportError
 from metaeval.reports.inputs import ItemColumns
+from metaeval.reports.options import MOST_RESAMPLES
 
 SCHEMA = "touchstone.kind-comparison/1"
 
@@ -101,6 +103,16 @@ class KindOptions:
     n_resamples: int = 2_000
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.against not in (PEOPLE, GOLD):
+            raise ReportError(f"against: expected people or gold, got {self.against!r}.")
+        if not 0 < self.confidence < 1:
+            raise ReportError(f"confidence: expected a level between 0 and 1, got {self.confidence}.")
+        if not 0 <= self.n_resamples <= MOST_RESAMPLES:
+            raise ReportError(f"resamples: expected 0 to {MOST_RESAMPLES:,}, got {self.n_resamples}.")
+        if self.seed < 0:
+            raise ReportError(f"seed: expected 0 or more, got {self.seed}.")
+
 
 @dataclass(frozen=True, slots=True)
 class KindInputs:
@@ -109,9 +121,13 @@ class KindInputs:
     Attributes
     ----------
     facts : dict
-        What its header says of the dataset and the sweep.
+        What its header says of the dataset, the study and the sweep.
     criteria : tuple of str
         Keys of the dataset's criteria, in their order; of rubrics only.
+    n_repeated : int
+        Labels left out because their annotator had labelled the item before, in another study.
+    n_drawn_by_chance : int
+        Labelled items that were drawn for labelling with a chance below 1. Figures do not weigh them by it.
     """
 
     kind: str
@@ -121,6 +137,8 @@ class KindInputs:
     labels: tuple[KindLabel, ...] = ()
     judges: tuple[KindJudge, ...] = ()
     criteria: tuple[str, ...] = ()
+    n_repeated: int = 0
+    n_drawn_by_chance: int = 0
 
     def targets(self) -> tuple[Against, ...]:
         """What judges can be compared with: the one that more items have first, people where both have as many."""
@@ -158,6 +176,7 @@ class KindInputs:
             yield ["item", *place, item.gold, item.votes, tree, item.n_responses]
         for label in self.labels:
             yield ["label", self.items[label.item].external_id, label.annotator, label.value, label.simulated]
+        yield ["repeated", self.n_repeated, "drawn", self.n_drawn_by_chance]
         for judge in self.judges:
             yield ["judge", judge.name, judge.fingerprint, judge.backend, judge.model, judge.strategy]
             for row in sorted(judge.judged):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from metaeval.reports.estimates import Breakdown, Measure, mean_of
 from metaeval.reports.inputs import Booleans, Floats
-from metaeval.reports.kinds.common import KindFigures, Setting, mean_or_nan, quiet, select_means
+from metaeval.reports.kinds.common import KindFigures, Setting, mean_or_nan, means_by, quiet, select_means
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
 from metaeval.reports.kinds.measures import ANSWER_RANKING, primary_of
-from metaeval.stats import rank_agreement_contributions, rank_pairs
+from metaeval.stats import RankPairs, rank_pairs
 from metaeval.stats.correlation import pearson_of
 
 RHO = (-1.0, 1.0)
@@ -20,18 +22,20 @@ RHO = (-1.0, 1.0)
 _FINER = ("normalised", "expected", "scores")
 _NO_RHO = "no item on which both a judge and those it is compared with order the parts"
 _NO_PAIR = "no item has two rankings that are not constant"
+_NOT_TWO = "no item has two rankings"
 
 
 def ranking_figures(setting: Setting) -> KindFigures:
     """Compute all figures of a comparison of rankings."""
     inputs = setting.inputs
-    people, targets = _people_rows(setting), targets_of(setting)
+    (people, whose), targets = _people_rows(setting), targets_of(setting)
+    pairs = rank_pairs([np.array(rows, ndmin=2) for rows in people])
     has_target = np.array([bool(rows) for rows in targets], dtype=np.bool_)
     found = [correlations_of(setting, judge, targets) for judge in inputs.judges]
     primary = primary_of(inputs.kind)
     with quiet():
         return KindFigures(
-            people=_people(setting, people) if inputs.labels else {},
+            people=_people(setting, people, pairs) if inputs.labels else {},
             gold={},
             judges=[
                 _judge(setting, judge, rho, has_target)
@@ -46,6 +50,7 @@ def ranking_figures(setting: Setting) -> KindFigures:
                 bounds=RHO,
             ),
             n_target=int(has_target.sum()),
+            with_others=_with_others(pairs, whose, len(inputs.labels)),
             remarks=_remarks(setting, has_target),
         )
 
@@ -54,7 +59,7 @@ def targets_of(setting: Setting) -> list[list[list[float]]]:
     """What judges are compared with, by item: one list a person, or the gold one; higher is better."""
     if setting.options.against == GOLD:
         return [_gold_rows(item) for item in setting.inputs.items]
-    return [[[-rank for rank in row] for row in rows] for rows in _people_rows(setting)]
+    return [[[-rank for rank in row] for row in rows] for rows in _people_rows(setting)[0]]
 
 
 def ranks_of(value: Value | None, item: KindItem) -> list[float] | None:
@@ -95,14 +100,18 @@ def scores_of(value: Value, item: KindItem) -> list[float] | None:
     return None if ranks is None else [-rank for rank in ranks]
 
 
-def _people_rows(setting: Setting) -> list[list[list[float]]]:
-    """What people ranked, by item: ranks in the order of the parts; those of other parts are left out."""
+def _people_rows(setting: Setting) -> tuple[list[list[list[float]]], list[list[int]]]:
+    """What people ranked, by item: ranks in the order of the parts, and the label that each ranking is of. Rankings of
+    other parts are left out.
+    """
     found: list[list[list[float]]] = [[] for _ in setting.inputs.items]
-    for label in setting.inputs.labels:
+    whose: list[list[int]] = [[] for _ in setting.inputs.items]
+    for number, label in enumerate(setting.inputs.labels):
         ranks = ranks_of(label.value, setting.inputs.items[label.item])
         if ranks is not None:
             found[label.item].append(ranks)
-    return found
+            whose[label.item].append(number)
+    return found, whose
 
 
 def _gold_rows(item: KindItem) -> list[list[float]]:
@@ -151,20 +160,50 @@ def _judge(
     return setting.figures([*measures, setting.unparsed(judge)])
 
 
-def _people(setting: Setting, people: list[list[list[float]]]) -> dict[str, Breakdown]:
+def _people(setting: Setting, people: list[list[list[float]]], pairs: RankPairs) -> dict[str, Breakdown]:
     """Mean rho of every two people: each of them compared with another, as a judge is with each of them."""
-    rho = rank_agreement_contributions([np.array(rows, ndmin=2) for rows in people])
-    pairs = np.array([len(rows) >= 2 for rows in people], dtype=np.bool_)
+    rho = means_by(pairs.item, pairs.rho, setting.n_items)
+    two = np.array([len(rows) >= 2 for rows in people], dtype=np.bool_)
+    orders = [rankdata(rows, method="dense", axis=1) if rows else np.zeros((0, 0)) for rows in people]
+    order = np.array([_same(each) for each in orders])
+    first = np.array([_same(each == 1) for each in orders])
     return setting.figures(
         [
             mean_of("spearman", rho, bounds=RHO, reason=_NO_PAIR),
-            _share("undefined_rate", pairs & np.isnan(rho), pairs),
+            mean_of("pair_exact", order, reason=_NOT_TWO),
+            mean_of("same_first", first, reason=_NOT_TWO),
+            _share("undefined_rate", two & np.isnan(rho), two, _NOT_TWO),
         ]
     )
 
 
-def _share(name: str, part: Booleans, whole: Booleans) -> Measure:
-    return Measure(name, part.astype(np.float64), whole.astype(np.float64), reason=_NO_RHO)
+def _same(rows: Any) -> float:
+    """Share of the pairs of rows of a matrix that are equal; NaN without a pair.
+
+    Examples
+    --------
+    >>> _same(np.array([[1, 2], [1, 2], [2, 1]]))
+    0.3333333333333333
+    """
+    n = len(rows)
+    if n < 2:
+        return math.nan
+    counts = np.unique(rows, axis=0, return_counts=True)[1]
+    return float((counts * (counts - 1)).sum() / (n * (n - 1)))
+
+
+def _with_others(pairs: RankPairs, whose: list[list[int]], n_labels: int) -> Floats:
+    """The mean rho of each label with the others of its item."""
+    sides = [
+        [whose[item][row] for item, row in zip(pairs.item.tolist(), side.tolist(), strict=True)]
+        for side in (pairs.first, pairs.second)
+    ]
+    label = np.array([*sides[0], *sides[1]], dtype=np.intp)
+    return means_by(label, np.concatenate([pairs.rho, pairs.rho]), n_labels)
+
+
+def _share(name: str, part: Booleans, whole: Booleans, reason: str = _NO_RHO) -> Measure:
+    return Measure(name, part.astype(np.float64), whole.astype(np.float64), reason=reason)
 
 
 def _remarks(setting: Setting, has_target: Booleans) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from metaeval.reports.content import comparable
 from metaeval.reports.estimates import Breakdown, plain
 from metaeval.reports.humans import label_slots
 from metaeval.reports.inputs import Booleans, Floats, Integers, LabelColumns
-from metaeval.reports.kinds.common import KindFigures, Setting, quiet, selection_of
+from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet, selection_of
 from metaeval.reports.kinds.inputs import GOLD, KindJudge, Value
 from metaeval.stats import (
     Estimate,
@@ -20,6 +20,7 @@ from metaeval.stats import (
     correlation,
     correlation_difference,
     krippendorff_alpha,
+    pairwise_agreement_contributions,
     person_correlation,
     ratio_estimate,
 )
@@ -32,6 +33,7 @@ _GRAIN = 1e-9
 _WIDEST = (0.0, 4.0)
 _METHODS: tuple[Method, ...] = ("spearman", "pearson")
 _NO_TARGET = "no judged item has a rating to compare with"
+_NO_PAIR = "no item has two labels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,9 @@ def rubric_figures(setting: Setting) -> KindFigures:
     """Compute all figures of a rubric's comparison."""
     inputs = setting.inputs
     ratings = _ratings(setting)
-    people = np.stack(
-        [_item_means(ratings.item, column, setting.n_items) for column in ratings.table.T], axis=1
+    people = np.stack([means_by(ratings.item, column, setting.n_items) for column in ratings.table.T], axis=1)
+    others = np.stack(
+        [mean_of_others(ratings.item, column, setting.n_items) for column in ratings.table.T], axis=1
     )
     gold = table_of((item.gold for item in inputs.items), inputs.criteria, "ratings")
     target = gold if setting.options.against == GOLD else people
@@ -58,13 +61,14 @@ def rubric_figures(setting: Setting) -> KindFigures:
             _judge(setting, judge, table, target) for judge, table in zip(inputs.judges, tables, strict=True)
         ]
         return KindFigures(
-            people=_people(setting, ratings, people) if len(ratings.item) else {},
+            people=_people(setting, ratings, people, others) if len(ratings.item) else {},
             gold={"mean_rating": _by_part(setting, _mean_rating(setting, gold))}
             if setting.options.against == GOLD
             else {},
             judges=judges,
             selection=_selection(setting, tables, target),
             n_target=int((~np.isnan(target)).any(axis=1).sum()),
+            with_others=_with_others(ratings, others),
         )
 
 
@@ -99,13 +103,6 @@ def _ratings(setting: Setting) -> Ratings:
         person=np.array([label.annotator for label in labels], dtype=np.intp),
         table=table_of((label.value for label in labels), setting.inputs.criteria, "ratings"),
     )
-
-
-def _item_means(item: Integers, value: Floats, n_items: int) -> Floats:
-    known = ~np.isnan(value)
-    total = np.bincount(item[known], weights=value[known], minlength=n_items)
-    count = np.bincount(item[known], minlength=n_items)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _said(setting: Setting, judge: KindJudge, field: str) -> Floats:
@@ -164,7 +161,11 @@ def _correlated(
 
 
 def _pooled(
-    setting: Setting, top: Floats, counted: Booleans, bounds: tuple[float, float]
+    setting: Setting,
+    top: Floats,
+    counted: Booleans,
+    bounds: tuple[float, float],
+    reason: str = _NO_TARGET,
 ) -> Callable[[int | None], Estimate]:
     """A mean over ratings: those of a criterion, or of all criteria together."""
 
@@ -174,7 +175,7 @@ def _pooled(
             top[:, columns].sum(axis=1),
             counted[:, columns].sum(axis=1).astype(np.float64),
             bounds=bounds,
-            reason=_NO_TARGET,
+            reason=reason,
             resamples=setting.resamples,
             confidence=setting.options.confidence,
         )
@@ -187,28 +188,62 @@ def _mean_rating(setting: Setting, table: Floats) -> Callable[[int | None], Esti
     return _pooled(setting, np.where(known, table, 0.0), known, (1.0, 5.0))
 
 
-def _people(setting: Setting, ratings: Ratings, means: Floats) -> dict[str, Breakdown]:
-    """One person against the mean of the others, for each figure that a judge has against the mean of all."""
+def _people(setting: Setting, ratings: Ratings, means: Floats, others: Floats) -> dict[str, Breakdown]:
+    """One person against the mean of the others, for each figure that a judge has against the mean of all; and every
+    two people against each other.
+    """
     found: dict[str, Breakdown] = {
         method: _by_part(setting, _person(setting, ratings, method)) for method in _METHODS
     }
-    others = np.stack(
-        [mean_of_others(ratings.item, column, setting.n_items) for column in ratings.table.T], axis=1
-    )
     distance = np.abs(ratings.table - others)
-    near = np.where(np.isnan(distance), np.nan, (distance <= NEAR + _GRAIN).astype(np.float64))
     for name, values, bounds in (
         ("mean_absolute_error", distance, _WIDEST),
-        ("within_one", near, (0.0, 1.0)),
+        ("within_one", _near(distance), (0.0, 1.0)),
     ):
-        per_item = np.stack(
-            [_item_means(ratings.item, column, setting.n_items) for column in values.T], axis=1
-        )
-        known = ~np.isnan(per_item)
-        found[name] = _by_part(setting, _pooled(setting, np.where(known, per_item, 0.0), known, bounds))
+        per_item = np.stack([means_by(ratings.item, column, setting.n_items) for column in values.T], axis=1)
+        found[name] = _by_part(setting, _mean_of(setting, per_item, bounds))
+    for name, tolerance in (("pair_exact", 0.0), ("pair_near", NEAR)):
+        found[name] = _by_part(setting, _mean_of(setting, _pairs(setting, ratings, tolerance), (0.0, 1.0)))
     found["mean_rating"] = _by_part(setting, _mean_rating(setting, means))
     found["alpha"] = _by_part(setting, _alpha(setting, ratings))
     return found
+
+
+def _mean_of(
+    setting: Setting, per_item: Floats, bounds: tuple[float, float]
+) -> Callable[[int | None], Estimate]:
+    known = ~np.isnan(per_item)
+    return _pooled(setting, np.where(known, per_item, 0.0), known, bounds, _NO_PAIR)
+
+
+def _near(distance: Floats) -> Floats:
+    return np.where(np.isnan(distance), np.nan, (distance <= NEAR + _GRAIN).astype(np.float64))
+
+
+def _pairs(setting: Setting, ratings: Ratings, tolerance: float) -> Floats:
+    """Share of the pairs of people within a distance, of each item and criterion; the last column is not used."""
+    found = np.full((setting.n_items, ratings.table.shape[1]), np.nan)
+    for place in range(ratings.table.shape[1] - 1):
+        slots = _slots(setting, ratings, place)
+        if slots.shape[1]:
+            found[:, place] = pairwise_agreement_contributions(slots, tolerance=tolerance)
+    return found
+
+
+def _with_others(ratings: Ratings, others: Floats) -> Floats:
+    """Share of the ratings of each label that are within one point of the mean of the others'."""
+    near = _near(np.abs(ratings.table - others)[:, :-1])
+    label = np.repeat(np.arange(len(near)), near.shape[1])
+    return means_by(label, near.ravel(), len(near))
+
+
+def _slots(setting: Setting, ratings: Ratings, place: int) -> Floats:
+    """The ratings of one criterion as (n_items, most labels of an item)."""
+    known = ~np.isnan(ratings.table[:, place])
+    columns = LabelColumns(
+        ratings.item[known], ratings.person[known], ratings.table[known, place], np.zeros(0, np.bool_)
+    )
+    return label_slots(setting.inputs.items, columns)
 
 
 def _person(setting: Setting, ratings: Ratings, method: Method) -> Callable[[int | None], Estimate]:
@@ -224,16 +259,9 @@ def _person(setting: Setting, ratings: Ratings, method: Method) -> Callable[[int
 def _alpha(setting: Setting, ratings: Ratings) -> Callable[[int | None], Estimate]:
     n_criteria = len(setting.inputs.criteria)
 
-    def slots(place: int) -> Floats:
-        known = ~np.isnan(ratings.table[:, place])
-        columns = LabelColumns(
-            ratings.item[known], ratings.person[known], ratings.table[known, place], np.zeros(0, np.bool_)
-        )
-        return label_slots(setting.inputs.columns(), columns)
-
     def figure(place: int | None) -> Estimate:
         places = range(n_criteria) if place is None else (place,)
-        parts = [slots(each) for each in places]
+        parts = [_slots(setting, ratings, each) for each in places]
         width = max((part.shape[1] for part in parts), default=0)
         padded = [
             np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=np.nan) for part in parts

@@ -10,7 +10,7 @@ from typing import Any
 
 from annotation.services.exports import csv_cell
 from metaeval.reports.figures import full_text
-from metaeval.reports.kinds.measures import MEASURES, MeasureInfo
+from metaeval.reports.kinds.measures import MEASURES, PEOPLE, MeasureInfo
 from metaeval.reports.words import simulated_words
 
 Content = Mapping[str, Any]
@@ -55,7 +55,7 @@ class KindTable:
 
 @dataclass(frozen=True, slots=True)
 class KindVerdict:
-    """Who leads, in words. `kind`: "clear", "open", "single", "none"."""
+    """Who leads, in words. `kind`: "clear", "open", "single", "people" (no judges), "none"."""
 
     kind: str
     label: str
@@ -64,9 +64,9 @@ class KindVerdict:
     cautions: tuple[str, ...]
 
 
-def main_table(content: Content) -> KindTable:
-    """All judges, best first, below people and gold."""
-    infos = [info for info in MEASURES[content["kind"]] if _is_there(content, info.key)]
+def main_table(content: Content, *, of_judges: bool = False) -> KindTable:
+    """All judges, best first, below people and gold. ``of_judges`` leaves out the figures that only people have."""
+    infos = [info for info in MEASURES[content["kind"]] if _is_there(content, info.key, of_judges=of_judges)]
     primary = content["primary"]
     rows = [
         KindRow(
@@ -81,11 +81,11 @@ def main_table(content: Content) -> KindTable:
     return KindTable("all", "All judges", tuple(info.label for info in infos), tuple(rows), people)
 
 
-def group_tables(content: Content) -> list[KindTable]:
+def group_tables(content: Content, *, of_judges: bool = False) -> list[KindTable]:
     """A table for each figure and way to group: by criterion, subset, category; the primary figure first."""
     found = []
     for info in MEASURES[content["kind"]]:
-        if not info.per_group or not _is_there(content, info.key):
+        if not info.per_group or not _is_there(content, info.key, of_judges=of_judges):
             continue
         for axis, word in _AXES:
             groups = _groups(content, info.key, axis)
@@ -125,6 +125,8 @@ def primary_info(content: Content) -> MeasureInfo:
 def verdict_of(content: Content) -> KindVerdict:
     """Put into words who leads."""
     selection, judges = content["selection"], content["judges"]
+    if not judges:
+        return _of_people(content)
     info, against = primary_info(content), _AGAINST[content["options"]["against"]]
     cautions = _cautions(content)
     if selection["leader"] is None:
@@ -150,12 +152,79 @@ def verdict_of(content: Content) -> KindVerdict:
     return KindVerdict("open", "Undecided", "No clear winner", sentences, cautions)
 
 
+def _of_people(content: Content) -> KindVerdict:
+    """No judge has judged these items: what people say of them is what there is."""
+    people, cautions = content["people"], _cautions(content)
+    if not people["n_labels"]:
+        why = "These items have neither labels nor judgments yet."
+        return KindVerdict("none", "No labels", "There is nothing to report yet", (why,), cautions)
+    sentences = (f"{labels_words(people)}.", "No judge has judged these items.")
+    if not people["n_items_with_two_labels"]:
+        headline = "No item has labels of two people yet"
+        return KindVerdict("none", "Too early", headline, sentences, cautions)
+    info = PEOPLE[content["kind"]][0]
+    figure = full_text(_overall(people["measures"], info.key), info.unit)
+    headline = f"People among themselves: {info.label} {figure}"
+    return KindVerdict("people", "People only", headline, sentences, cautions)
+
+
+def labels_words(people: Mapping[str, Any]) -> str:
+    """How many labels there are, of whom, on how many items: "24 labels of 2 people on 12 items, 2 an item"."""
+    n, persons, items = people["n_labels"], people["n_annotators"], people["n_items_labelled"]
+    if not n:
+        return "no labels"
+    low, high = people["labels_per_item"]["min"], people["labels_per_item"]["max"]
+    each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return (
+        f"{n:,} label{'' if n == 1 else 's'} of {persons:,} {'person' if persons == 1 else 'people'} on "
+        f"{items:,} item{'' if items == 1 else 's'}, {each} an item"
+    )
+
+
+def people_figures(content: Content) -> list[tuple[MeasureInfo, Mapping[str, Any]]]:
+    """What people agree on among themselves, all items together, in the order of a report."""
+    measures = content["people"]["measures"]
+    return [(info, measures[info.key]["overall"]) for info in PEOPLE[content["kind"]] if info.key in measures]
+
+
+def people_tables(content: Content) -> list[KindTable]:
+    """A table for each way to group: a line a criterion, subset or category, a column a figure of people."""
+    measures = content["people"]["measures"]
+    found = []
+    for axis, word in _AXES:
+        infos = [
+            info for info in PEOPLE[content["kind"]] if info.per_group and axis in measures.get(info.key, {})
+        ]
+        if not infos:
+            continue
+        kinds = ("subset", "macro") if axis == "subset" else (axis,)
+        groups = {
+            (kind, name): None
+            for info in infos
+            for kind in kinds
+            for name in measures[info.key].get(kind, {})
+        }
+        rows = [
+            KindRow(
+                f"{name}, mean of subsets" if kind == "macro" else name,
+                "people",
+                (),
+                tuple(Cell(_in(measures, info.key, kind, name), info) for info in infos),
+            )
+            for kind, name in groups
+        ]
+        found.append(
+            KindTable(f"people-{axis}", f"People by {word}", tuple(info.label for info in infos), tuple(rows))
+        )
+    return found
+
+
 def csv_text(content: Content) -> str:
     """Every figure in a line of its own: who, figure, group, value, interval, n, reason."""
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_CSV_COLUMNS)
-    for who, fingerprint, measures in _all(content):
+    for who, fingerprint, measures in _with_each_person(content):
         for key, breakdown in measures.items():
             for group_kind, group, estimate in _flat(breakdown):
                 figures = [estimate[name] for name in ("value", "low", "high", "n")]
@@ -163,6 +232,13 @@ def csv_text(content: Content) -> str:
                 row = [content["kind"], content["options"]["against"], *cells]
                 writer.writerow([csv_cell(cell) for cell in row])
     return file.getvalue()
+
+
+def _with_each_person(content: Content) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for person in content["people"]["annotators"]:
+        measures = {"agreement_with_others": {"overall": person["agreement"]}}
+        yield f"person {person['number']}", "", measures
+    yield from _all(content)
 
 
 def _all(content: Content) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -180,7 +256,9 @@ def _flat(breakdown: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str,
                 yield kind, name, estimate
 
 
-def _is_there(content: Content, key: str) -> bool:
+def _is_there(content: Content, key: str, *, of_judges: bool = False) -> bool:
+    if of_judges:
+        return any(key in judge["measures"] for judge in content["judges"])
     return any(key in measures for _, _, measures in _all(content))
 
 

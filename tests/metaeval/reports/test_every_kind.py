@@ -10,7 +10,7 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.kinds import tables
 from metaeval.reports.kinds.content import kind_content
 from metaeval.reports.kinds.inputs import KindItem, KindOptions
-from metaeval.reports.kinds.measures import MEASURES
+from metaeval.reports.kinds.measures import MEASURES, PEOPLE
 from tests.metaeval.kinds import content, inputs, judge, plain_items
 from tests.metaeval.reports.kind_values import CRITERIA, TREE, answered, aspects, ranked, rated
 
@@ -64,7 +64,7 @@ def test_every_figure_has_n_and_an_interval_or_a_reason(kind):
     assert selection["differences"][0]["value"] > 0
     known = {info.key for info in MEASURES[kind]}
     assert all(set(row["measures"]) <= known for row in found["judges"])
-    assert set(found["people"]["measures"]) <= known
+    assert set(found["people"]["measures"]) == {info.key for info in PEOPLE[kind]}
 
 
 @pytest.mark.parametrize("kind", MEASURES)
