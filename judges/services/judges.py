@@ -285,14 +285,15 @@ def heuristic_judges_ensure() -> list[Judge]:
         judge = Judge.objects.filter(fingerprint=spec.fingerprint()).first()
         if judge is None:
             try:
-                judge = judge_create(name=_free_name(STRATEGIES[strategy].title), strategy=strategy)
+                judge = judge_create(name=free_name(STRATEGIES[strategy].title), strategy=strategy)
             except DuplicateJudgeError as error:  # made by another process since we looked
                 judge = error.existing
         judges.append(judge)
     return judges
 
 
-def _free_name(wanted: str) -> str:
+def free_name(wanted: str) -> str:
+    """Return a name that no judge has: the one wanted, or that with a number behind it."""
     taken = set(Judge.objects.filter(name__startswith=wanted).values_list("name", flat=True))
     return next(
         name
@@ -314,7 +315,13 @@ def _save(
     judge.fingerprint = spec.fingerprint()
     if existing := _same(judge):
         raise DuplicateJudgeError(existing)
-    judge.full_clean()
+    try:
+        judge.full_clean()
+    except ValidationError:
+        # Made by somebody else since we looked.
+        if existing := _same(judge):
+            raise DuplicateJudgeError(existing) from None
+        raise
     try:
         with transaction.atomic():
             judge.save()

@@ -237,12 +237,23 @@ def _judge(field: str, values: Any, user: User) -> tuple[Judge, bool]:
     if "members" in content:
         content["members"] = _members(f"{field}.members", content["members"])
     try:
-        with transaction.atomic():
-            return judge_create(name=_free(name), strategy=strategy, created_by=user, **content), True
+        return _judge_make(name, strategy, user, content), True
     except DuplicateJudgeError as error:
         return error.existing, False
     except (ValidationError, TypeError, ValueError, AttributeError) as error:
         raise _refusal(field, error) from None
+
+
+def _judge_make(name: str, strategy: str, user: User, content: Mapping[str, Any]) -> Judge:
+    """Define a judge under a name that is free; another one where somebody takes it at that moment."""
+    for attempts_left in (2, 1, 0):
+        try:
+            with transaction.atomic():
+                return judge_create(name=_free(name), strategy=strategy, created_by=user, **content)
+        except ValidationError as error:
+            if not attempts_left or set(getattr(error, "error_dict", ())) != {"name"}:
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _roles(field: str, roles: object) -> dict[str, ModelChoice]:

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Role
 from judges.models import Judge, Orders, Sweep, SweepState
+from judges.services import plans
 from judges.services.plans import PlanError, plan_carry_out, plan_read
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.props import endpoint_make, judge_make, run_instant
@@ -192,3 +193,15 @@ def test_a_plan_that_unfolds_without_end_is_refused_in_a_line(tmp_path):
     with pytest.raises(PlanError, match="expected the name of a judge") as caught:
         plan_carry_out(plan=plan, user=user_make())
     assert len(str(caught.value)) < 500
+
+
+def test_a_name_that_is_taken_at_this_moment_is_numbered(site, monkeypatch):
+    look, looks = plans._free, []
+
+    def too_early(name):
+        looks.append(name)
+        return look(name) if len(looks) > 1 else name
+
+    monkeypatch.setattr(plans, "_free", too_early)
+    made, is_new = plans._judge("judges.0", {"strategy": "shortest", "name": "Longer"}, site["user"])
+    assert (made.name, is_new) == ("Longer (2)", True)
