@@ -3,7 +3,8 @@
 Two readers. `read_choice` is for prompts that ask for the verdict alone: the text must *be* a verdict, in
 whatever dress ("**B**", "Output (a)", "Answer: B.", {"choice": "B"}), or begin with one and explain it without taking
 it back. `read_verdict_line` is for chain of thought: only the last line counts, and it must hold the verdict's marker
-or be a JSON object with it. What a model thought aloud before its answer is no part of it.
+(or stand under it), conclude ("Therefore, Output (a) is better."), or set the verdict off in a box, a tag or JSON.
+What a model thought aloud before its answer is no part of it.
 All else is unparsed, with the whole text kept. Neither ever raises.
 """
 
@@ -20,25 +21,44 @@ MAX_READ = 20_000
 """Longer texts are not a verdict; they are kept whole and left unparsed."""
 MAX_STATEMENT = 200
 """No statement of a verdict is longer, white space folded."""
+MAX_EXPLAINED = 1000
+"""Nor one with its reason on the same line."""
 
 _LABEL = r"""(?:
     (?:the\s+)?(?:output|response|option|candidate|assistant|model)?\s*
-    (?:\(\s*(?P<round>[ab])\s*\)|\[\s*(?P<square>[ab])\s*\]|\{\s*(?P<curly>[ab])\s*\}|(?P<bare>[ab]))
+    (?:\(\s*(?P<round>[ab])\s*\)|\[\[\s*(?P<double>[ab])\s*\]\]|\[\s*(?P<square>[ab])\s*\]
+      |\{\s*(?P<curly>[ab])\s*\}|(?P<bare>[ab])\)?)
   | (?:it\s+is\s+|it's\s+|it’s\s+)?(?:a\s+)?(?P<tie>tie|tied|draw|equal)
+  | (?:they|both|(?:both|the\s+two|the)\s+(?:outputs|responses))\s+are\s+(?P<level>tied|equal|equally\s+good)
+  | neither(?:\s+(?:output|response|one))?\s+is\s+(?P<neither>better)
 )"""
-_INTRODUCTION = r"""(?:(?:my|the)\s+)?(?:final\s+)?
-    (?:answer|verdict|choice|decision|preference|winner|judge?ment|better\s+(?:output|response|one))
-    (?:\s+is\s*:?|\s*[:=-])\s*"""
+_CONCLUDING = r"(?:therefore|thus|hence|so|overall|in\s+conclusion|in\s+summary)\s*[,:]?\s+"
+_INTRODUCTION = r"""(?:(?:my|the)\s+)?(?:(?:final|overall)\s+)?
+    (?:answer|verdict|choice|decision|preference|winner|judge?ment|(?:better|preferred)(?:\s+(?:output|response|one))?)
+    (?:\s+is\s*:?|\s*[:=]|\s*[-–—])\s*"""
+_OPINION = (
+    r"""(?:i\s+(?:think|believe|(?:would\s+)?(?:choose|pick|prefer|select|go\s+with))(?:\s+that)?\s+)"""
+)
 _BETTER = r"""(?:\s+(?:is|was)\s+(?:the\s+)?(?:better|best|winner)(?:\s+(?:one|output|response|answer))?
       (?:\s+than\s+(?:the\s+)?(?:output|response|option)?\s*[(\[]?(?P<than>[ab])[)\]]?)?
-    | \s+wins)?"""
+    | \s+wins | \s*>{1,2}\s*(?:output|response)?\s*[(\[]?(?P<below>[ab])[)\]]?)"""
+_FLAGS = re.IGNORECASE | re.VERBOSE | re.ASCII
 _STATEMENT = re.compile(
-    rf"(?:{_INTRODUCTION})?{_LABEL}{_BETTER}\s*[.!]?", re.IGNORECASE | re.VERBOSE | re.ASCII
+    rf"(?:{_CONCLUDING})?(?:{_INTRODUCTION}|{_OPINION})?{_LABEL}{_BETTER}?\s*[.!]?", _FLAGS
 )
+# With its reason on the same line: only behind a winner that is called one, or behind "because".
+_EXPLAINED = re.compile(
+    rf"""(?:{_CONCLUDING})?(?:{_INTRODUCTION}|{_OPINION})?{_LABEL}
+    (?:{_BETTER}(?:\s*[.,;:!]\s+|\s*[-–—]\s+|\s+(?=(?:because|since|as)\b))|\s*,?\s+(?=because\b))(?P<reason>.+)""",
+    _FLAGS,
+)
+_MARKER = r"(?:(?:my|the)\s+)?(?:(?:final|overall)\s+)?(?:verdict|answer)"
 _MARKED = re.compile(
-    rf"(?:final\s+)?(?:verdict|answer)\s*(?:is\s*)?[:=]\s*{_LABEL}\s*[.!]?",
-    re.IGNORECASE | re.VERBOSE | re.ASCII,
+    rf"(?:[-•]\s+|\d\.\s+)?{_MARKER}\s*(?:is\s*:?|[:=]|\s[-–—])\s*{_LABEL}{_BETTER}?\s*[.!]?", _FLAGS
 )
+_CONCLUSION = re.compile(rf"{_CONCLUDING}{_LABEL}{_BETTER}\s*[.!]?", _FLAGS)
+_HEADING = re.compile(rf"{_MARKER}\s*:?", _FLAGS)
+_SENTENCE_END = re.compile(rf"[.!?]\s+(?={_MARKER}\s*:)", _FLAGS)
 # What, in an explanation, could take the verdict back: any other statement of a winner.
 _CLAIM = re.compile(
     rf"""(?:{_INTRODUCTION}{_LABEL}(?![\w'’]))
@@ -48,11 +68,17 @@ _CLAIM = re.compile(
         [(\[]?\b(?P<picked>[ab])\b
     | (?P<drawn>\btied?\b|\bdraw\b|\bequally\b)
     | (?P<doubt>\b(?:actually|correction|however|wait|instead|on\s+second\s+thought|change\s+my)\b)""",
-    re.IGNORECASE | re.VERBOSE | re.ASCII,
+    _FLAGS,
 )
+_RESERVED = re.compile(r"\b(?:but|although|though|unless|if|except|or|not\s+sure)\b", re.IGNORECASE)
 CUT_OFF = "cut off at the token limit"
 _DRESS = "*_`#>\"'“”‘’«»~|$ \t\r\n"
-_BOXED = re.compile(r"\$?\\boxed\{([^{}]{1,40})\}\$?")
+_BOXED = re.compile(r"\$?\\boxed\{(?:\\(?:text|textbf|mathrm)\{)?([^{}]{1,40})\}{1,2}\$?")
+_TAGGED = re.compile(
+    r"<(answer|verdict|choice|final_answer|final_verdict|result)>([^<>]{1,200})</\1>", re.IGNORECASE
+)
+_FENCED = re.compile(r"```(?:json)?\s*(\{[^{}]*\})\s*```", re.IGNORECASE)
+_END_TOKEN = re.compile(r"(?:</s>|<\|[a-z_]{1,20}\|>|<end_of_turn>|<eos>)\Z")
 _JSON = re.compile(r"(?:json)?\s*(\{.*\})", re.IGNORECASE | re.DOTALL)
 _VERDICT_KEYS = frozenset({"choice", "verdict", "final_verdict", "answer", "winner", "preference", "better"})
 _THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -84,17 +110,26 @@ def read_choice(text: str, *, allow_tie: bool, cut_off: bool = False) -> Verdict
     bare = undressed(said)
     if not bare:
         return unparsed(text, NO_ANSWER if text.strip() else "empty answer")
+    bare, before = _set_off(bare, said)
     named = json_value(bare, _VERDICT_KEYS)
     match = _match(_STATEMENT, bare if named is None else named)
-    if match:
+    if match and not before:
         return _verdict(match, text, allow_tie=allow_tie)
     first, _, rest = bare.partition("\n")
-    match = _match(_STATEMENT, first)
-    # A bare line before running text may be its first words; an explanation is set off or says what it is.
-    if match is None or not (rest.startswith("\n") or _EXPLANATION.match(undressed(rest))):
+    if match is None:
+        match = _match(_STATEMENT, first)
+        # A bare line before running text may be its first words; an explanation is set off or says what it is.
+        if match and not (rest.startswith("\n") or _EXPLANATION.match(undressed(rest))):
+            match = None
+    if match is None:
+        match = _match(_EXPLAINED, first, longest=MAX_EXPLAINED)
+        if match and _RESERVED.search(match["reason"]):
+            match = None
+        rest = f"{match['reason']}\n{rest}" if match else rest
+    if match is None:
         return unparsed(text, "not a verdict")
     verdict = _verdict(match, text, allow_tie=allow_tie)
-    if verdict.choice is not None and _takes_back(rest, verdict.choice):
+    if verdict.choice is not None and _takes_back(f"{before}\n{rest}", verdict.choice):
         return unparsed(text, "a verdict and an explanation that may take it back")
     return verdict
 
@@ -109,14 +144,48 @@ def read_verdict_line(text: str, *, allow_tie: bool, finish_reason: str = "stop"
     bare = undressed(spoken(text)[-MAX_READ:])
     if not bare:
         return unparsed(text, NO_ANSWER if text.strip() else "empty answer")
-    line = bare.rpartition("\n")[2]
+    lines = bare.split("\n")
+    # A rule that a model draws below its verdict is no last line.
+    while len(lines) > 1 and not lines[-1].strip("-=*_ \t\r"):
+        lines.pop()
+    line, bare = lines[-1], "\n".join(lines)
     named = json_value(bare, _VERDICT_KEYS)
     if named is None:
         named = json_value(line, _VERDICT_KEYS)
-    match = _match(_MARKED, line) if named is None else _match(_STATEMENT, named)
+    end = spoken(text)[-MAX_READ:].rstrip(" \t\r\n*.")
+    alone = _BOXED.fullmatch(end.rpartition("\n")[2].strip()) or next(
+        (tag for tag in _TAGGED.finditer(end) if tag.end() == len(end)), None
+    )
+    said = alone[alone.lastindex or 0] if alone else named
+    match = _last_statement(lines) if said is None else _match(_STATEMENT, said)
     if match is None:
         return unparsed(text, "the last line holds no verdict")
     return _verdict(match, text, allow_tie=allow_tie)
+
+
+def _set_off(bare: str, said: str) -> tuple[str, str]:
+    """Return the verdict that a text sets off in a tag or a JSON block at its end, and what stands before it."""
+    for pattern in (_TAGGED, _FENCED):
+        found = list(pattern.finditer(said))
+        if len(found) == 1 and not undressed(said[found[0].end() :]):
+            return undressed(found[0][found[0].lastindex or 0]), undressed(said[: found[0].start()])
+    return bare, ""
+
+
+def _last_statement(lines: list[str]) -> re.Match[str] | None:
+    """The verdict that the last line holds: behind its marker, under it, or as a conclusion."""
+    line = lines[-1]
+    match = _match(_MARKED, line) or _match(_CONCLUSION, line)
+    if match is None:
+        # "It keeps to the format. Verdict: A", where the line names no other.
+        sentences = _SENTENCE_END.split(" ".join(undressed(line).split())[-MAX_EXPLAINED:])
+        if len(sentences) == 2 and not _MARKED.search(sentences[0]):
+            match = _match(_MARKED, sentences[1])
+    if match is None and len(lines) > 1:
+        heading = next(each for each in (*reversed(lines[:-1]), "x") if each.strip())
+        if _match(_HEADING, heading):
+            match = _match(_STATEMENT, line)
+    return match
 
 
 def unparsed(text: str, reason: str) -> Verdict:
@@ -125,8 +194,15 @@ def unparsed(text: str, reason: str) -> Verdict:
 
 
 def spoken(text: str) -> str:
-    """Return what a model said after it thought aloud; empty if it never stopped thinking."""
+    """Return what a model said after it thought aloud; empty if it never stopped thinking.
+
+    Tokens that end a turn, which some servers leave in the text, are no part of it.
+    """
+    while ended := _END_TOKEN.search(text.rstrip()[-30:]):
+        text = text.rstrip()[: -len(ended[0])]
     opened = _THOUGHT.match(text)
+    if opened is None and text.lstrip()[:1] in ("{", "[", "`"):  # JSON, whatever its texts quote
+        return text
     # Where the chat template opens the thought, the answer only closes it.
     tag = opened[1] if opened else "think"
     _, closed, rest = text.rpartition(f"</{tag}>")
@@ -163,13 +239,14 @@ def json_value(bare: str, keys: Collection[str]) -> str | None:
     return found.pop() if len(found) == 1 else ""
 
 
-def _match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+def _match(pattern: re.Pattern[str], text: str, *, longest: int = MAX_STATEMENT) -> re.Match[str] | None:
     """Match a whole text whose dress and white space are folded; folding also keeps matching linear."""
     folded = " ".join(undressed(text).split())
-    match = pattern.fullmatch(folded) if len(folded) <= MAX_STATEMENT else None
-    if match and match.groupdict().get("than"):
+    match = pattern.fullmatch(folded) if len(folded) <= longest else None
+    groups = match.groupdict() if match else {}
+    if match and (than := groups.get("than") or groups.get("below")):
         # "A is better than A" says nothing.
-        other = 1 if match["than"] in "aA" else 2
+        other = 1 if than in "aA" else 2
         return match if _choice_of(match) == 3 - other else None
     return match
 
@@ -190,9 +267,9 @@ def _verdict(match: re.Match[str], text: str, *, allow_tie: bool) -> Verdict:
 
 def _choice_of(match: re.Match[str]) -> int:
     groups = match.groupdict()
-    if groups.get("tie") or groups.get("drawn"):
+    if any(groups.get(name) for name in ("tie", "level", "neither", "drawn")):
         return 0
-    names = ("round", "square", "curly", "bare", "winner", "picked")
+    names = ("round", "double", "square", "curly", "bare", "winner", "picked")
     label = next(groups[name] for name in names if groups.get(name))
     return 1 if label in "aA" else 2
 

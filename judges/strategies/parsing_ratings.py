@@ -19,13 +19,26 @@ from judges.strategies.parsing import (
     undressed,
 )
 
+NO_RATING = "not a rating"
 _KEYS = frozenset({"rating", "score", "grade", "overall", "overall_rating", "overall_score"})
-_NAME = r"(?:(?:my|the|final|overall)\s+){0,3}(?:rating|score|grade|mark)"
+_NAME = r"""(?:(?:my|the|final|overall)\s+){0,3}(?:rating|score|grade|mark)
+    (?:\s*\(\s*(?P<from>[0-9]{1,2})\s*(?:-|–|to)\s*(?P<to>[0-9]{1,2})\s*\))?"""
 _MARK = rf"{_NAME}\s*(?:is\s*:?|[:=])\s*"
 _NUMBER = r"""[\[(]{0,2}(?P<number>[0-9]{1,3})(?:\.0{1,2})?[\])]{0,2}
-    (?:\s*(?:/|out\s+of)\s*(?P<of>[0-9]{1,3}))?(?:\s+points?)?\s*[.!]?"""
+    (?:\s*(?:/|out\s+of)\s*(?P<of>[0-9]{1,3}))?(?:\s+(?:points?|stars?))?\s*[.!]?"""
+_OPINION = r"""(?:i\s+(?:(?:would|will)\s+|['’]d\s+)?|i['’]d\s+)(?:rate|give|score)\s+
+    (?:(?:it|this|(?:the|this)\s+(?:output|response))\s+)?(?:an?\s+)?(?:(?:score|rating)\s+of\s+)?"""
 _FLAGS = re.IGNORECASE | re.VERBOSE | re.ASCII
-_STATEMENT = re.compile(rf"(?:{_MARK})?{_NUMBER}", _FLAGS)
+_STATEMENT = re.compile(rf"(?:{_MARK}|{_OPINION})?{_NUMBER}", _FLAGS)
+# With words behind it on the same line: "7 - good", "7 (good)". They hold no other number, and no word that may be one.
+_EXPLAINED = re.compile(
+    rf"(?:{_MARK})?{_NUMBER}(?:\s*[-–—:,;]\s+|(?<=\.)\s+|\s+(?=\())(?P<words>[^\W\d][^\d]*|\([^\W\d][^\d]*\))",
+    _FLAGS,
+)
+_OTHER = re.compile(
+    r"\b(?:or|to|and\s+a\s+half|maybe|perhaps|actually|but|however|zero|one|two|three|four|five|six|seven|eight|nine|ten)\b",
+    re.IGNORECASE,
+)
 _MARKED = re.compile(rf"{_MARK}{_NUMBER}", _FLAGS)
 
 
@@ -60,8 +73,9 @@ def read_rating(text: str, low: int, high: int, *, cut_off: bool = False) -> Rat
     first, _, rest = bare.partition("\n")
     # An explanation may follow that names no other number.
     if re.search(r"\d", rest):
-        return Rating(None, "more than one number" if re.search(r"\d", first) else "not a rating")
-    return _read(_STATEMENT, first, low, high)
+        return Rating(None, "more than one number" if re.search(r"\d", first) else NO_RATING)
+    rating = _read(_STATEMENT, first, low, high)
+    return rating if rating.reason != NO_RATING else _read(_EXPLAINED, first, low, high)
 
 
 def read_rating_line(text: str, low: int, high: int, *, cut_off: bool = False) -> Rating:
@@ -82,9 +96,14 @@ def read_rating_line(text: str, low: int, high: int, *, cut_off: bool = False) -
 def _read(pattern: re.Pattern[str], text: str, low: int, high: int) -> Rating:
     folded = " ".join(undressed(text).split())
     match = pattern.fullmatch(folded) if len(folded) <= MAX_STATEMENT else None
-    if match is None:
-        return Rating(None, "not a rating")
+    said = match.groupdict() if match else {}
+    words = said.get("words") or ""
+    # "1. The output ..." may count a list.
+    if match is None or _OTHER.search(words) or (words and folded.startswith("1.")):
+        return Rating(None, NO_RATING)
     score = int(match["number"])
+    if said.get("to") and (int(said["from"]), int(said["to"])) != (low, high):
+        return Rating(None, f"on a scale from {said['from']} to {said['to']}, not from {low} to {high}")
     if match["of"] is not None and int(match["of"]) != high:
         return Rating(None, f"out of {match['of']}, on a scale to {high}")
     if not low <= score <= high:

@@ -165,7 +165,7 @@ def read_label(text: str, labels: Labels, *, cut_off: bool = False) -> tuple[str
     bare = undressed(said)
     if not bare:
         return None, NO_ANSWER if text.strip() else EMPTY
-    if bare.startswith("{"):
+    if bare.startswith("{") or _FENCED_OBJECT.match(bare):
         value, _ = read_json(bare)
         inner = scalar(value)
         bare = undressed(str(inner)) if isinstance(inner, str | int | float) else bare
@@ -209,6 +209,7 @@ _DOUBT = re.compile(
 _HEDGE = re.compile(r"\b(?:but|however|partly|partially|mostly|almost|except|somewhat)\b", re.IGNORECASE)
 _STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+\\?(?:"|\Z))|,(?=\s*+[}\]])', re.DOTALL)
 _OPENING = re.compile(r"[{\[]")
+_FENCED_OBJECT = re.compile(r"json\s*\{", re.IGNORECASE)
 
 
 class _Forms:
@@ -221,9 +222,10 @@ class _Forms:
         says = "|".join(re.escape(word) for word in sorted(self.words, key=len, reverse=True))
         out_of = rf"(?:\s*(?:/|out\s+of)\s*{re.escape(labels[-1][0])}(?!\w))?" if self.numeric else ""
         intro = rf"(?:(?:(?:my|the)\s+)?(?:final\s+)?{_NOUN}(?:\s+is\s*:?|\s*[:=-])?\s*)?"
-        label = rf"[(\[]?(?P<label>{says})(?!\w)[)\]]?{out_of}"
+        label = rf"(?:\[\[|[(\[])?(?P<label>{says})(?!\w)(?:\]\]|[)\]])?{out_of}"
         self._whole = re.compile(rf"{intro}{label}\s*[.!]?", re.IGNORECASE)
-        self._leading = re.compile(rf"{intro}{label}\s*(?:[,;:.!=]+\s+|[-–—]+\s*)(?P<rest>.+)", re.IGNORECASE)
+        ends_label = r"(?:\s*[,;:.!=]+\s+|\s*[-–—]+\s*|\s+(?=because\b)|\s+(?=\())"
+        self._leading = re.compile(rf"{intro}{label}{ends_label}(?P<rest>.+)", re.IGNORECASE)
         # A number that begins a line may count a list.
         ends = r"[.!]?\s*$" if self.numeric else r"(?:[,.;:!]|$)"
         self._claim = re.compile(
@@ -251,7 +253,9 @@ class _Forms:
         """The label that a line begins with, and what follows it."""
         folded = " ".join(undressed(line).split())
         match = self._leading.fullmatch(folded) if len(folded) <= MAX_LINE else None
-        return (self._label(match["label"]), match["rest"]) if match else (None, "")
+        if match is None or (self.numeric and folded.startswith("1. ")):  # it may count a list
+            return None, ""
+        return self._label(match["label"]), match["rest"]
 
     def says_other(self, text: str, label: str, near: str = "") -> bool:
         """Whether an explanation could take the label back: it doubts, or states another one."""
@@ -273,7 +277,7 @@ def _forms(labels: tuple[tuple[str, tuple[str, ...]], ...]) -> _Forms:
 
 
 def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(" .!")
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(" .!()")
 
 
 def _values(text: str) -> list[Any]:

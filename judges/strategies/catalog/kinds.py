@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from judges.strategies.catalog.pairwise import READS
 from judges.strategies.info import Param, StrategyInfo
 
 _SEEN = frozenset({"reference", "guidelines", "decoding"})
@@ -15,6 +16,7 @@ _rubric = partial(
     family="Rubric",
     source="Zhang et al. (HELM Instruct), 2024",
     takes=_SEEN,
+    version=READS,
     order_matters=False,
 )
 _checklist = partial(
@@ -23,6 +25,7 @@ _checklist = partial(
     family="Checklist",
     source="Qin et al. (InFoBench), Findings of ACL 2024",
     takes=_SEEN,
+    version=READS,
     order_matters=False,
 )
 _importance = partial(
@@ -34,7 +37,12 @@ _importance = partial(
     order_matters=False,
 )
 _ranking = partial(
-    StrategyInfo, kind="answer_ranking", family="Ranking of answers", takes=_SEEN, order_matters=False
+    StrategyInfo,
+    kind="answer_ranking",
+    family="Ranking of answers",
+    takes=_SEEN,
+    version=READS,
+    order_matters=False,
 )
 
 _RULES = Param(bool, False, "Put rules of rating before the question.")
@@ -114,6 +122,7 @@ ENTRIES = (
         "judges.strategies.importance:importance_ranking",
         prompt="ranking.v1",
         params={"seed": _SEED},
+        version=READS,
         summary="Orders all aspects in one answer, each of them once.",
     ),
     _importance(

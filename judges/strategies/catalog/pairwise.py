@@ -31,6 +31,8 @@ PROBABILITIES = Param(
 )
 ONE_QUESTION = {"both_orders": BOTH_ORDERS, "probabilities": PROBABILITIES}
 TAKES = frozenset({"reference", "tie", "guidelines", "decoding"})
+READS = 2
+"""How verdicts are read; raised when the readers learn another way in which a verdict is said."""
 # The same prompt files in every strategy, so that the steps are the same requests.
 METRICS = {"metrics": "metrics.v1"}
 ANSWER = {"answer": "answer.v1"}
@@ -50,6 +52,7 @@ ENTRIES = (
         source=LLMBAR,
         prompt="vanilla.v2",
         params=ONE_QUESTION,
+        version=READS,
         takes=TAKES,
         summary="Asks which response is better, and nothing else: the plainest and cheapest way.",
     ),
@@ -60,6 +63,7 @@ ENTRIES = (
         source=LLMBAR,
         prompt="vanilla.v2",
         params=ONE_QUESTION,
+        version=READS,
         takes=TAKES,
         summary="Asks the same after rules of judging: following the instruction counts first, looks do not.",
     ),
@@ -70,6 +74,7 @@ ENTRIES = (
         source=f"{LLMBAR}; Wei et al., Chain-of-Thought Prompting, NeurIPS 2022",
         prompt="cot.v2",
         params={"rules": Param(bool, False, RULES.help), "both_orders": BOTH_ORDERS},
+        version=READS,
         takes=TAKES,
         summary="The model gives its reasons first and its verdict last: slower, and dearer.",
     ),
@@ -81,6 +86,7 @@ ENTRIES = (
         needs_reference=True,
         prompt="reference.v2",
         params={"rules": RULES, **ONE_QUESTION},
+        version=READS,
         takes=TAKES,
         summary="Shows the model a human-written answer beside the two responses.",
     ),
@@ -91,6 +97,7 @@ ENTRIES = (
         source=HREF,
         prompt="guidelines.v1",
         params={"rules": RULES, **ONE_QUESTION},
+        version=READS,
         takes=TAKES | {"shots"},
         needs=frozenset({"guidelines"}),
         summary="Makes the guidelines that people follow the model's own, with their worked examples if there are any.",
@@ -107,6 +114,7 @@ ENTRIES = (
             "rules": RULES,
             **ONE_QUESTION,
         },
+        version=READS,
         takes=TAKES | {"shots"},
         needs=frozenset({"shots"}),
         summary="Shows worked examples with their verdicts before it asks.",
@@ -120,6 +128,7 @@ ENTRIES = (
         prompt="informed.v1",
         prompts=METRICS,
         params={"rules": RULES, **ONE_QUESTION},
+        version=READS,
         takes=TAKES,
         summary="Has the model list what matters for the instruction, then asks which response is better by it.",
     ),
@@ -132,6 +141,7 @@ ENTRIES = (
         prompt="informed.v1",
         prompts=ANSWER,
         params={"rules": RULES, **ONE_QUESTION},
+        version=READS,
         takes=TAKES,
         summary="Has the model answer the instruction itself, then asks which response is better beside its answer.",
     ),
@@ -144,6 +154,7 @@ ENTRIES = (
         prompt="informed.v1",
         prompts={**METRICS, **ANSWER},
         params={"rules": RULES, **ONE_QUESTION},
+        version=READS,
         takes=TAKES,
         summary="Both: what matters for the instruction, and an answer of the model's own.",
     ),
@@ -156,6 +167,7 @@ ENTRIES = (
         prompt="vanilla.v2",
         prompts={"synthesis": "synthesis.v1"},
         params={"rules": RULES},
+        version=READS,
         takes=TAKES,
         order_matters=False,
         summary="Asks in both orders, and once more where the two verdicts contradict each other.",
@@ -169,6 +181,7 @@ ENTRIES = (
         prompt="cot.v2",
         prompts={"synthesis": "synthesis.v1"},
         params={"rules": RULES},
+        version=READS,
         takes=TAKES,
         order_matters=False,
         summary="Asks for reasons and a verdict in both orders; where they contradict each other, weighs the reasons.",
@@ -198,6 +211,7 @@ ENTRIES = (
             ),
             "rules": RULES,
         },
+        version=READS,
         takes=TAKES,
         summary="Several personas discuss the two responses; a moderator or their majority gives the verdict.",
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from judges.strategies.catalog.pairwise import RULES
+from judges.strategies.catalog.pairwise import READS, RULES
 from judges.strategies.info import Param, StrategyInfo
 
 ENTRIES = (
@@ -28,6 +28,7 @@ ENTRIES = (
                 "Take the mean score under the token probabilities, where the server gives them: hardly ever a hedge.",
             ),
         },
+        version=READS,
         takes=frozenset({"reference", "guidelines", "decoding"}),
         order_matters=False,
         summary="Scores each response alone and prefers the higher score; equal scores are a hedge.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +35,25 @@ ALONE = [
     ('```json\n{"score": "7", "reason": "2 of 3 facts"}\n```', 7),
     ("<think>5? 6?</think>7", 7),
     ("7\n\nIt does what was asked.", 7),
+    ("7 - good", 7),
+    ("7: It does what was asked.", 7),
+    ("7 (good)", 7),
+    ("7. It does what was asked.", 7),
+    ("Rating: 7. It does what was asked.", 7),
+    ("7 stars", 7),
+    ("Rating (0-9): 7", 7),
+    ("Score (1-10): 7", NONE),
+    ("I would rate this output 7/9.", 7),
+    ("I'd give it a 7.", 7),
+    ("I would give the output a score of 7.", 7),
+    ("7</s>", 7),
+    ("1. It does what was asked.", NONE),
+    ("7 - or eight", NONE),
+    ("7 (or 8)", NONE),
+    ("7 - maybe more", NONE),
+    ("7 but I am not sure", NONE),
+    ("I would not rate this 7.", NONE),
+    ("I'm sorry, but I can't rate this.", NONE),
     ("", NONE),
     ("  ", NONE),
     ("<think>7", NONE),
@@ -137,9 +154,8 @@ def test_readers_never_raise_and_stay_on_the_scale(text):
     ],
     ids=range(5),
 )
-def test_hostile_lengths_take_no_time(text):
-    started = time.perf_counter()
-    read_rating(text, 0, 9)
-    read_rating_line(text, 0, 9)
-
-    assert time.perf_counter() - started < 1.0
+@pytest.mark.timeout(60)
+def test_hostile_lengths_end(text):
+    """A reader that goes back over a text again and again runs into the limit of the test's time."""
+    assert read_rating(text, 0, 9).score is None
+    assert read_rating_line(text, 0, 9).score is None

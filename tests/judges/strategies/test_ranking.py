@@ -36,7 +36,15 @@ def test_answers_are_shown_in_an_order_that_is_drawn():
 
 
 @pytest.mark.parametrize(
-    "text", ['{"ranking": [3, 1, 2]}', "3 > 1 > 2", '```json\n{"ranking": ["Answer 3", "1", 2]}\n```']
+    "text",
+    [
+        '{"ranking": [3, 1, 2]}',
+        "3 > 1 > 2",
+        "**3 > 1 > 2**",
+        "Ranking: 3 > 1 > 2",
+        "The final ranking is: Answer 3 > Answer 1 > Answer 2.",
+        '```json\n{"ranking": ["Answer 3", "1", 2]}\n```',
+    ],
 )
 def test_an_order_becomes_a_label(text):
     verdict = judged("ranking_direct", RANKING, text, **STORED)
@@ -64,6 +72,9 @@ def test_ties_where_they_are_allowed():
         ("[1, 2, 2]", "answer 3 is missing; answer 2 stands twice"),
         ("[0, 1, 2, 3]", "there is no 0"),
         ("The first.", "holds no JSON"),
+        ("3 < 1 < 2", "holds no JSON"),
+        ("1. 3\n2. 1\n3. 2", "holds no JSON"),
+        ("3 > 1", "answer 2 is missing"),
     ],
 )
 def test_an_order_names_every_answer_once(text, reason):

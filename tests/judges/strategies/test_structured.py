@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from judges.strategies.aspect_tree import read_tree, tree_problem
@@ -97,6 +96,14 @@ def test_names_that_fold_to_the_same_are_told_apart_by_their_spelling():
         ("Very good", "5"),
         ('{"rating": 4}', "4"),
         ('{"rating": "4"}', "4"),
+        ('```json\n{"rating": 4}\n```', "4"),
+        ("[[4]]", "4"),
+        ("4 (Good)", "4"),
+        ("Good (4)", "4"),
+        ("4 (Poor)", None),
+        ("1. The output names no capital.", None),
+        ("1. Poor", None),
+        ("1 - Bad", "1"),
         ("4 - it does most of what was asked", "4"),
         ("4\n\nIt does 3 of the 4 things. However, it is curt.", "4"),
         ("4\nExplanation: all but a little is there.", "4"),
@@ -137,6 +144,10 @@ def test_ratings(text, label):
         ("**No**", "no"),
         ("Answer: yes", "yes"),
         ("true", "yes"),
+        ('```json\n{"answer": false}\n```', "no"),
+        ("[[YES]]", "yes"),
+        ("Yes because it has a title.", "yes"),
+        ("Yes because it has one, but not in French.", None),
         ("Yes, all five uses are there.", "yes"),
         ("Yes: there is no mention of reading.", "yes"),
         ("No. The fourth starts with it.", "no"),
@@ -200,7 +211,15 @@ json_values = st.recursive(
 
 @given(st.dictionaries(st.text(), json_values, min_size=1, max_size=5), st.sampled_from(DRESSES[:4]))
 def test_objects_survive(value, dress):
-    assert read_json(dress.format(json.dumps(value))) == (value, "")
+    text = dress.format(json.dumps(value))
+    # What stands before the end of a thought is the thought, unless it is JSON.
+    assume(text[0] in "{`" or "</think>" not in text)
+    assert read_json(text) == (value, "")
+
+
+def test_an_object_that_quotes_the_end_of_a_thought_is_read():
+    assert read_json('{"reason": "It says </think>.", "1": 4}')[0]["1"] == 4
+    assert read_json('hm </think>{"1": 4}')[0] == {"1": 4}
 
 
 @given(json_values)
@@ -227,8 +246,9 @@ def test_any_json_is_read_or_refused_by_whoever_wants_numbers(value):
         "," * 19_000,
     ],
 )
-def test_hostile_texts_are_no_slower(hostile):
-    started = time.perf_counter()
+@pytest.mark.timeout(60)
+def test_hostile_texts_end(hostile):
+    """A reader that goes back over a text again and again runs into the limit of a test's time."""
     for text in (hostile, f"{hostile} 4", f"Yes. {hostile}"):
         read_json(text)
         read_json(text, last=True)
@@ -236,4 +256,3 @@ def test_hostile_texts_are_no_slower(hostile):
         read_label(text, YES_NO)
         read_last_label(text, RATINGS)
         read_order(text, ["a", "b"])
-    assert time.perf_counter() - started < 3.0
