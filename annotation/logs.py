@@ -1,9 +1,11 @@
-"""Keep personal links and invitations out of the logs: whoever has one can act as that person."""
+"""Keep invitations, personal links and those for a new password out of the logs: who has one can act as that person."""
 
 import logging
 import re
 
-_SECRET_PATH = re.compile(r"/(join|resume|enter/[^/\s]+|hooks/[^/\s]+)/[^/\s]+(?:/\?\S*)?")
+_SECRET_PATH = re.compile(
+    r"/(join|resume|enter/[^/\s]+|hooks/[^/\s]+|password/set/[^/\s]+)/[^/\s]+(?:/\?\S*)?"
+)
 LOGGERS = ("django.request", "django.security.csrf", "django.server")
 
 

@@ -153,6 +153,15 @@ RATELIMIT_ENABLE = env.bool("RATELIMIT_ENABLE", default=True)
 CLIENT_IP_HEADER = env.str("CLIENT_IP_HEADER", default="")
 RATELIMIT_IP_META_KEY = "config.client.client_address"
 
+# --- Mail: links for a forgotten password, nothing else -----------------------------------------------------------
+# Without a server no mail is sent and the pages say so; while debugging it is written to the console.
+EMAIL_URL = env.str("EMAIL_URL", default="consolemail://" if DEBUG else "")
+SENDS_MAIL = bool(EMAIL_URL)
+vars().update(env.email_url_config(EMAIL_URL or "dummymail://"))
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default="touchstone@localhost")
+PASSWORD_RESET_TIMEOUT = 60 * 60 * 24
+
 # --- Celery ----------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="")
 # Without a broker, a worker thread inside the web process runs the same tasks.

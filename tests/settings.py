@@ -11,6 +11,7 @@ os.environ["DATABASE_URL"] = services.test_database_url()
 os.environ["DATABASE_POOL_SIZE"] = "40"  # more than the threads of the tests of concurrency
 os.environ.setdefault("TOUCHSTONE_VAR", str(services.scratch_directory()))
 os.environ.setdefault("RATELIMIT_ENABLE", "false")
+os.environ.setdefault("EMAIL_URL", "memorymail://")
 # Playwright runs its own event loop in the thread of the browser tests.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 

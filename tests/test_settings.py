@@ -75,3 +75,20 @@ connection.close_pool()
     found = run(code, tmp_path, DATABASE_URL=services.start_postgres(), DATABASE_POOL_SIZE="3")
     assert found.returncode == 0, found.stderr
     assert 1 <= int(found.stdout) <= 3
+
+
+MAIL = """
+from django.conf import settings
+print(settings.SENDS_MAIL, settings.EMAIL_BACKEND.split(".")[-2], settings.EMAIL_HOST, settings.EMAIL_PORT)
+print(getattr(settings, "EMAIL_USE_TLS", False), settings.EMAIL_HOST_PASSWORD, settings.DEFAULT_FROM_EMAIL)
+"""
+
+
+def test_mail_is_sent_where_a_server_is_named(tmp_path):
+    assert run(MAIL, tmp_path).stdout.split()[:2] == ["False", "dummy"]
+    assert run(MAIL, tmp_path, DJANGO_DEBUG="true").stdout.split()[:2] == ["True", "console"]
+    server = {"EMAIL_URL": "smtp+tls://me:p%40ss@mail.example:587", "EMAIL_FROM": "touchstone@example.org"}
+    assert run(MAIL, tmp_path, **server).stdout.split() == [
+        *("True", "smtp", "mail.example", "587"),
+        *("True", "p@ss", "touchstone@example.org"),
+    ]

@@ -103,6 +103,11 @@ def account_get(pk: int) -> Account:
     return Account.objects.select_related("annotator").get(pk=pk)
 
 
+def accounts_of_email(email: str) -> QuerySet[Account]:
+    """The account with this address as it is stored; at most one."""
+    return Account.objects.filter(email=email)
+
+
 def enrollments_of(account: Account) -> QuerySet[Enrollment]:
     """Where this person takes part, the latest first."""
     return (

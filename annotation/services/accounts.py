@@ -59,11 +59,18 @@ def account_sign_in(*, email: str, password: str, now: datetime | None = None) -
         return None
 
     def upgrade(raw: str) -> None:
-        Account.objects.filter(pk=account.pk).update(password=make_password(raw))
+        account_password_set(account=account, password=raw)
 
     if not check_password(password, account.password, setter=upgrade):
         return None
     Account.objects.filter(pk=account.pk).update(last_login=now or timezone.now())
+    return account
+
+
+def account_password_set(*, account: Account, password: str) -> Account:
+    """Give the account this password, which was looked at before. It ends what is signed in elsewhere."""
+    account.password = make_password(password)
+    account.save(update_fields=["password"])
     return account
 
 

@@ -2,9 +2,15 @@
 
 from django.urls import path
 
-from annotation.views import site
+from annotation.views import passwords, site
 
 urlpatterns = [
     path("", site.home, name="home"),
     path("login/", site.Login.as_view(), name="login"),
+    path("me/", passwords.me, name="me"),
+    path("me/password/", passwords.password_change, name="password-change"),
+    path("password/forgot/", passwords.Forgot.as_view(), name="password-forgot"),
+    path("password/sent/", passwords.Sent.as_view(), name="password-sent"),
+    path("password/set/<str:uidb64>/<str:token>/", passwords.SetNew.as_view(), name="password-set"),
+    path("password/done/", passwords.Done.as_view(), name="password-done"),
 ]

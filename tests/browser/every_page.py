@@ -87,6 +87,7 @@ NO_PAGES = {
     "metaeval:tower-download": "a file",
     "metaeval:label-next-send": "takes, leads to the study",
     "logout": "takes, leads to the login",
+    "password-change": "takes; shown by `me` when something is wrong",
 }
 # Visited with the demonstration, whose pages are full: sweeps and reports.
 IN_DEMO = {
@@ -245,6 +246,10 @@ def door_stops() -> Iterator[Stop]:
     yield Stop("unknown", at("place", "nowhere"), status=404)
     yield Stop("sign-up", at("account-sign-up"))
     yield Stop("sign-in", at("account-sign-in"))
+    for space, what in (("password-", "password"), ("annotation:account-", "account")):
+        for name in ("forgot", "sent", "done"):
+            yield Stop(f"{what}-{name}", reverse(f"{space}{name}"))
+        yield Stop(f"{what}-link-used", reverse(f"{space}set", args=["MQ", "a-b"]))
 
 
 # Researchers
@@ -346,6 +351,7 @@ def staff_stops(owner: User) -> Iterator[Stop]:
     slug = study.slug
     draft = walk_study("checklist", state="draft", owner=owner, slug="draft", training=1, test=1, checks=1)
     ended = study_make(pairs=2, state="closed", owner=owner, slug="ended")
+    yield Stop("me", reverse("me"))
     yield Stop("studies", at("study-list"))
     yield Stop("study-new", f"{at('study-create')}?dataset={study.dataset.name}")
     for one in (study, draft, ended):

@@ -5,6 +5,7 @@ dark, when TOUCHSTONE_SHOTS names a folder.
 
 import os
 import re
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Enrollment, Role, Stage
+from annotation.services.accounts import account_create
 from metaeval.demo.build import ADMINISTRATOR, PASSWORD, Demo, demo_build
 from tests.annotation.factories import study_make, user_make
 from tests.browser.admin_pages import NO_PAGES as ADMIN_NO_PAGES
@@ -124,7 +126,7 @@ def test_the_doors(live_server, chromium):
         visit(context.new_page(), live_server.url, door_stops())
 
 
-def test_what_the_site_says_for_itself(live_server, chromium, monkeypatch):
+def test_what_the_site_says_for_itself(live_server, chromium, monkeypatch, settings):
     with chromium.new_context(viewport=DESKTOP, reduced_motion="reduce") as context:
         page = context.new_page()
         page.goto(f"{live_server.url}/nowhere/")
@@ -135,6 +137,42 @@ def test_what_the_site_says_for_itself(live_server, chromium, monkeypatch):
         expect(page.get_by_role("heading", level=1)).to_have_text("That was a little too fast")
         picture(page, "too-many")
         found += violations(page)
+        settings.SENDS_MAIL = False
+        page.goto(f"{live_server.url}/password/forgot/")
+        expect(page.get_by_text("This site sends no mail")).to_be_visible()
+        picture(page, "no-mail")
+        found += violations(page)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("door", ["/login/", "/account/sign-in/"])
+def test_a_forgotten_password(live_server, page: Page, door: str, mailoutbox):
+    """From the login to a new password, with what is said when it is too short."""
+    user_make(username="mia", email="mia@example.org")
+    account_create(email="mia@example.org", password=PASSWORD)
+    page.goto(live_server.url + door)
+    page.get_by_role("link", name="Forgot your password?").click()
+    page.get_by_label("Email").fill("mia@example.org")
+    page.get_by_role("button", name="Send the link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Look into your mail")
+    for thread in threading.enumerate():
+        if thread.name == "mail":
+            thread.join()
+    found_in_mail = re.search(
+        r"/\S*password/set/\S+", mailoutbox[0].body.replace("http://127.0.0.1:8000", "")
+    )
+    assert found_in_mail is not None
+    page.goto(live_server.url + found_in_mail[0])
+    name = "staff" if door == "/login/" else "account"
+    picture(page, f"new-password-{name}")
+    found = violations(page)
+    for words in ("short", "a quite different phrase"):
+        page.get_by_label("New password", exact=True).fill(words)
+        page.get_by_label("New password, once more").fill(words)
+        page.get_by_role("button", name="Save the password").click()
+        page.wait_for_load_state("load")
+        found += violations(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("The password is changed")
     assert not found, "\n".join(found)
 
 

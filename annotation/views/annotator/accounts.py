@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -41,6 +42,8 @@ from annotation.views.annotator.device import device_keep, device_of, device_rea
 from annotation.views.annotator.entry import enrollment_held, refuse
 
 SESSION_KEY = "account"
+SESSION_PROOF = "account-proof"
+"""A mark of the password at the time of signing in: a new password ends what is signed in elsewhere."""
 # A class may sign up together from one address; nobody tries many addresses of other people.
 SIGN_UP_RATE = "30/h"
 SIGN_IN_RATE_PER_ADDRESS = "30/m"
@@ -56,9 +59,15 @@ def account_of(request: HttpRequest) -> Account | None:
     if not isinstance(pk, int):
         return None
     try:
-        return account_get(pk)
+        account = account_get(pk)
     except Account.DoesNotExist:
         return None
+    same = constant_time_compare(str(request.session.get(SESSION_PROOF, "")), _proof(account))
+    return account if same else None
+
+
+def _proof(account: Account) -> str:
+    return salted_hmac("annotation.account", account.password, algorithm="sha256").hexdigest()[:32]
 
 
 def account_annotator(request: HttpRequest) -> Annotator | None:
@@ -90,6 +99,7 @@ def _enter(request: HttpRequest, account: Account) -> HttpResponse:
     # Whoever planted a session before shares nothing with it afterwards.
     request.session.cycle_key()
     request.session[SESSION_KEY] = account.pk
+    request.session[SESSION_PROOF] = _proof(account)
     for enrollment in reversed(list(enrollments_of(account)[:MAX_HELD])):
         session_hold(request, enrollment, cycle=False)
     return redirect("annotation:account")
@@ -157,7 +167,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     account = account_of(request)
     if account is not None:
         session_drop(request, [enrollment.study.slug for enrollment in enrollments_of(account)])
-        del request.session[SESSION_KEY]
+        del request.session[SESSION_KEY], request.session[SESSION_PROOF]
         request.session.cycle_key()
     return redirect("annotation:account-sign-in")
 
