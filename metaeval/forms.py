@@ -11,9 +11,11 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.http import urlencode
 
 from annotation.forms.upload import check_size
-from metaeval.reports.selection_inputs import Choice, Part
+from annotation.models import Kind
+from metaeval.reports.selection_inputs import PAIRWISE, Choice, Part
+from metaeval.reports.selection_kinds import WORDS
 from metaeval.reports.selection_words import constraint_words
-from metaeval.selection.types import Constraints
+from metaeval.selection.types import COMPOSITE, Constraints
 from metaeval.selectors.selection_inputs import SweptDataset, preset
 from metaeval.services.decisions import LONGEST_REASON
 
@@ -54,7 +56,6 @@ class ReportForm(forms.Form):
 
 CONFIDENCES = (("90", "90 %"), ("95", "95 %"), ("99", "99 %"))
 OUT = "out"
-ROLES = {"people": "Agreement with people", "gold": "Accuracy against gold"}
 # Not a number field of the browser: what it cannot read would be gone when the form comes back.
 _NUMBER = forms.TextInput(attrs={"inputmode": "decimal"})
 _WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})
@@ -63,7 +64,8 @@ _WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})
 class SelectionForm(forms.Form):
     """Which datasets decide in which roles, and what a judge must satisfy. What an address leaves out is preset.
 
-    Fields ``role-NAME`` and ``weight-NAME`` for each dataset of which a judge has judged something.
+    Of items of one kind: what makes no sense for it is not asked. Fields ``role-NAME`` and ``weight-NAME`` for each
+    dataset of which a judge has judged something.
     """
 
     open_weights = forms.BooleanField(
@@ -99,15 +101,29 @@ class SelectionForm(forms.Form):
     )
     confidence = forms.ChoiceField(label="Confidence", choices=CONFIDENCES)
 
-    def __init__(self, given: Mapping[str, str], *, datasets: Sequence[SweptDataset]) -> None:
+    def __init__(
+        self,
+        given: Mapping[str, str],
+        *,
+        datasets: Sequence[SweptDataset],
+        kind: str = PAIRWISE,
+        kinds: Sequence[str] = (),
+    ) -> None:
+        self.kind, self.words = kind, WORDS[kind]
+        # What else could be asked for, each with its name.
+        self.kinds = [(other, Kind(other).label) for other in kinds]
         self.datasets = [row for row in datasets if row.roles]
         self.idle = [row for row in datasets if not row.roles]
         data = {"confidence": "95"}
         for part in preset(datasets):
             data |= {f"role-{part.dataset}": part.role, f"weight-{part.dataset}": f"{part.weight:g}"}
         super().__init__(data | dict(given))
+        if kind != PAIRWISE:
+            # Only pairs are shown in two orders, and only a verdict is right or wrong.
+            del self.fields["min_positional"]
+            self.fields["min_accuracy"].label = "Score on each gold dataset, % at least"
         for row in self.datasets:
-            roles = [(role, ROLES[role]) for role in row.roles]
+            roles = [(role, _capital(self.words.role(role))) for role in row.roles]
             self.fields[f"role-{row.name}"] = forms.ChoiceField(
                 label=f"Role of {row.title}", choices=[*roles, (OUT, "Leave out")]
             )
@@ -126,6 +142,7 @@ class SelectionForm(forms.Form):
         return [
             self[name]
             for name in ("max_cost", "max_seconds", "min_positional", "min_accuracy", "max_unparsed")
+            if name in self.fields
         ]
 
     def clean(self) -> dict[str, Any]:
@@ -155,19 +172,19 @@ class SelectionForm(forms.Form):
         """What is asked, in a line, of a form that is valid."""
         choice, titles = self.choice(), {row.name: row.title for row in self.datasets}
         parts = [
-            f"{titles[part.dataset]}: {ROLES[part.role].lower()}, "
+            f"{titles[part.dataset]}: {self.words.role(part.role)}, "
             + (f"weight {part.weight:g}" if part.weight else "decides nothing")
             for part in choice.parts
         ]
-        limits = constraint_words(asdict(choice.constraints))
-        return ". ".join(["; ".join(parts), *(["; ".join(limits).capitalize()] if limits else [])]) + "."
+        limits = constraint_words(asdict(choice.constraints), self.kind)
+        return ". ".join(["; ".join(parts), *([_capital("; ".join(limits))] if limits else [])]) + "."
 
     def choice(self) -> Choice:
         """What is asked, of a form that is valid."""
         values = self.cleaned_data
 
         def share(name: str) -> float | None:
-            return None if values[name] is None else values[name] / 100
+            return None if values.get(name) is None else values[name] / 100
 
         constraints = Constraints(
             open_weights=values["open_weights"],
@@ -178,11 +195,11 @@ class SelectionForm(forms.Form):
             min_accuracy=share("min_accuracy"),
             max_unparsed=share("max_unparsed"),
         )
-        return Choice(self._parts(values), constraints, int(values["confidence"]) / 100)
+        return Choice(self._parts(values), constraints, int(values["confidence"]) / 100, self.kind)
 
     def query(self) -> str:
         """The whole choice as an address has it, so that it stays the same when presets change."""
-        texts: dict[str, str] = {}
+        texts: dict[str, str] = {"kind": self.kind}
         for name, value in self.cleaned_data.items():
             if isinstance(value, bool):
                 texts |= {name: "on"} if value else {}
@@ -191,10 +208,21 @@ class SelectionForm(forms.Form):
         return urlencode(texts)
 
 
+def _capital(words: str) -> str:
+    """With a capital first; what follows stays as it is, unlike `str.capitalize`."""
+    return words[:1].upper() + words[1:]
+
+
+# A judge of the choice by its fingerprint, or the composite.
+_PROMOTED = rf"^([0-9a-f]{{8,64}}|{COMPOSITE})$"
+
+
 class SelectionPromoteForm(forms.Form):
     """Which judge of a choice, why, although what, and what the person was looking at."""
 
-    judge = forms.RegexField(r"^[0-9a-f]{64}$", error_messages={"required": "Choose a judge."})
+    judge = forms.RegexField(
+        _PROMOTED, error_messages={"required": "Choose a judge.", "invalid": "Choose one of these judges."}
+    )
     reason = forms.CharField(
         label="Reason",
         max_length=LONGEST_REASON,
@@ -202,7 +230,7 @@ class SelectionPromoteForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Shown to everybody who asks later why this judge is used.",
     )
-    although = forms.RegexField(r"^[0-9a-f]{64}$", required=False)
+    although = forms.RegexField(_PROMOTED, required=False)
     inputs_hash = forms.RegexField(r"^[0-9a-f]{64}$", widget=forms.HiddenInput)
     seen = forms.RegexField(r"^\d+:\d*(,\d+:\d*)*$", widget=forms.HiddenInput)
 

@@ -13,8 +13,16 @@ import numpy as np
 from metaeval.reports.content import software_version
 from metaeval.reports.estimates import plain
 from metaeval.reports.humans import label_slots
-from metaeval.reports.inputs import Booleans, Floats, JudgeColumns
-from metaeval.reports.selection_inputs import SCHEMA, PartInputs, SelectionInputs
+from metaeval.reports.inputs import Booleans, Floats
+from metaeval.reports.kinds.item_scores import item_scores
+from metaeval.reports.selection_inputs import (
+    PAIRWISE,
+    SCHEMA,
+    JudgeFacts,
+    KindPartInputs,
+    PartInputs,
+    SelectionInputs,
+)
 from metaeval.selection.choosing import choose
 from metaeval.selection.types import CompositeFinding, JudgedDataset, Selection, Settling, Standing
 from metaeval.stats import Estimate, PairedDifference, StatisticsWarning
@@ -24,8 +32,38 @@ MOST_CELLS = 50_000_000
 Content = dict[str, Any]
 
 
-def judged_dataset(part: PartInputs, keys: tuple[str, ...]) -> JudgedDataset:
+def judged_dataset(part: PartInputs | KindPartInputs, keys: tuple[str, ...]) -> JudgedDataset:
     """A dataset as the library takes it; a judge that judged nothing of it is there without a judgment."""
+    return _scored(part) if isinstance(part, KindPartInputs) else _compared(part, keys)
+
+
+def _scored(part: KindPartInputs) -> JudgedDataset:
+    """Items of a kind other than pairs, by how good each judge is on each of them."""
+    found = item_scores(part.with_rules, part.part.role)
+
+    def one_order(columns: Mapping[str, Any], empty: Any) -> dict[str, Any]:
+        return {
+            key: np.stack([column, np.full(len(column), empty)], axis=1) for key, column in columns.items()
+        }
+
+    return JudgedDataset(
+        name=part.part.dataset,
+        role=part.part.role,
+        verdicts={},
+        judged=one_order(found.judged, empty=False),
+        clusters=np.array(part.instructions, dtype=np.str_),
+        categories=np.array(categories_of(part)[1], dtype=np.str_),
+        costs=one_order(part.costs, np.nan),
+        seconds=one_order(part.seconds, np.nan),
+        weights=found.weights,
+        weight=part.part.weight,
+        scores=found.scores,
+        unparsed=found.unparsed,
+        scorable=found.scorable,
+    )
+
+
+def _compared(part: PartInputs, keys: tuple[str, ...]) -> JudgedDataset:
     inputs, items = part.inputs, part.inputs.items
     judges = {judge.fingerprint: judge for judge in inputs.judges}
     blank, none = np.full((len(items), 2), np.nan), np.zeros((len(items), 2), dtype=np.bool_)
@@ -51,9 +89,9 @@ def judged_dataset(part: PartInputs, keys: tuple[str, ...]) -> JudgedDataset:
     )
 
 
-def categories_of(part: PartInputs) -> tuple[str, tuple[str, ...]]:
+def categories_of(part: PartInputs | KindPartInputs) -> tuple[str, tuple[str, ...]]:
     """By what composites are made, and its values: categories, or subsets where there are no two categories."""
-    items = part.inputs.items
+    items = part.columns
     if len(set(items.category)) < 2 and len(set(items.subset)) > 1:
         return "subset", items.subset
     return "category", items.category
@@ -61,11 +99,7 @@ def categories_of(part: PartInputs) -> tuple[str, tuple[str, ...]]:
 
 def keeps_people_apart(part: PartInputs) -> bool:
     """Whether the labels of each person have a column of their own."""
-    return len(part.inputs.items) * _n_people(part) <= MOST_CELLS
-
-
-def _n_people(part: PartInputs) -> int:
-    return int(part.inputs.labels.annotator.max(initial=-1)) + 1
+    return len(part.inputs.items) * part.about_labels.n_annotators <= MOST_CELLS
 
 
 def label_matrix(part: PartInputs) -> Floats:
@@ -73,19 +107,22 @@ def label_matrix(part: PartInputs) -> Floats:
     labels, n_items = part.inputs.labels, len(part.inputs.items)
     if not keeps_people_apart(part):
         return label_slots(part.inputs.items, labels)
-    matrix = np.full((n_items, _n_people(part)), np.nan)
+    matrix = np.full((n_items, part.about_labels.n_annotators), np.nan)
     matrix[labels.item, labels.annotator] = labels.choice
     return matrix
 
 
 def content_of(inputs: SelectionInputs, found: Selection, *, inputs_hash: str) -> Content:
     """Put a choice into JSON values: what is undefined is null, with a reason."""
-    apart = {part.part.dataset for part in inputs.parts if keeps_people_apart(part)}
-    crowd = [part.part.dataset for part in inputs.parts if part.part.dataset not in apart]
+    # Only on pairs is it tested whether a judge may replace a person.
+    pairs = [part for part in inputs.parts if isinstance(part, PartInputs)]
+    apart = {part.part.dataset for part in pairs if keeps_people_apart(part)}
+    crowd = [part.part.dataset for part in pairs if part.part.dataset not in apart]
     return {
         "schema": SCHEMA,
         "software": {"name": "touchstone", "version": software_version()},
         "inputs_hash": inputs_hash,
+        "kind": inputs.choice.kind,
         "sweep": dict(inputs.sweep),
         "options": {
             **asdict(inputs.options),
@@ -100,7 +137,7 @@ def content_of(inputs: SelectionInputs, found: Selection, *, inputs_hash: str) -
         "winner": found.winner,
         "leader": found.leader,
         "chosen": found.chosen,
-        "standings": [_standing(standing) for standing in found.standings],
+        "standings": [_standing(standing, inputs.choice.kind) for standing in found.standings],
         "held_out": figure(found.held_out),
         "naive": _number(found.naive),
         "optimism": None if found.optimism is None else figure(found.optimism),
@@ -117,12 +154,11 @@ def content_of(inputs: SelectionInputs, found: Selection, *, inputs_hash: str) -
     }
 
 
-def _dataset(part: PartInputs, inputs: SelectionInputs) -> Content:
-    items, labels = part.inputs.items, part.inputs.labels
+def _dataset(part: PartInputs | KindPartInputs, inputs: SelectionInputs) -> Content:
+    labels = part.about_labels
     own = set(part.instructions)
     others = {name for other in inputs.parts if other is not part for name in other.instructions}
     by, values = categories_of(part)
-    simulated = int(labels.simulated.sum())
     about = part.inputs.facts["dataset"]
     return {
         "name": part.part.dataset,
@@ -131,13 +167,13 @@ def _dataset(part: PartInputs, inputs: SelectionInputs) -> Content:
         "licence": about["licence"],
         "role": part.part.role,
         "weight": part.part.weight,
-        "n_items": len(items),
+        "n_items": len(part.inputs.items),
         "n_instructions": len(own),
         "n_instructions_shared": len(own & others),
-        "n_gold": int((~np.isnan(items.gold)).sum()),
-        "n_labels": len(labels),
-        "n_annotators": _n_people(part),
-        "simulated_share": round(simulated / len(labels), 12) if len(labels) else None,
+        "n_gold": labels.n_gold,
+        "n_labels": labels.n_labels,
+        "n_annotators": labels.n_annotators,
+        "simulated_share": round(labels.n_simulated / labels.n_labels, 12) if labels.n_labels else None,
         "is_weighted": part.weights is not None,
         "composed_by": by,
         "n_categories": len(set(values)),
@@ -145,12 +181,12 @@ def _dataset(part: PartInputs, inputs: SelectionInputs) -> Content:
 
 
 def _judges(inputs: SelectionInputs) -> list[Content]:
-    columns: dict[str, JudgeColumns] = {}
+    columns: dict[str, JudgeFacts] = {}
     judged: dict[str, dict[str, int]] = {candidate.key: {} for candidate in inputs.candidates}
     for part in inputs.parts:
-        for judge in part.inputs.judges:
+        for judge in part.judges:
             columns.setdefault(judge.fingerprint, judge)
-            judged[judge.fingerprint][part.part.dataset] = int(judge.judged.any(axis=1).sum())
+            judged[judge.fingerprint][part.part.dataset] = judge.n_judged
     return [
         {
             "key": one.key,
@@ -168,7 +204,9 @@ def _judges(inputs: SelectionInputs) -> list[Content]:
     ]
 
 
-def _standing(standing: Standing) -> Content:
+def _standing(standing: Standing, kind: str) -> Content:
+    # What a limit on a dataset of gold answers is a limit of.
+    of = {} if kind == PAIRWISE else {"of": "score"}
     return {
         "judge": standing.key,
         "objective": figure(standing.objective),
@@ -183,6 +221,7 @@ def _standing(standing: Standing) -> Content:
                 "limit": _number(one.limit),
                 "value": _number(one.value),
                 "dataset": one.dataset,
+                **of,
             }
             for one in standing.violations
         ],

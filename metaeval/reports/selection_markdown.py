@@ -8,6 +8,8 @@ from typing import Any
 from metaeval.reports import selection_words as words
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.markdown import plain_text, table_text
+from metaeval.reports.selection_inputs import PAIRWISE
+from metaeval.reports.selection_kinds import kind_of, words_of
 from metaeval.reports.selection_tables import Row, table_of
 from metaeval.reports.selection_verdict import verdict_of
 
@@ -25,13 +27,14 @@ STATUS = {
 def markdown(content: Mapping[str, Any]) -> str:
     """Write a choice as Markdown, in GitHub's table syntax."""
     verdict, software = verdict_of(content), content["software"]
-    constraints = words.constraint_words(content["constraints"])
+    constraints = words.constraint_words(content["constraints"], kind_of(content))
     parts = [
         f"# Which judge to use: {plain_text(content['sweep']['name'])}",
         f"## {plain_text(verdict.headline)}",
         plain_text(" ".join((*verdict.sentences, *verdict.cautions))),
         "## What was asked",
         _datasets(content),
+        *([plain_text(words_of(content).meaning)] if words_of(content).meaning else []),
         f"Constraints: {plain_text('; '.join(constraints))}." if constraints else "There are no constraints.",
         "## What to expect on new items",
         plain_text(" ".join(words.held_out_words(content))),
@@ -51,14 +54,15 @@ def _datasets(content: Mapping[str, Any]) -> str:
     rows = (
         (
             plain_text(row["title"]),
-            "agreement with people" if row["role"] == "people" else "accuracy against gold",
+            plain_text(words_of(content).role(row["role"])),
             f"{row['weight']:g}",
             f"{row['n_items']:,}",
             f"{row['n_instructions']:,}",
         )
         for row in content["datasets"]
     )
-    return table_text(("Dataset", "Role", "Weight", "Items", "Instructions"), rows, right=2)
+    items = words_of(content).items.capitalize()
+    return table_text(("Dataset", "Role", "Weight", items, "Instructions"), rows, right=2)
 
 
 def _judges(content: Mapping[str, Any]) -> str:
@@ -66,12 +70,13 @@ def _judges(content: Mapping[str, Any]) -> str:
     head = (
         *("Judge", "How it stands", f"{words.objective_words(content).capitalize()}"),
         *(plain_text(row["title"]) for row in table.datasets),
-        *("Same in both orders", "Unreadable", "$ / 1,000", "Seconds each", "Would be chosen"),
+        *(["Same in both orders"] if kind_of(content) == PAIRWISE else []),
+        *("Unreadable", "$ / 1,000", "Seconds each", "Would be chosen"),
     )
-    return table_text(head, (_row(row) for row in table.rows), right=2)
+    return table_text(head, (_row(row, kind_of(content)) for row in table.rows), right=2)
 
 
-def _row(row: Row) -> list[str]:
+def _row(row: Row, kind: str) -> list[str]:
     standing = row.standing
     how = STATUS[row.status] + (f": {'; '.join(row.violations)}" if row.violations else "")
     return [
@@ -79,7 +84,7 @@ def _row(row: Row) -> list[str]:
         plain_text(how),
         full_text(standing["objective"]),
         *(full_text(score) for score in row.scores),
-        full_text(standing["positional_agreement"]),
+        *([full_text(standing["positional_agreement"])] if kind == PAIRWISE else []),
         full_text(standing["unparsed"]),
         full_text(standing["cost_per_1000"], "money"),
         full_text(standing["seconds"], "seconds"),
@@ -89,7 +94,7 @@ def _row(row: Row) -> list[str]:
 
 def _replaces(content: Mapping[str, Any]) -> list[str]:
     people = [row["name"] for row in content["datasets"] if row["role"] == "people"]
-    if not people or content["leader"] is None:
+    if not people or content["leader"] is None or kind_of(content) != PAIRWISE:
         return []
     lines = (f"- {plain_text(words.replaces_words(content, name))}" for name in people)
     return ["## May it replace a person?", "\n".join(lines)]

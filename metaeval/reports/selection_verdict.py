@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaeval.reports.figures import points_text, range_text, value_text
+from metaeval.reports.selection_kinds import kind_of, words_of
 from metaeval.reports.selection_words import (
-    CONSTRAINTS,
     Content,
-    amount,
     constraint_words,
     is_baseline,
+    limit_words,
     listed,
     name_of,
     objective_words,
@@ -163,7 +163,7 @@ def _left_out(content: Content) -> str:
         return ""
     limits = content["constraints"]
     parts = [
-        f"{CONSTRAINTS[name][1].format(limit=amount(limits[name], CONSTRAINTS[name][0]))} (rules out {n})"
+        f"{limit_words(name, limits[name], kind_of(content))} (rules out {n})"
         for name, n in sorted(counts.items(), key=lambda pair: -pair[1])
     ]
     return f"Asked for: {'; '.join(parts)}."
@@ -251,10 +251,10 @@ def summary_lines(content: Content) -> list[tuple[str, str]]:
     """A stored choice in short: what it is about, and what was found."""
     datasets = []
     for row in content["datasets"]:
-        role = "agreement with people" if row["role"] == "people" else "gold answers"
+        role = words_of(content).role(row["role"])
         weight = f"weight {row['weight']:g}" if row["weight"] else "decides nothing"
         datasets.append(f"{row['title']}: {role}, {weight}")
-    verdict, constraints = verdict_of(content), constraint_words(content["constraints"])
+    verdict, constraints = verdict_of(content), constraint_words(content["constraints"], kind_of(content))
     lines = [("Datasets", "; ".join(datasets)), ("Constraints", "; ".join(constraints) or "none")]
     lines += [("Verdict", f"{verdict.label}: {verdict.headline}. {' '.join(verdict.sentences)}")]
     if content["held_out"]["value"] is not None:

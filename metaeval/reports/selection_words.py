@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metaeval.reports.figures import points_text, range_text, value_text
+from metaeval.reports.selection_inputs import PAIRWISE
+from metaeval.reports.selection_kinds import words_of
 from metaeval.selection.types import COMPOSITE
 
 Content = Mapping[str, Any]
@@ -25,23 +27,33 @@ _NOTICEABLE = 0.005
 
 def objective_words(content: Content) -> str:
     """What judges are ranked by: "agreement with people", "accuracy against gold answers", or a mean of scores."""
+    kind, roles = words_of(content), {row["role"] for row in content["datasets"] if row["weight"] > 0}
+    if len(roles) == 1:
+        return kind.role(*roles)
+    return f"mean of {kind.people} and {kind.gold}"
+
+
+def objective_short(content: Content) -> str:
+    """The same for the head of a column; empty for a mean of scores of two sorts."""
     roles = {row["role"] for row in content["datasets"] if row["weight"] > 0}
-    if roles == {"people"}:
-        words = "agreement with people"
-    elif roles == {"gold"}:
-        words = "accuracy against gold answers"
-    else:
-        words = "mean of agreement with people and accuracy against gold answers"
-    return words
+    return words_of(content).short or (objective_words(content) if len(roles) == 1 else "")
 
 
-def constraint_words(constraints: Mapping[str, Any]) -> list[str]:
+def constraint_words(constraints: Mapping[str, Any], kind: str = PAIRWISE) -> list[str]:
     """The constraints that were asked for; empty where there is none."""
     return [
-        CONSTRAINTS[name][1].format(limit=amount(limit, CONSTRAINTS[name][0]))
+        limit_words(name, limit, kind)
         for name, limit in constraints.items()
         if limit is not None and limit is not False
     ]
+
+
+def limit_words(name: str, limit: Any, kind: str = PAIRWISE) -> str:
+    """One constraint: "at most $5.00 for 1,000 judgments"."""
+    unit, words = CONSTRAINTS[name]
+    if name == "min_accuracy" and kind != PAIRWISE:
+        words = "a score of at least {limit} on each dataset of gold answers"
+    return words.format(limit=amount(limit, unit))
 
 
 def violation_words(violation: Mapping[str, Any]) -> str:
@@ -51,7 +63,8 @@ def violation_words(violation: Mapping[str, Any]) -> str:
     limit, own = amount(violation["limit"], unit), amount(value, unit)
     place = f" on {violation['dataset']}" if violation["dataset"] else ""
     known, unknown = _BROKEN[name]
-    return (unknown if value is None else known).format(own=own, limit=limit, place=place)
+    of = violation.get("of", "accuracy")
+    return (unknown if value is None else known).format(own=own, limit=limit, place=place, of=of)
 
 
 _BROKEN = {
@@ -70,8 +83,8 @@ _BROKEN = {
         "its agreement between the two orders is not known, and {limit} is the least",
     ),
     "min_accuracy": (
-        "its accuracy{place} is {own}, less than {limit}",
-        "its accuracy{place} is not known, and {limit} is the least",
+        "its {of}{place} is {own}, less than {limit}",
+        "its {of}{place} is not known, and {limit} is the least",
     ),
     "max_unparsed": (
         "{own} of its answers could not be read, more than {limit}",

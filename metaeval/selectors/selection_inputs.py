@@ -3,83 +3,106 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, Q
 
-from annotation.models import Dataset, Instruction, Item, Label
+from annotation.models import Dataset, Instruction, Item, Kind, Label
 from judges.models import BackendKind, Judge, Judgment
 from metaeval.models import Decision
 from metaeval.reports.errors import NothingJudgedError, UnknownNameError
-from metaeval.reports.inputs import ReportInputs
-from metaeval.reports.selection_inputs import Choice, Part, PartInputs, SelectionInputs
+from metaeval.reports.kinds.measures import KIND_LABELS
+from metaeval.reports.selection_inputs import (
+    Choice,
+    JudgeFacts,
+    KindPartInputs,
+    Part,
+    PartInputs,
+    SelectionInputs,
+)
 from metaeval.selection.types import Candidate, Role
 from metaeval.selectors.inputs import PAIRWISE, report_inputs
+from metaeval.selectors.kind_selection_inputs import kind_parts
 from metaeval.selectors.sweeps import SweepView
+
+# Kinds whose judges can be chosen between, in the order in which a page offers them.
+CHOSEN_KINDS = (PAIRWISE, *KIND_LABELS)
 
 
 @dataclass(frozen=True, slots=True)
 class SweptDataset:
-    """A dataset of a sweep with pairs, and in which roles it could take part in a choice.
+    """A dataset of a sweep with items of a kind, and in which roles it could take part in a choice.
 
     Attributes
     ----------
-    n_two_labels : int
-        Items with labels of two people or more: agreement is a matter of two.
+    n_labelled : int
+        Items with labels of enough people to compare judges with: two of pairs, as agreement leaves one out, else one.
     is_judged : bool
-        Whether a judge of the sweep has judged any pair of it.
+        Whether a judge of the sweep has judged any item of the kind.
     """
 
     pk: int
     name: str
     title: str
-    n_pairs: int
+    n_items: int
     n_gold: int
-    n_two_labels: int
+    n_labelled: int
     is_judged: bool
 
     @property
     def is_full(self) -> bool:
-        """Whether people have labelled every pair, so that none is left to draw."""
-        return self.n_two_labels >= self.n_pairs
+        """Whether people have labelled every item, so that none is left to draw."""
+        return self.n_labelled >= self.n_items
 
     @property
     def roles(self) -> tuple[Role, ...]:
         """The roles that it could have, the likelier first; none where no judge has judged it."""
         found: list[Role] = []
-        if self.is_judged and self.n_two_labels:
+        if self.is_judged and self.n_labelled:
             found.append("people")
         if self.is_judged and self.n_gold:
             # What more items have comes first, as in reports.
-            found.insert(0 if self.n_gold > self.n_two_labels else 1, "gold")
+            found.insert(0 if self.n_gold > self.n_labelled else 1, "gold")
         return tuple(found)
 
 
-def swept_datasets(sweep: SweepView) -> list[SweptDataset]:
-    """The datasets of the sweep with pairs, by name; two queries, and one more for each dataset."""
-    judged = Judgment.objects.filter(
-        item__dataset=OuterRef("pk"), item__kind=PAIRWISE, judge_id__in=sweep.judge_ids
+def kinds_judged(sweep: SweepView) -> tuple[str, ...]:
+    """The kinds of items that a judge of the sweep has judged, pairs first; a query, and one more for each kind."""
+    there = set(
+        Item.objects.filter(dataset__in=sweep.datasets).order_by().values_list("kind", flat=True).distinct()
     )
-    items = Item.objects.filter(dataset__in=sweep.datasets, kind=PAIRWISE).order_by("dataset")
+    judged = Judgment.objects.filter(item__dataset__in=sweep.datasets, judge_id__in=sweep.judge_ids)
+    return tuple(kind for kind in CHOSEN_KINDS if kind in there and judged.filter(item__kind=kind).exists())
+
+
+def swept_datasets(sweep: SweepView, kind: str = PAIRWISE) -> list[SweptDataset]:
+    """The datasets of the sweep with items of a kind, by name; two queries, and one more for each dataset."""
+    judged = Judgment.objects.filter(
+        item__dataset=OuterRef("pk"), item__kind=kind, judge_id__in=sweep.judge_ids
+    )
+    items = Item.objects.filter(dataset__in=sweep.datasets, kind=kind).order_by("dataset")
+    gold = Count("pk", filter=Q(gold__isnull=False) | _has_votes(kind))
     sizes = {
-        pk: (n, gold)
-        for pk, n, gold in items.values_list("dataset").annotate(n=Count("pk"), gold=Count("gold"))
+        pk: (n, n_gold) for pk, n, n_gold in items.values_list("dataset").annotate(n=Count("pk"), gold=gold)
     }
     datasets = Dataset.objects.filter(pk__in=list(sizes)).annotate(is_judged=Exists(judged)).order_by("name")
     return [
-        SweptDataset(
-            row.pk, row.name, row.title, *sizes[row.pk], _items_with_two_labels(row.pk), row.is_judged
-        )
+        SweptDataset(row.pk, row.name, row.title, *sizes[row.pk], _n_labelled(row.pk, kind), row.is_judged)
         for row in datasets
     ]
 
 
-def _items_with_two_labels(dataset_id: int) -> int:
-    labels = Label.objects.current().filter(kind=PAIRWISE, item__dataset_id=dataset_id).order_by()
+def _has_votes(kind: str) -> Q:
+    """People's votes for the answers stand in for gold ranks."""
+    return Q(metadata__has_key="votes") if kind == Kind.ANSWER_RANKING else Q()
+
+
+def _n_labelled(dataset_id: int, kind: str) -> int:
+    labels = Label.objects.current().filter(kind=kind, item__dataset_id=dataset_id).order_by()
     people = labels.values("item").annotate(n=Count("annotator", distinct=True))
-    return people.filter(n__gte=2).count()
+    return people.filter(n__gte=2 if kind == PAIRWISE else 1).count()
 
 
 def preset(datasets: Iterable[SweptDataset]) -> tuple[Part, ...]:
@@ -99,20 +122,23 @@ def selection_inputs(*, sweep: SweepView, choice: Choice) -> SelectionInputs:
     NothingJudgedError
         No judge of the sweep has judged any of them.
     ReportError
-        A dataset has no pairwise items.
+        A dataset has no items of the kind.
     """
     datasets = {dataset.name: dataset for dataset in sweep.datasets}
     for part in choice.parts:
         if part.dataset not in datasets:
             raise UnknownNameError(f"This sweep has no dataset {part.dataset!r}.")
-    read = [
-        _part(part, datasets[part.dataset], report_inputs(dataset=datasets[part.dataset], sweep=sweep))
-        for part in choice.parts
-    ]
-    if all(judge.baseline for part in read for judge in part.inputs.judges):
+    asked = [(part, datasets[part.dataset]) for part in choice.parts]
+    read: tuple[PartInputs, ...] | tuple[KindPartInputs, ...]
+    if choice.kind == PAIRWISE:
+        read = tuple(_same_baselines([_part(part, dataset, sweep) for part, dataset in asked]))
+    else:
+        names = [_instruction_names(dataset, choice.kind) for _, dataset in asked]
+        read = kind_parts(asked, names, kind=choice.kind, sweep=sweep)
+    judges = [judge for part in read for judge in part.judges]
+    if all(judge.baseline for judge in judges):
         raise NothingJudgedError("No judge of this sweep has judged these datasets yet.")
-    read = _same_baselines(read)
-    return SelectionInputs(sweep.facts(), tuple(read), tuple(_candidates(read)), choice)
+    return SelectionInputs(sweep.facts(), read, tuple(_candidates(judges)), choice)
 
 
 def _same_baselines(read: list[PartInputs]) -> list[PartInputs]:
@@ -133,9 +159,9 @@ def _same_baselines(read: list[PartInputs]) -> list[PartInputs]:
     ]
 
 
-def _candidates(read: list[PartInputs]) -> list[Candidate]:
+def _candidates(found: Sequence[JudgeFacts]) -> list[Candidate]:
     """All judges of the datasets, by name, baselines last."""
-    judges = {judge.fingerprint: judge for part in read for judge in part.inputs.judges}
+    judges = {judge.fingerprint: judge for judge in found}
     rows = Judge.objects.filter(fingerprint__in=list(judges)).prefetch_related("models__endpoint")
     known = {judge.fingerprint: _where(judge) for judge in rows}
     ordered = sorted(judges.values(), key=lambda judge: (judge.baseline, judge.name, judge.fingerprint))
@@ -161,15 +187,15 @@ def _where(judge: Judge) -> tuple[bool | None, bool | None]:
     return public, all(endpoint.keeps_private for endpoint in endpoints)
 
 
-def _part(part: Part, dataset: Dataset, inputs: ReportInputs) -> PartInputs:
-    names = _instruction_names(dataset)
+def _part(part: Part, dataset: Dataset, sweep: SweepView) -> PartInputs:
+    inputs, names = report_inputs(dataset=dataset, sweep=sweep), _instruction_names(dataset, PAIRWISE)
     weights = inputs.weights if part.role == "people" else None
     return PartInputs(
         part, inputs, tuple(names[external_id] for external_id in inputs.items.external_id), weights
     )
 
 
-def _instruction_names(dataset: Dataset) -> dict[str, str]:
+def _instruction_names(dataset: Dataset, kind: str) -> dict[str, str]:
     """By external id of an item, a name of its instruction: the hash of what is asked, text and context.
 
     Two rows that ask the same are one instruction, in one dataset or in two, so that they are held out together.
@@ -182,7 +208,7 @@ def _instruction_names(dataset: Dataset) -> dict[str, str]:
     for pk, external_id, *asked in rows.iterator(chunk_size=2_000):
         content = asked if any(asked) else [dataset.name, external_id]
         names[pk] = sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()[:20]
-    items = Item.objects.filter(dataset=dataset, kind=PAIRWISE).values_list("external_id", "instruction_id")
+    items = Item.objects.filter(dataset=dataset, kind=kind).values_list("external_id", "instruction_id")
     return {external_id: names[instruction_id] for external_id, instruction_id in items}
 
 

@@ -16,18 +16,15 @@ from metaeval.reports import selection_words as words
 from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import ReportError
 from metaeval.reports.selection_composite import composite_offer
+from metaeval.reports.selection_inputs import PAIRWISE
+from metaeval.reports.selection_kinds import kind_of, words_of
 from metaeval.reports.selection_markdown import markdown
 from metaeval.reports.selection_tables import picture_of, table_of
 from metaeval.reports.selection_verdict import verdict_of
-from metaeval.selectors.selection_inputs import decisions_in_force, swept_datasets
+from metaeval.selectors.selection_inputs import decisions_in_force, kinds_judged, swept_datasets
 from metaeval.selectors.sweeps import SweepView, sweep_get_for
 from metaeval.services.selections import selection_get
 from metaeval.views.files import attachment
-
-NO_PAIRS = (
-    "No judge of this sweep has judged pairs that people or gold answers speak of, "
-    "so there is nothing to choose by."
-)
 
 
 @require_safe
@@ -51,7 +48,7 @@ def decision_page(request: ResearcherRequest, sweep: SweepView, *, wait: bool, *
         **also,
     }
     if not form.datasets:
-        return render(request, "metaeval/decision.html", context | {"error": NO_PAIRS})
+        return render(request, "metaeval/decision.html", context | {"error": _nothing(form)})
     if not form.is_valid():
         return render(request, "metaeval/decision.html", context | {"is_invalid": True})
     try:
@@ -66,13 +63,33 @@ def decision_page(request: ResearcherRequest, sweep: SweepView, *, wait: bool, *
 
 
 def selection_form(request: ResearcherRequest, sweep: SweepView) -> SelectionForm:
-    """What is asked, as the address has it."""
-    return SelectionForm(request.GET.dict(), datasets=swept_datasets(sweep))
+    """What is asked, as the address has it. Raises Http404 for a kind of items that no judge of the sweep judged."""
+    return _form(request.GET.dict(), sweep)
+
+
+def _form(given: dict[str, str], sweep: SweepView) -> SelectionForm:
+    """Without a kind it is about the first by which judges can be chosen, pairs before the others."""
+    kinds, asked = kinds_judged(sweep), given.get("kind")
+    if asked not in (None, PAIRWISE, *kinds):
+        raise Http404("No judge of this sweep has judged items of this kind.")
+    for kind in [asked] if asked else [*kinds, *kinds[:1], PAIRWISE]:
+        form = SelectionForm(given, datasets=swept_datasets(sweep, kind), kind=kind, kinds=kinds)
+        if form.datasets:
+            break
+    return form
+
+
+def _nothing(form: SelectionForm) -> str:
+    return (
+        f"No judge of this sweep has judged {form.words.items} that people or gold answers speak of, "
+        "so there is nothing to choose by."
+    )
 
 
 def _found(content: dict[str, Any], sweep: SweepView, *, full: set[str]) -> dict[str, Any]:
     """What the page says of a choice; `full` names the datasets that have no pair left to label."""
-    in_force = decisions_in_force(sweep)
+    kind = kind_of(content)
+    in_force = decisions_in_force(sweep, kind)
     deciding = [row for row in sweep.datasets if row.name in _deciding(content)]
     current = [in_force[row.pk] for row in deciding if row.pk in in_force]
     table = table_of(content)
@@ -80,6 +97,9 @@ def _found(content: dict[str, Any], sweep: SweepView, *, full: set[str]) -> dict
         "content": content,
         "verdict": verdict_of(content),
         "objective": words.objective_words(content),
+        "objective_short": words.objective_short(content),
+        "kind_words": words_of(content),
+        "of_pairs": kind == PAIRWISE,
         "naive": {"value": content["naive"]},
         "leading": _leading(content),
         "is_flattered": words.is_flattered(content),
@@ -92,13 +112,13 @@ def _found(content: dict[str, Any], sweep: SweepView, *, full: set[str]) -> dict
         "people": [
             (row, content["replaces"].get(row["name"]), words.replaces_words(content, row["name"]))
             for row in content["datasets"]
-            if row["role"] == "people" and content["leader"] is not None
+            if kind == PAIRWISE and row["role"] == "people" and content["leader"] is not None
         ],
         "settling": [(row, words.settling_words(content, row)) for row in content["settling"]],
         "more_labels": [
-            (row, row["name"] in full)
+            (row, row["name"] in full)  # what to label next is drawn of pairs only
             for row in content["datasets"]
-            if row["role"] == "people" and _is_open(content, row["name"])
+            if kind == PAIRWISE and row["role"] == "people" and _is_open(content, row["name"])
         ],
         "current": current,
         "deciding": deciding,
@@ -134,8 +154,8 @@ def _parts(content: dict[str, Any]) -> list[tuple[str, str]]:
 def decision_summary(request: ResearcherRequest, pk: int) -> HttpResponse:
     """A few sentences, for the page of the sweep: the choice with everything preset."""
     sweep = sweep_get_for(request.user, pk)
-    form = SelectionForm({}, datasets=swept_datasets(sweep))
-    context: dict[str, Any] = {"sweep": sweep}
+    form = _form({}, sweep)
+    context: dict[str, Any] = {"sweep": sweep, "form": form}
     if form.datasets and form.is_valid():
         try:
             found = selection_get(sweep=sweep, choice=form.choice(), wait="now" in request.GET)
@@ -147,12 +167,13 @@ def decision_summary(request: ResearcherRequest, pk: int) -> HttpResponse:
                 content = found.content
                 context |= {"content": content, "verdict": verdict_of(content)}
                 context |= {
-                    "objective": words.objective_words(content),
+                    "objective_short": words.objective_short(content),
+                    "of_pairs": form.kind == PAIRWISE,
                     "leading": _leading(content),
                     "is_flattered": words.is_flattered(content),
                 }
     else:
-        context["error"] = NO_PAIRS
+        context["error"] = _nothing(form)
     return render(request, "metaeval/decision_summary.html", context)
 
 

@@ -31,7 +31,7 @@ def drawn(item, annotator, chance, study=None):
 def test_people_decide_where_there_are_some():
     sweep, *_ = two_datasets()
     found = swept_datasets(sweep_view(sweep.pk))
-    assert [(row.name, row.roles, row.n_gold, row.n_two_labels) for row in found] == [
+    assert [(row.name, row.roles, row.n_gold, row.n_labelled) for row in found] == [
         ("gold", ("gold",), 30, 0),
         ("people", ("people",), 0, 30),
     ]
@@ -57,7 +57,7 @@ def test_two_labels_of_one_person_are_no_agreement():
     for study in (study_make(dataset=dataset, pairs=0), study_make(dataset=dataset, pairs=0)):
         drawn(dataset.items.first(), person, 1.0, study)
     (row,) = swept_datasets(sweep_view(sweep.pk))
-    assert row.n_two_labels == 0
+    assert row.n_labelled == 0
 
 
 def test_one_column_a_person():
