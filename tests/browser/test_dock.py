@@ -1,0 +1,48 @@
+"""The dock with the decision sticks to the bottom of the window and never hides the end of the work."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.models import Study
+from tests.browser.conftest import DESKTOP, PHONE, press
+from tests.browser.work_page import open_work, radio
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+LANDSCAPE = {"width": 740, "height": 360}
+AT_THE_END = """() => {
+  scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+  const top = (selector) => document.querySelector(selector).getBoundingClientRect();
+  return [top("main").bottom, top(".dock").top, top(".dock").bottom, innerHeight];
+}"""
+
+
+def assert_the_end_is_seen(page: Page) -> None:
+    main_ends, dock_begins, dock_ends, window = page.evaluate(AT_THE_END)
+    assert main_ends <= dock_begins + 1
+    assert dock_ends == pytest.approx(window, abs=1)
+
+
+@pytest.mark.parametrize("window", [DESKTOP, PHONE, LANDSCAPE], ids=["desktop", "phone", "landscape"])
+def test_the_dock_hides_nothing_however_high_it_grows(new_context, live_server, study, window):
+    Study.objects.update(ask_strength=True, ask_comment=True, tie_policy="both_bad")
+    page = new_context(viewport=window).new_page()
+    open_work(page, live_server, study)
+    assert_the_end_is_seen(page)
+    press(page, "a")
+    expect(page.locator("[data-strength]")).to_be_visible()
+    assert_the_end_is_seen(page)
+    press(page, "m")
+    expect(page.get_by_label("Comment, if you wish")).to_be_focused()
+    assert_the_end_is_seen(page)
+    expect(page.get_by_label("Comment, if you wish")).to_be_in_viewport()
+
+
+def test_a_new_item_is_not_framed(page: Page, live_server, study):
+    """The focus goes to the top of the part, where there is nothing to act on."""
+    open_work(page, live_server, study)
+    press(page, "a")
+    press(page, "Enter")
+    expect(page.locator(".progress-label")).to_have_text("1 of 3")
+    expect(page.locator("main")).to_be_focused()
+    assert page.locator("main").evaluate("main => getComputedStyle(main).outlineStyle") == "none"
+    expect(radio(page, "a")).not_to_be_checked()
