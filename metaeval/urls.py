@@ -4,12 +4,12 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 
 import annotation.urls.converters  # noqa: F401  (registers `row`)
 from metaeval.reports.kinds.measures import KIND_LABELS
-from metaeval.reports.render import FORMATS
+from metaeval.reports.render import FORMATS, KIND_FORMATS
 from metaeval.views import comparisons, decisions, label_next, promotions, reports, systems
 
 
 class SuffixConverter:
-    """The formats of a report in a URL: json, md, html."""
+    """The formats of a report on pairs in a URL: json, md, html, tex."""
 
     regex = "|".join(suffix.removeprefix(".") for suffix in FORMATS)
 
@@ -18,6 +18,12 @@ class SuffixConverter:
 
     def to_url(self, value: str) -> str:
         return value
+
+
+class AnySuffixConverter(SuffixConverter):
+    """The formats of a report on whatever kind."""
+
+    regex = "|".join(suffix.removeprefix(".") for suffix in {**FORMATS, **KIND_FORMATS})
 
 
 class TableConverter(SuffixConverter):
@@ -39,6 +45,7 @@ class ChoiceConverter(SuffixConverter):
 
 
 register_converter(SuffixConverter, "report_format")
+register_converter(AnySuffixConverter, "any_report_format")
 register_converter(ChoiceConverter, "choice_format")
 register_converter(TableConverter, "table_format")
 register_converter(KindConverter, "kind_name")
@@ -48,7 +55,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/", reports.report_list, name="report-list"),
     path("reports/new/", reports.report_new, name="report-new"),
     path("reports/<row:pk>/", reports.report_detail, name="report-detail"),
-    path("reports/<row:pk>/report.<report_format:suffix>", reports.report_download, name="report-download"),
+    path(
+        "reports/<row:pk>/report.<any_report_format:suffix>", reports.report_download, name="report-download"
+    ),
     path("datasets/<slug:name>/systems/", systems.systems, name="systems"),
     path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),
     path("datasets/<slug:name>/systems/ratings/", systems.ratings_upload, name="ratings-upload"),

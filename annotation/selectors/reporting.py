@@ -15,11 +15,6 @@ def study_slugs() -> list[str]:
     return list(Study.objects.order_by("slug").values_list("slug", flat=True))
 
 
-def studies_of_dataset(dataset_id: int) -> list[tuple[str, str]]:
-    """(slug, title) of the studies on a dataset, by title."""
-    return list(Study.objects.filter(dataset_id=dataset_id).order_by("title").values_list("slug", "title"))
-
-
 def simulated_annotators(dataset_id: int) -> set[int]:
     """Ids of the simulated annotators who labelled items of the dataset."""
     rows = Annotator.objects.filter(is_simulated=True, labels__item__dataset_id=dataset_id)

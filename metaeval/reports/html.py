@@ -5,6 +5,8 @@ from typing import Any
 from django.template.loader import render_to_string
 
 from metaeval.reports.figures import MEASURES, PEOPLE
+from metaeval.reports.kinds.html import kind_context
+from metaeval.reports.kinds.inputs import SCHEMA as KIND_SCHEMA
 from metaeval.reports.methods import methods
 from metaeval.reports.replacement import replacements
 from metaeval.reports.tables import OVERALL, Slice, axis_of, category_columns, ranked, subset_columns
@@ -14,6 +16,11 @@ Content = dict[str, Any]
 _LEFT_OUT = ("expected_win_rate", "prefers_longer")
 
 
+def is_of_kind(content: Content) -> bool:
+    """Whether a report is on another kind than pairs."""
+    return bool(content["schema"] == KIND_SCHEMA)
+
+
 def html(content: Content) -> str:
     """Write the report as HTML."""
     return render_to_string("metaeval/export.html", context_of(content))
@@ -21,9 +28,12 @@ def html(content: Content) -> str:
 
 def context_of(content: Content) -> dict[str, Any]:
     """What the templates of a report show; the page and the file share it."""
+    if is_of_kind(content):
+        return kind_context(content)
     primary = content["primary"]
     return {
         "content": content,
+        "body": "metaeval/report_body.html",
         "primary": MEASURES[primary][0],
         "verdict": verdict_of(content, primary),
         "simulated": simulated_words(content),

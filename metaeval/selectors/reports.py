@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Dataset, Kind, User
+from annotation.models import Dataset, Item, Kind, Study, User
 from annotation.selectors.datasets import datasets_visible_to
-from annotation.selectors.reporting import studies_of_dataset
 from metaeval.models import Decision, Report
 
 
@@ -29,12 +30,43 @@ def report_get_for(user: User, pk: int) -> Report:
     return get_object_or_404(visible.select_related("dataset", "study", "sweep", "created_by"), pk=pk)
 
 
-def report_targets(user: User) -> list[tuple[str, str]]:
-    """(name, words) of the datasets with pairs that this person may report on, and of the studies on them."""
+@dataclass(frozen=True, slots=True)
+class ReportTarget:
+    """What a report can be made on: a dataset's items of one kind, or a study."""
+
+    dataset: str
+    kind: str
+    study: str = ""
+    words: str = ""
+
+    @property
+    def key(self) -> str:
+        """As a form names it."""
+        return f"study/{self.study}" if self.study else f"dataset/{self.dataset}/{self.kind}"
+
+
+def report_targets(user: User) -> list[ReportTarget]:
+    """What this person may report on: each visible dataset, once for each kind of its items, then the studies on it.
+    Three queries.
+    """
+    datasets = list(datasets_visible_to(user).order_by("name").only("pk", "name", "title"))
+    kinds: dict[int, list[str]] = defaultdict(list)
+    items = Item.objects.filter(dataset__in=datasets).order_by("dataset_id", "kind")
+    for dataset_id, kind in items.values_list("dataset_id", "kind").distinct():
+        kinds[dataset_id].append(kind)
+    studies: dict[int, list[Study]] = defaultdict(list)
+    for study in Study.objects.filter(dataset__in=datasets).order_by("title", "slug"):
+        studies[study.dataset_id].append(study)
     found = []
-    for dataset in datasets_visible_to(user).order_by("name"):
-        found.append((dataset.name, f"{dataset.title} (dataset {dataset.name})"))
-        found += [(slug, f"{title} (study {slug})") for slug, title in studies_of_dataset(dataset.pk)]
+    for dataset in datasets:
+        for kind in kinds[dataset.pk]:
+            label = Kind(kind).label.lower()
+            words = f"{dataset.title} (dataset {dataset.name}, {label})"
+            found.append(ReportTarget(dataset.name, kind, words=words))
+        for study in studies[dataset.pk]:
+            label = Kind(study.kind).label.lower()
+            words = f"{study.title} (study {study.slug}, {label})"
+            found.append(ReportTarget(dataset.name, study.kind, study.slug, words))
     return found
 
 
@@ -62,7 +94,7 @@ def judge_export(decision: Decision) -> dict[str, Any]:
 
     There are no secrets in a spec: a key is named by the variable that holds it.
     """
-    judge = decision.judge
+    judge, composite = decision.judge, decision.evidence.get("composite")
     return {
         "schema": "touchstone.judge/1",
         "name": judge.name,
@@ -80,6 +112,8 @@ def judge_export(decision: Decision) -> dict[str, Any]:
             "inputs_hash": decision.inputs_hash,
             "in_force": decision.replaced_by_id is None,
             **selection_facts(decision.selection),
+            # What to expect of a composite is what composites reach on items that were put aside.
+            **({"held_out": composite["held_out"], "composite": composite} if composite else {}),
         },
     }
 

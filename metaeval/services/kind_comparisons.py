@@ -1,17 +1,18 @@
-"""What the comparison page of a sweep shows of kinds other than pairs."""
+"""What the comparison page of a sweep, and the report of a dataset or study, show of kinds other than pairs."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
 from django.core.cache import cache
 
-from annotation.models import Dataset, Kind
+from annotation.models import Dataset, Kind, Study
 from metaeval.reports.content import software_version
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.kinds.content import kind_content
-from metaeval.reports.kinds.inputs import KindOptions
+from metaeval.reports.kinds.inputs import GOLD, PEOPLE, KindInputs, KindOptions
 from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
 from metaeval.selectors.sweeps import SweepView
@@ -71,10 +72,56 @@ def kind_comparison_get(
         )
     chosen = next((target for target in targets if target == against), targets[0])
     options = replace(DEFAULTS, against=chosen)
+    wait = wait or len(inputs.items) * len(inputs.judges) <= QUICK
+    content = _content(inputs, options, wait=wait)
+    return KindComparing(kind, KIND_LABELS[kind], content, len(inputs.items), len(inputs.judges))
+
+
+def kind_report_build(
+    *,
+    dataset: Dataset,
+    kind: str,
+    study: Study | None = None,
+    judges: Collection[str] | None = None,
+    against: str = "",
+    options: KindOptions = DEFAULTS,
+) -> dict[str, Any]:
+    """Compute the report on the items of one kind: people among themselves, and judges where any judged them.
+
+    Parameters
+    ----------
+    study : Study, optional
+        Count only its labels.
+    judges : collection of str, optional
+        Only judges of these names.
+    against : {"", "people", "gold"}
+        What judges are compared with; by default what more items have.
+
+    Raises
+    ------
+    ReportError
+        There are no such items, no such judge, or nothing of what judges shall be compared with.
+    """
+    inputs = kind_inputs(dataset=dataset, kind=kind, study=study, judge_names=judges)
+    targets = inputs.targets()
+    if against and against not in targets:
+        there = " and ".join({"people": "labels", "gold": "gold answers"}[name] for name in targets)
+        raise ReportError(
+            f"{inputs.name} has no {'gold answers' if against == GOLD else 'labels'} of the kind "
+            f"{KIND_LABELS[kind].lower()}; it has {there or 'neither labels nor gold answers'}."
+        )
+    chosen = GOLD if (against or next(iter(targets), PEOPLE)) == GOLD else PEOPLE
+    content = _content(inputs, replace(options, against=chosen), wait=True)
+    assert content is not None
+    return content
+
+
+def _content(inputs: KindInputs, options: KindOptions, *, wait: bool) -> dict[str, Any] | None:
+    """The content, from the cache where the same was computed lately; None where it is not and nobody waits."""
     inputs_hash = inputs.hash(options)
     key = f"kind-comparison:{software_version()}:{inputs_hash}"
     content: dict[str, Any] | None = cache.get(key)
-    if content is None and (wait or len(inputs.items) * len(inputs.judges) <= QUICK):
+    if content is None and wait:
         content = kind_content(inputs, options, inputs_hash=inputs_hash)
         cache.set(key, content, CACHE_SECONDS)
-    return KindComparing(kind, KIND_LABELS[kind], content, len(inputs.items), len(inputs.judges))
+    return content

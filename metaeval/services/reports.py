@@ -9,7 +9,6 @@ from django.core.cache import cache
 from django.db import transaction
 
 from annotation.models import Dataset, Study, User
-from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.reporting import study_find, study_slugs
 from metaeval.models import Report
 from metaeval.reports.content import content_build, software_version
@@ -98,8 +97,9 @@ def report_save(
     sweep_id: int | None = None,
     user: User | None = None,
 ) -> Report:
-    """Store a report; the same report of the same software is stored once."""
+    """Store a report; the same report of the same software is stored once, also by two at once."""
     with transaction.atomic():
+        Dataset.objects.select_for_update(no_key=True).filter(pk=dataset.pk).first()
         same = Report.objects.filter(inputs_hash=content["inputs_hash"], dataset=dataset)
         for report in same.filter(sweep__isnull=True) if sweep_id is None else same.filter(sweep_id=sweep_id):
             if report.content["software"] == content["software"]:
@@ -110,7 +110,7 @@ def report_save(
             study=study,
             sweep_id=sweep_id,
             inputs_hash=content["inputs_hash"],
-            options=content["options"],
+            options=content["options"] | ({"kind": content["kind"]} if "kind" in content else {}),
             content=content,
             created_by=user,
         )
@@ -140,12 +140,3 @@ def report_resolve(name: str, study: str | None = None) -> tuple[Dataset, Study 
         known = list(dataset.studies.values_list("slug", flat=True))
         raise UnknownNameError(f"Dataset {name!r} has no study {study!r}{near_names(study, known)}")
     return dataset, chosen
-
-
-def report_create(*, name: str, user: User) -> Report:
-    """Report on a dataset or study that this person may see, with the default options, and store it."""
-    dataset, study = report_resolve(name)
-    if not datasets_visible_to(user).filter(pk=dataset.pk).exists():
-        raise UnknownNameError(f"There is no dataset or study {name!r}.")
-    content = report_build(dataset=dataset, study=study)
-    return report_save(content=content, dataset=dataset, study=study, user=user)

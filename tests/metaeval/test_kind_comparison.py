@@ -94,7 +94,8 @@ def test_downloads(client, researcher):
     response = client.get(download(sweep, "checklist", "csv"))
     assert response.headers["Content-Disposition"].startswith("attachment")
     rows = list(csv.DictReader(StringIO(response.content.decode())))
-    assert {row["who"] for row in rows} == {"people", "Near checklist", "Far checklist", "'=cmd()"}
+    people = {"people", "person 1", "person 2"}
+    assert {row["who"] for row in rows} == people | {"Near checklist", "Far checklist", "'=cmd()"}
     drfr = [row for row in rows if (row["who"], row["measure"]) == ("Near checklist", "drfr")]
     assert {row["group_kind"] for row in drfr} == {"overall", "category"}
     assert client.get(download(sweep, "rubric")).status_code == 404  # no such items

@@ -56,7 +56,7 @@ def test_json_of_a_dataset(pairs, tmp_path):
 
 
 def test_twice_the_same_bytes(pairs, tmp_path):
-    for suffix in ("json", "md", "html"):
+    for suffix in ("json", "md", "html", "tex"):
         report("pairs", tmp_path / f"a.{suffix}")
         report("pairs", tmp_path / f"b.{suffix}")
         assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
@@ -107,7 +107,7 @@ def test_judges_are_in_the_order_of_their_names_on_every_database(pairs, tmp_pat
 def test_a_report_that_was_kept_is_the_report(pairs, tmp_path):
     report("pairs", tmp_path / "r.json", "--save")
     kept = Report.objects.get().content
-    for suffix in (".json", ".md", ".html"):
+    for suffix in (".json", ".md", ".html", ".tex"):
         report("pairs", tmp_path / f"again{suffix}")
         assert render(kept, suffix) == (tmp_path / f"again{suffix}").read_text()
 
@@ -125,7 +125,8 @@ def test_imported_judges_have_no_cost(pairs, tmp_path):
     ("name", "output", "words"),
     [
         ("pears", "r.json", "did you mean pairs"),
-        ("pairs", "r.pdf", r"written as \.json, \.md, \.html, not as \.pdf"),
+        ("pairs", "r.pdf", r"written as \.json, \.md, \.html, \.tex, not as \.pdf"),
+        ("pairs", "r.csv", r"\.tex, not as \.csv"),
         ("pairs", "r", "not as no extension"),
         ("pairs", "nowhere/r.json", "There is no folder"),
     ],
@@ -177,7 +178,7 @@ def test_save_keeps_the_report_once(pairs, tmp_path):
 
 def test_nothing_to_report_on(tmp_path):
     dataset_make(pairs=0, name="void")
-    with pytest.raises(CommandError, match="no pairwise items"):
+    with pytest.raises(CommandError, match="no items to report on"):
         report("void", tmp_path / "r.json")
 
 

@@ -7,12 +7,19 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.models import Kind
 from metaeval.reports.errors import MetaevalError
-from metaeval.reports.options import CONVENTIONS, ReportOptions, tie_break
-from metaeval.reports.render import FORMATS, format_of, render
+from metaeval.reports.kinds import tables as kind_tables
+from metaeval.reports.options import CONVENTIONS, tie_break
+from metaeval.reports.render import KIND_FORMATS, format_of, render
 from metaeval.reports.words import verdict_of
 from metaeval.reports.write import write_atomically
-from metaeval.services.reports import report_build, report_resolve, report_save
+from metaeval.services.agreement_reports import (
+    DEFAULT_CONVENTION,
+    agreement_report_build,
+    kind_resolve,
+)
+from metaeval.services.reports import report_resolve, report_save
 
 
 class Command(BaseCommand):
@@ -21,16 +28,30 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="a dataset, or else the slug of a study")
         parser.add_argument(
-            "--output", required=True, type=Path, help=f"a file that ends in {', '.join(FORMATS)}"
+            "--output",
+            required=True,
+            type=Path,
+            help=f"a file that ends in {', '.join(KIND_FORMATS)} (.csv: of other kinds than pairs)",
         )
         parser.add_argument(
             "--study", metavar="SLUG", help="count only the labels of this study of the dataset"
         )
         parser.add_argument(
+            "--kind",
+            choices=Kind.values,
+            help="of which items (default: the study's own; pairs where there are any; the kind with most labels)",
+        )
+        parser.add_argument(
+            "--against",
+            choices=("people", "gold"),
+            default="",
+            help="what judges of other kinds than pairs are compared with (default: what more items have)",
+        )
+        parser.add_argument(
             "--convention",
-            default="expected",
+            default=DEFAULT_CONVENTION,
             choices=CONVENTIONS,
-            help="how ties between labels are broken (default: expected, the exact expectation)",
+            help="how ties between labels of pairs are broken (default: expected, the exact expectation)",
         )
         parser.add_argument(
             "--seed", type=int, default=0, help="of the resamples and of random ties (default: 0)"
@@ -38,8 +59,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--resamples",
             type=int,
-            default=10_000,
-            help="bootstrap resamples; 0: no intervals (default: 10000)",
+            help="bootstrap resamples; 0: no intervals (default: 10000 of pairs, 2000 of other kinds)",
         )
         parser.add_argument("--judges", metavar="NAME[,NAME]", action="append", help="only these judges")
         parser.add_argument("--save", action="store_true", help="keep the report in the site as well")
@@ -47,26 +67,33 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         output: Path = options["output"]
         try:
-            format_of(output)
             dataset, study = report_resolve(options["name"], options["study"])
-            content = report_build(
+            kind = kind_resolve(dataset=dataset, study=study, kind=options["kind"])
+            suffix = format_of(output, kind)
+            content = agreement_report_build(
                 dataset=dataset,
+                kind=kind,
                 study=study,
                 judges=_names(options["judges"]),
-                options=ReportOptions(
-                    tie_break=tie_break(options["convention"]),
-                    n_resamples=options["resamples"],
-                    seed=options["seed"],
-                ),
+                against=options["against"],
+                convention=tie_break(options["convention"]),
+                n_resamples=options["resamples"],
+                seed=options["seed"],
             )
-            write_atomically(output, render(content, format_of(output)))
+            write_atomically(output, render(content, suffix))
         except MetaevalError as error:
             raise CommandError(str(error)) from None
         if options["save"]:
             report_save(content=content, dataset=dataset, study=study)
         if options["verbosity"]:
-            self.stdout.write(verdict_of(content, content["primary"]).headline + ".")
+            self.stdout.write(_headline(content, kind) + ".")
             self.stdout.write(self.style.SUCCESS(f"Wrote {output} (inputs {content['inputs_hash'][:12]})."))
+
+
+def _headline(content: dict[str, Any], kind: str) -> str:
+    if kind == Kind.PAIRWISE:
+        return verdict_of(content, content["primary"]).headline
+    return kind_tables.verdict_of(content).headline
 
 
 def _names(given: list[str] | None) -> list[str] | None:

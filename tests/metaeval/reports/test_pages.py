@@ -28,7 +28,9 @@ def dataset():
 
 
 def made(client, name):
-    return client.post(reverse("metaeval:report-new"), {"name": name}, follow=True)
+    """Of a dataset's pairs, or of what a key names."""
+    key = name if "/" in name else f"dataset/{name}/pairwise"
+    return client.post(reverse("metaeval:report-new"), {"name": key}, follow=True)
 
 
 def test_made_read_and_downloaded(client, researcher, dataset):
@@ -37,7 +39,7 @@ def test_made_read_and_downloaded(client, researcher, dataset):
     assert "24 labels of 3 annotators" in text
     report = Report.objects.get()
     assert report.created_by == researcher
-    for suffix in ("json", "md", "html"):
+    for suffix in ("json", "md", "html", "tex"):
         response = client.get(reverse("metaeval:report-download", args=[report.pk, suffix]))
         assert response.status_code == 200
     listed = client.get(reverse("metaeval:report-list")).content.decode()
@@ -55,7 +57,7 @@ def test_twice_is_one_report(client, researcher, dataset):
 def test_of_a_study(client, researcher, dataset):
     study = study_make(dataset=dataset, slug="mine", title="My study")
     labels_make(dataset=dataset, choices=[(2, 2)], study=study)
-    assert "My study" in made(client, "mine").content.decode()
+    assert "My study" in made(client, "study/mine").content.decode()
     assert Report.objects.get().study == study
 
 
@@ -64,13 +66,21 @@ def test_only_of_what_one_may_see(client, researcher, dataset, name):
     dataset_make(pairs=2, name="secret", split="private")
     text = made(client, name).content.decode()
     assert "Choose a dataset or a study" in text
-    assert "(dataset secret)" not in text
+    assert "(dataset secret" not in text
     assert not Report.objects.exists()
 
 
-def test_a_report_without_pairs_is_refused_in_words(client, researcher):
+def test_a_dataset_without_items_is_not_offered(client, researcher):
     dataset_make(pairs=0, name="void")
-    assert "no pairwise items" in made(client, "void").content.decode()
+    text = made(client, "void").content.decode()
+    assert "Choose a dataset or a study" in text
+    assert "(dataset void" not in text
+
+
+def test_pairs_are_not_written_as_csv(client, researcher, dataset):
+    made(client, "pairs")
+    url = reverse("metaeval:report-download", args=[Report.objects.get().pk, "csv"])
+    assert client.get(url).status_code == 404
 
 
 def test_private_reports_are_for_the_owner(client, researcher):

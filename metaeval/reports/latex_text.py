@@ -1,0 +1,150 @@
+"""LaTeX of reports: text of others as plain text, heads of columns, floats with booktabs tables."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Row = Sequence[str]
+
+# What means something to LaTeX, or joins with its neighbour, and signs that pdfLaTeX has no letter for. Brackets and
+# stars mean something at the start of a row, where they would be an option of the line break before.
+_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "{''}",
+    "`": "{`}",
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "−": "$-$",
+    "–": "--",
+    "—": "---",
+    "…": r"\dots{}",
+    "×": r"$\times$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "’": "'",
+    "‘": "`",
+    "“": "``",
+    "”": "''",
+}
+_DROPPED = ("Cc", "Cf", "Cs", "Co")  # control, format, lone surrogates, private use
+_HEAD_WIDTH = 14
+_MOST_COLUMNS = 6
+
+
+def escape(text: str) -> str:
+    """Text of others as plain LaTeX text: one line, and nothing in it means anything.
+
+    Control and format characters are dropped. Letters of any script stay: those that pdfLaTeX does not know need
+    XeLaTeX or LuaLaTeX.
+
+    Examples
+    --------
+    >>> print(escape("50 % of {A} & B_1"))
+    50 \\% of \\{A\\} \\& B\\_1
+    >>> print(escape("a--b [2pt]"))
+    a-{}-b {[}2pt{]}
+    """
+    kept = (sign for sign in " ".join(text.split()) if unicodedata.category(sign) not in _DROPPED)
+    return re.sub(r"(-(?=-))|.", _sign, "".join(kept))
+
+
+def _sign(found: re.Match[str]) -> str:
+    return "-{}" if found.group(1) else _SIGNS.get(found.group(), found.group())
+
+
+@dataclass(frozen=True, slots=True)
+class LatexTable:
+    """A float: `key` is the end of its label, `first` heads the column of names; cells are escaped already.
+
+    `below` are cells of a line below each row, in small type, empty where there is none: intervals of many columns.
+    """
+
+    key: str
+    caption: str
+    first: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    below: tuple[tuple[str, ...], ...] = ()
+
+
+def document(name: str, title: str, software: str, inputs_hash: str, tables: Iterable[LatexTable]) -> str:
+    """Tables to be taken into a paper with \\input, after a comment that says where they come from."""
+    lines = [
+        f"% Agreement report: {escape(title)}",
+        f"% {escape(software)}, inputs {inputs_hash}",
+        r"% Needs \usepackage{booktabs}.",
+    ]
+    slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+    return "\n".join([*lines, *(part for table in tables for part in _floats(slug, table))]) + "\n"
+
+
+def _floats(slug: str, table: LatexTable) -> list[str]:
+    """A table of many columns is cut into several, since a page is narrow."""
+    n = len(table.heads)
+    starts = range(0, max(n, 1), _MOST_COLUMNS)
+    return [
+        line
+        for part, start in enumerate(starts, start=1)
+        for line in _float(slug, table, slice(start, start + _MOST_COLUMNS), part if len(starts) > 1 else 0)
+    ]
+
+
+def _float(slug: str, table: LatexTable, columns: slice, part: int) -> list[str]:
+    heads = table.heads[columns]
+    lines = [
+        "",
+        r"\begin{table}",
+        r"\centering",
+        r"\small",
+        rf"\caption{{{table.caption}{f' Part {part}.' if part else ''}}}",
+        rf"\label{{tab:{slug}-{table.key}{f'-{part}' if part else ''}}}",
+        rf"\begin{{tabular}}{{l{'r' * len(heads)}}}",
+        r"\toprule",
+        _line((table.first, *map(head, heads))),
+        r"\midrule",
+    ]
+    for place, (name, *cells) in enumerate(table.rows):
+        lines.append(_line((name, *cells[columns])))
+        if table.below and any(table.below[place][columns]):
+            small = (rf"\scriptsize {cell}" if cell else "" for cell in table.below[place][columns])
+            lines.append(_line(("", *small)))
+    return [*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def head(text: str) -> str:
+    r"""The head of a column, in lines of some fourteen signs; text that is escaped already.
+
+    Examples
+    --------
+    >>> print(head("Same verdict in both orders"))
+    \shortstack[r]{Same verdict\\in both orders}
+    >>> print(head("Ties"))
+    Ties
+    """
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and len(lines[-1]) + 1 + len(word) <= _HEAD_WIDTH:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines[0] if len(lines) == 1 else r"\shortstack[r]{" + r"\\".join(lines) + "}"

@@ -1,0 +1,126 @@
+"""The report on a dataset or a study of whatever kind: the one way of the page, the command and the demonstration."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import Count
+
+from annotation.models import Dataset, Kind, Label, Study, User
+from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.reporting import study_find
+from metaeval.models import Report
+from metaeval.reports.errors import ReportError, UnknownNameError
+from metaeval.reports.kinds.inputs import KindOptions
+from metaeval.reports.options import ReportOptions, TieBreak
+from metaeval.selectors.kind_inputs import kinds_of
+from metaeval.services.kind_comparisons import kind_report_build
+from metaeval.services.reports import report_build, report_save
+
+DEFAULT_CONVENTION: TieBreak = "expected"
+
+
+def kind_resolve(*, dataset: Dataset, study: Study | None = None, kind: str | None = None) -> str:
+    """The kind that a report is about: the one asked for, else a study's own, else pairs where the dataset has any,
+    else its kind with most labels.
+
+    Raises
+    ------
+    ReportError
+        There are no items, none of that kind, or the study is of another one.
+    """
+    kinds = kinds_of(dataset)
+    if not kinds:
+        raise ReportError(f"Dataset {dataset.name!r} has no items to report on.")
+    if study is not None:
+        if kind not in (None, study.kind):
+            raise ReportError(f"Study {study.slug!r} is of the kind {study.kind}, not {kind}.")
+        kind = study.kind
+    if kind is not None:
+        if kind not in kinds:
+            raise ReportError(
+                f"Dataset {dataset.name!r} has no items of the kind {kind}; it has {', '.join(kinds)}."
+            )
+        return kind
+    if Kind.PAIRWISE.value in kinds:
+        return Kind.PAIRWISE.value
+    if len(kinds) == 1:
+        return kinds[0]
+    rows = Label.objects.current().filter(item__dataset=dataset).order_by("kind").values_list("kind")
+    labels = dict(rows.annotate(n=Count("pk")))
+    return max(kinds, key=lambda name: labels.get(name, 0))
+
+
+def agreement_report_build(
+    *,
+    dataset: Dataset,
+    kind: str,
+    study: Study | None = None,
+    judges: Collection[str] | None = None,
+    against: str = "",
+    convention: TieBreak = DEFAULT_CONVENTION,
+    n_resamples: int | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Compute the content of a report on the items of one kind, in its schema of docs/report-schema.md.
+
+    Parameters
+    ----------
+    kind : str
+        What `kind_resolve` gives.
+    study : Study, optional
+        Count only its labels.
+    judges : collection of str, optional
+        Only judges of these names.
+    against : {"", "people", "gold"}
+        Of other kinds than pairs: what judges are compared with; by default what more items have.
+    convention : {"expected", "random", "alpaca_eval"}
+        Of pairs: how ties between labels are broken.
+    n_resamples : int, optional
+        By default 10,000 of pairs and 2,000 of other kinds.
+
+    Raises
+    ------
+    ReportError
+        There is nothing to report on, no such judge, or an option that this kind does not have.
+    """
+    resamples = {} if n_resamples is None else {"n_resamples": n_resamples}
+    if kind == Kind.PAIRWISE:
+        if against:
+            raise ReportError("against: a report on pairs compares judges with people and with gold answers.")
+        options = ReportOptions(tie_break=convention, seed=seed, **resamples)
+        return report_build(dataset=dataset, study=study, judges=judges, options=options)
+    if convention != DEFAULT_CONVENTION:
+        raise ReportError(f"convention: {convention} is of pairs; this report is of the kind {kind}.")
+    return kind_report_build(
+        dataset=dataset,
+        kind=kind,
+        study=study,
+        judges=judges,
+        against=against,
+        options=replace(KindOptions(), seed=seed, **resamples),
+    )
+
+
+def agreement_report_create(
+    *, user: User, dataset: str = "", kind: str | None = None, study: str = ""
+) -> Report:
+    """Report on a study, or on a dataset, that this person may see, with the default options, and store it.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none that they may see.
+    ReportError
+        There is nothing to report on.
+    """
+    chosen = study_find(study) if study else None
+    visible = datasets_visible_to(user)
+    found = visible.filter(pk=chosen.dataset_id).first() if chosen else visible.filter(name=dataset).first()
+    if found is None:
+        raise UnknownNameError(f"There is no {f'study {study!r}' if study else f'dataset {dataset!r}'}.")
+    kind = kind_resolve(dataset=found, study=chosen, kind=kind)
+    content = agreement_report_build(dataset=found, kind=kind, study=chosen)
+    return report_save(content=content, dataset=found, study=chosen, user=user)
