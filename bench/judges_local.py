@@ -5,8 +5,10 @@ processors, on SQLite:
 
 - `vllm_offline_ratio`: throughput of a whole sweep (requests claimed, answers and judgments stored) with vLLM's engine
   in the worker, over that of vLLM's own class `LLM` with the same prompts all at once. Both are driven by one process,
-  each engine computes in processes of its own (vLLM's default), and they take turns; each counts its best round.
-  The number to reach: 0.95.
+  each engine computes in a process of its own (vLLM's default), and they take turns (`bench.turns`): the median of
+  the blocks, and beside it the lowest and the highest of them. The number to reach: 0.95.
+- `vllm_offline_ratio_processor`: the same of processor time, engines included, which hardly depends on what else the
+  machine does.
 - `vllm_offline_ratio_prefixes`: the same where ten items each share a long instruction.
 - `loglikelihood_max_diff`: largest difference of the log-likelihoods of `transformers` here from those of
   lm-evaluation-harness, which runs the same library, on the same model and texts. The number to reach: 1e-4.
@@ -28,17 +30,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from bench.turns import Spent, in_turns, spent
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv-vllm"
 PEERS = ("lm_eval==0.4.13", "accelerate==1.15.0")
 ITEMS = 300
 ROUNDS = 6
+BLOCKS = 12
 PAIRS = 400
 BATCH = 16
+LONGEST_WORD = 15
 OPTIONS = {"dtype": "float32", "enforce_eager": True, "cpu_kv_cache_gib": 1, "max_num_seqs": 128}
 
 
@@ -79,12 +86,10 @@ def run() -> dict[str, float]:
             [python, "-m", "bench.judges_local", folder],
             env=environment,
             cwd=ROOT,
-            capture_output=True,
+            stdout=subprocess.PIPE,
             text=True,
-            check=False,
+            check=True,
         )
-    if done.returncode:
-        raise SystemExit(f"bench.judges_local failed:\n{done.stderr[-4000:]}")
     figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return figures
 
@@ -107,16 +112,23 @@ def _offline(model: str) -> dict[str, float]:
     )
     endpoint = Endpoint.objects.create(name="here", kind="vllm", queue="cpu", options=OPTIONS)
     judge = judge_create(name="bench", strategy="vanilla", endpoint=endpoint, model=model)
-    figures = {}
+    figures: dict[str, float] = {}
     for name, per_instruction in (("vllm_offline_ratio", 1), ("vllm_offline_ratio_prefixes", 10)):
         dataset = _dataset_make(name, per_instruction)
-        seconds: dict[str, list[float]] = {"ours": [], "direct": []}
-        for _ in range(ROUNDS + 1):
-            seconds["ours"].append(_sweep_seconds(judge, dataset))
-            seconds["direct"].append(_direct_seconds(direct, _asked()))
-        # The first round warms both up. The least of several: what else the machine does only ever adds.
-        figures[name] = min(seconds["direct"][1:]) / min(seconds["ours"][1:])
-        figures[f"{name}_requests_per_second"] = 2 * ITEMS / min(seconds["ours"][1:])
+        # The first round of each warms it up.
+        _sweep_spent(judge, dataset)
+        asked = _asked()
+        _direct_spent(direct, asked)
+        ratio = in_turns(
+            name,
+            partial(_sweep_spent, judge, dataset),
+            partial(_direct_spent, direct, asked),
+            blocks=BLOCKS,
+        )
+        figures |= ratio.figures(name) | {
+            f"{name}_processor": ratio.processor,
+            f"{name}_requests_per_second": 2 * ITEMS / ratio.seconds,
+        }
     return figures
 
 
@@ -124,7 +136,7 @@ def _dataset_make(name: str, per_instruction: int) -> Any:
     from annotation.models import Dataset, Instruction, Item, ItemResponse, Response
 
     rng = random.Random(len(name))
-    text = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8").split()
+    text = _words()
 
     def words(n: int) -> str:
         start = rng.randrange(len(text) - n)
@@ -157,8 +169,14 @@ def _dataset_make(name: str, per_instruction: int) -> Any:
     return dataset
 
 
-def _sweep_seconds(judge: Any, dataset: Any) -> float:
-    """Run a sweep of which nothing is known yet; returns its wall time."""
+def _words() -> list[str]:
+    """Return the words of this project's own documentation; without links and formulas, which are too long."""
+    words = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8").split()
+    return [word for word in words if len(word) <= LONGEST_WORD]
+
+
+def _sweep_spent(judge: Any, dataset: Any) -> Spent:
+    """Run a sweep of which nothing is known yet; returns what it took."""
     from judges.backends.warm import WARM
     from judges.engine.runner import run_pending
     from judges.models import Judgment, ModelRequest
@@ -171,14 +189,13 @@ def _sweep_seconds(judge: Any, dataset: Any) -> float:
     number = time.time_ns()
     sweep = sweep_create(name=f"bench {number}", judges=[judge], datasets=[dataset])
     sweep_start(sweep=sweep)
-    started = time.perf_counter()
-    run_pending()
-    seconds = time.perf_counter() - started
+    with spent() as took:
+        run_pending()
     sweep.refresh_from_db()
     judged = Judgment.objects.filter(judge=judge, status="parsed").count()
     if (sweep.state, judged) != ("finished", 2 * ITEMS):
         raise AssertionError(f"{sweep.state}: {judged} judgments of {2 * ITEMS}; {sweep.message}")
-    return seconds
+    return took
 
 
 def _asked() -> list[dict[str, Any]]:
@@ -188,29 +205,28 @@ def _asked() -> list[dict[str, Any]]:
     return list(ModelRequest.objects.order_by("created_at", "hash").values_list("payload", flat=True))
 
 
-def _direct_seconds(direct: Any, asked: list[dict[str, Any]]) -> float:
+def _direct_spent(direct: Any, asked: list[dict[str, Any]]) -> Spent:
     """Give vLLM's own class the same prompts with the same constraint, all at once."""
     from vllm import SamplingParams
     from vllm.sampling_params import StructuredOutputsParams
 
     conversations = [[{"role": role, "content": text} for role, text in each["messages"]] for each in asked]
     direct.reset_prefix_cache()
-    started = time.perf_counter()
-    parameters = [
-        SamplingParams(
-            temperature=each["decoding"]["temperature"],
-            max_tokens=each["decoding"]["max_tokens"],
-            structured_outputs=StructuredOutputsParams(choice=each["choices"]),
-        )
-        for each in asked
-    ]
-    outputs = direct.chat(conversations, parameters, use_tqdm=False)
-    seconds = time.perf_counter() - started
+    with spent() as took:
+        parameters = [
+            SamplingParams(
+                temperature=each["decoding"]["temperature"],
+                max_tokens=each["decoding"]["max_tokens"],
+                structured_outputs=StructuredOutputsParams(choice=each["choices"]),
+            )
+            for each in asked
+        ]
+        outputs = direct.chat(conversations, parameters, use_tqdm=False)
     if not all(
         output.outputs[0].text in each["choices"] for output, each in zip(outputs, asked, strict=True)
     ):
         raise AssertionError("vLLM did not keep to the choices")
-    return seconds
+    return took
 
 
 # --- log-likelihoods ------------------------------------------------------------------------------------------
@@ -254,7 +270,7 @@ def _likelihoods(model: str) -> dict[str, float]:
 def _texts() -> list[tuple[str, str]]:
     """Return contexts and continuations of many lengths, from this project's own documentation."""
     rng = random.Random(11)
-    words = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8").split()
+    words = _words()
     pairs = []
     for _ in range(PAIRS):
         start, n, rest = rng.randrange(len(words) - 120), rng.randint(3, 80), rng.randint(1, 8)
@@ -290,8 +306,10 @@ def _main(folder: str) -> None:
 
     call_command("migrate", verbosity=0)
     model = str(build_all(Path(folder) / "models")["chat"])
-    figures = _likelihoods(model) | _offline(model)
-    shutdown_all()
+    try:
+        figures = _likelihoods(model) | _offline(model)
+    finally:
+        shutdown_all()  # their threads would keep the process alive
     print(json.dumps(figures))
 
 
