@@ -140,6 +140,13 @@ class TestPage:
         for label in Label.objects.all():
             assert str(label.annotator.public_id)[:8] not in page
 
+    def test_one_place_for_words(self, cast, study, disputed):
+        """A comment is what annotators write; an expert's would be kept nowhere."""
+        Study.objects.filter(pk=study.pk).update(ask_comment=True)
+        page = client_of(cast.alice).get(address(disputed[0])).content.decode()
+        assert 'name="note"' in page
+        assert 'name="comment"' not in page
+
     def test_what_people_said_on_demand(self, cast, study, disputed):
         client = client_of(cast.alice)
         place = url("study-adjudicate-said", "mine", disputed[1].pk)

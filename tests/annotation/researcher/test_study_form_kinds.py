@@ -3,6 +3,8 @@
 import pytest
 
 from annotation.models import Criterion, Kind, Study
+from annotation.rendering import render_markdown
+from annotation.selectors.guidelines import starting_text
 from tests.annotation.cast import client_of, study_fields, text_of, url
 from tests.annotation.factories import (
     dataset_make,
@@ -212,3 +214,9 @@ class TestAgain:
             assert len(text) > 800, kind
             assert "## An example" in text or "## Examples" in text
         assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize("kind", Kind.values)
+def test_a_starting_text_flows_in_every_width(kind):
+    """Line breaks are kept on the pages, so a text that is wrapped in its file would be ragged."""
+    assert "<br" not in render_markdown(starting_text(kind))
