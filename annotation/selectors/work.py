@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
+from django.utils.crypto import salted_hmac
 
 from annotation.compiled import CompiledSelect, Parameter
 from annotation.domain.values import from_canonical
@@ -31,6 +32,8 @@ PLACES_TAKEN = F("n_open") + F("n_accepted")
 # Above this many free items a person's own total is not counted: it would cost more than the answer itself.
 MANY = 200
 MANY_FOR_SECONDS = 20
+# A warning is shown after at most this many further answers.
+HELD_BACK = 3
 
 
 ENROLLMENT = CompiledSelect(
@@ -216,9 +219,24 @@ def answers_list(enrollment: Enrollment) -> QuerySet[Assignment]:
 
 
 def texts_unread(enrollment: Enrollment) -> list[Intervention]:
-    """What was written to the person and not read yet, oldest first."""
-    unread = _unread().filter(enrollment=enrollment)
-    return list(unread.only("pk", "text", "created_at").order_by("created_at", "pk"))
+    """What was written to the person and not read yet, oldest first.
+
+    A warning by the rules of the study comes one to three answers late: at once, it would tell that the item just
+    answered was a check, and what was said of it could still be changed.
+    """
+    unread = _unread().filter(enrollment=enrollment).order_by("created_at", "pk")
+    texts = unread.only("pk", "text", "created_at", "action", "by")
+    return [text for text in texts if not _is_held_back(enrollment, text)]
+
+
+def _is_held_back(enrollment: Enrollment, text: Intervention) -> bool:
+    if text.action != Action.WARN or text.by_id is not None:
+        return False
+    wait = 1 + salted_hmac("annotation.warning", str(text.pk), algorithm="sha256").digest()[0] % HELD_BACK
+    later = Assignment.objects.filter(
+        enrollment=enrollment, state=AssignmentState.SUBMITTED, submitted_at__gt=text.created_at
+    )
+    return later[:wait].count() < wait
 
 
 def suspension_text(enrollment: Enrollment) -> str:

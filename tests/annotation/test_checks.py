@@ -22,10 +22,11 @@ from annotation.models import (
     WorkRole,
 )
 from annotation.selectors.annotators import people_of
+from annotation.selectors.work import texts_unread
 from annotation.services.assignments import assignment_claim, assignment_submit
 from annotation.services.labels import label_change
-from annotation.services.quality import enrollment_restore
-from tests.annotation.factories import dataset_make, enrollment_make, study_make
+from annotation.services.quality import enrollment_restore, enrollment_warn
+from tests.annotation.factories import dataset_make, enrollment_make, study_make, user_make
 from tests.annotation.kinds import kind_study_make
 from tests.annotation.test_concurrency import all_at_once, label_everything
 from tests.annotation.test_quality import counters_are_right
@@ -123,6 +124,32 @@ def test_one_warning_not_one_a_check():
     assert "guidelines" in warning.text
     assert fresh(person).warned_at is not None
     assert fresh(person).suspended_at is None
+
+
+def test_a_warning_does_not_tell_which_item_was_the_check():
+    """It is shown one to three answers later, to some people sooner than to others; then it stays until it is read."""
+    study = study_with_checks(pairs=9)
+    study.study_items.filter(role=ItemRole.WORK).update(overlap=20)
+    waits = []
+    for _ in range(12):
+        person = enrollment_make(study=study)
+        for right in (True, False):
+            check_answer(person, right=right)
+        assert actions(person) == [Action.WARN]
+        shown = []
+        for _ in range(4):
+            shown.append(len(texts_unread(person)))
+            work_answer(person)
+        assert shown == sorted(shown)
+        waits.append(shown.index(1))
+    assert min(waits) >= 1
+    assert len(set(waits)) > 1
+
+
+def test_what_a_researcher_writes_is_shown_at_once():
+    person = enrollment_make(study=study_with_checks())
+    enrollment_warn(enrollment=person, reason="x", text="Read again.", by=user_make())
+    assert [text.text for text in texts_unread(person)] == ["Read again."]
 
 
 def test_warned_again_after_recovering():

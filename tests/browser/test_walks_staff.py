@@ -64,9 +64,9 @@ class TestHiddenChecks:
     def test_warned_suspended_restored_and_on_to_the_code(self, live_server, page: Page, office: Page, alice):
         rules = {"check_rate": 0.333, "check_minimum": 2, "check_window": 4, "set_aside_on_suspend": True}
         limits = {"check_warn_below": 0.8, "check_suspend_below": 0.4}
-        study = walk_study(Kind.PAIRWISE, work=8, checks=3, owner=alice, **rules, **limits)
+        study = walk_study(Kind.PAIRWISE, work=16, checks=8, owner=alice, **rules, **limits)
         walker = walker_at_work(page, live_server.url, study)
-        self.work_carelessly(walker, until="Several of your recent answers differ")
+        self.work_with_one_slip(walker, until="Several of your recent answers differ")
         person = Enrollment.objects.get()
         assert person.warned_at is not None
         expect(page.get_by_role("heading", level=1)).to_have_text(study.question)
@@ -102,13 +102,22 @@ class TestHiddenChecks:
             self.answer(walker, right=True)
         walker.code()
         person.refresh_from_db()
-        assert (person.stage, person.n_accepted, person.suspended_at) == (Stage.DONE, 8, None)
+        assert (person.stage, person.n_accepted, person.suspended_at) == (Stage.DONE, 16, None)
 
-    def work_carelessly(self, walker: Walker, until: str) -> None:
-        """The first check right, and every other answer wrong, until something is said."""
+    def work_with_one_slip(self, walker: Walker, until: str) -> None:
+        """The second check wrong, and everything else right, until something is said: some answers later."""
         for _ in range(12):
             expect(walker.page.locator(".dock")).to_be_visible()
-            self.answer(walker, right=not Label.objects.filter(role="check").exists())
+            self.answer(walker, right=Label.objects.filter(role="check").count() != 1)
+            if walker.page.get_by_text(until).count():
+                return
+        raise AssertionError(f"nobody said: {until}")
+
+    def work_carelessly(self, walker: Walker, until: str) -> None:
+        """Every answer wrong, until something is said."""
+        for _ in range(16):
+            expect(walker.page.locator(".dock")).to_be_visible()
+            self.answer(walker, right=False)
             if walker.page.get_by_text(until).count():
                 return
         raise AssertionError(f"nobody said: {until}")

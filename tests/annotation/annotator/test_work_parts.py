@@ -202,7 +202,7 @@ class TestBreak:
 class TestMessages:
     def test_it_is_shown_until_it_is_read(self, browser, lease, study, person):
         said = Intervention.objects.create(
-            enrollment=person, action="warn", text="Take your time.", reason="r"
+            enrollment=person, action="message", text="Take your time.", reason="r"
         )
         assert "Take your time." in text_of(browser.get(url("assignment", study, lease.pk)))
         for _ in range(2):
