@@ -72,7 +72,8 @@ def _form(given: dict[str, str], sweep: SweepView) -> SelectionForm:
     kinds, asked = kinds_judged(sweep), given.get("kind")
     if asked not in (None, PAIRWISE, *kinds):
         raise Http404("No judge of this sweep has judged items of this kind.")
-    for kind in [asked] if asked else [*kinds, *kinds[:1], PAIRWISE]:
+    # Where judges can be chosen by none of them, the page is about the first, and says why.
+    for kind in [asked] if asked else [*kinds, next(iter(kinds), PAIRWISE)]:
         form = SelectionForm(given, datasets=swept_datasets(sweep, kind), kind=kind, kinds=kinds)
         if form.datasets:
             break
