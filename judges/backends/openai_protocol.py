@@ -252,7 +252,7 @@ def _content(reply: ServerReply, choice: dict[str, Any], finish_reason: str) -> 
     message = choice.get("message")
     if not isinstance(message, dict):
         raise _misbehaving(reply, "a choice without a message")
-    content = message.get("content")
+    content = _joined(message.get("content"))
     if isinstance(content, str):
         return content, finish_reason
     refusal = message.get("refusal")
@@ -262,6 +262,15 @@ def _content(reply: ServerReply, choice: dict[str, Any], finish_reason: str) -> 
         # A model that spent its tokens on hidden reasoning, or was stopped: asking again gives the same.
         return "", finish_reason
     raise _misbehaving(reply, "a message without text")
+
+
+def _joined(content: object) -> object:
+    """Return the text of a content that came in parts, as some servers send it beside what the model thought."""
+    if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+        texts = [part.get("text") for part in content if part.get("type") == "text"]
+        if texts and all(isinstance(text, str) for text in texts):
+            return "".join(texts)
+    return content
 
 
 def _read_constrained(text: str, choices: tuple[str, ...], structured: str) -> tuple[str, bool]:

@@ -150,7 +150,8 @@ class Transport:
         patient = max(flight.pauses, self.n_pauses) < self.options.max_pauses
         if patient and (error.status == 429 or pause is not None):
             flight.pauses += 1
-            self._slow_down(now, self._backoff(min(flight.pauses, 6)) if pause is None else pause)
+            # A pause of nothing, or until a time that our clock has passed, is no reason to come back at once.
+            self._slow_down(now, pause or self._backoff(min(flight.pauses, 6)))
             self.ready.appendleft(flight)
             return
         flight.failures += 1

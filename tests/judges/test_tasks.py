@@ -113,7 +113,7 @@ def test_a_celery_worker_on_redis_runs_a_sweep_and_shuts_down_cleanly():
             client.send_task("judges.wake", queue="http")
             wait_for(lambda: sweep_progress(second.pk).n_done >= 8)
             worker.send_signal(signal.SIGTERM)
-            output, _ = worker.communicate(timeout=30)
+            output, _ = worker.communicate(timeout=90)
             assert worker.returncode == 0, output
             assert 0 < sweep_progress(second.pk).n_done < 600
             assert {run.state for run in sweep_progress(second.pk).runs} == {"waiting"}

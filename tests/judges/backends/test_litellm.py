@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -161,13 +160,11 @@ def test_a_server_that_asks_for_a_pause_is_heard(server):
 
 @needs_litellm
 def test_a_refused_connection_and_a_slow_answer_are_transient(server):
-    started = time.monotonic()
     assert type(ask("http://127.0.0.1:9/v1", "m")) is TransientBackendError
     slow = ask(server.url, "mock-slow-3000", timeout=0.3)
 
     assert type(slow) is TransientBackendError
     assert "no answer within 0.3 s" in str(slow)
-    assert time.monotonic() - started < 15
 
 
 @needs_litellm

@@ -120,6 +120,11 @@ def test_a_schema_constraint_is_checked_when_read(content, text, constrained):
         ({"message": {"content": None}, "finish_reason": "length"}, "", "length"),
         ({"message": {"content": None}, "finish_reason": "content_filter"}, "", "content_filter"),
         ({"message": {"content": "A"}, "finish_reason": None}, "A", "stop"),
+        (
+            {"message": {"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "B"}]}},
+            "B",
+            "stop",
+        ),
         ({"message": {"content": "A\x00\ud800"}, "finish_reason": 3}, "A\ufffd?", "stop"),
     ],
 )
@@ -145,12 +150,14 @@ def test_answers_that_are_out_of_the_ordinary(choice, text, finish):
         {"choices": [{"message": None}]},
         reply_with(None),
         reply_with(3),
-        reply_with([{"type": "text", "text": "A"}]),
+        reply_with([{"type": "image", "text": "A"}]),
+        reply_with([{"type": "text", "text": 3}]),
+        reply_with(["A"]),
         reply_with("A", logprobs={"content": [3]}),
         reply_with("A", logprobs={"content": [{"token": 1, "logprob": 0}]}),
         reply_with("A", logprobs={"content": [{"token": "A", "logprob": "low"}]}),
     ],
-    ids=range(16),
+    ids=range(18),
 )
 def test_what_is_no_answer_is_misbehaviour(document):
     with pytest.raises(MisbehavingServerError, match="http://x: HTTP 200, "):

@@ -51,7 +51,7 @@ def test_a_spent_budget_of_one_sweep_holds_up_no_other():
     report = run(
         backends=lambda *_: InstantBackend(lambda _: PRICED, capacity=4, name="test"),
         options=replace(QUICK, lookahead=100, cancel_grace=0.1),
-        stop=within(8),
+        stop=within(100),
     )
     assert not report.was_stopped
     assert sweep_progress(poor.pk).state == "failed"
@@ -77,7 +77,7 @@ def test_what_a_cancelled_sweep_sent_is_paid_by_the_one_that_waits_for_it(grace)
         backends=lambda *_: Held(lambda _: PRICED, lambda: len(ticks) > 20),
         options=replace(QUICK, cancel_grace=grace),
         on_tick=on_tick,
-        stop=within(10),
+        stop=within(100),
     )
     assert not report.was_stopped
     assert sweep_progress(first.pk).state == "cancelled"
@@ -101,7 +101,9 @@ def test_what_a_paused_judge_of_several_steps_used_is_counted():
             sweep_cancel(sweep=Sweep.objects.get(pk=sweep.pk))
 
     answer = Answer("1. It does.", prompt_tokens=90, completion_tokens=10)
-    run(backends=lambda *_: Held(lambda _: answer, lambda: len(ticks) > 10), on_tick=on_tick, stop=within(10))
+    run(
+        backends=lambda *_: Held(lambda _: answer, lambda: len(ticks) > 10), on_tick=on_tick, stop=within(100)
+    )
     assert ModelRequest.objects.get().state == "done"
     assert sweep_progress(sweep.pk).n_tokens == 100
 
@@ -122,7 +124,7 @@ def test_a_request_that_another_worker_has_tells_nothing_of_an_endpoint_that_is_
     report = run(
         backends=lambda *_: InstantBackend(lambda _: down, capacity=8, name="test"),
         options=replace(QUICK, cancel_grace=0.1),
-        stop=within(8),
+        stop=within(100),
     )
     assert not report.was_stopped
     progress = sweep_progress(sweep.pk)
@@ -150,6 +152,8 @@ def test_a_long_pause_that_stopped_a_sweep_is_forgotten_when_it_is_resumed():
         done = Sweep.objects.filter(pk=sweep.pk, state="finished")
         return Held(lambda _: "A", done.exists, capacity=8)
 
-    report = run(backends=backend, options=replace(QUICK, cancel_grace=0.1), on_tick=on_tick, stop=within(8))
+    report = run(
+        backends=backend, options=replace(QUICK, cancel_grace=0.1), on_tick=on_tick, stop=within(100)
+    )
     assert not report.was_stopped
     assert [sweep_progress(each.pk).state for each in (sweep, busy)] == ["finished", "finished"]

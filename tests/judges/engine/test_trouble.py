@@ -97,6 +97,25 @@ def test_retry_after_is_honoured():
     assert sweep_progress(sweep.pk).n_done == 3
 
 
+def test_a_pause_of_nothing_is_no_reason_to_come_back_at_once(monkeypatch):
+    """As of a server whose clock is behind ours, and that says until when."""
+    pauses = []
+    slow_down = Transport._slow_down
+
+    def noted(self, now, seconds):
+        pauses.append(seconds)
+        slow_down(self, now, seconds)
+
+    monkeypatch.setattr(Transport, "_slow_down", noted)
+    refusals = [TransientBackendError("slow down", status=429, retry_after=0.0)] * 5
+    sweep = sweep_make([judge_make(endpoint_make(max_concurrency=1))], dataset_make(pairs=2))
+    run_instant(lambda _: refusals.pop() if refusals else "A")
+    assert len(pauses) == 5
+    assert all(seconds >= QUICK.backoff / 2 for seconds in pauses)
+    assert pauses[-1] > pauses[0]
+    assert sweep_progress(sweep.pk).state == "finished"
+
+
 def test_too_many_requests_slow_down_and_finish():
     with running_mock_server() as server:
         judge = judge_make(endpoint_make(server.url, max_concurrency=8), "mock-429")

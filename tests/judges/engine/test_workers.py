@@ -22,6 +22,7 @@ from tests.annotation.factories import dataset_make
 from tests.judges.props import (
     endpoint_make,
     judge_make,
+    leases_run_out,
     run,
     run_instant,
     sweep_make,
@@ -32,7 +33,7 @@ from tests.judges.props import (
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
 
-def finish(*processes, seconds=60):
+def finish(*processes, seconds=120):
     for process in processes:
         output, _ = process.communicate(timeout=seconds)
         assert process.returncode == 0, output
@@ -40,7 +41,7 @@ def finish(*processes, seconds=60):
 
 def test_a_killed_worker_loses_and_repeats_nothing_but_what_was_in_flight():
     with running_mock_server() as server:
-        judge = judge_make(endpoint_make(server.url, max_concurrency=4), "mock-slow-20")
+        judge = judge_make(endpoint_make(server.url, max_concurrency=4), "mock-slow-40")
         sweep = sweep_make([judge], dataset_make(pairs=150))
         worker = worker_start()
         try:
@@ -49,12 +50,14 @@ def test_a_killed_worker_loses_and_repeats_nothing_but_what_was_in_flight():
             os.killpg(worker.pid, signal.SIGKILL)
             worker.communicate()
         answered = ModelRequest.objects.filter(state="done").count()
-        before = server.stats()
+        # What the worker had sent may still be on its way through the sockets.
+        before = settled(server)
         assert 60 <= answered < 300
         assert before["repeated"] == 0
         # Nobody can take the run up before its lease has run out; then it goes on.
         assert run().n_runs == 0
-        wait_for(lambda: leases.runs_open().exists(), 6)
+        leases_run_out()
+        assert leases.runs_open().exists()
         run()
         after = server.stats()
     progress = sweep_progress(sweep.pk)
@@ -112,11 +115,10 @@ def test_a_killed_worker_with_several_routes_or_generations_repeats_only_what_wa
             os.killpg(worker.pid, signal.SIGKILL)
             worker.communicate()
         answered = ModelRequest.objects.filter(state="done").count()
-        # What the worker had sent may still be on its way through the sockets.
         before = [settled(server) for server in (one, two)]
         assert not any(stats["repeated"] for stats in before)
         assert table.objects.count() < 160
-        wait_for(lambda: leases.runs_open().exists(), 6)
+        leases_run_out()
         finish(worker_start(), worker_start())
         after = [server.stats() for server in (one, two)]
     progress = sweep_progress(sweep.pk)
@@ -193,23 +195,18 @@ def test_a_claim_whose_lease_ran_out_is_taken_over():
     assert ModelRequest.objects.get().owner != "dead"
 
 
-def test_cancelling_stops_within_a_moment_and_resuming_goes_on():
+def test_cancelling_stops_at_once_and_resuming_goes_on():
     with running_mock_server() as server:
         judge = judge_make(endpoint_make(server.url, max_concurrency=4), "mock-slow-50")
         sweep = sweep_make([judge], dataset_make(pairs=100))
-        times = {}
+        sent_before = []
 
         def cancel():
-            wait_for(lambda: Judgment.objects.count() >= 8)
-            times["cancelled"] = time.monotonic()
-            assert sweep_cancel(sweep=Sweep.objects.get(pk=sweep.pk))
-            connection.close()
+            if not sent_before and Judgment.objects.count() >= 8:
+                assert sweep_cancel(sweep=Sweep.objects.get(pk=sweep.pk))
+                sent_before.append(server.stats()["requests"])
 
-        other = threading.Thread(target=cancel)
-        other.start()
-        run()
-        assert time.monotonic() - times["cancelled"] < 1.5
-        other.join()
+        run(on_tick=cancel)
         sweep.refresh_from_db()
         assert sweep.state == "cancelled"
         sent = server.stats()["requests"]
@@ -217,7 +214,8 @@ def test_cancelling_stops_within_a_moment_and_resuming_goes_on():
         assert ModelRequest.objects.filter(state="done").count() == sent == Judgment.objects.count()
         assert not ModelRequest.objects.exclude(state="done").exists()
         assert not SweepRun.objects.exclude(owner="").exists()
-        assert sent < 100
+        # At the same tick it is seen: no more than was claimed and had a place is sent.
+        assert sent <= sent_before[0] + 4
         assert sweep_resume(sweep=sweep).changed
         run()
         assert server.stats()["repeated"] == 0
