@@ -14,6 +14,7 @@ from metaeval.reports.selection_words import (
     standing_of,
     unbroken,
     violation_words,
+    with_range,
 )
 
 Content = Mapping[str, Any]
@@ -128,3 +129,18 @@ def composite_facts(content: Content, offer: CompositeOffer) -> dict[str, Any]:
         ],
         "others": {"judge": offer.others, "name": offer.others_name},
     }
+
+
+def composite_line(facts: Mapping[str, Any]) -> str:
+    """A promoted composite in a line, of what its decision keeps (`composite_facts`)."""
+    gain = facts["gain"]
+    ahead = "" if gain["value"] is None else f", {points_text(gain['value'])} more than single judges"
+    verdict = "worth it" if facts["worth_it"] else "not worth it on that evidence"
+    parts = "; ".join(f"{part[facts['by']]}: {part['name']}" for part in facts["parts"])
+    (line,) = unbroken(
+        [
+            f"The composite by {facts['by']}, {len(facts['parts'])} parts: {with_range(facts['held_out'])} on items "
+            f"that were put aside{ahead}, {verdict}. {parts}; all others: {facts['others']['name']}."
+        ]
+    )
+    return line

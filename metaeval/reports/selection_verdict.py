@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaeval.reports.figures import points_text, range_text, value_text
+from metaeval.reports.selection_composite import composite_line
 from metaeval.reports.selection_kinds import kind_of, words_of
 from metaeval.reports.selection_words import (
     Content,
@@ -260,6 +261,8 @@ def summary_lines(content: Content) -> list[tuple[str, str]]:
     if content["held_out"]["value"] is not None:
         lines.append(("Held-out estimate", with_range(content["held_out"])))
     promoted = content.get("promoted")
+    if promoted and promoted.get("composite"):
+        lines.append(("Promoted", composite_line(promoted["composite"])))
     if promoted and promoted["violations"]:
         broken = listed([violation_words(one) for one in promoted["violations"]])
         lines.append(("Promoted although", broken))

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import content_disposition_header, urlencode
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Dataset
@@ -19,7 +19,7 @@ from annotation.views.access import ResearcherRequest, researcher_required
 from metaeval.forms import PromoteForm
 from metaeval.reports.comparison import key_figures, table_of
 from metaeval.reports.content import canonical_json
-from metaeval.reports.errors import DecisionError, NothingJudgedError, ReportError
+from metaeval.reports.errors import DecisionConflict, DecisionError, NothingJudgedError, ReportError
 from metaeval.reports.kinds import tables as kind_tables
 from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.reports.render import FORMATS
@@ -44,7 +44,18 @@ from metaeval.views.files import attachment
 @researcher_required
 def comparison(request: ResearcherRequest, pk: int) -> HttpResponse:
     sweep = sweep_get_for(request.user, pk)
-    dataset = dataset_of(sweep, request.GET.get("dataset"))
+    return _page(request, sweep, dataset_of(sweep, request.GET.get("dataset")), wait="now" in request.GET)
+
+
+def _page(
+    request: ResearcherRequest,
+    sweep: SweepView,
+    dataset: Dataset,
+    *,
+    wait: bool,
+    refused: PromoteForm | None = None,
+) -> HttpResponse:
+    """The page or a part of it; `refused` is a promotion that was, to be shown as it was filled in."""
     context = _about(request, sweep, dataset)
     kinds, has_pairs = kinds_compared(dataset)
     if kinds and (not has_pairs or _part_asked(request) in ("", "kinds")):
@@ -56,7 +67,7 @@ def comparison(request: ResearcherRequest, pk: int) -> HttpResponse:
     content = comparison_cached(inputs_hash=request.GET.get("inputs", ""), sweep=sweep, dataset=dataset)
     if content is None:
         try:
-            found = comparison_get(sweep=sweep, dataset=dataset, wait="now" in request.GET)
+            found = comparison_get(sweep=sweep, dataset=dataset, wait=wait)
         except ReportError as error:
             return render(request, "metaeval/comparison.html", context | {"error": str(error)})
         content = found.content
@@ -66,7 +77,7 @@ def comparison(request: ResearcherRequest, pk: int) -> HttpResponse:
         context.pop("n_items", None)
         return render(request, "metaeval/comparison.html", context)
     if content is not None:
-        context |= _comparison_context(request, dataset, content)
+        context |= _comparison_context(request, dataset, content, refused)
     return render(request, _template(request, content), context)
 
 
@@ -136,7 +147,7 @@ def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> di
 
 
 def _comparison_context(
-    request: ResearcherRequest, dataset: Dataset, content: dict[str, Any]
+    request: ResearcherRequest, dataset: Dataset, content: dict[str, Any], refused: PromoteForm | None
 ) -> dict[str, Any]:
     table = table_of(
         content,
@@ -146,19 +157,32 @@ def _comparison_context(
     )
     verdict = verdict_of(content, table.primary)
     current = decision_in_force(dataset)
+    seen = current.pk if current else None
     return {
         "content": content,
         "table": table,
         "verdict": verdict,
         "figures": [] if verdict.leader is None else key_figures(content, table.primary, verdict.leader),
         "current": current,
+        # A composite in use is no judge of the sweep that it was chosen from.
+        "is_current_here": current is not None
+        and any(judge["fingerprint"] == current.judge.fingerprint for judge in content["judges"]),
         "history": decisions_of(dataset),
-        "form": promote_form(content, table.primary, dataset, current.pk if current else None),
+        "form": promote_form(content, table.primary, dataset, seen, refused),
     }
 
 
-def promote_form(content: dict[str, Any], primary: str, dataset: Dataset, seen: int | None) -> PromoteForm:
-    """The form with the judges that may be promoted, the leading one chosen."""
+def promote_form(
+    content: dict[str, Any],
+    primary: str,
+    dataset: Dataset,
+    seen: int | None,
+    refused: PromoteForm | None = None,
+) -> PromoteForm:
+    """The form with the judges that may be promoted: the leading one chosen, or what a refused promotion said.
+
+    What the person looks at is what stands on this page, whatever the refused one was made from.
+    """
     choices = [
         (row.judge["fingerprint"], row.judge["name"])
         for row, _ in table_of(content, measure=primary).rows
@@ -171,12 +195,22 @@ def promote_form(content: dict[str, Any], primary: str, dataset: Dataset, seen: 
         "inputs_hash": content["inputs_hash"],
         "seen": seen,
     }
-    return PromoteForm(judges=choices, initial=initial)
+    if refused is None:
+        return PromoteForm(judges=choices, initial=initial)
+    shown = {name: "" if value is None else value for name, value in initial.items() if name != "judge"}
+    form = PromoteForm(refused.data.dict() | shown, judges=choices, initial=initial)
+    for error in refused.non_field_errors():
+        form.add_error(None, error)
+    return form
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @researcher_required
 def promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
+    """Promote by POST. The page of a refused promotion has this address: to go to it is to look at the comparison."""
+    if request.method != "POST":
+        return redirect(f"{reverse('metaeval:comparison', args=[pk])}?{request.GET.urlencode()}")
     if not request.user.is_administrator:
         raise PermissionDenied("Only administrators promote a judge.")
     sweep = sweep_get_for(request.user, pk)
@@ -184,9 +218,11 @@ def promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
     chosen = request.POST.get("judge", "")
     form = PromoteForm(request.POST, judges=[(chosen, chosen)])
     if not form.is_valid():
-        for errors in form.errors.values():
-            messages.error(request, f"Nothing was promoted. {' '.join(map(str, errors))}")
-        return redirect(comparison_url(sweep, dataset))
+        hidden = {"inputs_hash", "seen"} & form.errors.keys()
+        form.add_error(
+            None, f"Nothing was promoted. {'What was sent is not what this page holds.' if hidden else ''}"
+        )
+        return _refused(request, sweep, dataset, form, 422)
     try:
         decision = judge_promote(
             sweep=sweep,
@@ -198,10 +234,19 @@ def promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
             seen=form.cleaned_data["seen"],
         )
     except (DecisionError, ReportError) as error:
-        messages.error(request, f"Nothing was promoted. {error}")
-    else:
-        messages.success(request, f"{decision.judge.name} is now the judge for {dataset.name}.")
+        form.add_error(None, f"Nothing was promoted. {error}")
+        return _refused(request, sweep, dataset, form, 409 if isinstance(error, DecisionConflict) else 422)
+    messages.success(request, f"{decision.judge.name} is now the judge for {dataset.name}.")
     return redirect(comparison_url(sweep, dataset))
+
+
+def _refused(
+    request: ResearcherRequest, sweep: SweepView, dataset: Dataset, form: PromoteForm, status: int
+) -> HttpResponse:
+    """The page with the figures of now, what was filled in, and why nothing was promoted."""
+    response = _page(request, sweep, dataset, wait=True, refused=form)
+    response.status_code = status
+    return response
 
 
 def comparison_url(sweep: SweepView, dataset: Dataset) -> str:

@@ -1,39 +1,55 @@
-"""Promotion of the judge that was chosen over several datasets."""
+"""Promotion of the judge, or the composite, that was chosen over several datasets."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
 from annotation.views.access import ResearcherRequest, researcher_required
 from metaeval.forms import SelectionPromoteForm
+from metaeval.models import Decision
 from metaeval.reports import selection_words as words
-from metaeval.reports.errors import DecisionError, ReportError
-from metaeval.selectors.sweeps import sweep_get_for
+from metaeval.reports.errors import DecisionConflict, DecisionError, ReportError
+from metaeval.selectors.sweeps import SweepView, sweep_get_for
 from metaeval.services.promotions import selection_promote
-from metaeval.views.decisions import selection_form
+from metaeval.views.decisions import decision_page, selection_form
 
 
-@require_POST
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A promotion that was refused, as it was filled in: the page is shown anew with it."""
+
+    form: SelectionPromoteForm
+    although: list[str]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @researcher_required
 def decision_promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
+    """Promote by POST. The page of a refused promotion has this address: to go to it is to look at the choice."""
+    page = reverse("metaeval:decision", args=[pk])
+    if request.method != "POST":
+        return redirect(f"{page}?{request.GET.urlencode()}")
     if not request.user.is_administrator:
         raise PermissionDenied("Only administrators promote a judge.")
     sweep = sweep_get_for(request.user, pk)
     asked = selection_form(request, sweep)
-    form = SelectionPromoteForm(request.POST)
     if not asked.datasets or not asked.is_valid():
         messages.error(request, "Nothing was promoted. What is asked for has changed: look at it first.")
-        return redirect(reverse("metaeval:decision", args=[pk]))
-    back = f"{reverse('metaeval:decision', args=[pk])}?{asked.query()}"
+        return redirect(page)
+    form = SelectionPromoteForm(request.POST)
     if not form.is_valid():
-        for errors in form.errors.values():
-            messages.error(request, f"Nothing was promoted. {' '.join(map(str, errors))}")
-        return redirect(back)
+        return _refused(request, sweep, form, 422)
     values = form.cleaned_data
     try:
         made = selection_promote(
@@ -47,8 +63,27 @@ def decision_promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
             although=values["judge"] in request.POST.getlist("although"),
         )
     except (DecisionError, ReportError) as error:
-        messages.error(request, f"Nothing was promoted. {error}")
-    else:
-        names = words.listed(sorted(row.dataset.name for row in made))
-        messages.success(request, f"{made[0].judge.name} is now the judge for {names}.")
-    return redirect(back)
+        form.add_error(None, str(error))
+        return _refused(request, sweep, form, 409 if isinstance(error, DecisionConflict) else 422)
+    messages.success(request, _said(made))
+    return redirect(f"{page}?{asked.query()}")
+
+
+def _refused(
+    request: ResearcherRequest, sweep: SweepView, form: SelectionPromoteForm, status: int
+) -> HttpResponseBase:
+    """The page with the figures of now, what was filled in, and why nothing was promoted."""
+    refused = Refused(form, request.POST.getlist("although"))
+    response = decision_page(request, sweep, wait=True, refused=refused)
+    response.status_code = status
+    return response
+
+
+def _said(made: list[Decision]) -> str | SafeString:
+    judge = made[0].judge
+    names = words.listed(sorted(row.dataset.name for row in made))
+    said = f"{judge.name} is now the judge for {names}."
+    if "composite" not in made[0].evidence:
+        return said
+    url = reverse("admin:judges_judge_change", args=[judge.pk])
+    return format_html('{} It has judged nothing yet: <a href="{}">look at it</a>, then run it.', said, url)

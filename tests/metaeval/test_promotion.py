@@ -1,6 +1,7 @@
 """Promotion: one decision in force, whatever is clicked how often by whom."""
 
 import json
+import re
 import threading
 
 import pytest
@@ -131,7 +132,39 @@ def test_researchers_and_strangers_may_not(client, sweep, dataset):
 
 
 def test_promoting_is_no_get(client, administrator, sweep):
-    assert client.get(reverse("metaeval:promote", args=[sweep.pk])).status_code == 405
+    """The page of a refused promotion has this address: who goes to it sees the comparison."""
+    url = reverse("metaeval:promote", args=[sweep.pk])
+    response = client.get(url, {"measure": "accuracy"})
+    assert response.url == f"{reverse('metaeval:comparison', args=[sweep.pk])}?measure=accuracy"
+    assert client.put(url).status_code == 405
+    assert not Decision.objects.exists()
+
+
+def test_what_was_typed_stays_with_the_reason_for_the_refusal(client, administrator, sweep, dataset):
+    data = form(sweep, dataset, judge="Poor judge", reason="It is <cheap>.")
+    post(client, sweep, form(sweep, dataset))
+    response = post(client, sweep, data)
+    text = response.content.decode()
+    assert response.status_code == 409
+    assert "Nothing was promoted. Somebody else decided" in text
+    assert re.search(r"It is &lt;cheap&gt;\.</textarea>", text)
+    assert f'<option value="{data["judge"]}" selected>' in text
+    assert 'id="promote" open>' in text
+    # It goes by what the page shows now, so that it can be sent as it stands.
+    again = data | {"seen": Decision.objects.get().pk}
+    assert f'name="seen" value="{again["seen"]}"' in text
+    assert "Poor judge is now the judge" in post(client, sweep, again).content.decode()
+    response = post(client, sweep, form(sweep, dataset, reason=" "))
+    assert response.status_code == 422
+    assert 'id="id_reason_error">This field is required.' in response.content.decode()
+
+
+def test_the_form_sends_to_the_figures_that_it_stands_on(client, administrator, sweep, dataset):
+    page = client.get(reverse("metaeval:comparison", args=[sweep.pk])).content.decode()
+    assert (
+        f'action="{reverse("metaeval:promote", args=[sweep.pk])}?dataset={dataset.name}&amp;measure=accuracy"'
+        in page
+    )
 
 
 def test_a_judge_without_judgments_cannot_be_promoted(administrator, sweep, dataset):

@@ -15,6 +15,7 @@ from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.promotions import selection_promote
 from tests.annotation.factories import user_make
 from tests.metaeval.choices import choice_of, content_of, form_of, two_datasets
+from tests.metaeval.composites import specialists
 from tests.metaeval.rows import judge_make, labels_make
 from tests.metaeval.test_promotion import form as comparison_form
 from tests.metaeval.test_promotion import post as comparison_post
@@ -60,7 +61,7 @@ def promote(sweep, user, judge="Good judge", asked=BOTH, **fields):
     values = {
         "sweep": sweep_view(sweep.pk),
         "choice": choice_of(sweep, **asked),
-        "fingerprint": sweep.judges.get(name=judge).fingerprint,
+        "fingerprint": sweep.judges.get(name=judge).fingerprint if judge else "",
         "reason": "It holds on both.",
         "user": user,
         "inputs_hash": content_of(sweep, **asked)["inputs_hash"],
@@ -197,7 +198,51 @@ def test_researchers_and_strangers_may_not(client, sweep):
 
 
 def test_promoting_is_no_get(client, administrator, sweep):
-    assert client.get(reverse("metaeval:decision-promote", args=[sweep.pk])).status_code == 405
+    """The page of a refused promotion has this address: who goes to it sees the choice."""
+    url = reverse("metaeval:decision-promote", args=[sweep.pk])
+    response = client.get(url, form(sweep) | BOTH, follow=True)
+    assert response.redirect_chain[0][0].startswith(f"{reverse('metaeval:decision', args=[sweep.pk])}?")
+    assert "weight-people=2" in response.redirect_chain[0][0]
+    assert not Decision.objects.exists()
+    assert client.put(url).status_code == 405
+
+
+def test_what_was_typed_stays_with_the_reason_for_the_refusal(client, administrator, sweep):
+    asked = BOTH | {"max_cost": "5"}
+    data = form(sweep, asked=asked, reason="The money <is> there.")
+    response = post(client, sweep, data, asked=asked)
+    text = response.content.decode()
+    assert response.status_code == 422
+    assert '<details class="disclosure no-print" id="promote" open>' in text
+    assert "The money &lt;is&gt; there.</textarea>" in text
+    assert re.findall(r'name="judge" value="([0-9a-f]+)" required checked', text) == [data["judge"]]
+    assert "Nothing was promoted. This judge does not satisfy the constraints" in text
+    for fields, error in (({"reason": " "}, "This field is required."), ({"judge": ""}, "Choose a judge.")):
+        response = post(client, sweep, form(sweep) | fields)
+        assert response.status_code == 422
+        assert f"{error}</p>" in response.content.decode()
+
+
+def test_a_refused_page_sent_again_goes_by_what_it_shows(client, administrator, sweep):
+    """Somebody else came first: the page has their decision and the typed reason, and can be sent as it stands."""
+    stale = form(sweep, judge="Poor judge", reason="Because.")
+    promote(sweep, administrator)
+    response = post(client, sweep, stale)
+    assert response.status_code == 409
+    text = response.content.decode()
+    assert "Good judge for Gold, promoted by" in text
+    sent = {name: re.search(rf'name="{name}" value="([^"]+)"', text)[1] for name in ("inputs_hash", "seen")}
+    sent |= {"judge": stale["judge"], "reason": re.search(r">([^<]*)</textarea>", text)[1]}
+    assert "Poor judge is now the judge" in post(client, sweep, sent).content.decode()
+    assert Decision.objects.filter(replaced_by__isnull=True, reason="Because.").count() == 2
+
+
+def test_a_judge_of_the_site_can_be_promoted(client, administrator):
+    """Fingerprints are as judges have them, not as long as a whole hash."""
+    sweep = specialists()[0]
+    data = form(sweep, judge="First half", asked={})
+    assert len(data["judge"]) == 16
+    assert "First half is now the judge" in post(client, sweep, data, asked={}).content.decode()
 
 
 def test_a_judge_that_judged_nothing_cannot_be_promoted(administrator, sweep):
@@ -252,15 +297,16 @@ def test_one_person_in_many_tabs_makes_one_decision_a_dataset():
     assert Decision.objects.count() == 2
 
 
-def race(sweep, people, reason):
+def race(sweep, people, reason, *, asked=BOTH, **fields):
     """Everybody sends what they filled in from the same page, at the same moment."""
-    inputs_hash, seen = content_of(sweep, **BOTH)["inputs_hash"], seen_now(sweep)
+    fields |= {"inputs_hash": content_of(sweep, **asked)["inputs_hash"], "seen": seen_now(sweep)}
+    judge = None if "fingerprint" in fields else "Good judge"
     barrier, outcomes = threading.Barrier(len(people)), []
 
     def run(number, user):
         try:
             barrier.wait(timeout=20)
-            promote(sweep, user, reason=reason(number), inputs_hash=inputs_hash, seen=seen)
+            promote(sweep, user, judge=judge, asked=asked, reason=reason(number), **fields)
             outcomes.append("made")
         except DecisionConflict:
             outcomes.append("conflict")
