@@ -11,7 +11,7 @@ from django.urls import reverse
 from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import Role
-from judges.backends.mock_server import running_mock_server
+from judges.backends.mock_server import MockServer, running_mock_server
 from judges.models import Judge, Judgment, Sweep, SweepRun, SweepState
 from judges.services.judges import heuristic_judges_ensure
 from tests.annotation.factories import PASSWORD, dataset_make, user_make
@@ -46,6 +46,23 @@ def worker() -> Iterator[None]:
         thread.join(timeout=30)
     assert not thread.is_alive()
     assert not failures
+
+
+def slow_down(server: MockServer, *, after: int) -> threading.Event:
+    """Let a server take its time from some request on, so that what is at work stays so while it is looked at.
+
+    Returns what makes it quick again.
+    """
+    quick, arrived = threading.Event(), server.arrived
+
+    def arrived_and_held(key: str, model: str) -> int:
+        seen = arrived(key, model)
+        if server.stats()["requests"] > after:
+            quick.wait(1.5)
+        return seen
+
+    server.arrived = arrived_and_held  # type: ignore[method-assign]
+    return quick
 
 
 def log_in(page: Page, live_server, name: str = "admin:index") -> None:
@@ -89,7 +106,7 @@ def test_from_an_endpoint_to_a_finished_sweep(page: Page, live_server) -> None:
         page.get_by_role("button", name="Try it").click()
         expect(page.get_by_text("'local-server' answered as mock-first")).to_be_visible()
 
-        judge_define(page, name="Slow and plain", strategy="vanilla", model="mock-slow-60")
+        judge_define(page, name="Slow and plain", strategy="vanilla", model="mock-slow-20")
         judge_define(page, name="With reasons", strategy="cot", model="mock-longer-0.8")
         assert Judge.objects.count() == 2
 
@@ -105,6 +122,7 @@ def test_from_an_endpoint_to_a_finished_sweep(page: Page, live_server) -> None:
         assert Sweep.objects.count() == 1
         page.evaluate("window.untouched = true")  # gone, were the page loaded again
 
+        quick = slow_down(server, after=20)
         with worker():
             expect(state).to_have_text("Running")
             expect(page.locator("#sweep-progress .progress-label").first).to_contain_text("of 120")
@@ -116,12 +134,13 @@ def test_from_an_endpoint_to_a_finished_sweep(page: Page, live_server) -> None:
         assert 0 < done < 120
         assert Sweep.objects.get().state == SweepState.CANCELLED
 
+        quick.set()
         page.reload()
         page.get_by_role("button", name="Resume").click()
         expect(state).to_have_text("Queued")
         page.evaluate("window.untouched = true")
         with worker():
-            expect(state).to_have_text("Finished", timeout=30_000)
+            expect(state).to_have_text("Finished", timeout=90_000)
         assert page.evaluate("window.untouched")
         expect(page.locator("#sweep-progress .progress-label").first).to_have_text("120 of 120 judgments")
         expect(page.get_by_role("link", name="Comparison")).to_be_visible()
