@@ -10,6 +10,7 @@ from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
 from metaeval.stats.leave_one_out import mean_of_orders
+from metaeval.stats.options import as_number, as_switch
 
 UnparsedVerdict: TypeAlias = Literal["wrong", "hedge", "omit"]
 UnparsedRating: TypeAlias = Literal["other", "hedge", "omit"]
@@ -62,8 +63,7 @@ def accuracy_contributions(
     [0.5, 0.75]
     """
     check_option(unparsed, ("wrong", "hedge", "omit"), "unparsed")
-    if not 0 <= hedge <= 1:
-        raise InvalidInputError(f"hedge: expected a credit between 0 and 1, got {hedge}")
+    hedge = as_number(hedge, "hedge", 0, 1)
     judged = as_verdicts(verdicts)
     right = as_items(gold, "gold", len(judged))[:, np.newaxis]
     check_choices(judged, "verdicts")
@@ -111,7 +111,7 @@ def positional_agreement_contributions(verdicts: ArrayLike, *, unparsed_agree: b
         raise InvalidInputError("verdicts: positional agreement needs both orders, shape (n_items, 2)")
     check_choices(judged, "verdicts")
     agree = judged[:, 0] == judged[:, 1]
-    if unparsed_agree:
+    if as_switch(unparsed_agree, "unparsed_agree"):
         agree |= np.isnan(judged).all(axis=1)
     result: Floats = agree.astype(np.float64)
     return result

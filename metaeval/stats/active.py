@@ -26,6 +26,7 @@ from metaeval.stats.arrays import (
 )
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.leave_one_out import mean_of_orders
+from metaeval.stats.options import as_count, as_level, as_number, as_positive, as_range
 from metaeval.stats.prediction_powered import ppi_mean
 from metaeval.stats.rectified import Target
 
@@ -90,7 +91,8 @@ def judge_uncertainty(
         check_choices(array, "answers")
         array = np.where(array == 0, 0.5, np.where(array == 2, 0.0, array))
     else:
-        array = (array - scale[0]) / (scale[1] - scale[0])
+        low, high = as_range(scale, "scale")
+        array = (array - low) / (high - low)
         if ((array < 0) | (array > 1)).any():
             raise InvalidInputError(f"answers: outside of the scale {scale}")
     mean = mean_of_orders(array)
@@ -133,11 +135,14 @@ def active_probabilities(
     [0.25, 0.5, 0.5, 0.75]
     """
     doubt = _checked(uncertainty)
-    if not 0 <= tau <= 1 or not 0 <= floor <= 1:
-        raise InvalidInputError(f"tau, floor: expected shares between 0 and 1, got {tau} and {floor}")
+    tau, floor, budget = (
+        as_number(tau, "tau", 0, 1),
+        as_number(floor, "floor", 0, 1),
+        as_positive(budget, "budget"),
+    )
     if tau == 0 and floor == 0:
         raise InvalidInputError("tau, floor: one must be above 0, or some items could never be labelled")
-    if not 0 < budget <= len(doubt):
+    if budget > len(doubt):
         raise InvalidInputError(f"budget: expected more than 0 and at most {len(doubt)} items, got {budget}")
     return _spread(_mixture(doubt, tau), np.ones(len(doubt), dtype=np.bool_), budget, floor)
 
@@ -273,13 +278,15 @@ def items_to_label_next(
     judged = np.where(np.isnan(judged), mean_of_orders(judged[np.newaxis])[0], judged)
     answers = np.full(n, np.nan) if labels is None else as_items(labels, "labels", n)
     free = np.isnan(answers)
-    if not 0 < budget <= np.count_nonzero(free):
+    budget, floor = as_count(budget, "budget", 1), as_number(floor, "floor", 0, 1)
+    confidence, scale = as_level(confidence, "confidence"), as_range(scale, "scale")
+    if budget > np.count_nonzero(free):
         raise InvalidInputError(f"budget: {np.count_nonzero(free)} items have no label, got {budget}")
     before = _chances_so_far(weights, free)
     if tau is None:
         tau = _best_tau(judged, doubt, answers, before, budget, floor)
-    elif not 0 <= tau <= 1:
-        raise InvalidInputError(f"tau: expected a share between 0 and 1, got {tau}")
+    else:
+        tau = as_number(tau, "tau", 0, 1)
 
     def by_the_end(even: float) -> tuple[Floats, Floats]:
         chances = _spread(_mixture(doubt, even), free, budget, floor)

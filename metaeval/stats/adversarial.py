@@ -19,6 +19,7 @@ from metaeval.stats.biases import LeaningUnparsed, first_shown_preference, lean_
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import Sampling, mean_estimate
+from metaeval.stats.options import as_switch
 from metaeval.stats.sharing import with_resamples
 from metaeval.stats.subset_totals import SubsetTotals
 
@@ -153,6 +154,8 @@ def subset_accuracy(
     0.5
     """
     judged = as_verdicts(verdicts)
+    unparsed_agree = as_switch(unparsed_agree, "unparsed_agree")
+    check_option(unparsed_hedging, ("other", "hedge", "omit"), "unparsed_hedging")
     right = accuracy_contributions(judged, gold, hedge=hedge, unparsed=unparsed)
     hedges = hedging_contributions(judged, unparsed=unparsed_hedging)
     shared = with_resamples(options, len(judged))

@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.arrays import Floats, as_items, as_matrix, as_verdicts, check_option
 from metaeval.stats.counts import count_labels
-from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
 from metaeval.stats.leave_one_out import Unparsed, mean_of_orders
+from metaeval.stats.options import as_number
 from metaeval.stats.pairs import pairwise_agreement_contributions
 
 AgreementMean: TypeAlias = Literal["items", "pairs"]
@@ -116,8 +116,7 @@ def tolerant_accuracy_contributions(
     [0.5, nan]
     """
     check_option(unparsed, ("wrong", "omit"), "unparsed")
-    if not tolerance >= 0:
-        raise InvalidInputError(f"tolerance: expected 0 or more, got {tolerance}")
+    tolerance = as_number(tolerance, "tolerance", 0)
     judged = as_verdicts(verdicts)
     right = as_items(gold, "gold", len(judged))
     with np.errstate(invalid="ignore"):

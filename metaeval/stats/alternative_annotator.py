@@ -28,9 +28,10 @@ from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import clusters_counted
 from metaeval.stats.multiple_testing import Adjustment, adjust_p_values
 from metaeval.stats.noninferiority import Test, noninferiority_test
+from metaeval.stats.options import as_count, as_level, as_number
 from metaeval.stats.rectified import bounded
 from metaeval.stats.representation import Score, advantages
-from metaeval.stats.resampling import Resamples
+from metaeval.stats.resampling import Resamples, as_resamples
 
 Correction: TypeAlias = Adjustment | Literal["none"]
 Unparsed: TypeAlias = Literal["wrong", "omit"]
@@ -195,19 +196,23 @@ def alternative_annotator_test(
     >>> found.passed, found.winning_rate
     (True, 1.0)
     """
-    _check(epsilon, alpha, threshold, min_items, min_labels)
+    epsilon, threshold = as_number(epsilon, "epsilon", 0, 1), as_number(threshold, "threshold", 0, 1)
+    alpha, confidence = as_level(alpha, "alpha"), as_level(confidence, "confidence")
+    if epsilon == 1:
+        raise InvalidInputError("epsilon: a judge that may be worse by 1 may be anything")
+    min_annotators = as_count(min_annotators, "min_annotators", 1)
+    # A test needs two items, and a person is compared with at least one other.
+    min_items, min_labels = as_count(min_items, "min_items", 2), as_count(min_labels, "min_labels", 2)
     check_option(correction, (*get_args(Adjustment), "none"), "correction")
     check_option(test, ("score", "t"), "test")
     check_option(unparsed, ("wrong", "omit"), "unparsed")
     if not callable(score):
         check_option(score, ("match", "negative_rmse"), "score")
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence: expected a level between 0 and 1, got {confidence}")
     judged = as_verdicts(verdicts)
     n_items = len(judged)
     if resamples is None:
         resamples = Resamples(n_items if clusters is None else clusters, 0)
-    elif clusters is not None:
+    elif as_resamples(resamples) and clusters is not None:
         raise InvalidInputError("clusters: the resamples bring their own; pass one or the other")
     if resamples.n_items != n_items:
         raise InvalidInputError(f"clusters or resamples: expected {n_items} items, got {resamples.n_items}")
@@ -252,16 +257,6 @@ def alternative_annotator_test(
         test=test,
         reason=reason,
     )
-
-
-def _check(epsilon: float, alpha: float, threshold: float, min_items: int, min_labels: int) -> None:
-    for name, number in (("epsilon", epsilon), ("alpha", alpha), ("threshold", threshold)):
-        if not (0 <= number < 1 or (name == "threshold" and number == 1)):
-            raise InvalidInputError(f"{name}: expected a share between 0 and 1, got {number}")
-    if min_items < 2:
-        raise InvalidInputError(f"min_items: a test needs at least 2, got {min_items}")
-    if min_labels < 2:
-        raise InvalidInputError(f"min_labels: a person is compared with at least one other, got {min_labels}")
 
 
 def _long(labels: Any, n_items: int) -> tuple[Integers, Integers, Floats, list[Any]]:

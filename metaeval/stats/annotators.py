@@ -5,7 +5,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, as_mask
+from metaeval.stats.arrays import Floats, as_mask, as_weights
 from metaeval.stats.counts import LongLabels, read_labels
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
@@ -146,6 +146,7 @@ def _by_person(read: LongLabels) -> list[Any]:
 def _own_items(read: LongLabels, scores: Floats, options: Sampling) -> list[tuple[Floats, Sampling]]:
     """Scores and options of each annotator, of the items that they labelled: linear in the labels."""
     mask = as_mask(options.get("where"), read.n_items)
+    as_weights(options.get("weights"), read.n_items)
     columns: dict[str, Any] = {
         name: None if options.get(name) is None else np.asarray(options.get(name))
         for name in ("clusters", "weights")

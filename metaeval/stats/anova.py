@@ -12,6 +12,7 @@ from scipy import special
 
 from metaeval.stats.arrays import Floats, Seed, as_codes, as_items, generator
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.options import as_count
 
 # Draws of one number kept at once.
 _CHUNK = 2_000_000
@@ -129,8 +130,7 @@ def _permutation(columns: list[Floats], blocks: Any, n_permutations: int, rng: S
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise InvalidInputError("blocks: expected groups of one length, item i being row i of every group")
-    if n_permutations < 1:
-        raise InvalidInputError(f"n_permutations: expected 1 or more, got {n_permutations}")
+    n_permutations = as_count(n_permutations, "n_permutations", 1)
     table = np.stack(columns, axis=1)
     codes, n_blocks = as_codes(blocks, "blocks", len(table))
     whole = np.asarray(~np.isnan(table).any(axis=1))

@@ -15,6 +15,8 @@ Seed: TypeAlias = int | np.random.Generator | None
 
 def as_floats(values: ArrayLike, name: str) -> Floats:
     """``values`` as float64, missing as NaN; refuses infinities and what is no number."""
+    if values is None:
+        raise InvalidInputError(f"{name}: expected numbers, got None")
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -111,4 +113,6 @@ def generator(rng: Seed, stream: int = 0) -> np.random.Generator:
     """A generator from a seed. None means the fixed seed 0, so that the same inputs give the same report."""
     if isinstance(rng, np.random.Generator):
         return rng
+    if rng is not None and not (isinstance(rng, int | np.integer) and rng >= 0):
+        raise InvalidInputError(f"rng: expected a seed of 0 or more, a generator or None, got {rng!r}")
     return np.random.default_rng([0 if rng is None else rng, stream])

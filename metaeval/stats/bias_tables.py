@@ -7,7 +7,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, as_mask, check_option
+from metaeval.stats.arrays import Booleans, Floats, as_mask, as_matrix, check_option
 from metaeval.stats.biases import (
     NO_DIFFERENCE,
     LeaningTies,
@@ -108,9 +108,10 @@ def self_preference(
     judge = feature_contributions(
         verdicts, kin_1, kin_2, ties=rule, unparsed="omit" if unparsed == "omit" else "neither"
     )
-    people = (
-        None if labels is None else feature_contributions(labels, kin_1, kin_2, ties=rule, unparsed="omit")
-    )
+    people = None
+    if labels is not None:
+        said = as_matrix(labels, "labels")
+        people = feature_contributions(said, kin_1, kin_2, ties=rule, unparsed="omit")
     shared = with_resamples(options, len(judge))
     share = (judge + 1) / 2
     return _row(
@@ -161,7 +162,7 @@ def bias_table(
     >>> [(row.category, row.judge.value, row.people.value, row.difference.value) for row in rows]
     [(None, 0.5, 0.0, 0.5), ('chat', 0.0, 0.0, 0.0), ('qa', 1.0, 0.0, 1.0)]
     """
-    answers = read_answers(verdicts)
+    answers, said = read_answers(verdicts), None if labels is None else as_matrix(labels, "labels")
     shared = with_resamples(options, len(answers))
     where = as_mask(options.get("where"), len(answers))
     smallest = min_differences or {}
@@ -174,8 +175,8 @@ def bias_table(
         judge = feature_contributions(answers, one, two, min_difference=least, ties=ties, unparsed=unparsed)
         people = (
             None
-            if labels is None
-            else feature_contributions(labels, one, two, min_difference=least, ties=ties, unparsed="omit")
+            if said is None
+            else feature_contributions(said, one, two, min_difference=least, ties=ties, unparsed="omit")
         )
         for category, mask in _categories(categories, where, len(answers)):
             options_here: Sampling = {**shared, "where": mask}

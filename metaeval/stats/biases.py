@@ -12,6 +12,7 @@ from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.leave_one_out import mean_of_orders
+from metaeval.stats.options import as_number
 
 LeaningTies: TypeAlias = Literal["neither", "omit"]
 LeaningUnparsed: TypeAlias = Literal["neither", "omit"]
@@ -90,8 +91,7 @@ def feature_contributions(
     [0.0, -1.0, nan]
     """
     answers = read_answers(verdicts)
-    if not min_difference >= 0:
-        raise InvalidInputError(f"min_difference: expected 0 or more, got {min_difference}")
+    min_difference = as_number(min_difference, "min_difference", 0)
     difference = as_items(feature_1, "feature_1", len(answers)) - as_items(
         feature_2, "feature_2", len(answers)
     )

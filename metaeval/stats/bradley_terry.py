@@ -1,6 +1,5 @@
 """Bradley-Terry strengths of many systems from pairwise comparisons, with intervals resampled by instruction."""
 
-import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from metaeval.stats.bradley_terry_fit import (
 from metaeval.stats.bradley_terry_result import BradleyTerry, Scale, Uncertain
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, item_weights, resolve
+from metaeval.stats.options import as_number, as_switch
 from metaeval.stats.pair_resampling import resampled_counts
 from metaeval.stats.pair_scores import one_step_parameters
 from metaeval.stats.resampling import Resamples
@@ -146,8 +146,7 @@ def bradley_terry(
     check_option(ties, TIE_MODELS, "ties")
     check_option(scale, ("elo", "log", "probability"), "scale")
     check_option(solver, ("newton", "newman"), "solver")
-    if not 0 <= regularization < math.inf:
-        raise InvalidInputError(f"regularization: expected 0 or more, got {regularization}")
+    regularization, position = as_number(regularization, "regularization", 0), as_switch(position, "position")
     rows = read_comparisons(first, second, outcome, options.get("where"))
     names, extra = _covariates(covariates, len(rows.outcome))
     if solver == "newman" and (position or names or regularization):

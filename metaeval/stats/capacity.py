@@ -24,6 +24,7 @@ from metaeval.stats.arrays import (
     generator,
 )
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.options import as_count, as_level, as_number
 from metaeval.stats.sign_flips import sign_flip_p_value
 
 CapacityTest: TypeAlias = Literal["t", "permutation"]
@@ -145,8 +146,8 @@ def capacity_curve(
     check_option(test, ("t", "permutation"), "test")
     columns = _columns(scores)
     levels = _levels(quantiles, capacity_quantile, alpha)
-    if n_draws < 1:
-        raise InvalidInputError(f"n_draws: expected 1 or more, got {n_draws}")
+    n_draws = as_count(n_draws, "n_draws", 1)
+    n_permutations = as_count(n_permutations, "n_permutations", 1)
     codes = np.arange(len(columns)) if clusters is None else as_codes(clusters, "clusters", len(columns))[0]
     mask = as_mask(where, len(columns))
     if mask is not None:
@@ -200,12 +201,11 @@ def _columns(scores: Mapping[str, ArrayLike] | ArrayLike) -> Floats:
 
 def _levels(quantiles: Sequence[float], capacity_quantile: float, alpha: float) -> Floats:
     """The quantiles, that of the capacity last."""
-    levels = np.array([*quantiles, capacity_quantile], dtype=np.float64)
-    if not ((levels >= 0) & (levels <= 1)).all():
-        raise InvalidInputError("quantiles, capacity_quantile: expected numbers between 0 and 1")
-    if not 0 < alpha < 1:
-        raise InvalidInputError(f"alpha: expected a level between 0 and 1, got {alpha}")
-    return levels
+    as_level(alpha, "alpha")
+    asked = as_items(quantiles, "quantiles")
+    if not ((asked >= 0) & (asked <= 1)).all():
+        raise InvalidInputError("quantiles: expected numbers between 0 and 1")
+    return np.append(asked, as_number(capacity_quantile, "capacity_quantile", 0, 1))
 
 
 def _sizes(sizes: Sequence[int] | None, n_clusters: int) -> Integers:
@@ -214,8 +214,8 @@ def _sizes(sizes: Sequence[int] | None, n_clusters: int) -> Integers:
             raise InvalidInputError("scores: expected two clusters or more")
         smallest = min(_SMALLEST, n_clusters)
         return np.unique(np.geomspace(smallest, n_clusters, _DEFAULT_SIZES).round().astype(np.intp))
-    chosen = np.unique(np.asarray(sizes, dtype=np.intp))
-    if not len(chosen) or chosen[0] < 2 or chosen[-1] > n_clusters:
+    chosen = np.unique([as_count(size, "sizes", 2) for size in sizes]).astype(np.intp)
+    if not len(chosen) or chosen[-1] > n_clusters:
         raise InvalidInputError(f"sizes: expected numbers from 2 to the {n_clusters} clusters")
     return chosen
 

@@ -20,6 +20,7 @@ from metaeval.stats.intervals import (
     item_weights,
     resolve,
 )
+from metaeval.stats.options import as_count
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.weighted_correlation import METHODS, Columns, resampled_correlations, weighted_correlation
 from metaeval.stats.weighted_correlation import Method as Method
@@ -103,7 +104,7 @@ def correlation_difference(
     >>> found.value > 0.5, found.low > 0
     (True, True)
     """
-    columns, resamples, confidence = _columns(first, target, method, options)
+    columns, resamples, confidence = _columns(first, as_items(target, "target"), method, options)
     other = as_items(second, "second", len(columns.first))
     columns = columns._replace(weights=np.where(np.isnan(other), 0.0, columns.weights))
     rival = columns._replace(first=other)
@@ -169,10 +170,12 @@ def person_correlation(
     0.9
     """
     check_option(method, METHODS, "method")
+    n_items = as_count(n_items, "n_items")
     resamples, mask, confidence = resolve(n_items, options)
-    people = list(_people(*_long(labels, n_items), mask, max(fewest, FEWEST)))
+    fewest = max(as_count(fewest, "fewest", 1), FEWEST)
+    people = list(_people(*_long(labels, n_items), mask, fewest))
     if not people:
-        return undefined(f"nobody shares {max(fewest, FEWEST)} items with others, rated differently")
+        return undefined(f"nobody shares {fewest} items with others, rated differently")
     asked = [_on_all(n_items, *person) for person in people]
     value = float(np.mean([weighted_correlation(columns, method) for columns in asked]))
     resampled = mean_of_known(resampled_correlations(asked, resamples, method).T)
@@ -238,7 +241,7 @@ def _long(labels: tuple[ArrayLike, ArrayLike, ArrayLike], n_items: int) -> tuple
     if not item.shape == person.shape == value.shape or item.ndim != 1:
         raise InvalidInputError("labels: expected three columns of the same length")
     if len(item) and not (item.min() >= 0 and item.max() < n_items):
-        raise InvalidInputError(f"labels: expected items 0 to {n_items - 1}")
+        raise InvalidInputError(f"labels: expected items 0 to {n_items - 1} (n_items - 1)")
     return item, person, value
 
 

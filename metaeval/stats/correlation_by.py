@@ -13,6 +13,7 @@ from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.fisher import finish_correlation
 from metaeval.stats.grouped_correlation import sums_within_groups
 from metaeval.stats.intervals import Sampling, item_weights, ratio_estimate, resolve
+from metaeval.stats.options import as_count
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.sharing import with_resamples
 from metaeval.stats.weighted_correlation import (
@@ -120,8 +121,7 @@ def correlation_by(
     check_option(method, METHODS, "method")
     check_option(aggregate, ("mean", "pooled"), "aggregate")
     check_option(groups_are, ("sampled", "fixed"), "groups_are")
-    if fewest < 2:
-        raise InvalidInputError(f"fewest: expected 2 or more, got {fewest}")
+    fewest = as_count(fewest, "fewest", 2)
     one, two = as_items(first, "first"), as_items(second, "second")
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")

@@ -24,6 +24,7 @@ from metaeval.stats.intervals import (
     resolve,
     wilson_interval,
 )
+from metaeval.stats.options import as_count
 from metaeval.stats.resampling import Resamples
 
 METHOD = "pigeonhole"
@@ -77,12 +78,12 @@ def crossed_mean_estimate(
     (0.667, 'pigeonhole', True)
     """
     score = as_floats(scores, "scores")
-    if ((score < 0) | (score > 1)).any():
-        raise InvalidInputError("scores: expected numbers between 0 and 1, or NaN")
+    if score.ndim != 1 or ((score < 0) | (score > 1)).any():
+        raise InvalidInputError("scores: expected one number a label between 0 and 1, or NaN")
     items, people = _codes(item, "item", score), _codes(annotator, "annotator", score)
-    size = int(items.max(initial=-1)) + 1 if n_items is None else n_items
+    size = int(items.max(initial=-1)) + 1 if n_items is None else as_count(n_items, "n_items")
     if len(items) and items.max() >= size:
-        raise InvalidInputError(f"item: expected row numbers below {size}, got {items.max()}")
+        raise InvalidInputError(f"item: expected row numbers below {size} (n_items), got {items.max()}")
     resamples, mask, confidence = resolve(size, options, weighted=True)
     weights = item_weights(size, options)
     label = np.ones(len(score)) if shares is None else as_floats(shares, "shares").copy()

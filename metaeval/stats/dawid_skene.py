@@ -13,6 +13,7 @@ from metaeval.stats.counts import LongLabels, read_labels
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import wilson_interval
+from metaeval.stats.options import as_count, as_number
 
 # The least probability of anything: keeps logarithms finite.
 _LEAST = 1e-10
@@ -133,10 +134,7 @@ def dawid_skene(
     >>> model.confusion[2].round(2).tolist()     # the third person is right on 1 of 3, and on 1 of 2
     [[0.33, 0.67], [0.5, 0.5]]
     """
-    if n_iter < 1:
-        raise InvalidInputError(f"n_iter: expected 1 or more, got {n_iter}")
-    if not tol >= 0:
-        raise InvalidInputError(f"tol: expected 0 or more, got {tol}")
+    n_iter, tol = as_count(n_iter, "n_iter", 1), as_number(tol, "tol", 0)
     read = read_labels(labels)
     known, code = _codes(read, values)
     n_values, n_annotators = len(known), len(read.annotators)

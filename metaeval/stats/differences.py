@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from metaeval.stats.arrays import Floats, as_items
+from metaeval.stats.arrays import Floats, as_items, as_weights
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import PairedDifference, undefined
 from metaeval.stats.intervals import (
@@ -20,7 +20,8 @@ from metaeval.stats.intervals import (
     resampled_ratio,
     resolve,
 )
-from metaeval.stats.resampling import Resamples
+from metaeval.stats.options import as_count, as_level, as_positive
+from metaeval.stats.resampling import Resamples, as_resamples
 from metaeval.stats.spread import variance_freedom
 
 # Simulated quantiles are good to about one in a hundred; the seed is fixed because they are constants.
@@ -87,7 +88,9 @@ def paired_difference(
         return PairedDifference(
             value, math.nan, math.nan, n, len(totals), reason=ONE_CLUSTER, share_better=better
         )
-    if critical is None:
+    if critical is not None:
+        critical = as_positive(critical, "critical")
+    else:
         critical = float(special.stdtrit(len(totals) - 1, (1 + confidence) / 2))
     centre, error = _adjusted_gap(totals[:, 0], totals[:, 1], totals[:, 2], confidence)
     low, high = max(-1.0, centre - critical * error), min(1.0, centre + critical * error)
@@ -168,9 +171,11 @@ def critical_values(
     >>> 2.5 < critical_values(judges, 10, resamples=Resamples(200, 0))[0] < 3
     True
     """
-    scores = np.stack(columns, axis=1)
+    n_candidates, confidence = as_count(n_candidates, "n_candidates", 1), as_level(confidence, "confidence")
+    weighted = as_weights(weights, as_resamples(resamples).n_items)
+    scores = np.stack([as_items(column, "columns", resamples.n_items) for column in columns], axis=1)
     counted = ~np.isnan(scores)
-    shares = counted * (1.0 if weights is None else weights[:, np.newaxis])
+    shares = counted * (1.0 if weighted is None else weighted[:, np.newaxis])
     sizes = shares.sum(axis=0)
     shares /= np.where(sizes > 0, sizes, 1.0)
     known = np.where(counted, scores, 0.0)

@@ -11,6 +11,7 @@ from metaeval.stats.bradley_terry_result import ELO
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, resolve
+from metaeval.stats.options import as_count, as_number, as_positive
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.win_matrix import Comparisons, read_comparisons
 
@@ -100,10 +101,8 @@ def elo_ratings(
     [1016.0, 1000.74, 983.26]
     """
     check_option(order, ("permuted", "given"), "order")
-    if not 0 < k < np.inf:
-        raise InvalidInputError(f"k: expected a positive number, got {k}")
-    if n_permutations < 1:
-        raise InvalidInputError(f"n_permutations: expected 1 or more, got {n_permutations}")
+    k, initial = as_positive(k, "k"), as_number(initial, "initial")
+    n_permutations = as_count(n_permutations, "n_permutations", 1)
     rows = read_comparisons(first, second, outcome, options.get("where"))
     if options.get("resamples") is None:
         options.setdefault("n_resamples", _RESAMPLES)

@@ -16,6 +16,7 @@ from metaeval.stats.arrays import Booleans, Floats, Integers, as_codes, as_items
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
+from metaeval.stats.options import as_count
 
 Average: TypeAlias = Literal["macro", "micro"]
 Unsure: TypeAlias = Literal["not_followed", "omit"]
@@ -166,8 +167,7 @@ def tower_drfr_differences(
     >>> found.item, found.difference.round(6).tolist()     # 1/2 - 1/3
     (('a',), [0.166667])
     """
-    if n < 0:
-        raise InvalidInputError(f"n: expected 0 or more, got {n}")
+    n = as_count(n, "n")
     level = _levels(levels, np.shape(answers))
     plain, weighted = (
         _read(answers, items, np.ones(len(level)), unsure),

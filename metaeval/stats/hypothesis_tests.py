@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from metaeval.stats.arrays import Seed, check_option, generator
+from metaeval.stats.arrays import Seed, as_items, check_option, generator
 from metaeval.stats.differences import paired_difference
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.options import as_count, as_switch
 from metaeval.stats.paired import PairedScores, paired_scores, ratio_variance
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.sign_flips import Alternative, sign_flip_p_value
@@ -213,9 +214,13 @@ def mcnemar_test(
     0.0654
     """
     check_option(alternative, _ALTERNATIVES, "alternative")
+    mid_p = as_switch(mid_p, "mid_p")
+    if exact is not None:
+        exact = as_switch(exact, "exact")
     if mid_p and exact is False:
         raise InvalidInputError("mid_p: only with the exact distribution")
-    pairs = paired_scores(first_right, second_right, clusters, where, confidence)
+    right = as_items(first_right, "first_right"), as_items(second_right, "second_right")
+    pairs = paired_scores(*right, clusters, where, confidence)
     if pairs is None:
         return _no_test(undefined(_NO_PAIR), 0, "McNemar", alternative, _NO_PAIR)
     if not (np.isin(pairs.first, (0, 1)).all() and np.isin(pairs.second, (0, 1)).all()):
@@ -305,8 +310,7 @@ def paired_permutation_test(
     0.25
     """
     check_option(alternative, _ALTERNATIVES, "alternative")
-    if n_permutations < 1:
-        raise InvalidInputError(f"n_permutations: expected 1 or more, got {n_permutations}")
+    n_permutations = as_count(n_permutations, "n_permutations", 1)
     pairs = paired_scores(first, second, clusters, where, confidence, weights)
     if pairs is None:
         return _no_test(undefined(_NO_PAIR), 0, "sign flips", alternative, _NO_PAIR)

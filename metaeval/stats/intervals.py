@@ -11,7 +11,8 @@ from scipy import special
 from metaeval.stats.arrays import Booleans, Floats, Seed, as_items, as_mask, as_weights
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
+from metaeval.stats.options import as_level, as_number, as_positive, as_range
+from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples, as_resamples
 from metaeval.stats.spread import NOTHING_VARIES, Spread, effective_sample_size, resampled_spread, spread_of
 
 # Below these the percentile interval covers too little (the usual "five successes and five failures").
@@ -58,9 +59,7 @@ def resolve(
         raise TypeError(f"unexpected argument {sorted(unknown)[0]!r}")
     if not weighted and options.get("weights") is not None:
         raise InvalidInputError("weights: this figure cannot be weighted by sampling probabilities")
-    confidence = options.get("confidence", 0.95)
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence: expected a level between 0 and 1, got {confidence}")
+    confidence = as_level(options.get("confidence", 0.95), "confidence")
     clusters, resamples = options.get("clusters"), options.get("resamples")
     if resamples is None:
         resamples = Resamples(
@@ -69,7 +68,7 @@ def resolve(
             options.get("rng"),
             shared=False,
         )
-    elif clusters is not None:
+    elif as_resamples(resamples) and clusters is not None:
         raise InvalidInputError("clusters: the resamples bring their own; pass one or the other")
     if resamples.n_items != n_items:
         raise InvalidInputError(f"clusters or resamples: expected {n_items} items, got {resamples.n_items}")
@@ -100,9 +99,10 @@ def wilson_interval(share: float, n: float, confidence: float = 0.95) -> tuple[f
     >>> [round(end, 4) for end in wilson_interval(0.0, 20)]
     [0.0, 0.1611]
     """
-    if not (-_GRAIN <= share <= 1 + _GRAIN and n > 0 and 0 < confidence < 1):
-        raise InvalidInputError(f"share, n, confidence: no share of anything, got {share}, {n}, {confidence}")
-    share = min(1.0, max(0.0, share))
+    as_level(confidence, "confidence")
+    if n != math.inf:  # what is known exactly is a sample without end
+        as_positive(n, "n")
+    share = min(1.0, max(0.0, as_number(share, "share", -_GRAIN, 1 + _GRAIN)))
     z = float(special.ndtri((1 + confidence) / 2))
     centre = share + z * z / (2 * n)
     spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -114,8 +114,9 @@ def wilson_interval(share: float, n: float, confidence: float = 0.95) -> tuple[f
 
 def check_bounds(value: float, bounds: tuple[float, float]) -> None:
     """Refuse a range that is none, or that the value lies outside of."""
-    low, width = bounds[0], bounds[1] - bounds[0]
-    if width <= 0 or not -_GRAIN <= (value - low) / width <= 1 + _GRAIN:
+    low, high = as_range(bounds, "bounds")
+    width = high - low
+    if not -_GRAIN <= (value - low) / width <= 1 + _GRAIN:
         raise InvalidInputError(
             f"bounds: {value:g} lies outside of {bounds}; of other scales pass their ends or None"
         )

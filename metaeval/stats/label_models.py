@@ -68,6 +68,7 @@ def majority_vote(labels: Any, *, ties: VoteTies = "none", rng: Seed = None) -> 
     ([1.0, nan], [0.667, 0.5], [False, True])
     """
     check_option(ties, _TIES, "ties")
+    dice = generator(rng, 1)
     counts = count_labels(labels)
     if not len(counts.values):
         nothing = np.full(counts.n_items, np.nan)
@@ -89,7 +90,7 @@ def majority_vote(labels: Any, *, ties: VoteTies = "none", rng: Seed = None) -> 
         chosen[tied] = np.nan
     elif ties == "random" and tied.any():
         rows = counts.row[tied]
-        place = generator(rng, 1).integers(0, n_top[rows])
+        place = dice.integers(0, n_top[rows])
         # The column in which the running count of modes reaches the place drawn.
         column = (np.cumsum(is_top[rows], axis=1) > place[:, np.newaxis]).argmax(axis=1)
         chosen[tied] = counts.values[column]
@@ -121,6 +122,8 @@ def aggregate_labels(
     [[4.0, nan], [4.33, 1.5], [4.0, 1.5]]
     """
     check_option(how, ("mode", "mean", "median"), "how")
+    check_option(ties, _TIES, "ties")
+    generator(rng)  # an error for what is no seed, whether or not it is used
     if how == "mode":
         return majority_vote(labels, ties=ties, rng=rng).labels
     counts = count_labels(labels)

@@ -9,11 +9,12 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, as_items, as_matrix
+from metaeval.stats.arrays import Booleans, Floats, as_floats, as_items, as_matrix, check_option
 from metaeval.stats.difficulty import joint_difficulty
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, finish, item_weights, mean_estimate, resolve
+from metaeval.stats.options import as_number
 from metaeval.stats.penalised_logistic import cross_validated_penalty, fit_logistic
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.tie_models import logistic
@@ -144,8 +145,10 @@ def length_controlled_win_rate(
         length_model, "length_model", n_items
     )
     hard = None if difficulty is None else as_items(difficulty, "difficulty", n_items)
-    if penalty != "cross_validated" and not 0 <= penalty < math.inf:
-        raise InvalidInputError(f"penalty: expected 0 or more, got {penalty}")
+    if isinstance(penalty, str):
+        check_option(penalty, ("cross_validated",), "penalty")
+    else:
+        penalty = as_number(penalty, "penalty", 0)
     if options.get("resamples") is None:
         options.setdefault("n_resamples", _RESAMPLES)
     resamples, mask, confidence = resolve(n_items, options, weighted=True)
@@ -366,7 +369,7 @@ def _resampled(
 
 def _targets(preferences: ArrayLike, name: str) -> Floats:
     """Preferences as shares of the model, in [0, 1]."""
-    array = np.asarray(preferences, dtype=np.float64)
+    array = as_floats(preferences, name)
     right = np.isnan(array) | (array == 0) | ((array >= 1) & (array <= 2))
     if not right.all():
         raise InvalidInputError(f"{name}: expected 0 (tie), NaN, or from 1 to 2, found {array[~right][0]:g}")

@@ -7,12 +7,13 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, Integers, as_codes, as_floats, as_items, check_option
+from metaeval.stats.arrays import Floats, Integers, as_codes, as_floats, as_items, as_mask, check_option
 from metaeval.stats.combined import macro_mean
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.grouped_correlation import sums_within_groups
 from metaeval.stats.intervals import Sampling, mean_estimate
+from metaeval.stats.options import as_count, as_level
 from metaeval.stats.sharing import with_resamples
 from metaeval.stats.weighted_correlation import METHODS, Method, correlation_of
 
@@ -100,8 +101,7 @@ def likelihood_correlation(
     """
     check_option(method, METHODS, "method")
     check_option(average, ("micro", "macro"), "average")
-    if fewest < 2:
-        raise InvalidInputError(f"fewest: expected 2 or more, got {fewest}")
+    fewest = as_count(fewest, "fewest", 2)
     if average == "macro" and topics is None:
         raise InvalidInputError("topics: expected for average='macro'")
     codes, n_questions = _questions(scores, questions)
@@ -127,7 +127,7 @@ def _over_questions(
     known = ~np.isnan(values)
     where = np.ones(len(values), dtype=np.bool_)
     if options.get("where") is not None:
-        where = where & np.asarray(options["where"])
+        where = where & np.asarray(as_mask(options["where"], len(values)))
     by_topic: dict[str, Estimate] = {}
     if topics is not None:
         names = np.asarray(topics)
@@ -230,6 +230,7 @@ def family_monotonicity(
     {'L': (0.333, 0.5), 'P': (1.0, 1.0)}
     """
     check_option(method, METHODS, "method")
+    confidence = as_level(confidence, "confidence")
     size = as_items(sizes, "sizes")
     score = as_items(scores, "scores", len(size))
     codes, n_families = as_codes(np.zeros(len(size)) if families is None else families, "families", len(size))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from metaeval.stats.arrays import Floats, Seed, as_floats, check_option
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.hypothesis_tests import TestResult, paired_permutation_test
+from metaeval.stats.options import as_count
 from metaeval.stats.sign_flips import Alternative
 
 Adjustment: TypeAlias = Literal["holm", "bonferroni", "benjamini_hochberg", "benjamini_yekutieli"]
@@ -137,6 +138,7 @@ def compare_all(
     [('a', 'b', 0.0059), ('a', 'c', 1.0), ('b', 'c', 0.0059)]
     """
     check_option(method, _ADJUSTMENTS, "method")
+    n_permutations = as_count(n_permutations, "n_permutations", 1)
     if against is not None and against not in scores:
         raise InvalidInputError(f"against: no scores of {against!r}")
     names = [

@@ -9,6 +9,7 @@ from scipy import optimize, special
 
 from metaeval.stats.arrays import Floats, as_codes, as_items, check_option
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.options import as_number
 
 Test: TypeAlias = Literal["score", "t"]
 
@@ -51,7 +52,7 @@ def noninferiority_test(
     False
     """
     check_option(test, ("score", "t"), "test")
-    values = as_items(differences, "differences")
+    margin, values = as_number(margin, "margin", 0, 1), as_items(differences, "differences")
     if np.isnan(values).any() or (np.abs(values) > 1).any():
         raise InvalidInputError("differences: expected numbers between -1 and 1")
     n = len(values)

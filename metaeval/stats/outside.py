@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from metaeval.stats.arrays import Floats, Seed, as_floats, check_option
 from metaeval.stats.correlation import correlation
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.options import as_count
 from metaeval.stats.resampling import DEFAULT_RESAMPLES
 from metaeval.stats.systems import SystemCorrelation, correlation_of_means
 from metaeval.stats.weighted_correlation import METHODS, Method
@@ -94,6 +95,7 @@ def outside_correlation(
     check_option(method, METHODS, "method")
     unit = unit or ("systems" if draws is None else "instructions")
     check_option(unit, ("instructions", "systems"), "unit")
+    n_clusters = None if n_clusters is None else as_count(n_clusters, "n_clusters", 1)
     if unit == "instructions" and draws is None:
         raise InvalidInputError("draws: expected our scores in each resample of the instructions")
     mine, theirs = _named(ours, "ours"), _named(outside, "outside")

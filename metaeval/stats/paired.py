@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.arrays import Booleans, Floats, as_codes, as_items, as_mask, as_weights
-from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.options import as_level
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,7 @@ def paired_scores(
     """
     one = as_items(first, "first")
     two = as_items(second, "second", len(one))
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence: expected a level between 0 and 1, got {confidence}")
+    as_level(confidence, "confidence")
     codes = None if clusters is None else as_codes(clusters, "clusters", len(one))[0]
     mask, weight = as_mask(where, len(one)), as_weights(weights, len(one))
     counted: Booleans = ~np.isnan(one) & ~np.isnan(two)

@@ -6,9 +6,9 @@ import numpy as np
 
 from metaeval.stats.arrays import Floats
 from metaeval.stats.counts import count_labels
-from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
+from metaeval.stats.options import as_number
 
 
 def pairwise_agreement(labels: Any, *, tolerance: float = 0.0, **options: Unpack[Sampling]) -> Estimate:
@@ -58,8 +58,7 @@ def pairwise_agreement_contributions(labels: Any, *, tolerance: float = 0.0) -> 
     >>> pairwise_agreement_contributions([[1, 1, 2], [3, float("nan"), float("nan")]]).round(3).tolist()
     [0.333, nan]
     """
-    if not tolerance >= 0:
-        raise InvalidInputError(f"tolerance: expected 0 or more, got {tolerance}")
+    tolerance = as_number(tolerance, "tolerance", 0)
     counts = count_labels(labels)
     matrix = counts.matrix.astype(np.float64)
     # Ratings such as 1.1 and 0.1 are a distance of 1 apart, whatever their last binary digit says.

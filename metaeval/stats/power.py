@@ -11,6 +11,7 @@ from scipy import special
 from metaeval.stats.arrays import Floats, Seed, check_option
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.options import as_count, as_level, as_number, as_positive
 from metaeval.stats.paired import paired_scores, ratio_variance
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.sign_flips import Alternative
@@ -93,9 +94,7 @@ def power_of_difference(
     0.754
     """
     effect = _effect(difference, discordance, variance, design_effect, alpha, alternative)
-    if not (math.isfinite(n) and n > 0):
-        raise InvalidInputError(f"n: expected a positive number of items, got {n}")
-    return _power(effect, n)
+    return _power(effect, as_positive(n, "n"))
 
 
 def labels_needed(
@@ -142,7 +141,7 @@ def labels_needed(
 
 def _items(effect: _Effect, power: float) -> int:
     difference, alternative = effect.difference, effect.alternative
-    if not effect.alpha < power < 1:
+    if not effect.alpha < as_level(power, "power"):
         raise InvalidInputError(f"power: expected a chance between alpha and 1, got {power}")
     wrong_way = (alternative == "greater" and difference < 0) or (alternative == "less" and difference > 0)
     if difference == 0 or wrong_way:
@@ -234,10 +233,18 @@ def labels_needed_from(
     >>> round(pilot.variance, 3), pilot.items.value, pilot.items.low < pilot.items.value < pilot.items.high
     (0.336, 1080.0, True)
     """
+    n_resamples, power, alpha = (
+        as_count(n_resamples, "n_resamples"),
+        as_level(power, "power"),
+        as_level(alpha, "alpha"),
+    )
+    check_option(alternative, _ALTERNATIVES, "alternative")
+    if difference is not None:
+        difference = as_number(difference, "difference")
     pairs = paired_scores(first, second, clusters, where, confidence)
     if pairs is None or len(pairs.gaps) < 2:
         return _no_number("no item is scored for both" if pairs is None else "the pilot is one cluster")
-    target = pairs.mean if difference is None else float(difference)
+    target = pairs.mean if difference is None else difference
     gaps = pairs.first - pairs.second
     spread = float(gaps.var(ddof=1))
     per_item = ratio_variance(pairs.gaps, pairs.sizes) * pairs.n
@@ -369,22 +376,18 @@ def _effect(
     alternative: Alternative,
 ) -> _Effect:
     """The effect that a caller describes, checked."""
-    if not math.isfinite(difference):
-        raise InvalidInputError(f"difference: expected a number, got {difference}")
+    difference = as_number(difference, "difference")
     if (discordance is None) == (variance is None):
         raise InvalidInputError("discordance, variance: expected one of the two")
-    if discordance is not None and not abs(difference) <= discordance <= 1:
+    if discordance is not None and not abs(difference) <= as_number(discordance, "discordance", 0, 1):
         raise InvalidInputError(
             f"discordance: expected a share of at least the difference, got {discordance}"
         )
     if variance is None:
         variance = (discordance or 0.0) - difference**2
-    elif not (math.isfinite(variance) and variance >= 0):
-        raise InvalidInputError(f"variance: expected 0 or more, got {variance}")
-    if not (math.isfinite(design_effect) and design_effect > 0):
-        raise InvalidInputError(f"design_effect: expected a positive number, got {design_effect}")
-    if not 0 < alpha < 1:
-        raise InvalidInputError(f"alpha: expected a level between 0 and 1, got {alpha}")
+    else:
+        variance = as_number(variance, "variance", 0)
+    design_effect, alpha = as_positive(design_effect, "design_effect"), as_level(alpha, "alpha")
     check_option(alternative, _ALTERNATIVES, "alternative")
     return _Effect(difference, discordance, variance, design_effect, alpha, alternative)
 

@@ -22,6 +22,7 @@ from metaeval.stats.arrays import (
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.leave_one_out import mean_of_orders
+from metaeval.stats.options import as_level, as_number, as_range
 from metaeval.stats.rectified import Interval, Target, cross_fitted, estimate, imbalance, optimal, read
 
 Tuning: TypeAlias = Literal["cross_fitted", "optimal"] | float
@@ -146,10 +147,9 @@ def ppi_mean(
     check_option(interval, ("t", "normal"), "interval")
     if isinstance(tuning, str):
         check_option(tuning, ("cross_fitted", "optimal"), "tuning")
-    elif not 0 <= tuning <= 1:
-        raise InvalidInputError(f"tuning: expected a weight between 0 and 1, or its name, got {tuning!r}")
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence: expected a level between 0 and 1, got {confidence}")
+    else:
+        tuning = as_number(tuning, "tuning", 0, 1)
+    confidence = as_level(confidence, "confidence")
     answers, judged = (
         mean_of_orders(as_matrix(labels, "labels")),
         mean_of_orders(as_matrix(judgments, "judgments")),
@@ -256,8 +256,7 @@ def _credit(values: ArrayLike, name: str, response: int, tie: float) -> Floats:
 
 
 def _check_bounds(answers: Floats, bounds: tuple[float, float]) -> None:
-    if not bounds[0] < bounds[1]:
-        raise InvalidInputError(f"bounds: expected (low, high), got {bounds}")
+    bounds = as_range(bounds, "bounds")
     known = answers[~np.isnan(answers)]
     if ((known < bounds[0]) | (known > bounds[1])).any():
         raise InvalidInputError(f"labels: outside of the bounds {bounds}")

@@ -11,6 +11,7 @@ from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
 from metaeval.stats.leave_one_out import mean_of_orders
+from metaeval.stats.options import as_number
 
 Ties: TypeAlias = Literal["half", "win", "loss", "omit"]
 UnparsedLength: TypeAlias = Literal["neither", "omit"]
@@ -198,8 +199,7 @@ def _longer(
     length_1: ArrayLike, length_2: ArrayLike, n_items: int, min_difference: float
 ) -> tuple[Floats, Booleans]:
     """Which response is longer (1 or 2), and whether by enough."""
-    if not min_difference >= 0:
-        raise InvalidInputError(f"min_difference: expected 0 or more, got {min_difference}")
+    min_difference = as_number(min_difference, "min_difference", 0)
     difference = as_items(length_1, "length_1", n_items) - as_items(length_2, "length_2", n_items)
     return np.where(difference > 0, 1.0, 2.0), np.abs(difference) > min_difference
 

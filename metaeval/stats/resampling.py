@@ -17,6 +17,7 @@ import numpy as np
 
 from metaeval.stats.arrays import Floats, Integers, Seed, as_codes, generator
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.options import as_count
 
 DEFAULT_RESAMPLES = 10_000
 
@@ -62,11 +63,10 @@ class Resamples:
     def __init__(
         self, clusters: Any, n_resamples: int = DEFAULT_RESAMPLES, rng: Seed = None, *, shared: bool = True
     ) -> None:
-        if n_resamples < 0:
-            raise InvalidInputError(f"n_resamples: expected 0 or more, got {n_resamples}")
+        n_resamples = as_count(n_resamples, "n_resamples")
         self.codes: Integers | None = None  # None: every item is its own cluster
         if isinstance(clusters, int | np.integer):
-            self.n_items = self.n_clusters = int(clusters)
+            self.n_items = self.n_clusters = as_count(clusters, "clusters")
         else:
             self.codes, self.n_clusters = as_codes(clusters, "clusters")
             self.n_items = len(self.codes)
@@ -127,6 +127,13 @@ class Resamples:
                 draws = draw_counts(self.n_clusters, width, rng)
             by_item = draws if self.codes is None else draws[self.codes]
             yield by_item.T.astype(np.float64)
+
+
+def as_resamples(value: Any) -> Resamples:
+    """Refuse what is no `Resamples`: a number of them, say."""
+    if not isinstance(value, Resamples):
+        raise InvalidInputError(f"resamples: expected Resamples, got {value!r}")
+    return value
 
 
 def group_rows(rows: Floats) -> tuple[Integers, Integers, Integers]:

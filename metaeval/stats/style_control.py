@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.arrays import Floats, as_floats
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.options import as_switch
 
 # What style_counts counts, in this order.
 STYLE = ("length", "headers", "lists", "bold")
@@ -73,6 +74,7 @@ def style_covariates(first: ArrayLike, second: ArrayLike, *, center: bool = True
     >>> style_covariates([30, 10, 20], [10, 30, 20]).ravel().round(4).tolist()
     [1.2247, -1.2247, 0.0]
     """
+    center = as_switch(center, "center")
     one, two = (_columns(values, name) for values, name in ((first, "first"), (second, "second")))
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, as_mask, check_choices
+from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, as_mask, as_weights, check_choices
 from metaeval.stats.errors import InvalidInputError
 
 
@@ -90,9 +90,8 @@ def win_matrix(
     """
     rows = read_comparisons(first, second, outcome, where)
     size = len(rows.names)
-    amount = (
-        np.ones(len(rows.outcome)) if weights is None else as_items(weights, "weights", len(rows.outcome))
-    )
+    given = as_weights(weights, len(rows.outcome))
+    amount = np.ones(len(rows.outcome)) if given is None else given
     matrices: list[Floats] = []
     for value, (row, column) in {1: (rows.first, rows.second), 2: (rows.second, rows.first)}.items():
         for kind in (value, 0):
