@@ -26,6 +26,7 @@ from judges.services.sweeps import sweep_create, sweep_resume, sweep_start
 from metaeval.demo.kinds import KindStudy, kinds_build
 from metaeval.models import Report
 from metaeval.selectors.sweeps import sweep_view
+from metaeval.services.agreement_reports import agreement_report_build
 from metaeval.services.reports import report_build, report_save
 
 CONTENT = settings.BASE_DIR / "fixtures" / "demo"
@@ -49,6 +50,7 @@ class Demo:
     sweep: Sweep
     report: Report
     kinds: list[KindStudy]
+    kind_reports: list[Report]
 
 
 def demo_build(*, mock_url: str, say: Callable[[str], None] = lambda _line: None) -> Demo:
@@ -76,7 +78,13 @@ def demo_build(*, mock_url: str, say: Callable[[str], None] = lambda _line: None
     content = report_build(dataset=dataset, sweep=sweep_view(sweep.pk))
     report = report_save(content=content, dataset=dataset, sweep_id=sweep.pk, user=administrator)
     say(f"report: {len(content['judges'])} judges against people")
-    return Demo(study, invitation, sweep, report, kinds)
+    kind_reports = [_kind_report(kind.study, researcher) for kind in kinds]
+    return Demo(study, invitation, sweep, report, kinds, kind_reports)
+
+
+def _kind_report(study: Study, owner: User) -> Report:
+    content = agreement_report_build(dataset=study.dataset, kind=study.kind, study=study)
+    return report_save(content=content, dataset=study.dataset, study=study, user=owner)
 
 
 def _import(plan: dict[str, Any], owner: User, say: Callable[[str], None]) -> Dataset:

@@ -17,7 +17,8 @@ _UNITS = {"percent": " (%)", "points": " (points)"}
 def report_text(content: Mapping[str, Any], tables: Sequence[LatexTable]) -> str:
     """The whole file: where the tables come from, then the tables."""
     software = f"{content['software']['name'].title()} {content['software']['version']}"
-    return document(content["name"], content["dataset"]["title"], software, content["inputs_hash"], tables)
+    name = f"{content['name']}-{content['kind']}" if "kind" in content else content["name"]
+    return document(name, content["dataset"]["title"], software, content["inputs_hash"], tables)
 
 
 def caption(content: Mapping[str, Any], what: str, *notes: str) -> str:
@@ -42,7 +43,12 @@ def with_unit(label: str, unit: str) -> str:
 def listed(key: str, words: str, rows: Sequence[tuple[str, str, Estimate]]) -> LatexTable:
     """A line a figure, from its label, unit and estimate: value, interval, n."""
     lines = tuple(
-        (with_unit(label, unit), _value(estimate, unit), _ends(estimate, unit) or "--", f"{estimate['n']:,}")
+        (
+            with_unit(label, unit),
+            value_cell(estimate, unit),
+            ends_cell(estimate, unit) or "--",
+            f"{estimate['n']:,}",
+        )
         for label, unit, estimate in rows
     )
     return LatexTable(key, words, "Figure", ("Value", "Interval", "n"), lines)
@@ -55,15 +61,17 @@ def grid(
     lines, below = [], []
     for name, cells in rows:
         n = [f"{cells[0][0]['n']:,}" if cells[0][0] is not None else "--"] if counts else []
-        lines.append((escape(name), *n, *(_value(estimate, unit) for estimate, unit in cells)))
-        below.append(tuple([""] * len(n) + [_ends(estimate, unit) for estimate, unit in cells]))
+        lines.append((escape(name), *n, *(value_cell(estimate, unit) for estimate, unit in cells)))
+        below.append(tuple([""] * len(n) + [ends_cell(estimate, unit) for estimate, unit in cells]))
     heads = (*(["n"] if counts else []), *heads)
     return LatexTable(key, words, escape(first), tuple(heads), tuple(lines), tuple(below))
 
 
-def _value(estimate: Estimate | None, unit: str) -> str:
+def value_cell(estimate: Estimate | None, unit: str) -> str:
+    """The value without its unit; a dash where it is undefined."""
     return escape(value_text(estimate, unit, sign=False))
 
 
-def _ends(estimate: Estimate | None, unit: str) -> str:
+def ends_cell(estimate: Estimate | None, unit: str) -> str:
+    """The interval, "63.1 to 68.2"; empty where there is none."""
     return escape(range_text(estimate, unit))

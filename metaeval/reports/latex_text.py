@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -45,6 +46,8 @@ _SIGNS = {
 _DROPPED = ("Cc", "Cf", "Cs", "Co")  # control, format, lone surrogates, private use
 _HEAD_WIDTH = 14
 _MOST_COLUMNS = 6
+_MOST_LINES = 50
+_MOST_PARTS = 6
 
 
 def escape(text: str) -> str:
@@ -95,17 +98,33 @@ def document(name: str, title: str, software: str, inputs_hash: str, tables: Ite
 
 
 def _floats(slug: str, table: LatexTable) -> list[str]:
-    """A table of many columns is cut into several, since a page is narrow."""
-    n = len(table.heads)
-    starts = range(0, max(n, 1), _MOST_COLUMNS)
+    """A float; several of a table that is too wide or too long for a page; a remark on one too large for a paper."""
+    columns = _cut(len(table.heads), _MOST_COLUMNS)
+    rows = _cut(len(table.rows), _MOST_LINES // (2 if table.below else 1))
+    parts = [(down, across) for down in rows for across in columns]
+    if len(parts) > _MOST_PARTS:
+        return ["", f"% Left out, too large for a paper: {slug}-{table.key}. The other formats have it."]
     return [
         line
-        for part, start in enumerate(starts, start=1)
-        for line in _float(slug, table, slice(start, start + _MOST_COLUMNS), part if len(starts) > 1 else 0)
+        for number, (down, across) in enumerate(parts, start=1)
+        for line in _float(slug, table, down, across, number if len(parts) > 1 else 0)
     ]
 
 
-def _float(slug: str, table: LatexTable, columns: slice, part: int) -> list[str]:
+def _cut(n: int, most: int) -> list[slice]:
+    """Parts of about the same size, none above the most.
+
+    Examples
+    --------
+    >>> _cut(7, 6)
+    [slice(0, 4, None), slice(4, 8, None)]
+    """
+    n_parts = max(1, math.ceil(n / most))
+    size = max(1, math.ceil(n / n_parts))
+    return [slice(part * size, (part + 1) * size) for part in range(n_parts)]
+
+
+def _float(slug: str, table: LatexTable, rows: slice, columns: slice, part: int) -> list[str]:
     heads = table.heads[columns]
     lines = [
         "",
@@ -119,11 +138,11 @@ def _float(slug: str, table: LatexTable, columns: slice, part: int) -> list[str]
         _line((table.first, *map(head, heads))),
         r"\midrule",
     ]
-    for place, (name, *cells) in enumerate(table.rows):
+    below = table.below or tuple(() for _ in table.rows)
+    for (name, *cells), under in zip(table.rows[rows], below[rows], strict=True):
         lines.append(_line((name, *cells[columns])))
-        if table.below and any(table.below[place][columns]):
-            small = (rf"\scriptsize {cell}" if cell else "" for cell in table.below[place][columns])
-            lines.append(_line(("", *small)))
+        if any(under[columns]):
+            lines.append(_line(("", *(rf"\scriptsize {cell}" if cell else "" for cell in under[columns]))))
     return [*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]
 
 

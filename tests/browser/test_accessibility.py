@@ -265,6 +265,7 @@ def test_the_demonstration(demo: Demo, live_server, page: Page):
         "/datasets/demo/",
         "/reports/",
         f"/reports/{demo.report.pk}/",
+        *(f"/reports/{report.pk}/" for report in demo.kind_reports),
         f"/sweeps/{demo.sweep.pk}/comparison/",
         f"/sweeps/{demo.sweep.pk}/decision/",
         "/admin/",

@@ -47,6 +47,8 @@ def test_demo_has_a_study_of_every_kind():
         agreement = agreement_so_far(study)
         assert agreement.items_with_two >= 8
         assert agreement.simulated == agreement.annotators > 2
+    reported = {report.study: report.content["people"]["n_labels"] for report in demo.kind_reports}
+    assert reported == {kind.study: kind.study.labels.count() for kind in demo.kinds}
 
 
 def test_building_it_again_changes_nothing():

@@ -7,7 +7,15 @@ from typing import Any
 
 from metaeval.reports.kinds import tables
 from metaeval.reports.kinds.measures import CHECKLIST, KIND_LABELS, OF_ONE_PERSON, RUBRIC
-from metaeval.reports.latex_figures import caption, grid, listed, report_text, with_unit
+from metaeval.reports.latex_figures import (
+    caption,
+    ends_cell,
+    grid,
+    listed,
+    report_text,
+    value_cell,
+    with_unit,
+)
 from metaeval.reports.latex_text import LatexTable, escape
 from metaeval.reports.words import simulated_words
 
@@ -22,29 +30,37 @@ def kind_latex(content: dict[str, Any]) -> str:
 def counted_words(kind: str) -> str:
     """What n counts."""
     if kind == RUBRIC:
-        return "n counts items, of alpha over all criteria ratings."
-    return "n counts items, of alpha questions." if kind == CHECKLIST else "n counts items."
+        return "n counts items; of alpha over all criteria, items times criteria."
+    return "n counts items; of alpha, questions." if kind == CHECKLIST else "n counts items."
 
 
 def _people(content: Content) -> list[LatexTable]:
     if not content["people"]["n_labels"]:
         return []
-    notes = _notes(content)
+    *notes, counted = _notes(content)
     label = KIND_LABELS[content["kind"]].lower()
     rows = [(info.label, info.unit, estimate) for info, estimate in tables.people_figures(content)]
-    found = [listed("people", caption(content, f"Agreement of people, {label}", *notes), rows)]
+    found = [listed("people", caption(content, f"Agreement of people, {label}", *notes, counted), rows)]
     for table in tables.people_tables(content):
         axis = table.key.removeprefix("people-")
-        words = caption(content, f"Agreement of people by {axis}, {label}", *notes)
+        words = caption(content, f"Agreement of people by {axis}, {label}", *notes, counted)
         found.append(_grid(table, words, axis.title()))
     info = OF_ONE_PERSON[content["kind"]]
-    people = [
-        (f"{row['number']} ({row['n_labels']:,} labels)", [(row["agreement"], info.unit)])
+    people = tuple(
+        (
+            str(row["number"]),
+            f"{row['n_labels']:,}",
+            value_cell(row["agreement"], info.unit),
+            ends_cell(row["agreement"], info.unit) or "--",
+            f"{row['agreement']['n']:,}",
+        )
         for row in content["people"]["annotators"]
-    ]
-    words = caption(content, f"Each person and the others, {label}", *notes)
-    head = with_unit(info.label, info.unit)
-    return [*found, grid("annotators", words, "Person", [head], people, counts=True)]
+    )
+    words = caption(
+        content, f"Each person and the others, {label}", *notes, "n counts items shared with others."
+    )
+    heads = ("Labels", with_unit(info.label, info.unit), "Interval", "n")
+    return [*found, LatexTable("annotators", words, "Person", heads, people)]
 
 
 def _judges(content: Content) -> list[LatexTable]:

@@ -30,7 +30,7 @@ _PEOPLE = {
     ANSWER_RANKING: (_SPEARMAN,),
 }
 _JUDGES = {
-    RUBRIC: "Judges are ranked by Spearman's correlation of their mean rating of an item with that of {against}.",
+    RUBRIC: "Judges are ranked by Spearman's correlation of their mean rating of an item with {against}.",
     CHECKLIST: "Judges are ranked by the share of questions that they answer as {against}.",
     IMPORTANCE: "Judges are ranked by Spearman's rho with {against}, averaged over items.",
     ANSWER_RANKING: "Judges are ranked by Pearson's correlation with {against}, averaged over questions.",
