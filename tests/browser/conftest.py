@@ -44,7 +44,9 @@ def new_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
         def said(message: ConsoleMessage) -> None:
             # htmx says so of a request that a newer one made pointless.
             is_overtaken = message.text.startswith(("htmx:sendAbort", "htmx:afterRequest"))
-            if message.type in ("error", "warning") and not is_overtaken:
+            # The page of a form that was refused.
+            is_refused = any(f"responded with a status of {code} " in message.text for code in (409, 422))
+            if message.type in ("error", "warning") and not (is_overtaken or is_refused):
                 complaints.append(f"{message.type} at {page.url}: {message.text}")
 
         page.on("console", said)

@@ -3,10 +3,12 @@
 import pytest
 from playwright.sync_api import expect
 
+from judges.models import Judge
 from metaeval.models import Decision
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll
 from tests.browser.test_comparison import log_in
 from tests.metaeval.choices import two_datasets
+from tests.metaeval.composites import specialists
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -47,13 +49,44 @@ def test_from_the_sweep_to_a_promotion(live_server, page, sweep):
     page.get_by_label("Reason").fill("The money is there.")
     page.get_by_role("button", name="Promote").click()
     expect(page.locator(".flash-error")).to_contain_text("does not satisfy the constraints")
-    page.get_by_text("Promote a judge").click()
-    page.locator("label", has_text="Good judge").get_by_role("radio").check()
+    # What was said is still there, and the address stays one that can be gone to.
+    expect(page.get_by_label("Reason")).to_have_value("The money is there.")
+    expect(page.locator("label", has_text="Good judge").get_by_role("radio")).to_be_checked()
     although.check()
-    page.get_by_label("Reason").fill("The money is there.")
     page.get_by_role("button", name="Promote").dblclick()
     expect(page.locator(".flash-success")).to_contain_text("Good judge is now the judge for gold and people.")
     assert Decision.objects.count() == 2
+
+
+def test_a_composite_is_promoted(live_server, page):
+    sweep = specialists(wrong=12)[0]
+    log_in(page, live_server.url, "administrator")
+    page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
+    page.get_by_text("Promote a judge").click()
+    composite = page.get_by_role("radio", name="Composite, 2 parts")
+    although = page.get_by_label("Although it is not worth it")
+    expect(although).to_be_hidden()
+    composite.focus()
+    page.keyboard.press("Space")
+    expect(although).to_be_visible()
+    page.get_by_label("Reason").fill("Each knows its own.")
+    page.get_by_role("button", name="Promote").click()
+    expect(page.locator(".flash-error")).to_contain_text("Something speaks against the composite")
+    assert not Judge.objects.filter(strategy="composite").exists()
+    # To go to the address of what was refused is to look at the choice.
+    page.goto(page.url)
+    expect(page.locator("#verdict")).to_have_text("No clear winner")
+    assert "/promote/" not in page.url
+    page.get_by_text("Promote a judge").click()
+    composite.check()
+    although.check()
+    page.get_by_label("Reason").fill("Each knows its own.")
+    page.get_by_role("button", name="Promote").dblclick()
+    said = page.locator(".flash-success")
+    expect(said).to_contain_text("Composite of Specialists: 2 parts is now the judge for arena.")
+    assert (Judge.objects.filter(strategy="composite").count(), Decision.objects.count()) == (1, 1)
+    said.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Composite of Specialists: 2 parts")
 
 
 def test_while_it_computes(live_server, page, sweep, monkeypatch):
@@ -70,8 +103,10 @@ def test_while_it_computes(live_server, page, sweep, monkeypatch):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone(live_server, new_context, sweep, scheme):
+@pytest.mark.parametrize("composed", [False, True])
+def test_on_a_phone(live_server, new_context, sweep, scheme, composed):
     page = new_context(viewport=PHONE, color_scheme=scheme).new_page()
+    sweep = specialists()[0] if composed else sweep
     log_in(page, live_server.url, "administrator")
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
     page.locator(".asked summary").click()
