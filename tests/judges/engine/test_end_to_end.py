@@ -1,5 +1,7 @@
 """Whole sweeps against the mock server."""
 
+import gc
+
 import pytest
 
 from judges.backends.mock_server import running_mock_server
@@ -122,3 +124,16 @@ def test_items_that_came_in_meanwhile_are_judged_on_resuming():
     run_instant()
     progress = sweep_progress(sweep.pk)
     assert (progress.state, progress.n_total, progress.n_done, progress.n_reused) == ("finished", 6, 6, 4)
+
+
+def test_what_was_in_memory_before_is_left_alone_by_the_garbage_collector_during_a_session_only():
+    def respond(wire):
+        frozen.append(gc.get_freeze_count())
+        return "A"
+
+    frozen: list[int] = []
+    before = gc.get_freeze_count()
+    sweep_make([judge_make(endpoint_make())], dataset_make(pairs=1))
+    run_instant(respond=respond)
+    assert min(frozen) > 10_000
+    assert gc.get_freeze_count() <= before
