@@ -1,5 +1,6 @@
 """Scores of items of every kind: by hand, against plain loops and the comparison; and the rules without a model."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from judges.strategies.types import AspectView
 from metaeval.reports.kinds.inputs import KindItem
 from metaeval.reports.kinds.item_scores import item_scores, rules_of
 from tests.metaeval.kinds import content, inputs, judge, plain_items
@@ -129,6 +131,21 @@ class TestRankings:
         assert scores(replace(found, judges=(rule,))) == [
             (1 + stats.pearsonr([-2, -1, -2], [-2, -1, -3])[0]) / 2
         ]
+
+
+def test_always_yes_reaches_the_published_figure_of_infobench(shared_data):
+    """With GPT-4's answers as gold the rule's score is the share of questions answered with yes: DRFR, 87.60 %."""
+    lines = (shared_data / "infobench" / "gpt4_eval.jsonl").read_text(encoding="utf-8").splitlines()
+    items = []
+    for k, row in enumerate(json.loads(line) for line in lines if line.strip()):
+        keys = [f"q{place}" for place, _ in enumerate(row["decomposed_questions"])]
+        gold = {"answers": dict(zip(keys, row["eval"], strict=True))}
+        items.append(
+            KindItem(f"x{k}", f"i{k}", aspects=tuple(AspectView(key, key) for key in keys), gold=gold)
+        )
+    found = inputs("checklist", items)
+    (rule,) = rules_of(found, "gold")
+    assert objective(replace(found, judges=(rule,)), "gold") == pytest.approx(0.8760, abs=5e-5)
 
 
 # --- against plain loops, and the comparison -----------------------------------------------------------------------
