@@ -20,6 +20,7 @@ from judges.forms import BudgetForm, SweepForm
 from judges.forms.redrawn import REDRAW
 from judges.models import Sweep, SweepState
 from judges.selectors.estimate import sweep_estimate
+from judges.selectors.judges import judges_runnable
 from judges.selectors.overview import judge_strategy, sweep_plan, sweeps_overview
 from judges.selectors.recent import answers_recent, errors_grouped
 from judges.selectors.sweeps import RunProgress, sweep_progress
@@ -39,6 +40,8 @@ from judges.services.sweeps import (
 
 TRIED = 400
 """Items times orders on which a draft is tried out while its page waits."""
+SAME_ITEMS = ("orders", "seed", "categories", "subsets", "sample_size")
+"""Settings of a sweep that say which items it judges, and in which orders."""
 BUDGETS = ("budget", "budget_tokens", "budget_minutes")
 CHIPS = {
     SweepState.DRAFT: "",
@@ -98,7 +101,9 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             typed.setlist("judges", [*typed.getlist("judges"), *map(str, added)])
             typed[REDRAW] = "1"
             return SweepForm(typed, instance=obj)
-        return SweepForm(request.POST if request.method == "POST" else None, instance=obj)
+        if request.method == "POST":
+            return SweepForm(request.POST, instance=obj)
+        return SweepForm(instance=obj, initial=_begun(request) if obj is None else None)
 
     def save(self, form: SweepForm, *, obj: Sweep | None, user: User) -> Sweep:
         if obj is None:
@@ -236,6 +241,18 @@ class SweepAdmin(ServiceAdmin[Sweep]):
 
     def delete_model(self, request: HttpRequest, obj: Sweep) -> None:
         sweep_delete(sweep=obj)
+
+
+def _begun(request: HttpRequest) -> dict[str, Any]:
+    """`?judge=PK&like=PK` begins a sweep of a judge over the very items of another sweep."""
+    judge, like = (request.GET.get(name, "") for name in ("judge", "like"))
+    initial: dict[str, Any] = {}
+    for chosen in judges_runnable().filter(pk=int(judge)) if judge.isdecimal() else ():
+        initial |= {"name": chosen.name, "judges": [chosen.pk]}
+    for sweep in Sweep.objects.filter(pk=int(like)) if like.isdecimal() else ():
+        initial |= {name: getattr(sweep, name) for name in SAME_ITEMS}
+        initial["datasets"] = list(sweep.datasets.values_list("pk", flat=True))
+    return initial
 
 
 def _budget_fields(sweep: Sweep) -> list[BoundField]:

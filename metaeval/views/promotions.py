@@ -10,6 +10,7 @@ from django.http import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -85,5 +86,11 @@ def _said(made: list[Decision]) -> str | SafeString:
     said = f"{judge.name} is now the judge for {names}."
     if "composite" not in made[0].evidence:
         return said
-    url = reverse("admin:judges_judge_change", args=[judge.pk])
-    return format_html('{} It has judged nothing yet: <a href="{}">look at it</a>, then run it.', said, url)
+    run = f"{reverse('admin:judges_sweep_add')}?{urlencode({'judge': judge.pk, 'like': made[0].sweep_id})}"
+    return format_html(
+        '{} <a href="{}">Look at it</a>, or <a href="{}">run it</a> over the same items: its parts have judged them, '
+        "so it sends nothing new.",
+        said,
+        reverse("admin:judges_judge_change", args=[judge.pk]),
+        run,
+    )

@@ -85,8 +85,9 @@ def test_a_composite_is_promoted(live_server, page):
     said = page.locator(".flash-success")
     expect(said).to_contain_text("Composite of Specialists: 2 parts is now the judge for arena.")
     assert (Judge.objects.filter(strategy="composite").count(), Decision.objects.count()) == (1, 1)
-    said.get_by_role("link").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Composite of Specialists: 2 parts")
+    said.get_by_role("link", name="run it").click()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Composite of Specialists: 2 parts")
+    expect(page.get_by_role("checkbox", name="Composite of Specialists: 2 parts")).to_be_checked()
 
 
 def test_while_it_computes(live_server, page, sweep, monkeypatch):

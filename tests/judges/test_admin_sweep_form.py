@@ -42,6 +42,36 @@ def test_the_form_offers_what_can_be_judged_and_who_can_judge(admin: Client) -> 
     assert "Old verdicts" not in page
 
 
+def test_a_form_begins_with_a_judge_and_the_items_of_another_sweep(admin: Client) -> None:
+    first, second = dataset_make(pairs=4), dataset_make(pairs=4)
+    before = sweep_make(
+        [judge_make(name="Before")],
+        first,
+        start=False,
+        orders="random",
+        seed=7,
+        sample_size=3,
+        categories=["Rewrite"],
+    )
+    judge = judge_make(strategy="shortest", name="After")
+    form = admin.get(reverse(ADD), {"judge": judge.pk, "like": before.pk}).context["form"]
+    assert {name: form[name].value() for name in ("name", "orders", "seed", "sample_size", "categories")} == {
+        "name": "After",
+        "orders": "random",
+        "seed": 7,
+        "sample_size": 3,
+        "categories": ["Rewrite"],
+    }
+    assert [choice.pk for choice, chosen in form.dataset_choices() if chosen] == [first.pk]
+    assert [choice.pk for _, rows in form.judge_choices() for choice, chosen in rows if chosen] == [judge.pk]
+    assert second.pk in [choice.pk for choice, _ in form.dataset_choices()]
+    Judge.objects.filter(pk=judge.pk).update(backend=BackendKind.IMPORTED)
+    for given in ({"judge": judge.pk}, {"judge": "x", "like": "-1"}, {"judge": "9" * 30, "like": "9" * 30}):
+        form = admin.get(reverse(ADD), given).context["form"]
+        assert not form["name"].value()
+        assert not any(chosen for _, rows in form.judge_choices() for _, chosen in rows)
+
+
 def test_adding_the_judges_without_a_model_loses_nothing_typed(admin: Client, dataset: Dataset) -> None:
     mine = judge_make(endpoint_make(), name="Mine")
     typed = sweep_form([mine], dataset, name="Half a form", orders="original", budget="not yet")
