@@ -52,11 +52,17 @@ def processes(backend) -> list[psutil.Process]:
     return [minder, *minder.children(recursive=True)]
 
 
-def gone(pids: list[int], seconds: float = 20.0) -> bool:
+def is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def gone(pids: list[int], seconds: float = 90.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        left = [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"]
-        if not left:
+        if not any(is_running(pid) for pid in pids):
             return True
         time.sleep(0.1)
     return False
