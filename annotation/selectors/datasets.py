@@ -167,8 +167,11 @@ def instructions_read(instruction_ids: Sequence[int]) -> Iterator[InstructionRow
     names = ("pk", "external_id", "text", "context", "reference", "category", "subset", "conversation")
     for start in range(0, len(instruction_ids), CHUNK):
         rows = Instruction.objects.filter(pk__in=instruction_ids[start : start + CHUNK]).order_by("pk")
-        for *told, conversation in rows.values_list(*names):
-            yield InstructionRow(*told, tuple((turn["role"], turn["text"]) for turn in conversation))
+        for pk, external_id, text, context, reference, category, subset, conversation in rows.values_list(
+            *names
+        ):
+            turns = tuple((turn["role"], turn["text"]) for turn in conversation)
+            yield InstructionRow(pk, external_id, text, context, reference, category, subset, turns)
 
 
 def references_read(

@@ -198,7 +198,7 @@ def promote_form(
     if refused is None:
         return PromoteForm(judges=choices, initial=initial)
     shown = {name: "" if value is None else value for name, value in initial.items() if name != "judge"}
-    form = PromoteForm(refused.data.dict() | shown, judges=choices, initial=initial)
+    form = PromoteForm(dict(refused.data.items()) | shown, judges=choices, initial=initial)
     for error in refused.non_field_errors():
         form.add_error(None, error)
     return form
