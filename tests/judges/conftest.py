@@ -1,4 +1,7 @@
-"""An administrator who is logged in, and three pairs."""
+"""An administrator who is logged in, three pairs, and a port at which nobody answers."""
+
+import socket
+from collections.abc import Iterator
 
 import pytest
 from django.test import Client
@@ -11,6 +14,15 @@ from tests.annotation.factories import dataset_make, user_make
 def admin(client: Client) -> Client:
     client.force_login(user_make(role=Role.ADMINISTRATOR))
     return client
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that no other process is given meanwhile; a server of ours may still be started at it."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield int(held.getsockname()[1])
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from judges.services.judges import (
 )
 from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, judge_make, run_instant, sweep_make
-from tests.services import free_port
 
 pytestmark = pytest.mark.django_db
 
@@ -152,12 +151,12 @@ def test_an_endpoint_moves_with_its_unused_judges_only():
     assert endpoint.max_concurrency == 3
 
 
-def test_an_endpoint_can_be_tried():
+def test_an_endpoint_can_be_tried(silent_port):
     with running_mock_server() as server:
         endpoint = endpoint_make(server.url)
         assert endpoint_try(endpoint=endpoint, model="mock-longer").text
         assert "404" in endpoint_try(endpoint=endpoint, model="no-such").error
-    away = endpoint_make(f"http://127.0.0.1:{free_port()}/v1")
+    away = endpoint_make(f"http://127.0.0.1:{silent_port}/v1")
     assert "127.0.0.1" in endpoint_try(endpoint=away, model="mock-longer").error
     keyless = endpoint_make(api_key_env="TOUCHSTONE_NO_SUCH_KEY")
     assert "TOUCHSTONE_NO_SUCH_KEY" in endpoint_try(endpoint=keyless, model="m").error

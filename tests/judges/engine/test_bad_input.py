@@ -12,7 +12,6 @@ from judges.models import Judgment, ModelRequest, Sweep
 from judges.selectors.sweeps import sweep_progress
 from judges.services.sweeps import sweep_resume
 from tests.judges.props import QUICK, endpoint_make, judge_make, kinds_dataset_make, run, sweep_make
-from tests.services import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -129,14 +128,13 @@ def test_a_server_that_gives_no_answer_stops_the_sweep_with_a_message(strategy, 
 
 
 @pytest.mark.parametrize("strategy", JUDGES)
-def test_a_server_that_is_down_stops_the_sweep_and_what_is_left_can_be_resumed(strategy):
-    port = free_port()
-    progress = swept("mock-longer", strategy, f"http://127.0.0.1:{port}/v1")
+def test_a_server_that_is_down_stops_the_sweep_and_what_is_left_can_be_resumed(strategy, silent_port):
+    progress = swept("mock-longer", strategy, f"http://127.0.0.1:{silent_port}/v1")
 
     assert progress.state == "failed"
     assert "'the-server' cannot be reached" in progress.message
     assert accounted(progress) == {}
-    with running_mock_server(port=port):
+    with running_mock_server(port=silent_port):
         assert sweep_resume(sweep=Sweep.objects.get()).changed
         run()
     progress = sweep_progress(progress.sweep_id)

@@ -17,26 +17,24 @@ from judges.services.sweeps import SweepError, sweep_resume
 from judges.strategies.types import Answer
 from tests.annotation.factories import dataset_make
 from tests.judges.props import QUICK, endpoint_make, judge_make, run, run_instant, sweep_make
-from tests.services import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_server_that_is_down_ends_the_sweep_and_resuming_finishes_it():
-    port = free_port()
-    judge = judge_make(endpoint_make(f"http://127.0.0.1:{port}/v1", name="far-away"))
+def test_a_server_that_is_down_ends_the_sweep_and_resuming_finishes_it(silent_port):
+    judge = judge_make(endpoint_make(f"http://127.0.0.1:{silent_port}/v1", name="far-away"))
     sweep = sweep_make([judge, judge_make()], dataset_make(pairs=5))
     run()
     sweep.refresh_from_db()
     assert sweep.state == "failed"
     assert "'far-away' cannot be reached" in sweep.message
-    assert f"http://127.0.0.1:{port}" in sweep.message
+    assert f"http://127.0.0.1:{silent_port}" in sweep.message
     # The judge without a model was not held up, and nobody is blamed for the server.
     assert Judgment.objects.filter(status="parsed").count() == 10
     assert not Judgment.objects.filter(status="failed").exists()
     assert not SweepRun.objects.exclude(owner="").exists()
 
-    with running_mock_server(port=port) as server:
+    with running_mock_server(port=silent_port) as server:
         assert sweep_resume(sweep=sweep).changed
         run()
         assert server.stats()["requests"] == server.stats()["distinct"] == 10
