@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable
+from typing import Any
 
 NAMES = ("loo", "stats", "engine", "judges", "claims", "pages", "coverage", "simulations")
 # What is measured on one core, so that neither side of a ratio has more.
@@ -23,14 +23,26 @@ def main() -> int:
         action="store_true",
         help="a small run, to look at while developing (not of loo, engine, pages)",
     )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="FAMILY",
+        help="of coverage and simulations: these families only, such as proportions or selection",
+    )
     arguments = parser.parse_args()
     print(f"bench {arguments.name}: Python {platform.python_version()} on {platform.machine()}", flush=True)
     if arguments.name in ONE_CORE:
         os.environ |= dict.fromkeys(THREADS, "1")
         if hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    run: Callable[..., dict[str, float]] = importlib.import_module(f"bench.{arguments.name}").run
-    figures = run(quick=True) if arguments.quick else run()
+    module = importlib.import_module(f"bench.{arguments.name}")
+    options: dict[str, Any] = {"quick": True} if arguments.quick else {}
+    if arguments.only:
+        if unknown := set(arguments.only) - set(getattr(module, "FAMILIES", ())):
+            parser.error(f"{arguments.name} has no family {', '.join(sorted(unknown))}")
+        options["only"] = arguments.only
+    figures: dict[str, float] = module.run(**options)
     for name, value in figures.items():
         print(f"  {name:44} {value:,.6g}")
     if arguments.json:

@@ -225,7 +225,10 @@ def run(quick: bool = False) -> dict[str, float]:
             "t_max_set_size": ("size", 1, number),
         },
     ]
-    found = {world.name: simulate(world, n_samples, other_sets=True) for world in worlds()}
+    found = {}
+    for world in worlds():
+        found[world.name] = simulate(world, n_samples, other_sets=True)
+        print(f"  {world.name}: done", flush=True)
     for columns in tables:
         print("\n| judges | " + " | ".join(title for title, _, _ in columns.values()) + " |")
         print("|---" * (len(columns) + 1) + "|")
