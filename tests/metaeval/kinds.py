@@ -12,6 +12,7 @@ from tests.metaeval.rows import judge_make, sweep_make
 
 FACTS: dict[str, Any] = {
     "dataset": {"name": "d", "title": "D", "version": 1, "split": "public", "licence": "", "source": ""},
+    "study": None,
     "sweep": None,
 }
 

@@ -65,6 +65,8 @@ def kind_content(
             "n_items": len(inputs.items),
             "n_instructions": setting.resamples.n_clusters,
             "n_with_target": found.n_target,
+            "categories": _sizes(setting, "category"),
+            "subsets": _sizes(setting, "subset"),
         },
         "people": people_section(setting, found),
         "gold": {"measures": found.gold},
@@ -84,6 +86,14 @@ def _drawn(inputs: KindInputs) -> list[str]:
         return []
     return [
         f"{n:,} labelled items were drawn for labelling with a chance below 1; the figures do not weigh them by it."
+    ]
+
+
+def _sizes(setting: Setting, kind: str) -> list[dict[str, Any]]:
+    return [
+        {"name": group.name, "n_items": int(group.members.sum())}
+        for group in setting.layout.groups
+        if group.kind == kind
     ]
 
 

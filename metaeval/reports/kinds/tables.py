@@ -10,7 +10,9 @@ from typing import Any
 
 from annotation.services.exports import csv_cell
 from metaeval.reports.figures import full_text
+from metaeval.reports.groups import AVERAGE
 from metaeval.reports.kinds.measures import MEASURES, PEOPLE, MeasureInfo
+from metaeval.reports.tables import Slice
 from metaeval.reports.words import simulated_words
 
 Content = Mapping[str, Any]
@@ -18,6 +20,7 @@ _MUCH_UNPARSED = 0.05
 _AXES = (("criterion", "criterion"), ("subset", "subset"), ("category", "category"))
 _WHO = ["kind", "against", "who", "fingerprint", "measure", "group_kind", "group"]
 _CSV_COLUMNS = [*_WHO, "value", "low", "high", "n", "reason"]
+_OF_A_PERSON = MeasureInfo("agreement_with_others", "Agreement with the others")
 _AGAINST = {"people": "people", "gold": "the gold answers"}
 
 
@@ -98,7 +101,7 @@ def group_tables(content: Content, *, of_judges: bool = False) -> list[KindTable
                 for name, status, _, measures in _lines(content)
                 if info.key in measures
             ]
-            heads = tuple(f"{name}, mean of subsets" if kind == "macro" else name for kind, name in groups)
+            heads = tuple(Slice(*group).label for group in groups)
             found.append(KindTable(f"{info.key}-{axis}", f"{info.label} by {word}", heads, tuple(rows)))
     return found
 
@@ -198,15 +201,14 @@ def people_tables(content: Content) -> list[KindTable]:
         if not infos:
             continue
         kinds = ("subset", "macro") if axis == "subset" else (axis,)
-        groups = {
-            (kind, name): None
-            for info in infos
-            for kind in kinds
-            for name in measures[info.key].get(kind, {})
-        }
+        groups = [
+            (kind, name)
+            for kind, name in _places(content)
+            if kind in kinds and any(_in(measures, info.key, kind, name) for info in infos)
+        ]
         rows = [
             KindRow(
-                f"{name}, mean of subsets" if kind == "macro" else name,
+                Slice(kind, name).label,
                 "people",
                 (),
                 tuple(Cell(_in(measures, info.key, kind, name), info) for info in infos),
@@ -224,9 +226,16 @@ def csv_text(content: Content) -> str:
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_CSV_COLUMNS)
+    keys = dict.fromkeys(
+        info.key for info in (_OF_A_PERSON, *PEOPLE[content["kind"]], *MEASURES[content["kind"]])
+    )
+    places = _places(content)
     for who, fingerprint, measures in _with_each_person(content):
-        for key, breakdown in measures.items():
-            for group_kind, group, estimate in _flat(breakdown):
+        for key in keys:
+            for group_kind, group in places:
+                estimate = _in(measures, key, group_kind, group)
+                if estimate is None:
+                    continue
                 figures = [estimate[name] for name in ("value", "low", "high", "n")]
                 cells = [who, fingerprint, key, group_kind, group, *figures, estimate.get("reason", "")]
                 row = [content["kind"], content["options"]["against"], *cells]
@@ -236,7 +245,7 @@ def csv_text(content: Content) -> str:
 
 def _with_each_person(content: Content) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for person in content["people"]["annotators"]:
-        measures = {"agreement_with_others": {"overall": person["agreement"]}}
+        measures = {_OF_A_PERSON.key: {"overall": person["agreement"]}}
         yield f"person {person['number']}", "", measures
     yield from _all(content)
 
@@ -246,14 +255,6 @@ def _all(content: Content) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     yield "gold", "", content["gold"]["measures"]
     for judge in content["judges"]:
         yield judge["name"], judge["fingerprint"], judge["measures"]
-
-
-def _flat(breakdown: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    yield "overall", "", breakdown["overall"]
-    for kind, groups in breakdown.items():
-        if kind != "overall":
-            for name, estimate in groups.items():
-                yield kind, name, estimate
 
 
 def _is_there(content: Content, key: str, *, of_judges: bool = False) -> bool:
@@ -326,13 +327,24 @@ def _value(measures: Mapping[str, Any], key: str) -> float | None:
 def _groups(content: Content, key: str, axis: str) -> list[tuple[str, str]]:
     """Groups of an axis in which anybody has this figure; means over subsets stand beside the subsets."""
     kinds = ("subset", "macro") if axis == "subset" else (axis,)
-    found = {
-        (kind, name): None
-        for _, _, measures in _all(content)
-        for kind in kinds
-        for name in measures.get(key, {}).get(kind, {})
-    }
-    return list(found)
+    return [
+        (kind, name)
+        for kind, name in _places(content)
+        if kind in kinds and any(_in(measures, key, kind, name) for _, _, measures in _all(content))
+    ]
+
+
+def _places(content: Content) -> list[tuple[str, str]]:
+    """All groups, in the order of the dataset: that of the members of stored JSON means nothing."""
+    breakdowns = [breakdown for _, _, measures in _all(content) for breakdown in measures.values()]
+    macros = {name for breakdown in breakdowns for name in breakdown.get("macro", {})}
+    return [
+        ("overall", ""),
+        *(("criterion", name) for name in content["criteria"]),
+        *(("category", row["name"]) for row in content["items"]["categories"]),
+        *(("subset", row["name"]) for row in content["items"]["subsets"]),
+        *(("macro", name) for name in sorted(macros, key=lambda name: (name == AVERAGE, name))),
+    ]
 
 
 def _cautions(content: Content) -> tuple[str, ...]:
