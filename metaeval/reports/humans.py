@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sized
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -28,10 +29,11 @@ ALPACA_LENGTH_DIFFERENCE = 30
 
 
 # Agreement beyond chance, which differ in what chance is.
-_BEYOND_CHANCE: dict[str, Callable[..., Estimate]] = {
-    "krippendorff_alpha": krippendorff_alpha,
-    "fleiss_kappa": fleiss_kappa,
-    "gwet_ac1": gwet_ac,
+# Each with the name of its argument for sampling weights: Gwet's ``weights`` are those of agreement.
+_BEYOND_CHANCE: dict[str, tuple[Callable[..., Estimate], str]] = {
+    "krippendorff_alpha": (krippendorff_alpha, "weights"),
+    "fleiss_kappa": (fleiss_kappa, "weights"),
+    "gwet_ac1": (gwet_ac, "sampling_weights"),
 }
 
 
@@ -74,8 +76,10 @@ def humans_section(
         "measures": {
             **breakdowns(measures, layout, resamples, options.confidence),
             **{
-                name: _beyond_chance(function, slots, layout, resamples, options)
-                for name, function in _BEYOND_CHANCE.items()
+                name: _beyond_chance(
+                    partial(function, **{argument: inputs.weights}), slots, layout, resamples, options
+                )
+                for name, (function, argument) in _BEYOND_CHANCE.items()
             },
         },
     }

@@ -39,7 +39,7 @@ def methods(content: dict[str, Any]) -> list[str]:
     if content["humans"].get("n_drawn_by_chance"):
         found.append(
             "Items that were drawn for labelling with a chance below 1 weigh one over that chance in what rests on "
-            "labels, except in alpha, kappa and AC1."
+            "labels."
         )
     if options["n_resamples"]:
         found.append(

@@ -11,7 +11,7 @@ from metaeval.stats.arrays import Booleans, Floats, Integers, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.influence import spread_of_totals
-from metaeval.stats.intervals import Sampling, finish, resolve
+from metaeval.stats.intervals import Sampling, finish, item_weights, resolve
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.spread import spread_of
 
@@ -56,40 +56,63 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
     """
     check_option(level, _LEVELS, "level")
     counts = count_labels(labels)
-    resamples, mask, confidence = resolve(counts.n_items, options)
+    resamples, mask, confidence = resolve(counts.n_items, options, weighted=True)
+    weights = item_weights(counts.n_items, options)
     many = not counts.tabular and len(counts.values) > _MOST_VALUES
     per_item = None if many else counts.per_item()
     sizes = np.bincount(counts.item, minlength=counts.n_items) if per_item is None else per_item.sum(axis=1)
     pairable = sizes >= 2
     if mask is not None:
         pairable &= mask
+    if weights is not None:
+        pairable &= weights > 0
+        weights = _scaled(weights, np.where(pairable, sizes, 0))
     if not pairable.any():
         return undefined("no item has two labels")
     if per_item is None:
-        return _of_many(counts, level, pairable, resamples, confidence)
+        return _of_many(counts, level, pairable, weights, resamples, confidence)
     per_item = np.where(pairable[:, np.newaxis], per_item, 0)
     used = per_item.any(axis=0)
     if np.count_nonzero(used) < 2:
         return undefined(_ONE_VALUE)
     per_item, values = per_item[:, used], counts.values[used]
-    value = _point(per_item[pairable], values, level)
-    bounds = _range(per_item, values, level)
+    columns, alpha = _of_totals(per_item, values, level)
+    if weights is None:
+        value = _point(per_item[pairable], values, level)
+    else:
+        columns = columns * weights[:, np.newaxis]
+        value = float(alpha(columns.sum(axis=0)[np.newaxis])[0])
+    bounds = _range(columns[:, -len(values) :].sum(axis=0), values, level)
     if not resamples.n_resamples:
         return finish(value, np.zeros(0), pairable, resamples, confidence, bounds)
-    columns, alpha = _of_totals(per_item, values, level)
     spread = spread_of_totals(columns, alpha, pairable, resamples)
     return finish(value, alpha(resamples.totals(columns)), pairable, resamples, confidence, bounds, spread)
 
 
+def _scaled(weights: Floats, sizes: Integers) -> Floats:
+    """The weights with which the labels that count add up to as many as there are.
+
+    Alpha allows for how few labels it is computed from, which the scale of the weights says nothing about.
+    """
+    weighted = float((weights * sizes).sum())
+    result: Floats = weights * (sizes.sum() / weighted) if weighted else weights
+    return result
+
+
 def _of_many(
-    counts: LabelCounts, level: Level, pairable: Booleans, resamples: Resamples, confidence: float
+    counts: LabelCounts,
+    level: Level,
+    pairable: Booleans,
+    weights: Floats | None,
+    resamples: Resamples,
+    confidence: float,
 ) -> Estimate:
-    data = ManyValues.of(counts, pairable)
+    data = ManyValues.of(counts, pairable, weights)
     if len(data.values) < 2:
         return undefined(_ONE_VALUE, stacklevel=4)
     value, bounds = alpha_and_range(data, level)
     size = np.count_nonzero(pairable) * len(data.values) ** 2
-    if size <= _MOST_OF_THE_PACKAGE:
+    if weights is None and size <= _MOST_OF_THE_PACKAGE:
         value = _point(counts.matrix[pairable][:, np.isin(counts.values, data.values)], data.values, level)
     if not resamples.n_resamples:
         return finish(value, np.zeros(0), pairable, resamples, confidence, bounds)
@@ -139,13 +162,12 @@ def _of_totals(counts: Integers, values: Floats, level: Level) -> tuple[Floats, 
     return np.column_stack([counts[:, first] * counts[:, second] * weight[:, np.newaxis], counts]), ordinal
 
 
-def _range(counts: Integers, values: Floats, level: Level) -> tuple[float, float]:
+def _range(margins: Floats, values: Floats, level: Level) -> tuple[float, float]:
     """What alpha could be had the labels disagreed wholly, and 1: given how often each value was used.
 
     It makes alpha a share of the worst disagreement, so that its interval is Wilson's where that is near 0 or
     there are few clusters. The percentiles alone say "1 to 1" of ten items without a disagreement.
     """
-    margins = counts.sum(axis=0).astype(np.float64)
     first, second = np.triu_indices(len(values), k=1)
     if level == "ordinal":
         middle = np.cumsum(margins) - margins / 2

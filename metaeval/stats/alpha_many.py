@@ -27,17 +27,19 @@ class ManyValues:
     counts: sparse.csr_array
     sizes: Floats
     values: Floats
+    item_weights: Floats
 
     @classmethod
-    def of(cls, counts: LabelCounts, pairable: Booleans) -> "ManyValues":
-        """Keep the labels of the pairable items, and the values that occur there."""
+    def of(cls, counts: LabelCounts, pairable: Booleans, weights: Floats | None = None) -> "ManyValues":
+        """Keep the labels of the pairable items, and the values that occur there; items weigh 1 by default."""
         kept = pairable[counts.item]
         item, code = counts.item[kept], counts.code[kept]
         used, code = np.unique(code, return_inverse=True)
         ones = np.ones(len(item))
         matrix = sparse.csr_array((ones, (item, code)), shape=(counts.n_items, len(used)))
         sizes = np.bincount(item, minlength=counts.n_items).astype(np.float64)
-        return cls(matrix, sizes, counts.values[used])
+        of_items = np.ones(counts.n_items) if weights is None else weights
+        return cls(matrix, sizes, counts.values[used], of_items)
 
     @property
     def weight(self) -> Floats:
@@ -49,7 +51,7 @@ def alpha_and_range(data: ManyValues, level: str) -> tuple[float, tuple[float, f
     """Alpha of all items, and the bounds that it has (see `metaeval.stats.alpha`)."""
     disagreement = Disagreement(data, level)
     observed, expected, total, largest = (
-        float(x[0]) for x in disagreement.under(np.ones((data.counts.shape[0], 1)))
+        float(x[0]) for x in disagreement.under(data.item_weights[:, np.newaxis])
     )
     ratio = (total - 1) / expected
     return 1 - ratio * observed, (1 - ratio * total * largest / 2, 1.0)
@@ -60,18 +62,19 @@ def resampled_alpha(data: ManyValues, level: str, resamples: Resamples) -> Float
     disagreement = Disagreement(data, level)
     parts = []
     for draws in resamples.item_draws():
-        observed, expected, total, _ = disagreement.under(draws.T)
+        observed, expected, total, _ = disagreement.under(draws.T * data.item_weights[:, np.newaxis])
         with np.errstate(invalid="ignore", divide="ignore"):
             parts.append(1 - (total - 1) * observed / expected)
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def influence(data: ManyValues, level: str) -> Floats:
-    """What each item adds to the deviation of alpha, (n_items,): its derivative by the item's weight.
+    """What each item adds to the deviation of alpha, (n_items,): its derivative by the item's weight, times that.
 
     Ordinal ranks are taken as they are; it only matters here over how many items the variance is spread.
     """
-    margins = np.asarray(data.counts.sum(axis=0))
+    of_items = data.item_weights
+    margins = np.asarray(data.counts.T @ of_items)
     total = float(margins.sum())
     if level in ("ordinal", "interval"):
         ranks = np.cumsum(margins) - margins / 2
@@ -79,19 +82,20 @@ def influence(data: ManyValues, level: str) -> Floats:
         positions = positions - positions.mean()
         sums, squares = data.counts @ positions, data.counts @ positions**2
         observed = (data.sizes * squares - sums**2) * data.weight
-        expected = total * squares.sum() - sums.sum() ** 2
-        slopes = data.sizes * squares.sum() + total * squares - 2 * sums.sum() * sums
+        whole_sum, whole_squares = float(of_items @ sums), float(of_items @ squares)
+        expected = total * whole_squares - whole_sum**2
+        slopes = data.sizes * whole_squares + total * squares - 2 * whole_sum * sums
     else:
         disagreement = Disagreement(data, level)
         observed = disagreement.observed
-        expected = float(disagreement.under(np.ones((len(data.sizes), 1)))[1][0])
+        expected = float(disagreement.under(of_items[:, np.newaxis])[1][0])
         if level == "nominal":
             slopes = total * data.sizes - data.counts @ margins
         else:
             slopes = data.counts @ (disagreement.distance @ margins)
-    whole = float(observed.sum())
+    whole = float(of_items @ observed)
     slope: Floats = (total - 1) * whole * slopes / expected - data.sizes * whole - (total - 1) * observed
-    result: Floats = slope / expected
+    result: Floats = of_items * slope / expected
     return result
 
 

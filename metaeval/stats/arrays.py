@@ -99,13 +99,13 @@ def as_mask(where: ArrayLike | None, n_items: int) -> Booleans | None:
     return mask
 
 
-def as_weights(weights: ArrayLike | None, n_items: int) -> Floats | None:
+def as_weights(weights: ArrayLike | None, n_items: int, name: str = "weights") -> Floats | None:
     """Sampling weights: a finite number of at least 0 an item, or None where all items weigh the same."""
     if weights is None:
         return None
-    array = as_items(weights, "weights", n_items)
+    array = as_items(weights, name, n_items)
     if not (array >= 0).all():
-        raise InvalidInputError("weights: expected numbers of at least 0, found a negative one or NaN")
+        raise InvalidInputError(f"{name}: expected numbers of at least 0, found a negative one or NaN")
     return array
 
 

@@ -1,16 +1,16 @@
 """Gwet's AC1 and AC2: agreement beyond chance that stays meaningful where one value is very common."""
 
-from typing import Any, Literal, TypeAlias, Unpack, cast
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, as_items, as_mask, check_option
+from metaeval.stats.arrays import Booleans, Floats, as_items, as_mask, as_weights, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import Sampling
-from metaeval.stats.kappa import Resampling, chance_corrected
+from metaeval.stats.kappa import Resampling, chance_corrected, with_sampling_weights
 
 AgreementWeights: TypeAlias = Literal[
     "identity", "ordinal", "linear", "quadratic", "radical", "ratio", "circular", "bipolar"
@@ -24,6 +24,7 @@ def gwet_ac(
     *,
     weights: AgreementWeights = "identity",
     values: ArrayLike | None = None,
+    sampling_weights: ArrayLike | None = None,
     **options: Unpack[Resampling],
 ) -> Estimate:
     """Gwet's agreement coefficient, AC1 with identity weights and AC2 with any other.
@@ -41,6 +42,9 @@ def gwet_ac(
     values : array_like of shape (n_values,), optional
         All values that could have been given. Default: those that were. A value that nobody gave matters, since
         chance agreement depends on how many there are.
+    sampling_weights : array_like of shape (n_items,), optional
+        What `metaeval.stats.intervals.Sampling` calls ``weights``: one over the chance with which each item was
+        picked. An item of weight 0 does not count, nor does a value that only such items have.
     **options
         See `metaeval.stats.kappa.Resampling`.
 
@@ -66,8 +70,9 @@ def gwet_ac(
     """
     check_option(weights, _WEIGHTS, "weights")
     counts = _among(count_labels(labels), values)
+    sampling = with_sampling_weights(options, sampling_weights, counts.n_items)
     if values is None:
-        counts = _used(counts, as_mask(options.get("where"), counts.n_items))
+        counts = _used(counts, _counted(sampling, counts.n_items))
     if len(counts.values) < 2:
         reason = (
             "no item has two labels" if not len(counts.values) else "there is one value only: pass `values`"
@@ -81,7 +86,7 @@ def gwet_ac(
         expected: Floats = 1 - scale * (shares * (1 - shares)).sum(axis=-1)
         return expected
 
-    return chance_corrected(counts, 1 - agreement, chance, cast("Sampling", options))
+    return chance_corrected(counts, 1 - agreement, chance, sampling)
 
 
 def agreement_weights(values: ArrayLike, weights: AgreementWeights = "identity") -> Floats:
@@ -159,6 +164,14 @@ def _among(counts: LabelCounts, values: ArrayLike | None) -> LabelCounts:
     here = np.isin(counts.values, known)
     matrix[:, np.searchsorted(known, counts.values[here])] = counts.matrix[:, here]
     return LabelCounts(known, counts.row, matrix, counts.item, counts.code)
+
+
+def _counted(sampling: Sampling, n_items: int) -> Booleans | None:
+    """The items that count; None for all."""
+    mask, weights = as_mask(sampling.get("where"), n_items), as_weights(sampling.get("weights"), n_items)
+    if weights is None:
+        return mask
+    return weights > 0 if mask is None else mask & (weights > 0)
 
 
 def _used(counts: LabelCounts, mask: Booleans | None) -> LabelCounts:

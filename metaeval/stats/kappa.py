@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, Seed, as_items, check_option
+from metaeval.stats.arrays import Floats, Seed, as_items, as_weights, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.influence import spread_of_totals
@@ -37,7 +37,12 @@ class Resampling(TypedDict, total=False):
 
 
 def cohen_kappa(
-    first: ArrayLike, second: ArrayLike, *, weights: KappaWeights = None, **options: Unpack[Resampling]
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    weights: KappaWeights = None,
+    sampling_weights: ArrayLike | None = None,
+    **options: Unpack[Resampling],
 ) -> Estimate:
     """Agreement of two people, or of a judge and a person, beyond what their own habits would give by chance.
 
@@ -50,6 +55,9 @@ def cohen_kappa(
         Any numeric values. An item with NaN (missing, unparsed) in either takes no part.
     weights : {None, "linear", "quadratic"}
         Distance of two different values: 1 (any difference is as bad), their difference, or its square.
+    sampling_weights : array_like of shape (n_items,), optional
+        What `metaeval.stats.intervals.Sampling` calls ``weights``: one over the chance with which each item was
+        picked. All shares are then those of the items picked from.
     **options
         See `Resampling`.
 
@@ -80,10 +88,14 @@ def cohen_kappa(
         check_option(weights, ("linear", "quadratic"), "weights")
     one = as_items(first, "first")
     two = as_items(second, "second", len(one))
-    resamples, mask, confidence = resolve(len(one), cast("Sampling", options))
+    sampling = with_sampling_weights(options, sampling_weights, len(one))
+    resamples, mask, confidence = resolve(len(one), sampling, weighted=True)
+    of_items = item_weights(len(one), sampling)
     counted = ~np.isnan(one) & ~np.isnan(two)
     if mask is not None:
         counted &= mask
+    if of_items is not None:
+        counted &= of_items > 0
     if not counted.any():
         return undefined("no item has both labels")
     values, codes = np.unique(np.stack([one, two], axis=1)[counted], return_inverse=True)
@@ -96,6 +108,8 @@ def cohen_kappa(
     columns[rows, 1] = 1.0
     columns[rows, 2 + codes[:, 0]] = 1.0
     columns[rows, 2 + k + codes[:, 1]] = 1.0
+    if of_items is not None:
+        columns *= of_items[:, np.newaxis]
 
     def kappa(totals: Floats) -> tuple[Floats, Floats]:
         observed, n = totals[:, 0], totals[:, 1]
@@ -110,6 +124,11 @@ def cohen_kappa(
     bounds = 1 - float(distance.max()) / float(expected[0]), 1.0
     spread = spread_of_totals(columns, lambda totals: kappa(totals)[0], counted, resamples)
     return finish(float(value[0]), resampled, counted, resamples, confidence, bounds, spread)
+
+
+def with_sampling_weights(options: Resampling, weights: ArrayLike | None, n_items: int) -> Sampling:
+    """The options of `Sampling`, where ``weights`` are those of the items and not of agreement."""
+    return cast("Sampling", {**options, "weights": as_weights(weights, n_items, "sampling_weights")})
 
 
 def fleiss_kappa(labels: Any, **options: Unpack[Sampling]) -> Estimate:

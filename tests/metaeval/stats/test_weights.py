@@ -12,8 +12,8 @@ from metaeval.stats import (
     Resamples,
     StatisticsWarning,
     accuracy,
+    elo_ratings,
     expected_win_rate,
-    krippendorff_alpha,
     macro_mean,
     mean_estimate,
     paired_difference,
@@ -141,7 +141,7 @@ class TestRefused:
 
     def test_figures_that_do_not_read_them(self):
         with pytest.raises(InvalidInputError, match="cannot be weighted"):
-            krippendorff_alpha([[1, 1], [1, 2], [2, 2]], weights=[1, 1, 1])
+            elo_ratings(["a", "b"], ["b", "a"], [1, 2], weights=[1, 1])
         with pytest.raises(InvalidInputError, match="cannot be weighted"):
             resolve(2, {"weights": [1, 1]})
 
