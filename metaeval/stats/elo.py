@@ -19,6 +19,8 @@ Order: TypeAlias = Literal["permuted", "given"]
 
 NO_GAME = "the system is in no comparison that counts"
 _RESAMPLES = 1_000
+# Games in all sequences together that are played in minutes; beyond it, it would be hours.
+_MOST_GAMES = 300_000_000
 _SCORES = np.array([0.5, 1.0, 0.0])  # of outcomes 0, 1, 2
 
 
@@ -83,7 +85,8 @@ def elo_ratings(
     n_permutations : int, default 100
     **options
         See `metaeval.stats.intervals.Sampling`; ``n_resamples`` is 1,000 by default, each played in an order of
-        its own. Games are played one after another: 10,000 rows take seconds, 100,000 a minute or more.
+        its own. Games are played one after another: 10,000 rows take seconds, 100,000 a minute, and more than
+        300 million games in all (300,000 rows in 1,000 resamples) are refused.
 
     Returns
     -------
@@ -108,6 +111,12 @@ def elo_ratings(
         options.setdefault("n_resamples", _RESAMPLES)
     resamples, _, confidence = resolve(len(rows.outcome), options)
     games = np.flatnonzero(rows.counted)
+    for name, times in (("n_resamples", resamples.n_resamples), ("n_permutations", n_permutations)):
+        if order == "permuted" and len(games) * times > _MOST_GAMES:
+            raise InvalidInputError(
+                f"{name}: {len(games):,} games {times:,} times, one after another, would take hours; pass at most"
+                f" {_MOST_GAMES // len(games):,}, or use bradley_terry, which these averages approach"
+            )
     size = len(rows.names)
     if order == "given":
         values = _play(rows, games[:, np.newaxis], size, k)[0] + initial

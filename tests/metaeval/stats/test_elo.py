@@ -91,3 +91,13 @@ def test_degenerate():
             elo_ratings(["a"], ["b"], [1], **wrong)
     with pytest.raises(InvalidInputError, match="none of the systems"):
         result.rating("z")
+
+
+def test_so_many_games_that_it_would_take_hours_are_refused():
+    rows = np.tile(["a", "b"], 200_000), np.tile(["b", "c"], 200_000), np.ones(400_000)
+    with pytest.raises(
+        InvalidInputError, match=r"n_resamples: 400,000 games 1,000 times.*at most 750.*bradley_terry"
+    ):
+        elo_ratings(*rows)
+    with pytest.raises(InvalidInputError, match="n_permutations"):
+        elo_ratings(*rows, n_resamples=0, n_permutations=1_000)
