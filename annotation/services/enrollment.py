@@ -29,6 +29,8 @@ from annotation.models import (
     WorkRole,
 )
 from annotation.selectors.steps import standing_get, steps_of
+from annotation.services.claims import Overtaken
+from annotation.services.locks import transaction_retried
 
 SOURCE = "invitation"
 # Without letters and digits that are mistaken for each other when a code is read aloud or typed.
@@ -237,13 +239,12 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
     Finishing twice changes nothing, and who is suspended stays where they are. Raises `StageError` before the work.
     Returns the enrollment as it is now.
     """
-    with transaction.atomic():
+
+    def finish() -> Enrollment:
         # Assignment and study item before the enrollment: the order of locks of `services.assignments`.
+        mine = Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.OPEN)
         opened = (
-            Assignment.objects.select_for_update(of=("self", "study_item"), no_key=True)
-            .select_related("study_item")
-            .filter(enrollment=enrollment, state=AssignmentState.OPEN)
-            .first()
+            mine.select_for_update(of=("self", "study_item"), no_key=True).select_related("study_item").first()
         )
         locked = (
             Enrollment.objects.select_for_update(of=("self",), no_key=True)
@@ -254,6 +255,8 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
             return locked
         if locked.stage != Stage.WORK:
             raise StageError(locked.stage)
+        if opened is None and mine.exists():
+            raise Overtaken  # another tab was given an item before they were locked
         if opened is not None:
             Assignment.objects.filter(pk=opened.pk).update(state=AssignmentState.EXPIRED)
             # Hidden checks and repeats take no place.
@@ -265,4 +268,6 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
         if locked.assignments.filter(state=AssignmentState.SUBMITTED).exists():
             locked.completion_code = locked.study.completion_code or code_make()
         locked.save(update_fields=["stage", "finished_at", "completion_code"])
-    return locked
+        return locked
+
+    return transaction_retried(finish)
