@@ -1,7 +1,8 @@
 """What work is worth: per item, or per hour of active time, with what is paid for the test and as a bonus beside it.
 
 Every answer is paid, also one that came too late to count, was set aside, or was a hidden check. Amounts are exact
-decimals; what is paid by time is rounded to the cent once, for the person, in their favour.
+decimals; what the work of a person comes to is rounded to the cent once, in their favour, since nobody can be paid less
+than a cent. So what they read, the report, its sum and its file say the same.
 """
 
 from __future__ import annotations
@@ -59,17 +60,16 @@ class Earned:
 def work_pay(
     *, answers: int, active_ms: int, per_item: Decimal = ZERO, per_hour: Decimal = ZERO, by_time: bool = False
 ) -> Decimal:
-    """Pay for the work alone.
+    """Pay for the work of one person alone, to the cent.
 
     Examples
     --------
     >>> work_pay(answers=3, active_ms=0, per_item=Decimal("0.125"))
-    Decimal('0.375')
+    Decimal('0.38')
     >>> work_pay(answers=3, active_ms=90_000, per_hour=Decimal("12"), by_time=True)
     Decimal('0.30')
     """
     if answers < 0 or active_ms < 0:
         raise ValueError("answers and active_ms must not be negative")
-    if not by_time:
-        return answers * per_item
-    return (per_hour * active_ms / HOUR_MS).quantize(CENT, ROUND_UP)
+    exact = per_hour * active_ms / HOUR_MS if by_time else answers * per_item
+    return Decimal(exact).quantize(CENT, ROUND_UP)

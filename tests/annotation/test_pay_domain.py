@@ -54,6 +54,14 @@ def test_time_is_paid_to_the_cent_and_never_too_little(one, two):
     assert (paid(one) <= paid(two)) == (one <= two) or paid(one) == paid(two)
 
 
+@given(st.integers(0, 10**5), st.decimals(0, 9999, places=4))
+def test_items_are_paid_to_the_cent_and_never_too_little(answers, each):
+    paid = work_pay(answers=answers, active_ms=0, per_item=each)
+    assert answers * each <= paid < answers * each + Decimal("0.01")
+    assert paid == round(paid, 2)
+    assert work_pay(answers=4, active_ms=0, per_item=Decimal("0.1250")) == Decimal("0.50")
+
+
 def test_negative_work_is_refused():
     with pytest.raises(ValueError, match="negative"):
         work_pay(answers=-1, active_ms=0)

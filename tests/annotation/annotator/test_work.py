@@ -122,7 +122,7 @@ class TestWork:
     def test_pay_is_said(self, browser, lease, study):
         Study.objects.update(pay_per_item="0.125", items_per_annotator=1)
         page = self.submit(browser, lease)
-        assert "0.125 USD" in text_of(page)
+        assert "0.13 USD" in text_of(page)
 
     def test_nothing_right_now_is_not_done(self, study):
         Study.objects.update(overlap=1)

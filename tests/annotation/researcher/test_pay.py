@@ -203,7 +203,7 @@ class TestPages:
         (row,) = csv.DictReader(io.StringIO(body, newline=""))
         assert (row["answers"], row["total"], row["hourly"], row["currency"]) == (
             "6",
-            "0.6000",
+            "0.60",
             "18.00",
             "EUR",
         )
