@@ -5,7 +5,7 @@ fails the test that opened it.
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from annotation.models import Study
 from tests.annotation.factories import dataset_make, study_make
@@ -23,11 +23,14 @@ LAUNCH = [
 ]
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
+# How long what is there to stay may take to come, on a machine that has much else to do.
+PATIENCE_MS = 20_000
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     executable = chromium_executable()
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=LAUNCH)
         yield browser
@@ -54,7 +57,7 @@ def new_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
 
     def make(**options: object) -> BrowserContext:
         context = chromium.new_context(**({"viewport": DESKTOP, "reduced_motion": "reduce"} | options))
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE_MS)
         context.on("page", watch)
         contexts.append(context)
         return context

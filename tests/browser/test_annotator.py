@@ -15,7 +15,6 @@ from annotation.models import (
     Item,
     ItemReport,
     Label,
-    QualificationAnswer,
     QualificationQuestion,
     Response,
     Stage,
@@ -41,9 +40,9 @@ def shot(request: pytest.FixtureRequest):
     return take
 
 
-def answer_rightly(page: Page) -> None:
-    """Press the key of the response that the test knows to be right."""
-    number = QualificationAnswer.objects.count()
+def answer_rightly(page: Page, number: int) -> None:
+    """Press the key of the response that the test knows to be right, when question `number` of two is there."""
+    expect(page.locator(".progress-label")).to_have_text(f"Question {number} of 2")
     shown = page.locator(
         "form[data-annotate] input[name=question]"
     ).input_value()  # each person has an order of their own
@@ -52,7 +51,6 @@ def answer_rightly(page: Page) -> None:
     key = "a" if wanted in page.locator(".response-a").inner_text() else "b"
     press(page, key)
     press(page, "Enter")
-    page.wait_for_function("n => !document.body.innerText.includes(n)", arg=f"Question {number + 1} of 2")
 
 
 def test_from_the_invitation_to_the_code_by_keyboard(page: Page, live_server, study, shot):
@@ -70,8 +68,8 @@ def test_from_the_invitation_to_the_code_by_keyboard(page: Page, live_server, st
     press(page, "Enter")
     expect(page.locator(".progress-label")).to_have_text("Question 1 of 2")
     shot(page, "4-test")
-    answer_rightly(page)
-    answer_rightly(page)
+    answer_rightly(page, 1)
+    answer_rightly(page, 2)
 
     expect(page.locator(".progress-label")).to_have_text("0 of 3")
     expect(page.get_by_role("heading", level=1)).to_have_text(study.question)
@@ -177,8 +175,9 @@ def test_a_person_who_reads_for_long_keeps_the_item(page: Page, live_server, stu
     page.clock.install()
     open_work(page, live_server, study)
     before = Assignment.objects.get().expires_at
-    page.clock.run_for(11 * 60 * 1000)
-    page.wait_for_timeout(300)
+    with page.expect_response("**/draft/") as heartbeat:
+        page.clock.run_for(11 * 60 * 1000)
+    assert heartbeat.value.status == 204
     assert Assignment.objects.get().expires_at > before
     assert not Label.objects.exists()
 

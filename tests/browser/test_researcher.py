@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Dataset, Invitation, Study, User
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.factories import PASSWORD, dataset_make, study_make, user_make
-from tests.browser.conftest import PHONE, assert_no_sideways_scroll
+from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -47,7 +47,7 @@ def test_from_login_to_labels(page: Page, live_server, alice, shot, tmp_path):
     log_in(page, live_server)
     expect(page.get_by_text("No studies yet")).to_be_visible()
 
-    page.keyboard.press("n")
+    press(page, "n")
     expect(page.get_by_role("heading", name="New study")).to_be_visible()
     page.get_by_label("Title").fill("Which is better?")
     page.get_by_label("Dataset").select_option(index=1)

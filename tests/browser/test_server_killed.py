@@ -31,7 +31,7 @@ def test_an_answer_outlives_the_server(chromium: Browser):
         page.wait_for_timeout(2000)
         expect(state).to_contain_text("Your answer is kept in this browser")
         site.start()
-        expect(page.locator(".progress-label")).to_have_text("1 of 5", timeout=40_000)
+        expect(page.locator(".progress-label")).to_have_text("1 of 5", timeout=100_000)  # it tries again every half minute
         context.close()
         with psycopg.connect(postgres.url) as connection:
             labels = connection.execute("SELECT choice, shown_order FROM annotation_label").fetchall()

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from annotation.models import Enrollment, Kind, QualificationQuestion, Stage, Study
 from annotation.selectors.steps import question_next
@@ -119,13 +119,13 @@ def test_training_and_test_of_every_kind(kind, live_server, page: Page):
 
 
 def answer_by_keys(page: Page, kind: str) -> None:
-    page.wait_for_load_state("load")
-    page.wait_for_timeout(200)
     keys = {"rubric": "45", "checklist": "yny", "importance": "123", "answer_ranking": "123"}[kind]
-    for key in keys:
-        page.keyboard.press(key)
-        page.wait_for_timeout(100)
-    page.keyboard.press("Enter")
+    given = "[data-ranked] [data-rank-card]" if kind in ("importance", "answer_ranking") else ".part :checked"
+    for number, key in enumerate(keys, start=1):
+        press(page, key)
+        expect(page.locator(given)).to_have_count(number)
+    expect(page.locator(".dock button[type=submit]")).to_be_enabled()
+    press(page, "Enter")
 
 
 def test_the_ends_and_the_wait(live_server, new_context):

@@ -123,10 +123,11 @@ class TestHiddenChecks:
         raise AssertionError(f"nobody said: {until}")
 
     def answer(self, walker: Walker, *, right: bool) -> None:
-        with walker.page.expect_response(lambda response: response.request.method == "POST"):
-            walker.answer(right=right)
-        walker.page.wait_for_function("() => !document.querySelector('form[data-sent]')")
-        walker.page.wait_for_load_state("load")
+        item = walker.page.locator("form[data-annotate]").get_attribute("data-assignment")
+        walker.answer(right=right)
+        another = "item => document.querySelector('form[data-annotate]')?.dataset.assignment !== item"
+        walker.page.wait_for_function(another, arg=item)
+        walker.page.wait_for_load_state("load")  # where it leads to a page and not to an item
 
 
 class TestProlific:
