@@ -57,8 +57,10 @@ _MARKED = re.compile(
     rf"(?:[-•]\s+|\d\.\s+)?{_MARKER}\s*(?:is\s*:?|[:=]|\s[-–—])\s*{_LABEL}{_BETTER}?\s*[.!]?", _FLAGS
 )
 _CONCLUSION = re.compile(rf"{_CONCLUDING}{_LABEL}{_BETTER}\s*[.!]?", _FLAGS)
-_HEADING = re.compile(rf"{_MARKER}\s*:?", _FLAGS)
-_SENTENCE_END = re.compile(rf"[.!?]\s+(?={_MARKER}\s*:)", _FLAGS)
+# An answer may be the one to the instruction; a verdict is the judge's.
+_VERDICT = r"(?:(?:my|the)\s+)?(?:(?:final|overall)\s+)?(?:verdict|(?<=final\ )answer)"
+_HEADING = re.compile(rf"{_VERDICT}\s*:?", _FLAGS)
+_SENTENCE_END = re.compile(rf"[.!?]\s+(?={_VERDICT}\s*:)", _FLAGS)
 # What, in an explanation, could take the verdict back: any other statement of a winner.
 _CLAIM = re.compile(
     rf"""(?:{_INTRODUCTION}{_LABEL}(?![\w'’]))
@@ -70,7 +72,10 @@ _CLAIM = re.compile(
     | (?P<doubt>\b(?:actually|correction|however|wait|instead|on\s+second\s+thought|change\s+my)\b)""",
     _FLAGS,
 )
-_RESERVED = re.compile(r"\b(?:but|although|though|unless|if|except|or|not\s+sure)\b", re.IGNORECASE)
+_RESERVED = re.compile(
+    r"\b(?:but|although|though|unless|if|except|or|maybe|perhaps|possibly|unsure|uncertain|not\s+(?:sure|certain)|same)\b",
+    re.IGNORECASE,
+)
 CUT_OFF = "cut off at the token limit"
 _DRESS = "*_`#>\"'“”‘’«»~|$ \t\r\n"
 _BOXED = re.compile(r"\$?\\boxed\{(?:\\(?:text|textbf|mathrm)\{)?([^{}]{1,40})\}{1,2}\$?")
@@ -123,7 +128,7 @@ def read_choice(text: str, *, allow_tie: bool, cut_off: bool = False) -> Verdict
             match = None
     if match is None:
         match = _match(_EXPLAINED, first, longest=MAX_EXPLAINED)
-        if match and _RESERVED.search(match["reason"]):
+        if match and (_RESERVED.search(match["reason"]) or _names_other(match["reason"], _choice_of(match))):
             match = None
         rest = f"{match['reason']}\n{rest}" if match else rest
     if match is None:
@@ -157,6 +162,8 @@ def read_verdict_line(text: str, *, allow_tie: bool, finish_reason: str = "stop"
         (tag for tag in _TAGGED.finditer(end) if tag.end() == len(end)), None
     )
     said = alone[alone.lastindex or 0] if alone else named
+    if alone and said in ("a", "b"):  # a quantity, or the answer to the instruction
+        return unparsed(text, "the last line holds no verdict")
     match = _last_statement(lines) if said is None else _match(_STATEMENT, said)
     if match is None:
         return unparsed(text, "the last line holds no verdict")
@@ -272,6 +279,11 @@ def _choice_of(match: re.Match[str]) -> int:
     names = ("round", "double", "square", "curly", "bare", "winner", "picked")
     label = next(groups[name] for name in names if groups.get(name))
     return 1 if label in "aA" else 2
+
+
+def _names_other(reason: str, choice: int) -> bool:
+    """Whether a reason on the verdict's own line speaks of the other output, for or against."""
+    return choice == 0 or re.search(r"\b[Bb]\b" if choice == 1 else r"\bA\b|\(a\)", reason) is not None
 
 
 def _takes_back(rest: str, choice: int) -> bool:
