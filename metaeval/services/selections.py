@@ -10,15 +10,15 @@ from django.core.cache import cache
 from metaeval.reports.content import software_version
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.selection_content import selection_build
-from metaeval.reports.selection_inputs import Choice
+from metaeval.reports.selection_inputs import PAIRWISE, Choice
 from metaeval.selectors.selection_inputs import selection_inputs
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.comparisons import CONTESTANTS_ONLY
 from metaeval.services.reports import CACHE_SECONDS
 from metaeval.stats import InvalidInputError
 
-# Items times judges that are computed while a page waits: about two seconds.
-QUICK = 40_000
+# Items times judges that are computed while a page waits: about two seconds, pairs and others.
+QUICK, QUICK_OF_KINDS = 40_000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,15 @@ def selection_get(*, sweep: SweepView, choice: Choice, wait: bool = False) -> Ch
     inputs = selection_inputs(sweep=sweep, choice=choice)
     inputs_hash = inputs.hash()
     content = _cached(inputs_hash)
-    if content is None and (wait or inputs.size <= QUICK):
+    quick = QUICK if choice.kind == PAIRWISE else QUICK_OF_KINDS
+    if content is None and (wait or inputs.size <= quick):
         try:
             content = selection_build(inputs, inputs_hash=inputs_hash)
         except InvalidInputError as error:
             raise ReportError(f"No choice can be made from this: {error}.") from None
         cache.set(_key(inputs_hash), content, CACHE_SECONDS)
     n_judges = sum(not candidate.is_baseline for candidate in inputs.candidates)
-    return Choosing(content, sum(len(part.inputs.items) for part in inputs.parts), n_judges)
+    return Choosing(content, inputs.n_items, n_judges)
 
 
 def _cached(inputs_hash: str) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -178,9 +177,3 @@ def _scaled(gap: PairedDifference, width: float) -> PairedDifference:
 def undefined_of(reason: str, n: int = 0) -> dict[str, Any]:
     """A breakdown of a figure that does not exist."""
     return {"overall": {"value": None, "low": None, "high": None, "n": n, "reason": reason}}
-
-
-def mean_or_nan(values: list[float]) -> float:
-    """Mean of the numbers that are there; NaN of none."""
-    known = [value for value in values if not math.isnan(value)]
-    return math.fsum(known) / len(known) if known else math.nan

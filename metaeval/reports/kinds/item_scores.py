@@ -142,19 +142,18 @@ def _ranking(figure: str) -> Callable[[Setting], _Scored]:
         for judge in setting.inputs.judges:
             found = correlations_of(setting, judge, targets)[figure]
             column = np.where(np.isnan(found), NO_ORDER, (1.0 + found) / 2)
-            column[_of_other_parts(setting, judge)] = 0.0
+            column[_of_other_parts(setting, judge, np.isnan(found))] = 0.0
             columns.append(column)
         return columns, scorable, None
 
     return scored
 
 
-def _of_other_parts(setting: Setting, judge: KindJudge) -> Booleans:
-    """Items whose ranking is not one of their parts: the aspects have changed, say."""
-    items = setting.inputs.items
-    return mask_of(
-        {row for row, value in judge.values.items() if ranks_of(value, items[row]) is None}, len(items)
-    )
+def _of_other_parts(setting: Setting, judge: KindJudge, among: Booleans) -> Booleans:
+    """Which of these items have a ranking that is not one of their parts: the aspects have changed, say."""
+    items, values = setting.inputs.items, judge.values
+    rows = [row for row in np.flatnonzero(among).tolist() if row in values]
+    return mask_of({row for row in rows if ranks_of(values[row], items[row]) is None}, len(items))
 
 
 _SCORED: dict[str, Callable[[Setting], _Scored]] = {

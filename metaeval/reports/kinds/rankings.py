@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,11 +12,10 @@ from scipy.stats import rankdata
 
 from metaeval.reports.estimates import Breakdown, Measure, mean_of
 from metaeval.reports.inputs import Booleans, Floats
-from metaeval.reports.kinds.common import KindFigures, Setting, mean_or_nan, means_by, quiet, select_means
+from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet, select_means
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
 from metaeval.reports.kinds.measures import ANSWER_RANKING, primary_of
 from metaeval.stats import RankPairs, rank_pairs
-from metaeval.stats.correlation import pearson_of
 
 RHO = (-1.0, 1.0)
 # What a judge says of answers beside their order, the finest first.
@@ -74,10 +74,11 @@ def ranks_of(value: Value | None, item: KindItem) -> list[float] | None:
 
 
 def _in_order(given: Any, item: KindItem) -> list[float] | None:
-    if not isinstance(given, Mapping) or sorted(given) != sorted(item.parts) or not given:
+    parts = item.parts
+    if not isinstance(given, Mapping) or not given or len(given) != len(parts):
         return None
-    found = [given[name] for name in item.parts]
-    if not all(isinstance(each, int | float) and np.isfinite(each) for each in found):
+    found: list[Any] = [given.get(name) for name in parts]
+    if not all(isinstance(each, int | float) and math.isfinite(each) for each in found):
         return None
     return [float(each) for each in found]
 
@@ -94,7 +95,7 @@ def scores_of(value: Value, item: KindItem) -> list[float] | None:
     [-2.0, -1.0]
     """
     for name in _FINER:
-        if (found := _in_order(value.get(name), item)) is not None:
+        if name in value and (found := _in_order(value[name], item)) is not None:
             return found
     ranks = ranks_of(value, item)
     return None if ranks is None else [-rank for rank in ranks]
@@ -126,24 +127,37 @@ def correlations_of(
     setting: Setting, judge: KindJudge, targets: list[list[list[float]]]
 ) -> dict[str, Floats]:
     """Rho and r of a judge with each target of each item, averaged; NaN where there is none."""
-    spearman, pearson = np.full(setting.n_items, np.nan), np.full(setting.n_items, np.nan)
-    matrices, rows = [], []
+    # Items of as many parts are computed together: each row is a judge's answer beside one target.
+    alike: dict[int, list[tuple[int, list[float], list[float], list[float]]]] = defaultdict(list)
     for row, value in judge.values.items():
         item = setting.inputs.items[row]
         ranks, scores = ranks_of(value, item), scores_of(value, item)
-        if ranks is None or scores is None or not targets[row]:
-            continue
-        rows.append(row)
-        matrices.append([[-rank for rank in ranks], *targets[row]])
-        pearson[row] = mean_or_nan([pearson_of(scores, target) for target in targets[row]])
-    pairs = rank_pairs(matrices)
-    # The judge is the first row of each matrix; its pairs with the others, not theirs among themselves.
-    own = (pairs.first == 0) & ~np.isnan(pairs.rho)
-    total = np.bincount(pairs.item[own], weights=pairs.rho[own], minlength=len(rows))
-    count = np.bincount(pairs.item[own], minlength=len(rows))
-    if rows:
-        spearman[rows] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return {"spearman": spearman, "pearson": pearson}
+        if ranks is not None and scores is not None and targets[row]:
+            order = [-rank for rank in ranks]
+            alike[len(ranks)] += [(row, order, scores, target) for target in targets[row]]
+    rows: list[int] = []
+    found: dict[str, list[Floats]] = {"spearman": [], "pearson": []}
+    for group in alike.values():
+        place, orders, scored, target = zip(*group, strict=True)
+        rows += place
+        found["spearman"].append(_row_correlations(rankdata(orders, axis=1), rankdata(target, axis=1)))
+        found["pearson"].append(_row_correlations(np.array(scored), np.array(target)))
+    whose = np.array(rows, dtype=np.intp)
+    return {
+        name: means_by(whose, np.concatenate(values) if values else np.zeros(0), setting.n_items)
+        for name, values in found.items()
+    }
+
+
+def _row_correlations(first: Floats, second: Floats) -> Floats:
+    """Pearson's correlation of each row with its partner: (n, parts) twice to (n,); NaN where one is constant."""
+    one, two = (rows - rows.mean(axis=1, keepdims=True) for rows in (first, second))
+    # Of a constant row rounding may leave something.
+    varies = (np.ptp(first, axis=1) > 0) & (np.ptp(second, axis=1) > 0)
+    scale = np.sqrt((one**2).sum(axis=1) * (two**2).sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.where(varies & (scale > 0), (one * two).sum(axis=1) / scale, np.nan)
+    return np.clip(found, -1.0, 1.0)
 
 
 def _judge(
