@@ -88,8 +88,8 @@ def _said(made: list[Decision]) -> str | SafeString:
         return said
     run = f"{reverse('admin:judges_sweep_add')}?{urlencode({'judge': judge.pk, 'like': made[0].sweep_id})}"
     return format_html(
-        '{} <a href="{}">Look at it</a>, or <a href="{}">run it</a> over the same items: what its parts have '
-        "answered is not asked again.",
+        '<span>{} <a href="{}">Look at it</a>, or <a href="{}">run it</a> over the same items: what its parts have '
+        "answered is not asked again.</span>",
         said,
         reverse("admin:judges_judge_change", args=[judge.pk]),
         run,

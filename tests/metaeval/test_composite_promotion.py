@@ -357,8 +357,8 @@ def test_the_page_offers_it_with_what_to_expect(client, administrator, sweep):
         f'Composite, 2 parts <span class="muted num">{100 * found["held_out"]["value"]:.1f} % held out'
         in page
     )
-    assert "its gain over the single judge is" in page
-    assert "Every other category, and what has none, goes to First half." in page
+    assert "points (" in re.search(r'id="promote-composite">[^<]*', page)[0]
+    assert "every other category, and what has none, goes to First half." in page
 
 
 # --- the service --------------------------------------------------------------------------------------------------

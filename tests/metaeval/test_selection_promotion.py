@@ -215,7 +215,7 @@ def test_what_was_typed_stays_with_the_reason_for_the_refusal(client, administra
     assert response.status_code == 422
     assert '<details class="disclosure no-print" id="promote" open>' in text
     assert "The money &lt;is&gt; there.</textarea>" in text
-    assert re.findall(r'name="judge" value="([0-9a-f]+)" required checked', text) == [data["judge"]]
+    assert re.findall(r'name="judge" value="([0-9a-f]+)" required checked autofocus', text) == [data["judge"]]
     assert "Nothing was promoted. This judge does not satisfy the constraints" in text
     for fields, error in (({"reason": " "}, "This field is required."), ({"judge": ""}, "Choose a judge.")):
         response = post(client, sweep, form(sweep) | fields)
