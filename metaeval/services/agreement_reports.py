@@ -86,21 +86,20 @@ def agreement_report_build(
     ReportError
         There is nothing to report on, no such judge, or an option that this kind does not have.
     """
-    resamples = {} if n_resamples is None else {"n_resamples": n_resamples}
     if kind == Kind.PAIRWISE:
         if against:
             raise ReportError("against: a report on pairs compares judges with people and with gold answers.")
-        options = ReportOptions(tie_break=convention, seed=seed, **resamples)
+        options = ReportOptions(tie_break=convention, seed=seed)
+        if n_resamples is not None:
+            options = replace(options, n_resamples=n_resamples)
         return report_build(dataset=dataset, study=study, judges=judges, options=options)
     if convention != DEFAULT_CONVENTION:
         raise ReportError(f"convention: {convention} is of pairs; this report is of the kind {kind}.")
+    of_kind = KindOptions(seed=seed)
+    if n_resamples is not None:
+        of_kind = replace(of_kind, n_resamples=n_resamples)
     return kind_report_build(
-        dataset=dataset,
-        kind=kind,
-        study=study,
-        judges=judges,
-        against=against,
-        options=replace(KindOptions(), seed=seed, **resamples),
+        dataset=dataset, kind=kind, study=study, judges=judges, against=against, options=of_kind
     )
 
 

@@ -63,6 +63,16 @@ def kind_labels(dataset: Dataset, kind: str, shifts: Any, **people: Any) -> list
     return annotators
 
 
+def joined(first: Dataset, second: Dataset) -> Dataset:
+    """Items of the second dataset become items of the first, after its own."""
+    for place, item in enumerate(second.items.select_related("instruction").order_by("position")):
+        item.instruction.dataset, item.instruction.external_id = first, f"{second.name}-{place}"
+        item.instruction.save()
+        item.dataset, item.external_id, item.position = first, f"{second.name}-{place}", 1_000 + place
+        item.save()
+    return first
+
+
 def kind_judgments(one: Judge, dataset: Dataset, kind: str, shift: int = 0, unparsed: int = 0) -> None:
     """Judgments of all items of a kind; of the first ones none could be read."""
     items = dataset.items.filter(kind=kind).order_by("position")
