@@ -1,6 +1,10 @@
-"""The cast: who may see what is asked of the same four people everywhere."""
+"""The cast: who may see what is asked of the same four people everywhere; and limits that do not race the clock."""
+
+import time
+from types import SimpleNamespace
 
 import pytest
+from django_ratelimit import core
 
 from tests.annotation.cast import Cast
 
@@ -8,3 +12,10 @@ from tests.annotation.cast import Cast
 @pytest.fixture
 def cast(db: None) -> Cast:
     return Cast.make()
+
+
+@pytest.fixture(autouse=True)
+def one_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that asks too often does so within one window of the limits, however slow the machine is."""
+    moment = time.time()
+    monkeypatch.setattr(core, "time", SimpleNamespace(time=lambda: moment))

@@ -5,16 +5,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import (
-    Account,
     Enrollment,
     QualificationAttempt,
     Stage,
 )
-from annotation.views.annotator.accounts import SESSION_KEY as ACCOUNT_KEY
+from annotation.services.accounts import account_create
 from annotation.views.annotator.device import COOKIE
 from tests.annotation.cast import text_of
 from tests.annotation.factories import (
-    annotator_make,
+    PASSWORD,
     enrollment_make,
     invitation_make,
     study_make,
@@ -107,10 +106,8 @@ class TestDevice:
         assert (joined.stage, joined.annotator) == (Stage.WORK, person.annotator)
 
     def test_who_is_signed_in_is_one_person_by_every_link(self, client):
-        account = Account.objects.create(annotator=annotator_make(), email="a@example.org", password="!")
-        session = client.session
-        session[ACCOUNT_KEY] = account.pk
-        session.save()
+        account = account_create(email="a@example.org", password=PASSWORD)
+        client.post(reverse("annotation:account-sign-in"), {"email": account.email, "password": PASSWORD})
         study = study_make(one_per_device=False)
         for _ in range(2):
             assert self.join(client, invitation_make(study=study)).url == url("place", study)
