@@ -244,7 +244,9 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
         # Assignment and study item before the enrollment: the order of locks of `services.assignments`.
         mine = Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.OPEN)
         opened = (
-            mine.select_for_update(of=("self", "study_item"), no_key=True).select_related("study_item").first()
+            mine.select_for_update(of=("self", "study_item"), no_key=True)
+            .select_related("study_item")
+            .first()
         )
         locked = (
             Enrollment.objects.select_for_update(of=("self",), no_key=True)

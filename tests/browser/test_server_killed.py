@@ -31,7 +31,8 @@ def test_an_answer_outlives_the_server(chromium: Browser):
         page.wait_for_timeout(2000)
         expect(state).to_contain_text("Your answer is kept in this browser")
         site.start()
-        expect(page.locator(".progress-label")).to_have_text("1 of 5", timeout=100_000)  # it tries again every half minute
+        # It tries again every half minute.
+        expect(page.locator(".progress-label")).to_have_text("1 of 5", timeout=100_000)
         context.close()
         with psycopg.connect(postgres.url) as connection:
             labels = connection.execute("SELECT choice, shown_order FROM annotation_label").fetchall()
