@@ -7,7 +7,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from annotation.models import Dataset, Instruction
+from annotation.models import Dataset, Instruction, Kind
 from judges.backends.mock_server import running_mock_server
 from judges.models import Judge, Judgment
 from judges.services.composites import composite_ensure
@@ -16,12 +16,14 @@ from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError
 from metaeval.reports.selection_composite import composite_offer
 from tests.annotation.factories import user_make
+from tests.annotation.kinds import kind_dataset_make
 from tests.judges.props import endpoint_make, run
 from tests.judges.props import judge_make as real_judge_make
 from tests.judges.props import sweep_make as real_sweep_make
 from tests.metaeval.choices import content_of, form_of
 from tests.metaeval.composites import specialists
-from tests.metaeval.rows import judge_make, labels_make
+from tests.metaeval.kinds import kind_labels, value_of
+from tests.metaeval.rows import judge_make, labels_make, sweep_make
 from tests.metaeval.test_selection_promotion import promote as promote_any
 from tests.metaeval.test_selection_promotion import race, seen_now
 
@@ -178,6 +180,44 @@ def test_the_configuration_holds_its_members_and_what_to_expect(client, administ
         "First half",
         "Second half",
     ]
+
+
+def test_judges_of_rubrics_make_a_composite_of_rubrics(client, administrator):
+    dataset = kind_dataset_make(Kind.RUBRIC, items=60)
+    items = list(dataset.items.order_by("position"))
+    for k, item in enumerate(items):
+        Instruction.objects.filter(pk=item.instruction_id).update(category="Poems" if k < 30 else "Code")
+    kind_labels(dataset, Kind.RUBRIC, (0, 0))
+    endpoint = endpoint_make()
+    judges = [
+        real_judge_make(endpoint, model, strategy="rubric_all", name=model) for model in ("poet", "coder")
+    ]
+    for place, judge in enumerate(judges):
+        Judgment.objects.bulk_create(
+            Judgment(
+                judge=judge,
+                item=item,
+                order=0,
+                status="parsed",
+                value=value_of(Kind.RUBRIC, k, 0 if (k >= 30) == bool(place) or k % 2 else 2),
+            )
+            for k, item in enumerate(items)
+        )
+    sweep = sweep_make(judges=judges, datasets=[dataset], name="Rubrics")
+    page = client.get(reverse("metaeval:decision", args=[sweep.pk]), {"kind": Kind.RUBRIC}).content.decode()
+    action = re.search(r'action="([^"]*promote[^"]*)"', page)[1].replace("&amp;", "&")
+    data = {name: re.search(rf'name="{name}" value="([^"]+)"', page)[1] for name in ("inputs_hash", "seen")}
+    text = client.post(
+        action, data | {"judge": "composite", "reason": "Each its own."}, follow=True
+    ).content.decode()
+    decision = Decision.objects.get()
+    assert f"{decision.judge.name} is now the judge" in text
+    assert (decision.kind, decision.judge.name) == (Kind.RUBRIC, "Composite of Rubrics: 2 parts")
+    assert JudgeSpec.from_dict(decision.judge.spec).kind == Kind.RUBRIC
+    assert {row.key: row.member.name for row in decision.judge.memberships.exclude(key="*")} == {
+        "Code": "coder",
+        "Poems": "poet",
+    }
 
 
 # --- what speaks against it ---------------------------------------------------------------------------------------
