@@ -187,13 +187,14 @@ def test_likelihoods_are_refused_with_the_way_out(server):
 
 @needs_litellm
 def test_no_more_requests_are_in_flight_than_allowed_and_closing_ends_everything(server):
+    before = set(threading.enumerate())
     with running_mock_server() as own, backend_for(own.url, capacity=3) as backend:
         for token in range(12):
             backend.submit(token, build_wire(question(a=str(token)), model="openai/mock-slow-20"))
         assert {type(each) for each in collect(backend, 12, seconds=60).values()} == {Answer}
         assert own.stats()["most_in_flight"] <= 3
         assert (own.stats()["requests"], own.stats()["repeated"]) == (12, 0)
-    assert "litellm-backend" not in {thread.name for thread in threading.enumerate()}
+    assert "litellm-backend" not in {thread.name for thread in set(threading.enumerate()) - before}
 
 
 @needs_litellm

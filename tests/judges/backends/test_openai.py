@@ -297,6 +297,7 @@ def test_what_a_server_does_not_offer_costs_the_request_and_says_so(server, requ
 
 
 def test_closing_ends_everything(server):
+    before = set(threading.enumerate())
     backend = OpenAIBackend(base_url=server.url)
     backend.submit(1, build_wire(question(), model="mock-slow-120000"))
     time.sleep(0.1)
@@ -306,6 +307,6 @@ def test_closing_ends_everything(server):
 
     assert backend.drain(5.0) == []
     assert time.monotonic() - started < 60.0
-    assert "openai-backend" not in {thread.name for thread in threading.enumerate()}
+    assert "openai-backend" not in {thread.name for thread in set(threading.enumerate()) - before}
     with pytest.raises(RuntimeError, match="closed"):
         backend.submit(2, build_wire(question(), model="mock-longer"))
