@@ -34,7 +34,7 @@ from tests.annotation.factories import (
 )
 from tests.annotation.kinds import VALUES, kind_dataset_make, kind_label_make, kind_study_make
 from tests.browser.walks import ELIGIBILITY, OTHER_VALUES, walk_study
-from tests.metaeval.choices import two_datasets
+from tests.metaeval.choices import two_datasets, two_kinds
 from tests.metaeval.kinds import kind_swept
 from tests.metaeval.rows import judge_make, judgments_make, sweep_make, swept
 from tests.metaeval.rows import labels_make as choices_make
@@ -295,7 +295,7 @@ def comparison_stops() -> Iterator[Stop]:
 
 
 def decision_stops() -> Iterator[Stop]:
-    """The choice of a judge: clear, with constraints that rule out some or all, asked wrongly, with nothing judged."""
+    """Choice of a judge: clear, constraints that rule out some or all, asked wrongly, nothing judged, of rubrics."""
     sweep, *_ = two_datasets()
     here = reverse("metaeval:decision", args=[sweep.pk])
     yield Stop("decision", here)
@@ -304,6 +304,8 @@ def decision_stops() -> Iterator[Stop]:
     yield Stop("decision-asked-wrongly", f"{here}?max_cost=cheap&weight-people=0")
     idle = sweep_make(judges=[judge_make("Idle too")], datasets=[dataset_make(pairs=3)], name="Idle too")
     yield Stop("decision-nothing", reverse("metaeval:decision", args=[idle.pk]))
+    mixed = two_kinds(mark=" mixed")[1]
+    yield Stop("decision-rubrics", reverse("metaeval:decision", args=[mixed.pk], query={"kind": "rubric"}))
 
 
 def systems_stops() -> Iterator[Stop]:

@@ -12,6 +12,8 @@ from judges.models import BackendKind, Judgment
 from metaeval.models import Decision
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.selection_inputs import Choice, Part
+from metaeval.reports.selection_markdown import markdown
+from metaeval.reports.selection_verdict import summary_lines
 from metaeval.selectors.selection_inputs import kinds_judged, preset, selection_inputs, swept_datasets
 from metaeval.selectors.sweeps import sweep_view
 from tests.annotation.factories import annotator_make, dataset_make, user_make
@@ -423,3 +425,19 @@ def test_the_choice_of_pairs_is_of_pairs(client, administrator):
     assert content_of(sweep)["kind"] == "pairwise"
     dataset_make(pairs=2)
     assert "What is judged" not in page(client, sweep)
+
+
+def test_a_choice_that_was_stored_before_there_were_kinds_is_of_pairs():
+    sweep, *_ = two_datasets()
+    content = content_of(sweep)
+    older = {name: value for name, value in content.items() if name != "kind"}
+    assert summary_lines(older) == summary_lines(content)
+    assert markdown(older) == markdown(content)
+    assert "agreement with people" in dict(summary_lines(older))["Datasets"]
+
+
+def test_a_stored_choice_of_rubrics_in_short():
+    _, sweep = two_kinds()
+    lines = dict(summary_lines(content_of(sweep, kind=Kind.RUBRIC, max_unparsed="1")))
+    assert lines["Datasets"] == "Mixed: closeness to people's ratings, weight 1"
+    assert lines["Constraints"] == "at most 1 % of answers unreadable"
