@@ -51,7 +51,7 @@ def report_targets(user: User) -> list[ReportTarget]:
     """
     datasets = list(datasets_visible_to(user).order_by("name").only("pk", "name", "title"))
     kinds: dict[int, list[str]] = defaultdict(list)
-    items = Item.objects.filter(dataset__in=datasets).order_by("dataset_id", "kind")
+    items = Item.objects.filter(dataset__in=datasets).order_by()
     for dataset_id, kind in items.values_list("dataset_id", "kind").distinct():
         kinds[dataset_id].append(kind)
     studies: dict[int, list[Study]] = defaultdict(list)
@@ -59,7 +59,7 @@ def report_targets(user: User) -> list[ReportTarget]:
         studies[study.dataset_id].append(study)
     found = []
     for dataset in datasets:
-        for kind in kinds[dataset.pk]:
+        for kind in sorted(kinds[dataset.pk], key=Kind.values.index):  # pairs first
             label = Kind(kind).label.lower()
             words = f"{dataset.title} (dataset {dataset.name}, {label})"
             found.append(ReportTarget(dataset.name, kind, words=words))

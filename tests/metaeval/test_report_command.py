@@ -2,7 +2,6 @@
 
 import json
 import stat
-import time
 from pathlib import Path
 
 import pytest
@@ -190,9 +189,7 @@ def test_llmbar_from_its_files(shared_data, tmp_path):
     call_command(
         "import_judgments", "llmbar", str(shared_data / "llmbar/judgments.csv"), dataset="llmbar", **quiet
     )
-    started = time.perf_counter()
     call_command("report", "llmbar", "--output", str(tmp_path / "r.json"))
-    assert time.perf_counter() - started < 10
     content = json.loads((tmp_path / "r.json").read_text())
     judges = {(judge["model"], judge["strategy"]): judge["measures"] for judge in content["judges"]}
     printed = json.loads((Path(settings.BASE_DIR) / "fixtures/statistics/llmbar.json").read_text())["rows"]

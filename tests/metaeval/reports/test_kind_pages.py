@@ -96,14 +96,14 @@ def test_what_is_offered(client, researcher, django_assert_num_queries):
     with django_assert_num_queries(3):
         targets = report_targets(researcher)
     assert [target.key for target in targets] == [
-        "dataset/both/checklist",
         "dataset/both/rubric",
+        "dataset/both/checklist",
         "study/mine",
         "dataset/pairs/pairwise",
     ]
     assert "Mine (study mine, checklist)" in [target.words for target in targets]
     address = reverse("metaeval:report-list")
-    for query, key in (("study=mine", "study/mine"), ("name=both", "dataset/both/checklist")):
+    for query, key in (("study=mine", "study/mine"), ("name=both", "dataset/both/rubric")):
         text = client.get(f"{address}?{query}").content.decode()
         assert f'<option value="{key}" selected>' in text
     assert "selected" not in client.get(f"{address}?name=secret").content.decode().split("<select")[1]
