@@ -49,7 +49,10 @@ def test_the_verdict_then_what_it_rests_on(client, administrator, sweep):
     text = page(client, sweep)
     assert "Good judge is the judge to use" in text
     assert "Clear winner" in text
-    assert "Gold: accuracy against gold answers, decides nothing; People: agreement with people, weight 1." in text
+    assert (
+        "Gold: accuracy against gold answers, decides nothing; People: agreement with people, weight 1."
+        in text
+    )
     sections = [
         "What to expect on new items",
         "All judges",
