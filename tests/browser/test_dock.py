@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.models import Study
+from annotation.models import Response, Study
 from tests.browser.conftest import DESKTOP, PHONE, press
-from tests.browser.work_page import open_work, radio
+from tests.browser.work_page import LONG, open_work, radio
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LANDSCAPE = {"width": 740, "height": 360}
@@ -46,3 +46,21 @@ def test_a_new_item_is_not_framed(page: Page, live_server, study):
     expect(page.locator("main")).to_be_focused()
     assert page.locator("main").evaluate("main => getComputedStyle(main).outlineStyle") == "none"
     expect(radio(page, "a")).not_to_be_checked()
+
+
+@pytest.mark.parametrize("window", [{"width": 1280, "height": 500}, PHONE], ids=["desktop", "phone"])
+def test_what_has_the_focus_is_not_under_the_dock(new_context, live_server, study, window):
+    Response.objects.update(text=LONG * 3)
+    page = new_context(viewport=window).new_page()
+    open_work(page, live_server, study)
+    expect(page.locator(".dock")).to_be_visible()
+    page.wait_for_load_state("load")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('main .cluster a')"):
+            break
+    link, dock = page.evaluate(
+        "[document.activeElement, document.querySelector('.dock')].map(one => one.getBoundingClientRect().toJSON())"
+    )
+    assert link["width"]
+    assert link["bottom"] <= dock["top"]
