@@ -13,7 +13,7 @@ from metaeval.stats.correlation import is_flat, why_not
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.fisher import finish_correlation
-from metaeval.stats.intervals import Sampling, item_weights, mean_estimate, resolve
+from metaeval.stats.intervals import Sampling, clusters_counted, item_weights, mean_estimate, resolve
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.sharing import with_resamples
 from metaeval.stats.weighted_correlation import (
@@ -238,11 +238,15 @@ def _mean_and_deviation(
     if not n:
         nothing = Estimate(math.nan, math.nan, math.nan, 0, reason="no ratings")
         return nothing, nothing
-    mean = mean_estimate(rated, bounds=None, resamples=resamples, confidence=confidence, weights=weights)
-    if n > 1 and is_flat(rated[known]):
+    counted = known & (weights > 0)
+    if n > 1 and counted.any() and is_flat(rated[known]):
         # Resamples of one value are that value, which is no evidence that there are no others.
-        mean = replace(mean, low=math.nan, high=math.nan, method="none", reason=_ONE_VALUE)
+        size, n_clusters = int(counted.sum()), clusters_counted(counted, resamples)
+        mean = Estimate(
+            float(rated[counted].mean()), math.nan, math.nan, size, n_clusters, "none", _ONE_VALUE
+        )
         return mean, replace(mean, value=0.0)
+    mean = mean_estimate(rated, bounds=None, resamples=resamples, confidence=confidence, weights=weights)
     if n < 2:
         return mean, Estimate(math.nan, math.nan, math.nan, n, mean.n_clusters, reason="fewer than 2 ratings")
     centred = np.where(known, rated - mean.value, 0.0)

@@ -21,6 +21,7 @@ _FEW_EVENTS = 5.0
 # A share this far outside of its range is a rounding error.
 _GRAIN = 1e-9
 ONE_CLUSTER = "no interval: the items are one cluster"
+ALL_THE_SAME = "no interval: all items are the same, and no bounds say how far others could be"
 
 
 class Sampling(TypedDict, total=False):
@@ -188,8 +189,12 @@ def finish(
         value, resampled, n_clusters=n_clusters, confidence=confidence, bounds=bounds, spread=spread
     )
     reason = None
-    if math.isnan(low) and len(resampled):
+    if bounds is None and high - low <= _GRAIN * abs(value) and np.ptp(resampled) <= _GRAIN * abs(value):
+        # Resamples of one value are that value, which is no evidence that there are no others.
+        low, high, method, reason = math.nan, math.nan, "none", ALL_THE_SAME
+    elif math.isnan(low) and len(resampled):
         reason = ONE_CLUSTER if n_clusters <= 1 else "no interval: undefined in every resample"
+    if reason is not None:
         warnings.warn(reason, StatisticsWarning, stacklevel=4)
     return Estimate(value, low, high, n, n_clusters, method, reason)
 

@@ -108,7 +108,8 @@ class TestIntervals:
         exact = spread_of(deviations, np.ones(n))
         drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=20_000) @ deviations
         found = resampled_spread(drawn, n)
-        assert 1 / found.carriers == pytest.approx(1 / exact.carriers, abs=0.1, rel=0.25)
+        # A fourth moment of 20,000 draws from few clusters: near, not equal.
+        assert 1 / found.carriers == pytest.approx(1 / exact.carriers, abs=0.15, rel=0.3)
 
     def test_freedom_of_a_variance_by_hand(self):
         # Two of 100 carry it: 2 / (1/2 - 1/100) - 1. If all do it is known as well as 99 degrees say.
@@ -375,3 +376,19 @@ class TestPairedDifference:
         assert paired_difference(
             accuracy_contributions(verdicts, gold), np.zeros(120), resamples=resamples
         ).value == pytest.approx(by_accuracy.value)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 250.0])
+def test_what_is_all_the_same_without_bounds_has_no_interval(value):
+    """Ten answers of 250 ms each do not say that the next takes 250 ms; bounds would say how far it could be off."""
+    with pytest.warns(StatisticsWarning, match="all items are the same"):
+        found = mean_estimate([value] * 10, bounds=None)
+    assert found.value == pytest.approx(value)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert "no bounds say" in found.reason
+    assert mean_estimate([value] * 10, bounds=None, n_resamples=0).reason is None
+    bounded = mean_estimate([value] * 10, bounds=(0.0, 1000.0))
+    assert bounded.low < bounded.high
+    some = mean_estimate([*[value] * 9, value + 1], bounds=None)
+    assert some.low < some.high
