@@ -4,16 +4,14 @@ import json
 import re
 
 import pytest
-from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from annotation.models import Dataset, Instruction, Kind
 from judges.backends.mock_server import running_mock_server
 from judges.models import Judge, Judgment
-from judges.services.composites import composite_ensure
 from judges.strategies.spec import JudgeSpec
 from metaeval.models import Decision
-from metaeval.reports.errors import DecisionConflict, DecisionError
+from metaeval.reports.errors import DecisionError
 from metaeval.reports.selection_composite import composite_offer
 from tests.annotation.factories import user_make
 from tests.annotation.kinds import kind_dataset_make
@@ -23,7 +21,7 @@ from tests.judges.props import sweep_make as real_sweep_make
 from tests.metaeval.choices import content_of, form_of
 from tests.metaeval.composites import specialists
 from tests.metaeval.kinds import kind_labels, value_of
-from tests.metaeval.rows import judge_make, labels_make, sweep_make
+from tests.metaeval.rows import labels_make, sweep_make
 from tests.metaeval.test_selection_promotion import promote as promote_any
 from tests.metaeval.test_selection_promotion import race, seen_now
 
@@ -399,34 +397,3 @@ def test_the_page_offers_it_with_what_to_expect(client, administrator, sweep):
     )
     assert "points (" in re.search(r'id="promote-composite">[^<]*', page)[0]
     assert "every other category, and what has none, goes to First half." in page
-
-
-# --- the service --------------------------------------------------------------------------------------------------
-
-
-def test_parts_that_cannot_be_one_judge_are_refused(sweep):
-    first, second = sweep.judges.order_by("name")
-    ranking = real_judge_make(endpoint_make(), "m", strategy="loglikelihood_ranking")
-    for parts, message in (
-        ({"x": ranking}, "different kinds"),
-        ({"x" * 120: second}, "at most 100"),
-        ({"x//y": second}, "on each side"),
-        ({"x": judge_make("Imported", strategy="imported", backend="imported")}, "members"),
-    ):
-        with pytest.raises(ValidationError, match=message):
-            composite_ensure(name="No", by="category", parts=parts, others=first)
-    with pytest.raises(ValidationError, match="params"):
-        composite_ensure(name="No", by="language", parts={"x": second}, others=first)
-    assert not composites().exists()
-
-
-def test_a_long_name_is_cut(sweep):
-    first, second = sweep.judges.order_by("name")
-    made = composite_ensure(name="n" * 300, by="category", parts={"x": second}, others=first)
-    assert made.name == "n" * 180
-    assert composite_ensure(name="Other", by="category", parts={"x": second}, others=first) == made
-
-
-def test_a_conflict_is_a_conflict(administrator, sweep):
-    with pytest.raises(DecisionConflict, match="new figures"):
-        promote(sweep, administrator, inputs_hash="0" * 64)
