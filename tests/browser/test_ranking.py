@@ -236,9 +236,10 @@ def test_dragging_with_a_finger(live_server, new_context: Callable[..., BrowserC
     assert order(page) == ["letter", "college", "warm"]
     # On the words of a card a finger scrolls, and moves nothing.
     before, words = page.evaluate("scrollY"), card(page, "warm").locator(".rank-label").bounding_box()
+    way = 15 if before else -15  # to where there is more of the page
     finger(cdp, "touchStart", words["x"] + 20, words["y"] + 10)
     for step in range(1, 11):
-        finger(cdp, "touchMove", words["x"] + 20, words["y"] + 10 - 15 * step)
+        finger(cdp, "touchMove", words["x"] + 20, words["y"] + 10 + way * step)
     finger(cdp, "touchEnd")
     page.wait_for_function("before => scrollY !== before", arg=before)
     assert order(page) == ["letter", "college", "warm"]
