@@ -5,6 +5,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long one example takes says more of the machine than of the code; a test's time is limited as a whole.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 ROOT = Path(__file__).resolve().parent.parent
 

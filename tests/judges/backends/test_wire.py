@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import timeit
 from dataclasses import fields, replace
 
 import pytest
@@ -142,11 +141,3 @@ def test_decoding_has_no_part_in_what_samples_nothing(request_):
 
     assert one == two
     assert one.kind == request_.kind
-
-
-def test_building_and_hashing_a_request_is_quick():
-    chat = Chat((("system", "You judge. " * 30), ("user", "word été \n" * 170)), choices=("A", "B"))
-    seconds = min(timeit.repeat(lambda: request_hash(build_wire(chat, model="m"), "x"), number=500, repeat=7))
-
-    # 15 microseconds are wanted and 10 usual; a busy machine may take thrice as long.
-    assert seconds / 500 < 45e-6
