@@ -96,7 +96,7 @@ def test_on_a_phone(live_server, new_context, sweep, scheme):
     log_in(page, live_server.url, "administrator")
     page.goto(f"{live_server.url}/reports/")
     assert_no_sideways_scroll(page)
-    page.get_by_label("Report on").select_option("pairs")
+    page.get_by_label("Report on").select_option("dataset/pairs/pairwise")
     page.get_by_role("button", name="Make a report").click()
     expect(page.get_by_role("heading", level=2, name="People")).to_be_visible()
     assert_no_sideways_scroll(page)
