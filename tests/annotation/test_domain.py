@@ -179,6 +179,12 @@ def test_the_order_never_changes_between_versions():
     assert "".join(str(shown_order(UUID(int=7), item)[0]) for item in range(1, 17)) == "0100000101011000"
 
 
+def test_a_second_time_is_drawn_anew():
+    one = UUID(int=7)
+    same = sum(shown_order(one, item) == shown_order(one, item, salt="repeat") for item in range(4000))
+    assert 1800 < same < 2200
+
+
 @pytest.mark.parametrize(
     ("kind", "one", "other", "agree"),
     [
