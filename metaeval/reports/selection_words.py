@@ -8,6 +8,7 @@ from typing import Any
 from metaeval.reports.figures import points_text, range_text, value_text
 from metaeval.reports.selection_inputs import PAIRWISE
 from metaeval.reports.selection_kinds import words_of
+from metaeval.selection.held_out import MIN_CLUSTERS
 from metaeval.selection.types import COMPOSITE
 
 Content = Mapping[str, Any]
@@ -173,7 +174,10 @@ def composite_words(content: Content) -> list[str]:
     if content["verdict"] == "none":
         return ["No judge may be chosen, so there is nothing to combine."]
     if found is None:
-        return [f"There are fewer than two {by[1]}, or fewer than two judges to combine."]
+        return [
+            f"Too few {by[1]} have the {MIN_CLUSTERS} instructions that it takes to choose a judge for one, or there are "
+            "fewer than two judges to combine."
+        ]
     if len(set(found["parts"].values())) < 2:
         judge = name_of(content, next(iter(found["parts"].values()), ""))
         return [f"{judge} does best in every {by[0]} of some size, so there is nothing to combine."]
