@@ -239,7 +239,8 @@ def _likelihoods(model: str) -> dict[str, float]:
     from judges.backends.registry import create_backend
 
     texts = _texts()
-    theirs = HFLM(pretrained=model, dtype="float32", device="cpu", batch_size=BATCH)
+    # With its cache, two texts that are the same but for the last token are one to it, wherever their contexts end.
+    theirs = HFLM(pretrained=model, dtype="float32", device="cpu", batch_size=BATCH, logits_cache=False)
     asked = [Instance("loglikelihood", {}, pair, place) for place, pair in enumerate(texts)]
     ours = create_backend(
         "transformers", options={"model": model, "dtype": "float32", "batch_size": BATCH, "capacity": PAIRS}
