@@ -36,9 +36,10 @@ dev: install-dev  ## A development server that reloads
 	$(BIN)/python manage.py migrate
 	DJANGO_DEBUG=true $(BIN)/python manage.py runserver $(PORT)
 
+# What fails is tried once more, since people and workers race in these tests; the summary lists every rerun.
 test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
-	TOUCHSTONE_TEST_DATABASE=postgres $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m both_databases
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --reruns 1
+	TOUCHSTONE_TEST_DATABASE=postgres $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --reruns 1 -m both_databases
 
 test-vllm:  ## Tests with real engines on tiny models: vLLM on processors, transformers; makes .venv-vllm (3.4 GB)
 	@$(PYTHON) tests/local_models/environment.py .venv-vllm

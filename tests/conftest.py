@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Browser tests share one browser, so one worker is to run them (pytest-xdist 3.8 does not group under pytest 9.2).
 
     What waits for another process (a browser, a Redis) is tried up to three times, as on a busy machine its turn may
-    come late; the summary lists every rerun. All else has one try.
+    come late; the summary lists every rerun. `make test` tries all else once more.
     """
     for item in items:
         if item.get_closest_marker("browser") or item.get_closest_marker("redis"):
