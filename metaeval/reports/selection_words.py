@@ -175,8 +175,8 @@ def composite_words(content: Content) -> list[str]:
         return ["No judge may be chosen, so there is nothing to combine."]
     if found is None:
         return [
-            f"Too few {by[1]} have the {MIN_CLUSTERS} instructions that it takes to choose a judge for one, or there are "
-            "fewer than two judges to combine."
+            f"Too few {by[1]} have the {MIN_CLUSTERS} instructions that it takes to choose a judge for one, or "
+            "there are fewer than two judges to combine."
         ]
     if len(set(found["parts"].values())) < 2:
         judge = name_of(content, next(iter(found["parts"].values()), ""))
