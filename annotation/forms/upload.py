@@ -28,9 +28,10 @@ from annotation.services.criteria import criteria_set, criteria_sets
 MAX_BYTES = 64 * 2**20
 MEBIBYTE = 2**20
 TABLES = (".jsonl", ".ndjson", ".csv", ".parquet", ".pq")
+GENERIC = "generic"
 # What a reader calls the file inside the folder that it reads.
 FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBundle]]] = {
-    "generic": ("JSONL, CSV or Parquet, one item a row", TABLES, "", read_generic),
+    GENERIC: ("JSONL, CSV or Parquet, one item a row", TABLES, "", read_generic),
     "llmbar": ("LLMBar, a dataset.json", (".json",), "dataset.json", read_llmbar),
     "alpaca-human": ("AlpacaEval's human annotations", (".json",), "", read_alpaca_human),
     "pandalm": ("PandaLM's test set", (".json",), "testset-v1.json", read_pandalm),
@@ -88,7 +89,7 @@ class DatasetUploadForm(forms.Form):
     format = forms.ChoiceField(
         choices=[(key, words) for key, (words, *_) in FORMATS.items()],
         widget=forms.RadioSelect,
-        initial="generic",
+        initial=GENERIC,
     )
     name = forms.CharField(
         max_length=64,
@@ -108,7 +109,7 @@ class DatasetUploadForm(forms.Form):
         required=False,
         label="Ready-made criteria",
         choices=lambda: [("", "None"), *criteria_choices()],
-        help_text="For rubrics: questions with worded options 1 to 5.",
+        help_text="For rubrics whose file declares none: questions with worded options 1 to 5.",
     )
 
     def clean_file(self) -> UploadedFile[Any]:
@@ -129,6 +130,8 @@ class DatasetUploadForm(forms.Form):
             _, suffixes, *_ = FORMATS[kind]
             if Path(upload.name or "").suffix.lower() not in suffixes:
                 self.add_error("file", f"Expected a file named {', '.join(suffixes)} for this format.")
+        if data.get("criteria") and kind and kind != GENERIC:
+            self.add_error("criteria", f"Only for the format “{FORMATS[GENERIC][0]}”.")
         return data
 
     def bundle(self) -> DatasetBundle:
@@ -140,7 +143,10 @@ class DatasetUploadForm(forms.Form):
             With the name of the file, the row and the field.
         """
         _, _, name, read = FORMATS[self.cleaned_data["format"]]
+        chosen = self.cleaned_data["criteria"]
         with on_disk(self.cleaned_data["file"], folder=self.cleaned_data["name"], name=name) as path:
+            if read is read_generic:
+                return read_generic(path, criteria=criteria_set(chosen) if chosen else ())
             return read(path.parent if name else path)
 
 

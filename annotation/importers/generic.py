@@ -101,7 +101,11 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
     if kind in KINDS_WITH_ASPECTS and not aspects:
         row.fail("aspects", f"expected at least one aspect for an item of kind {kind}, found none.")
     if kind == RUBRIC and not builder.criteria:
-        row.fail("criteria", "expected the rubric's criteria in this row or an earlier one, found none.")
+        row.fail(
+            "criteria",
+            "expected the rubric's criteria in this row or an earlier one, found none; "
+            "declare them, or choose ready-made criteria.",
+        )
     least, most = RESPONSES[kind]
     responses = read_responses(row, least)
     if len(responses) < least or (most is not None and len(responses) > most):

@@ -14,9 +14,8 @@ from annotation.importers import ImportFileError
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_changeable_by
 from annotation.services.criteria import criteria_add
-from annotation.services.datasets import DatasetImportError
+from annotation.services.datasets import DatasetImportError, dataset_import
 from annotation.services.item_choice import chosen_items_read, items_choose
-from annotation.services.uploads import dataset_upload
 from annotation.views.access import ResearcherRequest, researcher_required
 from annotation.views.researcher_study_form import study_of
 
@@ -42,10 +41,13 @@ def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | No
     data = form.cleaned_data
     try:
         bundle = form.bundle()
-        result = dataset_upload(
+        result = dataset_import(
             bundle=bundle,
             owner=request.user,
-            **{field: data[field] for field in ("name", "title", "split", "licence", "criteria")},
+            name=data["name"],
+            title=data["title"] or None,
+            split=data["split"],
+            licence=data["licence"] or None,
             source=f"{data['format']}: {data['file'].name}",
         )
     except ImportFileError as error:

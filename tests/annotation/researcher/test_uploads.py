@@ -44,6 +44,26 @@ class TestDataset:
         assert (dataset.items.count(), dataset.criteria.count()) == (2, 5)
         assert "Uploaded" in text_of(client_of(cast.alice).get(response.url))
 
+    def test_rubrics_that_declare_no_criteria_take_a_ready_made_set(self, cast):
+        rubric = {"id": "r1", "kind": "rubric", "instruction": "Explain tides.", "response_1": "The moon."}
+        rated = rubric | {"id": "r2", "gold": {"ratings": {"helpfulness": 4}}}
+        sent = fields(jsonl(rubric, rated), criteria="helm-instruct")
+        assert client_of(cast.alice).post(url("dataset-upload"), sent).status_code == 302
+        dataset = Dataset.objects.get()
+        assert (dataset.items.filter(kind="rubric").count(), dataset.criteria.count()) == (2, 5)
+
+    def test_rubrics_without_any_criteria_are_told_of_the_ready_made(self, cast):
+        rubric = {"id": "r1", "kind": "rubric", "instruction": "Explain tides.", "response_1": "The moon."}
+        response = client_of(cast.alice).post(url("dataset-upload"), fields(jsonl(rubric)))
+        assert "or choose ready-made criteria" in text_of(response)
+        assert not Dataset.objects.exists()
+
+    def test_ready_made_criteria_belong_to_the_generic_format(self, cast):
+        rows = [{"input": "Shorten.", "output_1": "a", "output_2": "b", "label": 2}]
+        sent = fields(json.dumps(rows).encode(), "dataset.json", format="llmbar", criteria="helm-instruct")
+        response = client_of(cast.alice).post(url("dataset-upload"), sent)
+        assert "Only for" in " ".join(response.context["form"].errors["criteria"])
+
     def test_csv(self, cast):
         content = b"id,instruction,response_1,response_2\nq1,Shorten.,a,b\n"
         assert (
@@ -101,7 +121,7 @@ class TestDataset:
         client = client_of(cast.alice)
         for _ in range(2):
             assert client.post(url("dataset-upload"), fields(criteria="helm-instruct")).status_code == 302
-        assert (Dataset.objects.get().version, Criterion.objects.count()) == (2, 5)
+        assert (Dataset.objects.get().version, Criterion.objects.count()) == (1, 5)
 
     def test_somebody_elses_name_is_not_added_to(self, cast):
         dataset_make(name="uploaded", owner=cast.bob, pairs=1)
