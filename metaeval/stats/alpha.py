@@ -1,9 +1,12 @@
-"""Krippendorff's alpha: the value from the reference package, the interval from coincidences of items."""
+"""Krippendorff's alpha, its interval and its value from coincidences of items.
+
+The value is that of the krippendorff package where it is installed. It is GPL-3.0-or-later, so the application depends
+on it and this library doesn't: without it the same formula runs on the same counts.
+"""
 
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, Unpack
 
-import krippendorff
 import numpy as np
 
 from metaeval.stats.alpha_many import ManyValues, alpha_and_range, influence, resampled_alpha
@@ -14,6 +17,11 @@ from metaeval.stats.influence import spread_of_totals
 from metaeval.stats.intervals import Sampling, finish, item_weights, resolve
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.spread import spread_of
+
+try:
+    import krippendorff
+except ImportError:
+    krippendorff = None
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 
@@ -77,10 +85,11 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
         return undefined(_ONE_VALUE)
     per_item, values = per_item[:, used], counts.values[used]
     columns, alpha = _of_totals(per_item, values, level)
-    if weights is None:
-        value = _point(per_item[pairable], values, level)
-    else:
+    if weights is not None:
         columns = columns * weights[:, np.newaxis]
+    if weights is None and krippendorff is not None:
+        value = _of_the_package(per_item[pairable], values, level)
+    else:
         value = float(alpha(columns.sum(axis=0)[np.newaxis])[0])
     bounds = _range(columns[:, -len(values) :].sum(axis=0), values, level)
     if not resamples.n_resamples:
@@ -112,8 +121,8 @@ def _of_many(
         return undefined(_ONE_VALUE, stacklevel=4)
     value, bounds = alpha_and_range(data, level)
     size = np.count_nonzero(pairable) * len(data.values) ** 2
-    if weights is None and size <= _MOST_OF_THE_PACKAGE:
-        value = _point(counts.matrix[pairable][:, np.isin(counts.values, data.values)], data.values, level)
+    if weights is None and krippendorff is not None and size <= _MOST_OF_THE_PACKAGE:
+        value = _of_the_package(counts.matrix[pairable][:, np.isin(counts.values, data.values)], data.values, level)
     if not resamples.n_resamples:
         return finish(value, np.zeros(0), pairable, resamples, confidence, bounds)
     rows = resamples.cluster_totals(np.column_stack([influence(data, level), pairable]))
@@ -124,7 +133,7 @@ def _of_many(
     )
 
 
-def _point(per_item: Integers, values: Floats, level: Level) -> float:
+def _of_the_package(per_item: Integers, values: Floats, level: Level) -> float:
     return float(
         krippendorff.alpha(value_counts=per_item, value_domain=values.tolist(), level_of_measurement=level)
     )
