@@ -14,6 +14,8 @@ from metaeval.stats import (
     critical_values,
     paired_difference,
 )
+from metaeval.stats.arrays import as_items
+from metaeval.stats.differences import check_scores
 
 Scores = Mapping[str, NDArray[np.float64]]
 
@@ -66,7 +68,7 @@ def compare(
     Parameters
     ----------
     scores : mapping of str to ndarray of shape (n_items,)
-        What each item contributes to the judge's mean; NaN where it does not count.
+        What each item contributes to the judge's mean, in [0, 1]; NaN where it does not count.
     resamples : Resamples
         The same for all, so that differences are paired.
     confidence : float
@@ -86,10 +88,11 @@ def compare(
     >>> compare({"a": right, "b": right.copy()}, resamples=Resamples(40, 1000)).tied
     ('b',)
     """
+    scores, below = _read(scores, "scores", resamples), _read(floors or {}, "floors", resamples)
     ranking = _ranked(scores, weights)
     if not ranking:
         return Comparison()
-    leader, below = ranking[0], floors or {}
+    leader = ranking[0]
     floor = next(iter(_ranked(below, weights)), None)
     columns = {name: scores[name] for name in ranking} | ({} if floor is None else {_FLOOR: below[floor]})
     critical = critical_values(
@@ -112,6 +115,14 @@ def compare(
     above_floor = differences.pop(_FLOOR, None)
     tied = tuple(name for name, difference in differences.items() if not difference.low > 0)
     return Comparison(leader, ranking, differences, tied, floor, above_floor)
+
+
+def _read(scores: Scores, name: str, resamples: Resamples) -> Scores:
+    """The scores by judge, each checked to be one share an item."""
+    read = {key: as_items(column, f"{name}[{key!r}]", resamples.n_items) for key, column in scores.items()}
+    for key, column in read.items():
+        check_scores(column, (0.0, 1.0), f"{name}[{key!r}]")
+    return read
 
 
 # No name of a judge: keys of a comparison are given by the caller.

@@ -21,7 +21,7 @@ from metaeval.stats.spread import spread_of
 try:
     import krippendorff
 except ImportError:
-    krippendorff = None
+    krippendorff = None  # type: ignore[assignment,unused-ignore]
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 

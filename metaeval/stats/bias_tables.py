@@ -1,7 +1,7 @@
 """A judge's leanings with people's beside them: by category, and towards its own model family."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -216,8 +216,5 @@ def _row(
     judge, people = np.where(both, judge, np.nan), np.where(both, people, np.nan)
     own = mean_estimate(judge, bounds=bounds, reason=reason, **options)
     theirs = mean_estimate(people, bounds=bounds, reason=reason, **options)
-    # `paired_difference` is of scores within [0, 1].
-    width = bounds[1] - bounds[0]
-    gap = paired_difference((judge - bounds[0]) / width, (people - bounds[0]) / width, **options)
-    gap = replace(gap, value=gap.value * width, low=gap.low * width, high=gap.high * width)
+    gap = paired_difference(judge, people, bounds=bounds, **options)
     return BiasRow(name, category, own, theirs, gap)

@@ -13,6 +13,7 @@ from metaeval.stats.arrays import Floats, as_items, as_weights
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import PairedDifference, undefined
 from metaeval.stats.intervals import (
+    ALL_THE_SAME,
     ONE_CLUSTER,
     Sampling,
     clusters_counted,
@@ -20,7 +21,7 @@ from metaeval.stats.intervals import (
     resampled_ratio,
     resolve,
 )
-from metaeval.stats.options import as_count, as_level, as_positive
+from metaeval.stats.options import as_count, as_level, as_positive, as_range
 from metaeval.stats.resampling import Resamples, as_resamples
 from metaeval.stats.spread import variance_freedom
 
@@ -31,14 +32,22 @@ _GRAIN = 1e-9
 
 
 def paired_difference(
-    first: ArrayLike, second: ArrayLike, *, critical: float | None = None, **options: Unpack[Sampling]
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    critical: float | None = None,
+    **options: Unpack[Sampling],
 ) -> PairedDifference:
     """Difference of two judges' means on the items that both are scored on, paired.
 
     Parameters
     ----------
     first, second : array_like of shape (n_items,)
-        Contributions of the two judges to a mean, within [0, 1]; an item with NaN in either takes no part.
+        Contributions of the two judges to a mean; an item with NaN in either takes no part.
+    bounds : (float, float) or None
+        The ends of the scores' scale, beyond which no difference can lie; None where it has none. A score outside is
+        refused.
     critical : float, optional
         Standard errors to either side, in place of Student's quantile: what `critical_values` gives, if one of
         the two was chosen for its mean.
@@ -62,6 +71,10 @@ def paired_difference(
     one, two = as_items(first, "first"), as_items(second, "second")
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
+    if bounds is not None:
+        bounds = as_range(bounds, "bounds")
+        check_scores(one, bounds, "first")
+        check_scores(two, bounds, "second")
     resamples, mask, confidence = resolve(len(one), options, weighted=True)
     weights = item_weights(len(one), options)
     counted = ~np.isnan(one) & ~np.isnan(two)
@@ -92,14 +105,40 @@ def paired_difference(
         critical = as_positive(critical, "critical")
     else:
         critical = float(special.stdtrit(len(totals) - 1, (1 + confidence) / 2))
-    centre, error = _adjusted_gap(totals[:, 0], totals[:, 1], totals[:, 2], confidence)
-    low, high = max(-1.0, centre - critical * error), min(1.0, centre + critical * error)
+    # The largest gap that there can be is the unit of the adjustment; without bounds, the largest that there is.
+    unit = bounds[1] - bounds[0] if bounds is not None else float(np.abs(one - two)[counted].max())
+    if unit == 0:
+        warnings.warn(ALL_THE_SAME, StatisticsWarning, stacklevel=2)
+        return PairedDifference(
+            value, math.nan, math.nan, n, len(totals), reason=ALL_THE_SAME, share_better=better
+        )
+    centre, error = _adjusted_gap(totals[:, 0] / unit, totals[:, 1], totals[:, 2] / unit, confidence)
+    low, high = (centre - critical * error) * unit, (centre + critical * error) * unit
+    if bounds is not None:
+        low, high = max(-unit, low), min(unit, high)
     # The adjustment draws the centre towards 0, for a handful of clusters past the figure itself.
     return PairedDifference(value, min(low, value), max(high, value), n, len(totals), "t", None, better)
 
 
+def check_scores(scores: Floats, bounds: tuple[float, float], name: str) -> None:
+    """Refuse scores outside of their scale: their difference could lie where its interval is cut off.
+
+    Examples
+    --------
+    >>> check_scores(np.array([0.0, 1.0, np.nan]), (0.0, 1.0), "first")
+    """
+    grain = _GRAIN * (bounds[1] - bounds[0])
+    outside = (scores < bounds[0] - grain) | (scores > bounds[1] + grain)
+    if outside.any():
+        raise InvalidInputError(
+            f"{name}: {scores[outside][0]:g} lies outside of {bounds}; pass the ends of the scale as bounds, or None"
+        )
+
+
 def _adjusted_gap(gaps: Floats, sizes: Floats, differing: Floats, confidence: float) -> tuple[float, float]:
     """Centre and standard error of a mean difference, from the clusters' sums of gaps, of items and of |gaps|.
+
+    Gaps are in units of the largest that there can be.
 
     Two clusters are added that differ as much as those that differ do, one in favour of each side. With many
     that differ they do nothing; with few they keep the interval from shrinking to a point, as the plain one does

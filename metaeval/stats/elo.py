@@ -187,5 +187,8 @@ def _estimate(value: float, drawn: Floats, n: int, n_clusters: int, confidence: 
     if not len(drawn) or n_clusters <= 1:
         reason = ONE_CLUSTER if len(drawn) else None
         return Estimate(float(value), np.nan, np.nan, n, n_clusters, "none", reason)
-    ends = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Estimate(float(value), float(ends[0]), float(ends[1]), n, n_clusters, "percentile")
+    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    # Where all resamples are one value, it differs from the figure by a rounding error.
+    return Estimate(
+        float(value), float(min(low, value)), float(max(high, value)), n, n_clusters, "percentile"
+    )
