@@ -122,7 +122,9 @@ def _of_many(
     value, bounds = alpha_and_range(data, level)
     size = np.count_nonzero(pairable) * len(data.values) ** 2
     if weights is None and krippendorff is not None and size <= _MOST_OF_THE_PACKAGE:
-        value = _of_the_package(counts.matrix[pairable][:, np.isin(counts.values, data.values)], data.values, level)
+        value = _of_the_package(
+            counts.matrix[pairable][:, np.isin(counts.values, data.values)], data.values, level
+        )
     if not resamples.n_resamples:
         return finish(value, np.zeros(0), pairable, resamples, confidence, bounds)
     rows = resamples.cluster_totals(np.column_stack([influence(data, level), pairable]))

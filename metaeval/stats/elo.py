@@ -10,7 +10,7 @@ from metaeval.stats.arrays import Floats, Integers, check_option, generator
 from metaeval.stats.bradley_terry_result import ELO
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, resolve
+from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, percentiles, resolve
 from metaeval.stats.options import as_count, as_number, as_positive
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.win_matrix import Comparisons, read_comparisons
@@ -187,8 +187,4 @@ def _estimate(value: float, drawn: Floats, n: int, n_clusters: int, confidence: 
     if not len(drawn) or n_clusters <= 1:
         reason = ONE_CLUSTER if len(drawn) else None
         return Estimate(float(value), np.nan, np.nan, n, n_clusters, "none", reason)
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
-    # Where all resamples are one value, it differs from the figure by a rounding error.
-    return Estimate(
-        float(value), float(min(low, value)), float(max(high, value)), n, n_clusters, "percentile"
-    )
+    return Estimate(float(value), *percentiles(float(value), drawn, confidence), n, n_clusters, "percentile")

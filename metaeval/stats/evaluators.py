@@ -13,7 +13,14 @@ from metaeval.stats.correlation import is_flat, why_not
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.fisher import finish_correlation
-from metaeval.stats.intervals import Sampling, clusters_counted, item_weights, mean_estimate, resolve
+from metaeval.stats.intervals import (
+    Sampling,
+    clusters_counted,
+    item_weights,
+    mean_estimate,
+    percentiles,
+    resolve,
+)
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.sharing import with_resamples
 from metaeval.stats.weighted_correlation import (
@@ -263,7 +270,8 @@ def _mean_and_deviation(
     low = high = math.nan
     if resamples.n_resamples and mean.n_clusters > 1:
         drawn = deviation(resamples.totals(columns))
-        ends = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
-        low, high = float(ends[0]), float(ends[1])
+        drawn = drawn[~np.isnan(drawn)]
+        if len(drawn):
+            low, high = percentiles(value, drawn, confidence)
     method = "none" if math.isnan(low) else "percentile"
     return mean, Estimate(value, low, high, n, mean.n_clusters, method, mean.reason)

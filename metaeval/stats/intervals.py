@@ -169,8 +169,22 @@ def interval(
             return low + width * ends[0], low + width * ends[1], "wilson"
     if n_clusters <= 1 or len(finite) == 0:
         return math.nan, math.nan, "none"
-    quantiles = np.quantile(finite, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(quantiles[0]), float(quantiles[1]), "percentile"
+    return *percentiles(value, finite, confidence), "percentile"
+
+
+def percentiles(value: float, resampled: Floats, confidence: float) -> tuple[float, float]:
+    """The percentile interval of a figure, drawn out to the figure where all but few resamples lie to one side of it.
+
+    They do by a rounding error where all resamples are one value, and where resampling is biased: a standard
+    deviation is smaller in most resamples.
+
+    Examples
+    --------
+    >>> percentiles(3.0, np.array([1.0, 2.0]), 0.95)[1]
+    3.0
+    """
+    low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return min(float(low), value), max(float(high), value)
 
 
 def finish(

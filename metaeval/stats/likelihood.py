@@ -12,7 +12,7 @@ from metaeval.stats.combined import macro_mean
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.grouped_correlation import sums_within_groups
-from metaeval.stats.intervals import Sampling, mean_estimate
+from metaeval.stats.intervals import Sampling, mean_estimate, percentiles
 from metaeval.stats.options import as_count, as_level
 from metaeval.stats.sharing import with_resamples
 from metaeval.stats.weighted_correlation import METHODS, Method, correlation_of
@@ -273,5 +273,4 @@ def _from_draws(values: Floats, n: int, confidence: float, reason: str | None) -
         return Estimate(np.nan, np.nan, np.nan, n, reason=reason)
     if not len(drawn):
         return Estimate(value, np.nan, np.nan, n)
-    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Estimate(value, min(value, float(low)), max(value, float(high)), n, method="percentile")
+    return Estimate(value, *percentiles(value, drawn, confidence), n, method="percentile")

@@ -101,3 +101,10 @@ def test_so_many_games_that_it_would_take_hours_are_refused():
         elo_ratings(*rows)
     with pytest.raises(InvalidInputError, match="n_permutations"):
         elo_ratings(*rows, n_resamples=0, n_permutations=1_000)
+
+
+@pytest.mark.parametrize("n", [5, 40, 301])
+def test_the_interval_holds_the_rating_where_no_resample_differs(n):
+    """All resamples of games that one system always wins are the same: they missed the rating by a rounding error."""
+    for rating in elo_ratings(["a"] * n, ["b"] * n, [1] * n, n_resamples=200).ratings:
+        assert rating.low <= rating.value <= rating.high

@@ -379,7 +379,9 @@ class TestPairedDifference:
         )
         assert found.low < found.value < found.high
         free = paired_difference(one, two, bounds=None)
-        assert (free.value, free.low, free.high) == pytest.approx((found.value, found.low, found.high), abs=0.05)
+        assert (free.value, free.low, free.high) == pytest.approx(
+            (found.value, found.low, found.high), abs=0.05
+        )
         assert paired_difference([5, 1], [1, 1], bounds=(1, 5)).high == 4
         assert paired_difference(one * 100, two * 100, bounds=None).low == pytest.approx(100 * free.low)
 
