@@ -28,13 +28,13 @@ _NO_LABELS = "no labels"
 ALPACA_LENGTH_DIFFERENCE = 30
 
 
-# Agreement beyond chance, which differ in what chance is.
-# Each with the name of its argument for sampling weights: Gwet's ``weights`` are those of agreement.
-_BEYOND_CHANCE: dict[str, tuple[Callable[..., Estimate], str]] = {
-    "krippendorff_alpha": (krippendorff_alpha, "weights"),
-    "fleiss_kappa": (fleiss_kappa, "weights"),
-    "gwet_ac1": (gwet_ac, "sampling_weights"),
-}
+def _beyond_chance(inputs: ReportInputs) -> dict[str, Callable[..., Estimate]]:
+    """Agreement beyond chance. The three differ in what chance is: Gwet's depends on what could be said, said or not."""
+    return {
+        "krippendorff_alpha": partial(krippendorff_alpha, weights=inputs.weights),
+        "fleiss_kappa": partial(fleiss_kappa, weights=inputs.weights),
+        "gwet_ac1": partial(gwet_ac, sampling_weights=inputs.weights, values=inputs.labels.values),
+    }
 
 
 def label_slots(items: Sized, labels: LabelColumns) -> Floats:
@@ -76,10 +76,8 @@ def humans_section(
         "measures": {
             **breakdowns(measures, layout, resamples, options.confidence),
             **{
-                name: _beyond_chance(
-                    partial(function, **{argument: inputs.weights}), slots, layout, resamples, options
-                )
-                for name, (function, argument) in _BEYOND_CHANCE.items()
+                name: _by_group(function, slots, layout, resamples, options)
+                for name, function in _beyond_chance(inputs).items()
             },
         },
     }
@@ -152,7 +150,7 @@ def _best_reachable(slots: Floats, options: ReportOptions) -> Floats:
     return cast("Floats", scores.max(axis=0))
 
 
-def _beyond_chance(
+def _by_group(
     function: Callable[..., Estimate],
     slots: Floats,
     layout: Layout,
@@ -161,18 +159,14 @@ def _beyond_chance(
 ) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for group in layout.groups:
-        pairable = (~np.isnan(slots)).sum(axis=1) > 1
-        values = np.unique(slots[pairable & group.members])
-        if np.count_nonzero(~np.isnan(values)) < 2:
-            some = bool((pairable & group.members).any())
-            found = undefined("all labels are one value: chance agreement is complete" if some else _NO_PAIR)
-        else:
+        if slots.shape[1]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with the estimate
-                estimate = function(
-                    slots, where=group.members, resamples=resamples, confidence=options.confidence
+                found = plain(
+                    function(slots, where=group.members, resamples=resamples, confidence=options.confidence)
                 )
-            found = plain(estimate)
+        else:
+            found = undefined(_NO_PAIR)
         if group.kind == "overall":
             result["overall"] = found
         else:

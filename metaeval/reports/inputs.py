@@ -64,6 +64,8 @@ class LabelColumns:
         Whether the annotator is a simulated one.
     n_repeated : int
         Labels left out because their annotator had labelled the item before, in another study.
+    ties_allowed : bool
+        Whether a study that labels come from offers a tie. Labels from elsewhere could be ties if one of them is.
     """
 
     item: Integers
@@ -71,9 +73,15 @@ class LabelColumns:
     choice: Floats
     simulated: Booleans
     n_repeated: int = 0
+    ties_allowed: bool = False
 
     def __len__(self) -> int:
         return len(self.item)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """All that could be said of a pair, said or not."""
+        return (0.0, 1.0, 2.0) if self.ties_allowed or bool((self.choice == 0).any()) else (1.0, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +157,7 @@ class ReportInputs:
         ):
             yield ["label", items.external_id[item], annotator, choice, simulated]
         yield ["repeated", labels.n_repeated]
+        yield ["values", *labels.values]
         if self.weights is not None:
             yield ["weights", *self.weights.tolist()]
         for judge in self.judges:

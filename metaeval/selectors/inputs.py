@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Dataset, Label, Study
+from annotation.models import Dataset, Label, Study, TiePolicy
 from annotation.selectors.datasets import ItemFacts, dataset_counts, item_facts, items_for_judging
 from annotation.selectors.judging import slice_names
 from annotation.selectors.labels import pairwise_labels
@@ -150,7 +150,16 @@ def _labels(dataset: Dataset, study: Study | None, place: Mapping[int, int]) -> 
         choice=table[:, 2],
         simulated=table[:, 3].astype(np.bool_),
         n_repeated=len(found) - len(rows),
+        ties_allowed=_ties_allowed(dataset, study),
     )
+
+
+def _ties_allowed(dataset: Dataset, study: Study | None) -> bool:
+    """Whether any study whose labels count lets people say that two responses tie."""
+    if study is not None:
+        return study.tie_policy != TiePolicy.OFF
+    labels = Label.objects.current().filter(kind=PAIRWISE, item__dataset=dataset, study__isnull=False)
+    return labels.exclude(study__tie_policy=TiePolicy.OFF).exists()
 
 
 def sampling_weights(dataset: Dataset, study: Study | None, names: Sequence[str]) -> Floats | None:
