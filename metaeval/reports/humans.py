@@ -29,7 +29,7 @@ ALPACA_LENGTH_DIFFERENCE = 30
 
 
 def _beyond_chance(inputs: ReportInputs) -> dict[str, Callable[..., Estimate]]:
-    """Agreement beyond chance. The three differ in what chance is: Gwet's depends on what could be said, said or not."""
+    """Agreement beyond chance, by what chance is. Gwet's depends on all that could be said, said or not."""
     return {
         "krippendorff_alpha": partial(krippendorff_alpha, weights=inputs.weights),
         "fleiss_kappa": partial(fleiss_kappa, weights=inputs.weights),
