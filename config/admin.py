@@ -5,10 +5,13 @@ from typing import Any
 from django.contrib.admin import AdminSite
 from django.contrib.admin.apps import AdminConfig
 from django.core.exceptions import PermissionDenied
+from django.db.models.signals import pre_migrate
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django_htmx.http import HttpResponseClientRefresh
+
+from config.schema import refuse_foreign_schema
 
 ORDER = ("Sweep", "Judge", "PromptText", "Endpoint", "Judgment", "User", "Dataset", "Study")
 """Models in the order in which an administrator needs them; others come after, by name."""
@@ -21,6 +24,7 @@ class TouchstoneAdminConfig(AdminConfig):
 
     def ready(self) -> None:
         super().ready()
+        pre_migrate.connect(refuse_foreign_schema)
         # Who may do what hangs on a person's role; groups would be a switch that is connected to nothing.
         from django.contrib import admin
         from django.contrib.auth.models import Group

@@ -1,0 +1,92 @@
+"""A database of the first frozen version, with rows in every table, becomes one of today and goes back."""
+
+from contextlib import closing
+
+import pytest
+
+from tests.upgrade.stored import (
+    FROZEN,
+    Site,
+    stored_columns,
+    stored_dump,
+    stored_on_postgres,
+    stored_on_sqlite,
+)
+
+DJANGOS_OWN = {"annotation_user_groups", "annotation_user_user_permissions"}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def site(request, tmp_path):
+    if request.param == "sqlite":
+        yield stored_on_sqlite(tmp_path)
+    else:
+        with stored_on_postgres(tmp_path) as stored:
+            yield stored
+
+
+PAGES = """
+from django.test import Client
+from django.urls import reverse
+from annotation.models import Dataset, Study, User
+from judges.models import Judge, Judgment, Sweep
+from metaeval.models import Report
+client = Client(SERVER_NAME="localhost")
+client.force_login(User.objects.get(username="admin"))
+pages = [*(f"/datasets/{one.name}/" for one in Dataset.objects.all()), "/datasets/", "/studies/", "/reports/"]
+pages += [reverse("annotation:study-detail", args=[one.slug]) for one in Study.objects.all()]
+pages += [reverse("metaeval:report-detail", args=[one.pk]) for one in Report.objects.all()]
+pages += [reverse("metaeval:comparison", args=[one.pk]) for one in Sweep.objects.all()]
+pages += [reverse(f"admin:judges_{name}_changelist") for name in ("sweep", "judge", "endpoint", "judgment")]
+for page in pages:
+    print(client.get(page).status_code, page)
+"""
+
+
+def test_the_stored_version_has_rows_in_every_table_of_the_apps():
+    with closing(stored_dump()) as stored:
+        tables = {name for (name,) in stored.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    ours = {name for name in tables if name.startswith(tuple(FROZEN))} - DJANGOS_OWN
+    assert len(ours) > 35
+    assert ours <= set(stored_columns())
+
+
+@pytest.mark.timeout(600)
+def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site):
+    columns = stored_columns()
+    before = site.rows(columns)
+    upgraded = site.manage("migrate")
+    assert upgraded.returncode == 0, upgraded.stderr
+    assert site.rows(columns) == before
+    for app, migration in FROZEN.items():
+        undone = site.manage("migrate", app, migration)
+        assert undone.returncode == 0, undone.stderr
+    assert site.rows(columns) == before
+    assert site.manage("migrate").returncode == 0
+    assert site.rows(columns) == before
+    pages = site.manage("shell", "--verbosity", "0", code=PAGES)
+    assert pages.returncode == 0, pages.stderr
+    assert {line for line in pages.stdout.splitlines() if not line.startswith("200 ")} == set()
+    assert len(pages.stdout.splitlines()) > 20
+
+
+@pytest.mark.parametrize(
+    ("older", "missing"),
+    [
+        ("DROP INDEX assignment_run_out", "assignment_run_out of table annotation_assignment"),
+        (
+            "ALTER TABLE judges_endpoint DROP COLUMN open_weights",
+            "column open_weights of table judges_endpoint",
+        ),
+        ("DROP TABLE metaeval_outsideratings", "table metaeval_outsideratings"),
+    ],
+)
+def test_a_database_made_before_the_schema_was_frozen_is_refused_in_a_sentence(tmp_path, older, missing):
+    site = stored_on_sqlite(tmp_path)
+    with site.connection() as connection:
+        connection.executescript(older)
+    refused = site.manage("migrate")
+    assert refused.returncode == 1
+    assert "Traceback" not in refused.stderr
+    assert f"older than its first frozen schema ({missing} is missing)" in refused.stderr
+    assert "Applying" not in refused.stdout
