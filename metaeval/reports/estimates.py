@@ -16,7 +16,7 @@ from metaeval.reports.inputs import Floats
 from metaeval.stats import Estimate, Resamples
 from metaeval.stats.combined import combined_interval
 from metaeval.stats.intervals import clusters_counted, interval
-from metaeval.stats.spread import spread_of
+from metaeval.stats.spread import Spread, ratio_spread, spread_of
 
 Bounds = tuple[float, float] | None
 # Resampled sums held at once, in numbers: 10,000 resamples of 500 sums.
@@ -115,8 +115,9 @@ def _breakdown(
             values[place] = measure.top[inside].sum() / measure.bottom[inside].sum()
         parts.append(_parts(measure, inside, float(values[place]), resamples))
         column = np.zeros(0) if draws is None else draws[:, place]
+        spread = ratio_spread(*parts[place]) if inside.any() else None
         found = _estimate(
-            measure, float(values[place]), column, inside, resamples, confidence, measure.bounds, parts[place]
+            measure, float(values[place]), column, inside, resamples, confidence, measure.bounds, spread
         )
         if group.kind == "overall":
             result["overall"] = found
@@ -131,7 +132,7 @@ def _breakdown(
         bounds = (-1.0, 1.0) if combination.is_difference else measure.bounds
         deviations = np.stack([parts[place][0] for place in used], axis=1)
         sizes = np.stack([parts[place][1] for place in used], axis=1)
-        together = deviations @ weights, sizes @ np.abs(weights)
+        together = None if math.isnan(value) else spread_of(deviations @ weights, sizes @ np.abs(weights))
         found = _estimate(measure, value, column, inside, resamples, confidence, bounds, together)
         if found["low"] is not None and measure.bounds is not None:
             ends = combined_interval(
@@ -165,14 +166,14 @@ def _estimate(
     resamples: Resamples,
     confidence: float,
     bounds: Bounds,
-    parts: tuple[Floats, Floats],
+    spread: Spread | None,
 ) -> dict[str, Any]:
     n = int(np.count_nonzero(counted))
     if math.isnan(value):
         return plain(Estimate(math.nan, math.nan, math.nan, n=n, reason=measure.reason))
     n_clusters = clusters_counted(counted, resamples)
     low, high, method = interval(
-        value, draws, n_clusters=n_clusters, confidence=confidence, bounds=bounds, spread=spread_of(*parts)
+        value, draws, n_clusters=n_clusters, confidence=confidence, bounds=bounds, spread=spread
     )
     reason = None
     if math.isnan(low) and len(draws):

@@ -10,6 +10,7 @@ import numpy as np
 from metaeval.reports.estimates import Measure, breakdowns, mean_of, plain, undefined, weighted
 from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Floats, ItemColumns, LabelColumns, ReportInputs
+from metaeval.reports.lengths import length_measures
 from metaeval.reports.options import ReportOptions
 from metaeval.stats import (
     Estimate,
@@ -103,10 +104,7 @@ def _measures(items: ItemColumns, slots: Floats, options: ReportOptions) -> list
     tie = slots == 0
     difference = items.lengths[:, 0] - items.lengths[:, 1]
     longer = np.where(difference > 0, 1.0, 2.0)[:, np.newaxis]
-    differ = (difference != 0)[:, np.newaxis] & given
-    for_longer, for_shorter = differ & (slots == longer), differ & ~tie & (slots != longer)
     first = (np.abs(difference) > ALPACA_LENGTH_DIFFERENCE) & given[:, 0]
-    no_lengths = "no labelled pair whose responses differ in length"
     return [
         mean_of(
             "leave_one_out",
@@ -117,17 +115,10 @@ def _measures(items: ItemColumns, slots: Floats, options: ReportOptions) -> list
         mean_of("percent_agreement", pairwise_agreement_contributions(slots), reason=_NO_PAIR),
         Measure("tie_rate", _sum(tie), _sum(given), reason=_NO_LABELS),
         Measure("prefers_first", _sum(slots == 1) + _sum(tie) / 2, _sum(given), reason=_NO_LABELS),
-        Measure("prefers_longer", _sum(for_longer), _sum(differ), reason=no_lengths),
-        Measure(
-            "length_bias",
-            _sum(for_longer) - _sum(for_shorter),
-            _sum(differ),
-            bounds=(-1.0, 1.0),
-            reason=no_lengths,
-        ),
+        *length_measures(slots, given, items, "no labelled pair whose responses differ in length"),
         Measure(
             "first_label_prefers_longer",
-            (first & for_longer[:, 0]).astype(np.float64),
+            (first & (slots[:, :1] == longer)[:, 0]).astype(np.float64),
             first.astype(np.float64),
             reason=f"no labelled pair whose responses differ by more than {ALPACA_LENGTH_DIFFERENCE} characters",
         ),

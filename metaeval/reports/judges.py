@@ -8,6 +8,7 @@ import numpy as np
 from metaeval.reports.estimates import Breakdown, Measure, breakdowns, mean_of, weighted
 from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Booleans, Floats, ItemColumns, JudgeColumns
+from metaeval.reports.lengths import length_measures
 from metaeval.reports.options import ReportOptions
 from metaeval.stats import (
     Resamples,
@@ -145,7 +146,7 @@ def _measures(
         Measure("tie_rate", _sum(verdicts == 0), _sum(parsed), reason="no parsed verdict"),
         _first_shown(verdicts, parsed),
         _expected_win_rate(verdicts, parsed),
-        *_lengths(verdicts, judged, items),
+        *length_measures(verdicts, judged, items, "no judged pair whose responses differ in length"),
         *_costs(judge),
     ]
 
@@ -184,21 +185,6 @@ def _expected_win_rate(verdicts: Floats, parsed: Booleans) -> Measure:
     n = parsed.sum(axis=1)
     share = np.where(n > 0, wins.sum(axis=1) / np.maximum(n, 1), np.nan)
     return mean_of("expected_win_rate", share, reason="no parsed verdict")
-
-
-def _lengths(verdicts: Floats, judged: Booleans, items: ItemColumns) -> list[Measure]:
-    difference = items.lengths[:, 0] - items.lengths[:, 1]
-    longer = np.where(difference > 0, 1.0, 2.0)[:, np.newaxis]
-    counted = judged & (difference != 0)[:, np.newaxis]
-    for_longer = counted & (verdicts == longer)
-    for_shorter = counted & ~np.isnan(verdicts) & (verdicts != 0) & (verdicts != longer)
-    reason = "no judged pair whose responses differ in length"
-    n = counted.sum(axis=1)
-    lean = np.where(n > 0, (_sum(for_longer) - _sum(for_shorter)) / np.maximum(n, 1), np.nan)
-    return [
-        mean_of("length_bias", lean, bounds=(-1.0, 1.0), reason=reason),
-        Measure("prefers_longer", _sum(for_longer), _sum(counted), reason=reason),
-    ]
 
 
 def _costs(judge: JudgeColumns) -> list[Measure]:

@@ -33,8 +33,8 @@ def methods(content: dict[str, Any]) -> list[str]:
     if options["unparsed_agree"]:
         found.append("Two unparsed verdicts count as the same verdict in both orders, as in LLMBar's tables.")
     found.append(
-        "Lengths are in characters. Length bias is the share that prefers the longer minus the share that prefers "
-        "the shorter."
+        "Lengths are in characters. Length bias is the share that prefers the longer response minus the share that "
+        "prefers the shorter, averaged over the items whose responses differ in length."
     )
     if content["humans"].get("n_drawn_by_chance"):
         found.append(
@@ -49,9 +49,9 @@ def methods(content: dict[str, Any]) -> list[str]:
         )
         found.append(
             "Differences to the leading judge are paired by item, with Student intervals from the variance between "
-            "instructions. They allow for the leader having been chosen as the best (each judge in turn is the control "
-            "of a two-sided Dunnett comparison with all that might have led), so that the judge that is best indeed is "
-            f"ruled out in at most {100 * (1 - options['confidence']):.3g} % of datasets."
+            "instructions. They allow for the leader having been chosen as the best: the judges that are not "
+            "significantly different from it and the leader are a model confidence set (Hansen, Lunde and Nason), "
+            f"which holds all equally best judges in at least {100 * options['confidence']:g}% of datasets."
         )
     else:
         found.append("No intervals were asked for.")

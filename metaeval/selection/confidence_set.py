@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from metaeval.selection.objective import Objective, satterthwaite
 from metaeval.selection.table import sums_by_code
@@ -53,18 +54,18 @@ def confidence_set(objective: Objective, judges: Sequence[int]) -> ConfidenceSet
     ----------
     P. R. Hansen, A. Lunde and J. M. Nason, "The model confidence set", Econometrica 79 (2011).
     """
-    draws, errors = _null(objective, judges)
+    draws, errors, least = _null(objective, judges)
     leads = np.array([_studentised(objective, judges[0], judge) for judge in judges])
     left = list(range(len(judges)))
     critical: dict[int, float] = {}
-    widest = last = _quantile(draws, errors, left, objective.confidence)
+    widest = last = max(least, _quantile(draws, errors, left, objective.confidence))
     while len(left) > 1:
         worst = max(left[1:], key=lambda place: leads[place])
         if not leads[worst] > last:
             break
         critical[judges[worst]] = last
         left.remove(worst)
-        last = _quantile(draws, errors, left, objective.confidence)
+        last = max(least, _quantile(draws, errors, left, objective.confidence))
     kept = tuple(judges[place] for place in left)
     return ConfidenceSet(kept, critical | dict.fromkeys(kept[1:], last), widest)
 
@@ -78,8 +79,10 @@ def _studentised(objective: Objective, leader: int, judge: int) -> float:
     return spread.centre / float(np.sqrt(spread.variance))
 
 
-def _null(objective: Objective, judges: Sequence[int]) -> tuple[Floats, Floats]:
-    """Draws of the judges' objectives where all are equally good, and the standard errors of their differences."""
+def _null(objective: Objective, judges: Sequence[int]) -> tuple[Floats, Floats, float]:
+    """Draws of the judges' objectives where all are equally good, the standard errors of their differences, and
+    Student's quantile: what a single comparison takes, and so the least that any takes.
+    """
     table = objective.table
     parts = [objective.linear(table.scores[:, judge]) for judge in judges]
     rows = np.stack([deviations for deviations, _ in parts], axis=1)
@@ -97,7 +100,8 @@ def _null(objective: Objective, judges: Sequence[int]) -> tuple[Floats, Floats]:
     draws = rng.standard_normal((_DRAWS, len(judges)))
     if scale > 0:
         draws = draws @ np.linalg.cholesky(covariance + np.eye(len(judges)) * scale * _GRAIN).T
-    return draws / np.sqrt(rng.chisquare(freedom, _DRAWS) / freedom)[:, np.newaxis], errors
+    draws /= np.sqrt(rng.chisquare(freedom, _DRAWS) / freedom)[:, np.newaxis]
+    return draws, errors, float(special.stdtrit(freedom, (1 + objective.confidence) / 2))
 
 
 def _quantile(draws: Floats, errors: Floats, left: list[int], confidence: float) -> float:

@@ -18,11 +18,9 @@ from metaeval.selection.types import Booleans, Floats
 from metaeval.stats import Estimate, PairedDifference
 from metaeval.stats.arrays import Integers
 from metaeval.stats.combined import combined_interval
+from metaeval.stats.differences import shrinkage, stratum_variance
 from metaeval.stats.intervals import ONE_CLUSTER, interval
-from metaeval.stats.spread import spread_of
-
-# What is left of a sum of equal terms with opposite signs.
-_ROUNDING = 1e-13
+from metaeval.stats.spread import ratio_spread
 
 
 def estimate_of(
@@ -35,18 +33,20 @@ def estimate_of(
     confidence: float,
     bounds: tuple[float, float] | None = (0.0, 1.0),
     reason: str = "no item counts",
+    widen: float = 1.0,
 ) -> Estimate:
     """An estimate from a figure, its values in the resamples, and what each cluster adds to it, (n_clusters,)."""
     if math.isnan(value):
         return Estimate(math.nan, math.nan, math.nan, n=0, reason=reason)
     n_clusters = int(np.count_nonzero(weights))
+    spread = ratio_spread(deviations, weights)
     low, high, method = interval(
         value,
         resampled,
         n_clusters=n_clusters,
         confidence=confidence,
         bounds=bounds,
-        spread=spread_of(deviations, weights),
+        spread=replace(spread, variance=widen**2 * spread.variance),
     )
     missing = None
     if math.isnan(low) and len(resampled):
@@ -117,12 +117,13 @@ class Objective:
         value = self.mean(column)
         found = estimate_of(
             value,
-            value + (resampled - value) * widen,
+            resampled,
             deviations,
             weights,
             n=int((self.shares(~np.isnan(column)) > 0).sum()),
             confidence=self.confidence,
             reason=reason,
+            widen=widen,
         )
         counted = self.table.dataset[self.shares(~np.isnan(column)) > 0]
         if math.isnan(found.low) or len(np.unique(counted)) < 2:
@@ -224,8 +225,8 @@ class Objective:
     def gap_variance(self, gaps: Floats) -> "GapVariance | None":
         """How far a mean of gaps is known; None where there is no gap at all.
 
-        To each stratum (the clusters of one dataset) two clusters are added that differ as much as those that differ
-        do, one in favour of each side: Bonett and Price's adjustment, as in `metaeval.stats.paired_difference`.
+        Each dataset's clusters are a stratum, adjusted by `metaeval.stats.differences.stratum_variance` as in
+        `metaeval.stats.paired_difference`.
         """
         table, counted = self.table, ~np.isnan(gaps)
         weighing = self.shares(counted)
@@ -235,20 +236,25 @@ class Objective:
         cells = table.cluster * n_datasets + table.dataset
         shape = (table.n_clusters, n_datasets)
         size = np.bincount(cells, weights=weighing, minlength=shape[0] * n_datasets).reshape(shape)
-        gap = np.bincount(
-            cells, weights=np.where(counted, gaps, 0.0) * weighing, minlength=shape[0] * n_datasets
-        ).reshape(shape)
+        each = np.where(counted, gaps, 0.0) * weighing
+        gap = np.bincount(cells, weights=each, minlength=shape[0] * n_datasets).reshape(shape)
+        differing = np.bincount(table.cluster, weights=np.abs(each), minlength=shape[0])
         there = size.any(axis=1)
-        size, gap, homes = size[there], gap[there], table.homes[there]
+        size, gap, differing, homes = size[there], gap[there], differing[there], table.homes[there]
         sizes = np.bincount(homes, minlength=n_datasets)
-        shrink = (sizes / (sizes + 2))[homes]
+        shrink = np.array([shrinkage(int(n)) for n in sizes])[homes]
         of_dataset = size.sum(axis=0)
         means = (shrink @ gap) / np.where(of_dataset > 0, of_dataset, 1.0)
-        off = shrink * (gap.sum(axis=1) - size @ means)
         variances = np.zeros(n_datasets)
         for home in np.flatnonzero(sizes):
             members = homes == home
-            variances[home] = _stratum(off[members], gap[members].sum(axis=1), size[members], means)
+            variances[home] = stratum_variance(
+                gap[members].sum(axis=1),
+                size[members],
+                differing[members],
+                means,
+                confidence=self.confidence,
+            )
         return GapVariance(self.mean(gaps), float(shrink @ gap.sum(axis=1)), variances, sizes)
 
 
@@ -279,14 +285,3 @@ def satterthwaite(variances: Floats, sizes: Integers) -> float:
         return float(max(1, int(sizes.sum()) - 1))
     each = variances[used] / variances[used].max()
     return float(each.sum() ** 2 / np.sum(each**2 / np.maximum(sizes[used] - 1, 1)))
-
-
-def _stratum(off: Floats, gaps: Floats, sizes: Floats, means: Floats) -> float:
-    """Variance that one stratum brings, two clusters added to it."""
-    n = len(off)
-    average = sizes.mean(axis=0)
-    different = gaps[np.abs(gaps) > _ROUNDING]
-    typical = float(np.sqrt(np.mean(different**2))) if len(different) else float(average.sum())
-    added = np.array([typical, -typical]) - average @ means
-    squares = float(off @ off) + float(added @ added) * (n / (n + 2)) ** 2
-    return squares * (n + 2) / (n + 1)

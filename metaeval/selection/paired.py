@@ -1,4 +1,8 @@
-"""Which judge leads, and whether it can be told apart from the others."""
+"""Which judge leads on one dataset, and whether it is significantly better than the others.
+
+The rule is that of a choice over several datasets (`confidence_set`), and so are the intervals: a comparison and a
+decision on the same scores say the same.
+"""
 
 import warnings
 from collections.abc import Mapping
@@ -7,13 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.stats import (
-    PairedDifference,
-    Resamples,
-    StatisticsWarning,
-    critical_values,
-    paired_difference,
-)
+from metaeval.selection.confidence_set import confidence_set
+from metaeval.selection.draws import Draws
+from metaeval.selection.objective import Objective
+from metaeval.selection.table import table_of_scores
+from metaeval.stats import PairedDifference, Resamples, StatisticsWarning, paired_difference
 from metaeval.stats.arrays import as_items
 from metaeval.stats.differences import check_scores
 
@@ -33,11 +35,12 @@ class Comparison:
     differences : mapping of str to PairedDifference
         The leader's mean minus each other judge's. The intervals allow for the leader having been chosen.
     tied : tuple of str
-        Judges that cannot be told apart from the leader: the interval of the difference holds 0, or there is none.
-        With the leader they are a confidence set: it leaves out the judge that is best indeed in at most 5 % of
-        datasets (at 95 %).
+        Judges that are not significantly different from the leader: the interval of the difference holds 0, or there
+        is none. With the leader they are a model confidence set: all judges that are equally best are in it with the
+        confidence.
     floor : str or None
-        The best of the floors; None when there is no leader or no floor.
+        Of the floors that the leader is not significantly better than, the best; of all, where it is better than each.
+        None when there is no leader or no floor.
     above_floor : PairedDifference or None
         The leader's mean minus that floor's, allowing for the choice of the leader likewise.
     """
@@ -72,10 +75,10 @@ def compare(
     resamples : Resamples
         The same for all, so that differences are paired.
     confidence : float
-        Level of the intervals, which allow for the leader having been chosen as the best (`critical_values`). Its
+        Level of the intervals, which allow for the leader having been chosen as the best (`confidence_set`). Its
         own figure is not corrected for that: on new items it will be a little lower.
     floors : mapping, optional
-        Scores of judges that are no candidates; the best of them is compared with the leader.
+        Scores of judges that are no candidates, each compared with the leader.
     weights : ndarray of shape (n_items,), optional
         One over the chance with which each item was drawn. Default: all the same.
 
@@ -93,28 +96,30 @@ def compare(
     if not ranking:
         return Comparison()
     leader = ranking[0]
-    floor = next(iter(_ranked(below, weights)), None)
-    columns = {name: scores[name] for name in ranking} | ({} if floor is None else {_FLOOR: below[floor]})
-    critical = critical_values(
-        list(columns.values()), len(ranking), resamples=resamples, confidence=confidence, weights=weights
-    )
+    codes = np.arange(resamples.n_items) if resamples.codes is None else resamples.codes
+    table = table_of_scores(np.stack([scores[name] for name in ranking], axis=1), codes, weights)
+    found = confidence_set(Objective(table, Draws(table.n_clusters, 0), confidence), range(len(ranking)))
+
+    def ahead_of(column: NDArray[np.float64], critical: float) -> PairedDifference:
+        return paired_difference(
+            scores[leader],
+            column,
+            resamples=resamples,
+            confidence=confidence,
+            critical=critical,
+            weights=weights,
+        )
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with the estimate
         differences = {
-            name: paired_difference(
-                scores[leader],
-                column,
-                resamples=resamples,
-                confidence=confidence,
-                critical=allowed,
-                weights=weights,
-            )
-            for (name, column), allowed in zip(columns.items(), critical, strict=True)
-            if name != leader
+            name: ahead_of(scores[name], found.critical[place]) for place, name in enumerate(ranking) if place
         }
-    above_floor = differences.pop(_FLOOR, None)
+        above = {name: ahead_of(below[name], found.widest) for name in _ranked(below, weights)}
     tied = tuple(name for name, difference in differences.items() if not difference.low > 0)
-    return Comparison(leader, ranking, differences, tied, floor, above_floor)
+    binding = [name for name, difference in above.items() if not difference.low > 0]
+    floor = next(iter([*binding, *above]), None)
+    return Comparison(leader, ranking, differences, tied, floor, None if floor is None else above[floor])
 
 
 def _read(scores: Scores, name: str, resamples: Resamples) -> Scores:
@@ -123,10 +128,6 @@ def _read(scores: Scores, name: str, resamples: Resamples) -> Scores:
     for key, column in read.items():
         check_scores(column, (0.0, 1.0), f"{name}[{key!r}]")
     return read
-
-
-# No name of a judge: keys of a comparison are given by the caller.
-_FLOOR = "\0floor"
 
 
 def _ranked(scores: Scores, weights: NDArray[np.float64] | None) -> tuple[str, ...]:

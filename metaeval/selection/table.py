@@ -92,6 +92,37 @@ class Table:
         return mean
 
 
+def table_of_scores(scores: Floats, cluster: Integers, weights: Floats | None = None) -> Table:
+    """Judges' scores of the items of one dataset as a table of nothing else.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_items, n_judges)
+        NaN where an item does not count.
+    cluster : ndarray of int, shape (n_items,)
+    weights : ndarray of shape (n_items,), optional
+    """
+    n_items, n_judges = scores.shape
+    nothing, n_clusters = np.zeros(n_items, dtype=np.intp), int(cluster.max(initial=-1)) + 1
+    no_figures = np.zeros((n_clusters, 0, n_judges))
+    return Table(
+        datasets=("",),
+        judges=tuple(str(place) for place in range(n_judges)),
+        categories=("",),
+        scores=scores,
+        dataset=nothing,
+        category=nothing,
+        cluster=cluster,
+        weights=np.ones(n_items) if weights is None else weights,
+        shares=np.ones(1),
+        ranked=np.ones(n_judges, dtype=np.bool_),
+        tops=no_figures,
+        bottoms=no_figures,
+        counts=np.zeros((0, n_judges), dtype=np.intp),
+        homes=np.zeros(n_clusters, dtype=np.intp),
+    )
+
+
 def table_build(
     datasets: Sequence[JudgedDataset], candidates: Sequence[Candidate]
 ) -> tuple[Table, list[str]]:

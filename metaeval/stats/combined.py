@@ -22,7 +22,7 @@ from metaeval.stats.intervals import (
     resolve,
     wilson_interval,
 )
-from metaeval.stats.spread import effective_sample_size, spread_of
+from metaeval.stats.spread import effective_sample_size, ratio_spread, spread_of
 
 
 def combined_interval(
@@ -67,9 +67,9 @@ def combined_interval(
     for place, mean in enumerate(means.tolist()):
         part, share = deviations[:, place] / width, weights[:, place]
         n = int(np.count_nonzero(share))
-        variance = widen**2 * float(part @ part) * n / max(1, n - 1)
+        spread = ratio_spread(part, share)
         scaled = min(1.0, max(0.0, (mean - floor) / width))
-        size = effective_sample_size(scaled, variance, n, spread_of(part, share), confidence)
+        size = effective_sample_size(scaled, widen**2 * spread.variance, n, spread, confidence)
         low, high = (width * end for end in wilson_interval(scaled, size, confidence))
         reach = abs(signed[place]) * np.array([scaled * width - low, high - scaled * width])
         below[place], above[place] = reach if signed[place] >= 0 else reach[::-1]

@@ -29,6 +29,8 @@ from metaeval.stats.spread import variance_freedom
 _CRITICAL_DRAWS = 20_000
 _CRITICAL_SEED = 20_240_601
 _GRAIN = 1e-9
+# What is left of a sum of equal terms with opposite signs.
+_ROUNDING = 1e-13
 
 
 def paired_difference(
@@ -112,7 +114,13 @@ def paired_difference(
         return PairedDifference(
             value, math.nan, math.nan, n, len(totals), reason=ALL_THE_SAME, share_better=better
         )
-    centre, error = _adjusted_gap(totals[:, 0] / unit, totals[:, 1], totals[:, 2] / unit, confidence)
+    gaps, sizes, differing = (totals / totals[:, 1].sum()).T
+    centre = shrinkage(len(totals)) * float(gaps.sum()) / unit
+    error = math.sqrt(
+        stratum_variance(
+            gaps / unit, sizes[:, np.newaxis], differing / unit, np.array([centre]), confidence=confidence
+        )
+    )
     low, high = (centre - critical * error) * unit, (centre + critical * error) * unit
     if bounds is not None:
         low, high = max(-unit, low), min(unit, high)
@@ -135,35 +143,56 @@ def check_scores(scores: Floats, bounds: tuple[float, float], name: str) -> None
         )
 
 
-def _adjusted_gap(gaps: Floats, sizes: Floats, differing: Floats, confidence: float) -> tuple[float, float]:
-    """Centre and standard error of a mean difference, from the clusters' sums of gaps, of items and of |gaps|.
+def stratum_variance(
+    gaps: Floats, sizes: Floats, differing: Floats, means: Floats, *, confidence: float
+) -> float:
+    """Variance that the clusters of one stratum bring to a mean difference, or to a weighted sum of such.
 
     Gaps are in units of the largest that there can be.
 
-    Two clusters are added that differ as much as those that differ do, one in favour of each side. With many
+    Two clusters are added that differ as much as those that differ do, one in favor of each side. With many
     that differ they do nothing; with few they keep the interval from shrinking to a point, as the plain one does
-    where nothing differs, or all that differ do so in favour of one side.
+    where nothing differs, or all that differ do so in favor of one side.
 
     Where few clusters carry the variance it is raised for its few degrees of freedom, at most to what it would be if
     items that differ always came in whole clusters.
+
+    Parameters
+    ----------
+    gaps, differing : ndarray of shape (n_clusters,)
+        Sums over the items of each cluster of weight times gap, and of weight times absolute gap.
+    sizes : ndarray of shape (n_clusters, n_means)
+        Sums of the weights in each mean. All weights add up to 1, over all strata.
+    means : ndarray of shape (n_means,)
+        The adjusted centers (`shrinkage`).
+
+    Examples
+    --------
+    >>> gaps, sizes = np.array([0.05] * 10 + [0.0] * 10), np.full((20, 1), 0.05)
+    >>> round(stratum_variance(gaps, sizes, gaps, shrinkage(20) * gaps.sum(keepdims=True), confidence=0.95), 5)
+    0.01614
     """
     n_clusters = len(gaps)
-    different = gaps[gaps != 0]
-    size = float(sizes.mean())
+    whole, average = sizes.sum(axis=1), sizes.mean(axis=0)
+    size = float(average.sum())
+    different = gaps[np.abs(gaps) > _ROUNDING]
     typical, carriers = size, float(n_clusters)
     if len(different):
         squares = different**2
         typical = math.sqrt(float(squares.mean()))
         carriers = float(squares.sum()) ** 2 / float((squares**2).sum())
-    most = (float(differing.sum()) + 2 * size) * float((sizes**2).sum() / sizes.sum())
-    gaps, sizes = np.r_[gaps, typical, -typical], np.r_[sizes, size, size]
-    whole = float(sizes.sum())
-    centre = float(gaps.sum()) / whole
-    squared = float(np.sum((gaps - centre * sizes) ** 2)) * len(gaps) / (len(gaps) - 1)
-    freedom = [variance_freedom(carriers, n_clusters), n_clusters - 1]
+    most = (float(differing.sum()) + 2 * size) * float((whole**2).sum() / whole.sum())
+    off = np.r_[gaps - sizes @ means, np.array([typical, -typical]) - average @ means]
+    squared = float(off @ off) * (n_clusters + 2) / (n_clusters + 1)
+    freedom = [variance_freedom(carriers, n_clusters), max(1, n_clusters - 1)]
     quantiles = special.stdtrit(freedom, (1 + confidence) / 2)
     doubt = float(quantiles[0] / quantiles[1]) ** 2
-    return centre, math.sqrt(max(squared, min(squared * doubt, most))) / whole
+    return max(squared, min(squared * doubt, most)) * shrinkage(n_clusters) ** 2
+
+
+def shrinkage(n_clusters: int) -> float:
+    """What the two clusters added leave of a mean difference."""
+    return n_clusters / (n_clusters + 2)
 
 
 def critical_values(

@@ -13,7 +13,13 @@ from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.options import as_level, as_number, as_positive, as_range
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples, as_resamples
-from metaeval.stats.spread import NOTHING_VARIES, Spread, effective_sample_size, resampled_spread, spread_of
+from metaeval.stats.spread import (
+    NOTHING_VARIES,
+    Spread,
+    effective_sample_size,
+    ratio_spread,
+    resampled_spread,
+)
 
 # Below these the percentile interval covers too little (the usual "five successes and five failures").
 _FEW_CLUSTERS = 30
@@ -150,7 +156,8 @@ def interval(
     bounds : (float, float) or None
         Its range; a value outside of it is an error.
     spread : Spread, optional
-        Of a figure that is a function of few sums; of any other it is told from the resamples.
+        Of a figure that is a function of few sums; of any other it is told from the resamples. With the variance of a
+        mean or ratio (`ratio_spread`) the ends depend on the data alone, and on no resample.
     """
     if len(resampled) == 0:
         return math.nan, math.nan, "none"
@@ -160,8 +167,10 @@ def interval(
         low, width = bounds[0], bounds[1] - bounds[0]
         share = min(1.0, max(0.0, (value - low) / width))
         scaled = finite / width
-        variance = float(scaled.var()) * n_clusters / max(1, n_clusters - 1) if len(scaled) else 0.0
         known = spread if spread is not None else resampled_spread(scaled, n_clusters)
+        variance = known.variance / width**2
+        if math.isnan(variance):
+            variance = float(scaled.var()) * n_clusters / max(1, n_clusters - 1) if len(scaled) else 0.0
         size = effective_sample_size(share, variance, n_clusters, known, confidence)
         few = n_clusters < _FEW_CLUSTERS or size * min(share, 1 - share) < _FEW_EVENTS
         if spread is not None or few or variance <= NOTHING_VARIES:
@@ -264,7 +273,7 @@ def ratio_estimate(
         return undefined(reason, stacklevel=4)
     value = float(top.sum()) / whole
     rows = resamples.cluster_totals(np.stack([top, bottom], axis=1))
-    spread = spread_of(rows[:, 0] - value * rows[:, 1], rows[:, 1])
+    spread = ratio_spread(rows[:, 0] - value * rows[:, 1], rows[:, 1])
     resampled = resampled_ratio(top, bottom, resamples)
     return finish(value, resampled, counted, resamples, confidence, bounds, spread)
 

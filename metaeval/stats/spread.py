@@ -4,8 +4,10 @@ A variance between clusters is itself an estimate. If errors are rare and come i
 them, and an interval that takes it at its word covers too little: 84 % where 95 % was meant.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
+import numpy as np
 from scipy import special
 
 from metaeval.stats.arrays import Floats
@@ -25,10 +27,13 @@ class Spread:
     carriers : float
         How many clusters the variance comes from: (sum r^2)^2 / sum r^4, where r is what a cluster adds to the
         deviation of the figure from its value. A few, if errors are rare and come in whole clusters.
+    variance : float
+        Of the figure, if it is a mean or a ratio of sums (`ratio_spread`); NaN where only resamples tell it.
     """
 
     clusters: float
     carriers: float
+    variance: float = math.nan
 
 
 def spread_of(deviations: Floats, weights: Floats) -> Spread:
@@ -38,12 +43,53 @@ def spread_of(deviations: Floats, weights: Floats) -> Spread:
     --------
     >>> import numpy as np
     >>> spread_of(np.array([-0.5, 0.5, 0.0, 0.0]), np.ones(4))
-    Spread(clusters=4.0, carriers=2.0)
+    Spread(clusters=4.0, carriers=2.0, variance=nan)
     """
     squares = deviations**2
     fourth = float((squares**2).sum())
     carriers = float(squares.sum()) ** 2 / fourth if fourth > 0 else 0.0
     return Spread(float(weights.sum()) ** 2 / float((weights**2).sum()), carriers)
+
+
+def ratio_spread(deviations: Floats, weights: Floats) -> Spread:
+    """The spread of a mean or a ratio of sums, with its variance.
+
+    Parameters
+    ----------
+    deviations : ndarray of shape (n_clusters,)
+        Numerator minus figure times denominator of each cluster.
+    weights : ndarray of shape (n_clusters,)
+        Denominator of each cluster.
+
+    Notes
+    -----
+    The variance is that of the cluster bootstrap in closed form, to the second order: a function of the data alone,
+    so that a figure has one interval whichever page, seed or number of resamples it is asked with. The first order
+    (linearization) is too small where a few clusters are large: of 36 clusters of one item and 4 of 25, a share of 0.9
+    with an intraclass correlation of 0.3 is covered 86 % of the time at 95 %, with the second order 95 %.
+
+    References
+    ----------
+    W. G. Cochran, "Sampling Techniques", 3rd ed., 1977, section 6.4; P. Hall, "The Bootstrap and Edgeworth Expansion",
+    1992.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(ratio_spread(np.array([-0.5, 0.5, -0.5, 0.5]), np.ones(4)).variance, 6)     # 0.25 / (4 - 1)
+    0.083333
+    """
+    there = weights > 0
+    spread, whole, n = spread_of(deviations, weights), float(weights.sum()), int(np.count_nonzero(there))
+    off = deviations[there] / whole
+    size = weights[there] / whole - 1 / n
+    first = float(off @ off)
+    # Moments of the resampled numerator, off, and of the resampled denominator, size, about their means.
+    crossed, sizes = float(off @ size), float(size @ size)
+    third, fourth = float((off * off) @ size), float((off * off) @ (size * size))
+    fourth += (1 - 1 / n) * (first * sizes + 2 * crossed**2)
+    second = first - 2 * third + 3 * fourth - crossed**2
+    return replace(spread, variance=max(first, second) * n / max(1, n - 1))
 
 
 def resampled_spread(resampled: Floats, clusters: float) -> Spread:

@@ -11,7 +11,7 @@ from metaeval.stats.arrays import Booleans, Floats, Integers
 from metaeval.stats.combined import combined_interval, hull
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import Sampling, finish, item_weights, resolve
-from metaeval.stats.spread import spread_of
+from metaeval.stats.spread import ratio_spread, spread_of
 
 
 class SubsetTotals:
@@ -84,7 +84,8 @@ class SubsetTotals:
         with np.errstate(invalid="ignore", divide="ignore"):
             resampled = (resampled_tops / resampled_bottoms) @ signed
         deviations, shares = (in_clusters - means * sizes) / bottoms, sizes / bottoms
-        spread = spread_of(deviations @ signed, shares @ np.abs(signed))
+        parts = deviations @ signed, shares @ np.abs(signed)
+        spread = ratio_spread(*parts) if len(groups) == 1 else spread_of(*parts)
         inside: Booleans = np.asarray(member.any(axis=1))
         counted = self._counted & inside[self._codes]
         found = finish(

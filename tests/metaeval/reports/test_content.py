@@ -14,7 +14,18 @@ from metaeval.reports.baselines import baselines
 from metaeval.reports.content import canonical_json, content_build
 from metaeval.reports.errors import ReportError
 from metaeval.reports.options import ReportOptions
-from metaeval.stats import accuracy, leave_one_out_agreement, length_bias_rate, positional_agreement
+from metaeval.stats import (
+    accuracy,
+    expected_win_rate,
+    leave_one_out_agreement,
+    length_bias_rate,
+    longer_preference_share,
+    pairwise_agreement,
+    positional_agreement,
+    preference_share,
+    tie_rate,
+    unparsed_rate,
+)
 from tests.metaeval.reports.arrays import alpaca_inputs, inputs_make, judge_make, llmbar_inputs
 
 SCHEMA = json.loads((Path(metaeval.reports.__file__).parent / "schema.json").read_text())
@@ -54,7 +65,8 @@ def test_figures_of_people_by_hand():
     assert measures["tie_rate"]["overall"]["value"] == pytest.approx(1 / 7)
     assert measures["prefers_first"]["overall"]["value"] == pytest.approx(3.5 / 7)
     assert measures["prefers_longer"]["overall"]["value"] == pytest.approx(5 / 7)
-    assert measures["length_bias"]["overall"]["value"] == pytest.approx(4 / 7)
+    # Towards the longer: 1 / 3 of the first item, all of the second, half of the last; a mean over items.
+    assert measures["length_bias"]["overall"]["value"] == pytest.approx((1 / 3 + 1 + 1 / 2) / 3)
     far = measures["leave_one_out"]["subset"]["Adversarial/Far"]
     assert far == {"value": None, "low": None, "high": None, "n": 0, "reason": "no item has two labels"}
     # The mean over subsets does not exist where one of them has no figure.
@@ -112,6 +124,47 @@ def test_figures_are_those_of_the_statistics():
     assert measures["positional_agreement"]["overall"]["value"] == pytest.approx(
         positional_agreement(verdicts, unparsed_agree=True, n_resamples=0).value
     )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_leanings_of_people_and_judges_are_those_of_the_statistics(seed):
+    # With as many labels an item as chance gives, pooled and averaged figures are far apart.
+    rng = np.random.default_rng(seed)
+    n = 40
+    slots = rng.choice([0, 1, 2], size=(n, 5)).astype(float)
+    slots[rng.random((n, 5)) < 0.5] = NAN
+    labels = [(k, a, slots[k, a]) for k in range(n) for a in range(5) if not np.isnan(slots[k, a])]
+    verdicts = rng.choice([0, 1, 2, NAN], size=(n, 2))
+    lengths = rng.integers(1, 90, size=(n, 2))
+    lengths[:5, 1] = lengths[:5, 0]
+    clusters = np.repeat(np.arange(8), [1, 1, 1, 1, 1, 1, 4, 30])
+    names = [str(code) for code in clusters]
+    inputs = inputs_make(lengths=lengths, labels=labels, cluster=names, judges=(judge_make("j", verdicts),))
+    content = content_build(inputs, QUICK)
+    options = {"clusters": clusters, "n_resamples": 10}
+    people, judge = content["humans"]["measures"], content["judges"][0]["measures"]
+    expected = {
+        "length_bias": length_bias_rate(slots, *lengths.T, unparsed="omit", **options),
+        "prefers_longer": longer_preference_share(slots, *lengths.T, **options),
+        "tie_rate": tie_rate(slots, **options),
+        "prefers_first": preference_share(slots, **options),
+        "leave_one_out": leave_one_out_agreement(slots, **options),
+        "percent_agreement": pairwise_agreement(slots, **options),
+    }
+    of_judge = {
+        "length_bias": length_bias_rate(verdicts, *lengths.T, **options),
+        "prefers_longer": longer_preference_share(verdicts, *lengths.T, **options),
+        "tie_rate": tie_rate(verdicts, **options),
+        "expected_win_rate": expected_win_rate(verdicts, **options),
+        "unparsed_rate": unparsed_rate(verdicts, **options),
+        "agreement": leave_one_out_agreement(slots, verdicts, **options),
+        "positional_agreement": positional_agreement(verdicts, unparsed_agree=True, **options),
+        "positional_agreement_strict": positional_agreement(verdicts, **options),
+    }
+    for shown, figures in ((people, expected), (judge, of_judge)):
+        for name, figure in figures.items():
+            for part in ("value", "low", "high"):
+                assert shown[name]["overall"][part] == pytest.approx(getattr(figure, part), rel=1e-9), name
 
 
 def test_not_judged_is_not_unparsed():
