@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.models import Kind, Label
+from annotation.models import Kind, Label, User
+from annotation.selectors.overview import labels_visible_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +34,17 @@ class PairwiseLabels:
         return len(self.label_id)
 
 
-def pairwise_labels(dataset_id: int | None = None, study_id: int | None = None) -> PairwiseLabels:
+def pairwise_labels(
+    dataset_id: int | None = None, study_id: int | None = None, reader: User | None = None
+) -> PairwiseLabels:
     """The current pairwise labels of a dataset (imported ones included), of a study, or of both at once.
 
-    One query. Labels that a later one supersedes are left out.
+    One query. Labels that a later one supersedes are left out, and those that `reader` may not see.
     """
     if dataset_id is None and study_id is None:
         raise ValueError("pairwise_labels needs a dataset or a study")
-    labels = Label.objects.current().filter(kind=Kind.PAIRWISE)
+    visible = Label.objects.all() if reader is None else labels_visible_to(reader)
+    labels = visible.current().filter(kind=Kind.PAIRWISE)
     if dataset_id is not None:
         labels = labels.filter(item__dataset_id=dataset_id)
     if study_id is not None:

@@ -145,6 +145,9 @@ def dataset_lock(*, dataset_id: int) -> Dataset:
 
 
 def _refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User | None) -> None:
+    # First whose it is: what its settings are is nothing for somebody who may not even see it.
+    if owner is not None and dataset.owner_id != owner.pk:
+        raise DatasetImportError(f"the name {dataset.name!r} is taken; choose another one.")
     for setting, value in given.items():
         stored = getattr(dataset, setting)
         if stored != value:
@@ -152,5 +155,3 @@ def _refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User 
                 f"dataset {dataset.name!r} exists with {setting} {stored!r}, not {value!r}; "
                 f"leave the option out, or change the dataset in the admin first."
             )
-    if owner is not None and dataset.owner_id != owner.pk:
-        raise DatasetImportError(f"dataset {dataset.name!r} exists and belongs to somebody else.")

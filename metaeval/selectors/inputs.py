@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Dataset, Label, Study, TiePolicy
+from annotation.models import Dataset, Label, Study, TiePolicy, User
 from annotation.selectors.datasets import ItemFacts, dataset_counts, item_facts, items_for_judging
 from annotation.selectors.judging import slice_names
 from annotation.selectors.labels import pairwise_labels
+from annotation.selectors.overview import labels_visible_to
 from annotation.selectors.reporting import simulated_annotators
 from judges.models import BackendKind, Judge, ParseStatus
 from judges.selectors.items import orders_of
@@ -40,6 +41,7 @@ def report_inputs(
     study: Study | None = None,
     sweep: SweepView | None = None,
     judge_names: Collection[str] | None = None,
+    reader: User | None = None,
 ) -> ReportInputs:
     """Read everything that a report depends on; a fixed number of queries, whatever the size.
 
@@ -52,6 +54,8 @@ def report_inputs(
         sweeps, is no part of it.
     judge_names : optional
         Only these judges; without them all that judged any pair of the dataset.
+    reader : User, optional
+        Count only the labels that this person may see: of a dataset that all may read, not those of others' studies.
 
     Raises
     ------
@@ -79,8 +83,8 @@ def report_inputs(
             "sweep": sweep and sweep.facts(),
         },
         items=items,
-        labels=_labels(dataset, study, place),
-        weights=sampling_weights(dataset, study, items.external_id),
+        labels=_labels(dataset, study, place, reader),
+        weights=sampling_weights(dataset, study, items.external_id, reader),
         judges=(*columns, *baselines(items, {judge.strategy for judge in columns})),
     )
 
@@ -128,8 +132,10 @@ def _items(facts: list[ItemFacts]) -> ItemColumns:
     )
 
 
-def _labels(dataset: Dataset, study: Study | None, place: Mapping[int, int]) -> LabelColumns:
-    found = pairwise_labels(dataset.pk, None if study is None else study.pk)
+def _labels(
+    dataset: Dataset, study: Study | None, place: Mapping[int, int], reader: User | None
+) -> LabelColumns:
+    found = pairwise_labels(dataset.pk, None if study is None else study.pk, reader)
     simulated = simulated_annotators(dataset.pk) if len(found) else set()
     numbers: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
@@ -150,25 +156,29 @@ def _labels(dataset: Dataset, study: Study | None, place: Mapping[int, int]) -> 
         choice=table[:, 2],
         simulated=table[:, 3].astype(np.bool_),
         n_repeated=len(found) - len(rows),
-        ties_allowed=_ties_allowed(dataset, study),
+        ties_allowed=_ties_allowed(dataset, study, reader),
     )
 
 
-def _ties_allowed(dataset: Dataset, study: Study | None) -> bool:
+def _ties_allowed(dataset: Dataset, study: Study | None, reader: User | None) -> bool:
     """Whether any study whose labels count lets people say that two responses tie."""
     if study is not None:
         return study.tie_policy != TiePolicy.OFF
-    labels = Label.objects.current().filter(kind=PAIRWISE, item__dataset=dataset, study__isnull=False)
+    visible = Label.objects.all() if reader is None else labels_visible_to(reader)
+    labels = visible.current().filter(kind=PAIRWISE, item__dataset=dataset, study__isnull=False)
     return labels.exclude(study__tie_policy=TiePolicy.OFF).exists()
 
 
-def sampling_weights(dataset: Dataset, study: Study | None, names: Sequence[str]) -> Floats | None:
+def sampling_weights(
+    dataset: Dataset, study: Study | None, names: Sequence[str], reader: User | None = None
+) -> Floats | None:
     """One over the chance with which each item was drawn for labelling; None where all were certain.
 
     An item that several studies drew by chance was labelled with the chance that any of them drew it; a label that
     nobody drew lots for (an import, a study of all its items) makes it certain.
     """
-    labels = Label.objects.current().filter(kind=PAIRWISE, item__dataset=dataset).order_by("pk")
+    visible = Label.objects.all() if reader is None else labels_visible_to(reader)
+    labels = visible.current().filter(kind=PAIRWISE, item__dataset=dataset).order_by("pk")
     if study is not None:
         labels = labels.filter(study=study)
     drawn = labels.filter(item_id__in=labels.order_by().filter(probability__lt=1).values("item_id"))

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from annotation.models import Dataset, Item, Kind, Label, Study
+from annotation.models import Dataset, Item, Kind, Label, Study, User
 from annotation.selectors.datasets import ASPECT_KINDS, criteria_for_judging
 from annotation.selectors.judging import slice_names
+from annotation.selectors.overview import labels_visible_to
 from judges.models import Judge, Judgment, Order, ParseStatus
 from judges.selectors.judgments import kind_values
 from judges.strategies.types import AspectView
@@ -31,6 +32,7 @@ def kind_inputs(
     sweep: SweepView | None = None,
     study: Study | None = None,
     judge_names: Collection[str] | None = None,
+    reader: User | None = None,
 ) -> KindInputs:
     """Read all that a comparison of one kind depends on; a fixed number of queries, whatever the size.
 
@@ -42,6 +44,8 @@ def kind_inputs(
         Count only the labels of this study; without it imported labels and those of all studies.
     judge_names : collection of str, optional
         Only these judges; without them all that judged any such item.
+    reader : User, optional
+        Count only the labels that this person may see.
 
     Raises
     ------
@@ -55,7 +59,7 @@ def kind_inputs(
         )
     place = {row["pk"]: k for k, row in enumerate(rows)}
     judges = judges_chosen(dataset, kind, None if sweep is None else sweep.judge_ids, judge_names)
-    labels, n_repeated, n_drawn = _labels(dataset, kind, place, study)
+    labels, n_repeated, n_drawn = _labels(dataset, kind, place, study, reader)
     return KindInputs(
         kind=kind,
         name=dataset.name if study is None else study.slug,
@@ -142,12 +146,13 @@ def _responses(dataset: Dataset, kind: str) -> dict[int, int]:
 
 
 def _labels(
-    dataset: Dataset, kind: str, place: Mapping[int, int], study: Study | None
+    dataset: Dataset, kind: str, place: Mapping[int, int], study: Study | None, reader: User | None
 ) -> tuple[tuple[KindLabel, ...], int, int]:
     """The labels that count; how many were left out as repeated; how many items were drawn by chance."""
     chosen = {} if study is None else {"study": study}
+    visible = Label.objects.all() if reader is None else labels_visible_to(reader)
     rows = (
-        Label.objects.current()
+        visible.current()
         .filter(item__dataset=dataset, kind=kind, **chosen)
         .order_by("item__position", "item_id", "pk")
         .values_list("item_id", "annotator_id", "value", "annotator__is_simulated", "probability")

@@ -6,18 +6,35 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Dataset, Item, Kind, Study, User
+from annotation.models import Dataset, Item, Kind, Label, Study, User
 from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.overview import studies_visible_to
 from metaeval.models import Decision, Report
 
 
 def reports_visible_to(user: User) -> QuerySet[Report]:
-    """Stored reports, newest first, without their content."""
+    """Stored reports that this person may read.
+
+    Those on a study are for who may see the study. Those on a whole dataset count labels of its studies, so they are
+    for who made them, and for others only if there was no label of a study that is not theirs to see.
+    """
+    reports = Report.objects.filter(dataset__in=datasets_visible_to(user))
+    if user.is_administrator:
+        return reports
+    studies = studies_visible_to(user)
+    others = Label.objects.filter(
+        study__dataset=OuterRef("dataset"), created_at__lte=OuterRef("created_at")
+    ).exclude(study__in=studies)
+    return reports.filter(Q(study__in=studies) | (Q(study=None) & (Q(created_by=user) | ~Q(Exists(others)))))
+
+
+def report_list_for(user: User) -> QuerySet[Report]:
+    """Stored reports for a list, newest first, without their content."""
     return (
-        Report.objects.filter(dataset__in=datasets_visible_to(user))
+        reports_visible_to(user)
         .select_related("dataset", "study", "sweep", "created_by")
         .defer("content")
         .order_by("-created_at", "-pk")
@@ -26,7 +43,7 @@ def reports_visible_to(user: User) -> QuerySet[Report]:
 
 def report_get_for(user: User, pk: int) -> Report:
     """A stored report that this person may see; else Http404."""
-    visible = Report.objects.filter(dataset__in=datasets_visible_to(user))
+    visible = reports_visible_to(user)
     return get_object_or_404(visible.select_related("dataset", "study", "sweep", "created_by"), pk=pk)
 
 
@@ -46,8 +63,8 @@ class ReportTarget:
 
 
 def report_targets(user: User) -> list[ReportTarget]:
-    """What this person may report on: each visible dataset, once for each kind of its items, then the studies on it.
-    Three queries.
+    """What this person may report on: each visible dataset, once for each kind of its items, then their
+    studies on it. Three queries.
     """
     datasets = list(datasets_visible_to(user).order_by("name").only("pk", "name", "title"))
     kinds: dict[int, list[str]] = defaultdict(list)
@@ -55,7 +72,7 @@ def report_targets(user: User) -> list[ReportTarget]:
     for dataset_id, kind in items.values_list("dataset_id", "kind").distinct():
         kinds[dataset_id].append(kind)
     studies: dict[int, list[Study]] = defaultdict(list)
-    for study in Study.objects.filter(dataset__in=datasets).order_by("title", "slug"):
+    for study in studies_visible_to(user).filter(dataset__in=datasets).order_by("title", "slug"):
         studies[study.dataset_id].append(study)
     found = []
     for dataset in datasets:

@@ -10,7 +10,7 @@ from django.db.models import Count
 
 from annotation.models import Dataset, Kind, Label, Study, User
 from annotation.selectors.datasets import datasets_visible_to
-from annotation.selectors.reporting import study_find
+from annotation.selectors.overview import studies_visible_to
 from metaeval.models import Report
 from metaeval.reports.errors import ReportError, UnknownNameError
 from metaeval.reports.kinds.inputs import KindOptions
@@ -63,6 +63,7 @@ def agreement_report_build(
     convention: TieBreak = DEFAULT_CONVENTION,
     n_resamples: int | None = None,
     seed: int = 0,
+    reader: User | None = None,
 ) -> dict[str, Any]:
     """Compute the content of a report on the items of one kind, in its schema of docs/report-schema.md.
 
@@ -80,6 +81,8 @@ def agreement_report_build(
         Of pairs: how ties between labels are broken.
     n_resamples : int, optional
         By default 10,000 of pairs and 2,000 of other kinds.
+    reader : User, optional
+        Count only the labels that this person may see; by default all.
 
     Raises
     ------
@@ -92,14 +95,20 @@ def agreement_report_build(
         options = ReportOptions(tie_break=convention, seed=seed)
         if n_resamples is not None:
             options = replace(options, n_resamples=n_resamples)
-        return report_build(dataset=dataset, study=study, judges=judges, options=options)
+        return report_build(dataset=dataset, study=study, judges=judges, options=options, reader=reader)
     if convention != DEFAULT_CONVENTION:
         raise ReportError(f"convention: {convention} is of pairs; this report is of the kind {kind}.")
     of_kind = KindOptions(seed=seed)
     if n_resamples is not None:
         of_kind = replace(of_kind, n_resamples=n_resamples)
     return kind_report_build(
-        dataset=dataset, kind=kind, study=study, judges=judges, against=against, options=of_kind
+        dataset=dataset,
+        kind=kind,
+        study=study,
+        judges=judges,
+        against=against,
+        options=of_kind,
+        reader=reader,
     )
 
 
@@ -108,6 +117,8 @@ def agreement_report_create(
 ) -> Report:
     """Report on a study, or on a dataset, that this person may see, with the default options, and store it.
 
+    Labels of studies that are not theirs to see are no part of it.
+
     Raises
     ------
     UnknownNameError
@@ -115,11 +126,14 @@ def agreement_report_create(
     ReportError
         There is nothing to report on.
     """
-    chosen = study_find(study) if study else None
-    visible = datasets_visible_to(user)
-    found = visible.filter(pk=chosen.dataset_id).first() if chosen else visible.filter(name=dataset).first()
+    chosen: Study | None = None
+    if study:
+        chosen = studies_visible_to(user).select_related("dataset").filter(slug=study).first()
+        if chosen is None:
+            raise UnknownNameError(f"There is no study {study!r}.")
+    found = chosen.dataset if chosen else datasets_visible_to(user).filter(name=dataset).first()
     if found is None:
-        raise UnknownNameError(f"There is no {f'study {study!r}' if study else f'dataset {dataset!r}'}.")
+        raise UnknownNameError(f"There is no dataset {dataset!r}.")
     kind = kind_resolve(dataset=found, study=chosen, kind=kind)
-    content = agreement_report_build(dataset=found, kind=kind, study=chosen)
+    content = agreement_report_build(dataset=found, kind=kind, study=chosen, reader=user)
     return report_save(content=content, dataset=found, study=chosen, user=user)

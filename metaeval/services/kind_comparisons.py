@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from annotation.models import Dataset, Kind, Study
+from annotation.models import Dataset, Kind, Study, User
 from metaeval.reports.content import software_version
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.kinds.content import kind_content
@@ -85,6 +85,7 @@ def kind_report_build(
     judges: Collection[str] | None = None,
     against: str = "",
     options: KindOptions = DEFAULTS,
+    reader: User | None = None,
 ) -> dict[str, Any]:
     """Compute the report on the items of one kind: people among themselves, and judges where any judged them.
 
@@ -96,13 +97,15 @@ def kind_report_build(
         Only judges of these names.
     against : {"", "people", "gold"}
         What judges are compared with; by default what more items have.
+    reader : User, optional
+        Count only the labels that this person may see.
 
     Raises
     ------
     ReportError
         There are no such items, no such judge, or nothing of what judges shall be compared with.
     """
-    inputs = kind_inputs(dataset=dataset, kind=kind, study=study, judge_names=judges)
+    inputs = kind_inputs(dataset=dataset, kind=kind, study=study, judge_names=judges, reader=reader)
     targets = inputs.targets()
     if against and against not in targets:
         there = " and ".join({"people": "labels", "gold": "gold answers"}[name] for name in targets)

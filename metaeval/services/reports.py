@@ -17,6 +17,7 @@ from metaeval.reports.inputs import ReportInputs
 from metaeval.reports.names import near_names
 from metaeval.reports.options import ReportOptions
 from metaeval.selectors.inputs import report_inputs
+from metaeval.selectors.reports import reports_visible_to
 from metaeval.selectors.sweeps import SweepView
 
 DEFAULTS = ReportOptions()
@@ -32,6 +33,7 @@ def report_build(
     sweep: SweepView | None = None,
     judges: Collection[str] | None = None,
     options: ReportOptions = DEFAULTS,
+    reader: User | None = None,
 ) -> dict[str, Any]:
     """Compute the content of a report, in the schema of docs/report-schema.md.
 
@@ -43,13 +45,15 @@ def report_build(
         Compare only its judges, on the items and in the orders that it asked for.
     judges : collection of str, optional
         Only judges of these names.
+    reader : User, optional
+        Count only the labels that this person may see.
 
     Raises
     ------
     ReportError
         There is nothing to report on, or no such judge.
     """
-    inputs = inputs_read(dataset=dataset, study=study, sweep=sweep, judges=judges)
+    inputs = inputs_read(dataset=dataset, study=study, sweep=sweep, judges=judges, reader=reader)
     return content_get(inputs, options)
 
 
@@ -59,9 +63,10 @@ def inputs_read(
     study: Study | None = None,
     sweep: SweepView | None = None,
     judges: Collection[str] | None = None,
+    reader: User | None = None,
 ) -> ReportInputs:
     """Read the rows that a report depends on."""
-    return report_inputs(dataset=dataset, study=study, sweep=sweep, judge_names=judges)
+    return report_inputs(dataset=dataset, study=study, sweep=sweep, judge_names=judges, reader=reader)
 
 
 def content_get(inputs: ReportInputs, options: ReportOptions = DEFAULTS) -> dict[str, Any]:
@@ -97,10 +102,14 @@ def report_save(
     sweep_id: int | None = None,
     user: User | None = None,
 ) -> Report:
-    """Store a report; the same report of the same software is stored once, also by two at once."""
+    """Store a report; the same report of the same software is stored once, also by two at once.
+
+    Of one that another person made and `user` may not read, there is another copy.
+    """
     with transaction.atomic():
         Dataset.objects.select_for_update(no_key=True).filter(pk=dataset.pk).first()
-        same = Report.objects.filter(inputs_hash=content["inputs_hash"], dataset=dataset)
+        readable = Report.objects.all() if user is None else reports_visible_to(user)
+        same = readable.filter(inputs_hash=content["inputs_hash"], dataset=dataset).order_by("pk")
         for report in same.filter(sweep__isnull=True) if sweep_id is None else same.filter(sweep_id=sweep_id):
             if report.content["software"] == content["software"]:
                 return report

@@ -18,7 +18,7 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.html import context_of
 from metaeval.reports.render import formats_of
 from metaeval.reports.render import render as render_report
-from metaeval.selectors.reports import ReportTarget, report_get_for, report_targets, reports_visible_to
+from metaeval.selectors.reports import ReportTarget, report_get_for, report_list_for, report_targets
 from metaeval.services.agreement_reports import agreement_report_create
 from metaeval.views.files import attachment
 
@@ -29,7 +29,7 @@ SUFFIXES = {"html": "HTML", "md": "Markdown", "tex": "LaTeX", "csv": "CSV", "jso
 @require_safe
 @researcher_required
 def report_list(request: ResearcherRequest) -> HttpResponse:
-    page = Paginator(reports_visible_to(request.user), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(report_list_for(request.user), PER_PAGE).get_page(request.GET.get("page"))
     targets = report_targets(request.user)
     form = ReportForm(names=_choices(targets), initial={"name": _asked(request, targets)})
     rows = [(report, _kind_label(report), _suffixes(report)) for report in page]

@@ -229,7 +229,7 @@ def test_settings_that_are_refused(tmp_path: Path) -> None:
     for changes in ({"split": "public"}, {"title": "Other"}, {"licence": "MIT"}):
         with pytest.raises(DatasetImportError, match="exists with"):
             dataset_import(bundle=bundle, name="demo", **changes)
-    with pytest.raises(DatasetImportError, match="belongs to somebody else"):
+    with pytest.raises(DatasetImportError, match="is taken"):
         dataset_import(bundle=bundle, name="demo", owner=user_make(role=Role.ADMINISTRATOR))
     assert not dataset_import(bundle=bundle, name="demo", split="private").changed
 
