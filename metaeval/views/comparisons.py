@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import content_disposition_header, urlencode
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Dataset
@@ -254,7 +254,7 @@ def comparison_url(sweep: SweepView, dataset: Dataset) -> str:
     return f"{reverse('metaeval:comparison', args=[sweep.pk])}?{urlencode({'dataset': dataset.name})}"
 
 
-@require_GET
+@require_safe
 @researcher_required
 def comparison_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
     sweep = sweep_get_for(request.user, pk)
@@ -268,7 +268,7 @@ def comparison_download(request: ResearcherRequest, pk: int, suffix: str) -> Htt
     return attachment(render_report(content, f".{suffix}"), name, FORMATS[f".{suffix}"][1])
 
 
-@require_GET
+@require_safe
 @researcher_required
 def kind_download(request: ResearcherRequest, pk: int, kind: str, suffix: str) -> HttpResponse:
     sweep = sweep_get_for(request.user, pk)
@@ -287,7 +287,7 @@ def kind_download(request: ResearcherRequest, pk: int, kind: str, suffix: str) -
     return attachment(canonical_json(content), name, "application/json")
 
 
-@require_GET
+@require_safe
 @researcher_required
 def decision_judge(request: ResearcherRequest, pk: int) -> JsonResponse:
     decision = decision_get_for(request.user, pk)

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_safe
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.views.access import ResearcherRequest, researcher_required
@@ -178,7 +178,7 @@ def decision_summary(request: ResearcherRequest, pk: int) -> HttpResponse:
     return render(request, "metaeval/decision_summary.html", context)
 
 
-@require_GET
+@require_safe
 @researcher_required
 def decision_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
     sweep = sweep_get_for(request.user, pk)

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Dataset
 from annotation.selectors.overview import studies_visible_to
@@ -63,7 +63,7 @@ def label_next_page(request: ResearcherRequest, pk: int) -> HttpResponse:
     return render(request, "metaeval/label_next.html", context)
 
 
-@require_GET
+@require_safe
 @researcher_required
 def label_next_download(request: ResearcherRequest, pk: int) -> HttpResponse:
     sweep, dataset = _about(request, pk, request.GET.get("dataset"))
@@ -128,7 +128,7 @@ def _drawn(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> An
     raise Http404("There is no such draw.")
 
 
-@require_GET
+@require_safe
 @researcher_required
 def tower_download(request: ResearcherRequest, pk: int) -> HttpResponse:
     """Checklists on which TOWER and DRFR differ most, as the file that a study takes."""

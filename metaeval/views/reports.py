@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Kind
 from annotation.views.access import ResearcherRequest, researcher_required
@@ -84,7 +84,7 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     return render(request, "metaeval/report_detail.html", context)
 
 
-@require_GET
+@require_safe
 @researcher_required
 def report_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
     report = report_get_for(request.user, pk)

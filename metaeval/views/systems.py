@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from annotation.forms.upload import on_disk
 from annotation.importers.errors import ImportFileError
@@ -51,7 +51,7 @@ def _shown(content: dict[str, Any], by: str) -> dict[str, Any]:
     return {"content": content, "chosen": chosen, "rows": rows, "is_helped": bool(helped)}
 
 
-@require_GET
+@require_safe
 @researcher_required
 def systems_download(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)

@@ -1,0 +1,299 @@
+"""Who may do what at every address: six people, every method, taken from the URL configuration.
+
+An address that is new fails `test_every_address_has_an_expectation` until somebody says below what is expected of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from tests.access_world import (
+    HIDDEN,
+    IN,
+    LOGIN,
+    METHODS,
+    NO_METHOD,
+    PEOPLE,
+    REFUSED,
+    UNKNOWN,
+    Address,
+    World,
+    addresses,
+    ask,
+    outcome,
+)
+
+# What each of `PEOPLE` meets, in their order.
+Meets = tuple[str, str, str, str, str, str]
+ANYBODY: Meets = (IN, IN, IN, IN, IN, IN)
+SIGNED_IN: Meets = (LOGIN, IN, IN, IN, IN, IN)
+WITH_ACCOUNT: Meets = (
+    LOGIN,
+    LOGIN,
+    LOGIN,
+    LOGIN,
+    LOGIN,
+    LOGIN,
+)  # of annotators' accounts nobody here has a session
+ANNOTATOR: Meets = (HIDDEN, IN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)
+RESEARCHERS: Meets = (LOGIN, REFUSED, REFUSED, IN, IN, IN)
+OWNER: Meets = (LOGIN, REFUSED, REFUSED, HIDDEN, IN, IN)
+ADMINISTRATOR: Meets = (LOGIN, REFUSED, REFUSED, REFUSED, REFUSED, IN)
+WITH_TOKEN: Meets = (UNKNOWN, REFUSED, REFUSED, REFUSED, REFUSED, IN)
+NOT_SET_UP: Meets = (HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)
+# Of a dataset's rows: every researcher's if it is public, its owner's if it is private.
+DATASET: dict[str, Meets] = {"public": RESEARCHERS, "private": OWNER}
+
+Meeting = Meets | dict[str, Meets]
+Row = dict[str, Meeting]
+
+
+def read(meets: Meeting) -> Row:
+    return {"GET": meets, "HEAD": meets}
+
+
+def take(meets: Meeting) -> Row:
+    return {"POST": meets}
+
+
+def both(meets: Meeting) -> Row:
+    return read(meets) | take(meets)
+
+
+EXPECTED: dict[str, Row] = {
+    # the site
+    "home": both(SIGNED_IN),
+    "login": both(ANYBODY),
+    "logout": take(WITH_ACCOUNT),
+    "me": both(SIGNED_IN),
+    "password-change": take(SIGNED_IN),
+    "password-forgot": both(ANYBODY),
+    "password-sent": read(ANYBODY),
+    "password-set": both(ANYBODY),
+    "password-done": read(ANYBODY),
+    # ways into a study
+    "annotation:join": both(ANYBODY),
+    "annotation:resume": read(ANYBODY),
+    "annotation:enter": both(ANYBODY),
+    "annotation:hook": take(NOT_SET_UP),
+    "annotation:account": read(WITH_ACCOUNT),
+    "annotation:account-sign-up": both(ANYBODY),
+    "annotation:account-sign-in": both(ANYBODY),
+    "annotation:account-sign-out": take(WITH_ACCOUNT),
+    "annotation:account-forgot": both(ANYBODY),
+    "annotation:account-sent": read(ANYBODY),
+    "annotation:account-set": both(ANYBODY),
+    "annotation:account-done": read(ANYBODY),
+    "annotation:account-join": take(WITH_ACCOUNT),
+    # an annotator's pages
+    "annotation:place": read(ANNOTATOR),
+    "annotation:consent": both(ANNOTATOR),
+    "annotation:eligibility": both(ANNOTATOR),
+    "annotation:guidelines": both(ANNOTATOR),
+    "annotation:training": both(ANNOTATOR),
+    "annotation:training-feedback": read(ANNOTATOR),
+    "annotation:qualification": both(ANNOTATOR),
+    "annotation:retry": both(ANNOTATOR),
+    "annotation:work": both(ANNOTATOR),
+    "annotation:assignment": both(ANNOTATOR),
+    "annotation:draft": take(ANNOTATOR),
+    "annotation:skip": both(ANNOTATOR),
+    "annotation:report": both(ANNOTATOR),
+    "annotation:answers": read(ANNOTATOR),
+    "annotation:rest": both(ANNOTATOR),
+    "annotation:message": take(ANNOTATOR),
+    "annotation:changes": read(ANNOTATOR),
+    "annotation:finish": both(ANNOTATOR),
+    "annotation:done": read(ANNOTATOR),
+    # studies
+    "annotation:study-list": read(RESEARCHERS),
+    "annotation:study-create": both(RESEARCHERS),
+    "annotation:markdown-preview": take(RESEARCHERS),
+    "annotation:study-estimate": take(RESEARCHERS),
+    "annotation:study-detail": read(OWNER),
+    "annotation:study-live": read(OWNER),
+    "annotation:study-edit": both(OWNER),
+    "annotation:study-guidelines": read(OWNER),
+    "annotation:study-preview": both(OWNER),
+    "studies/<slug:slug>/preview/<path:path>": both(OWNER),
+    "annotation:study-items": take(OWNER),
+    "annotation:study-copy": take(OWNER),
+    "annotation:study-state": take(OWNER),
+    "annotation:study-entry": read(OWNER),
+    "annotation:entry-link": take(OWNER),
+    "annotation:entry-door": take(OWNER),
+    "annotation:entry-reconcile": take(OWNER),
+    "annotation:invitation-create": take(OWNER),
+    "annotation:invitation-revoke": take(OWNER),
+    "annotation:study-pay": read(OWNER),
+    "annotation:study-pay-export": read(OWNER),
+    "annotation:study-bonus": both(OWNER),
+    "annotation:study-export": read(OWNER),
+    "annotation:study-people": read(OWNER),
+    "annotation:study-person": read(OWNER),
+    "annotation:study-person-act": take(OWNER),
+    "annotation:study-adjudicate": read(OWNER),
+    "annotation:study-adjudicate-item": both(OWNER),
+    "annotation:study-adjudicate-said": read(OWNER),
+    "annotation:study-item-reports": read(OWNER),
+    "annotation:study-report-decide": take(OWNER),
+    # datasets
+    "annotation:dataset-list": read(RESEARCHERS),
+    "annotation:dataset-upload": both(RESEARCHERS),
+    "annotation:dataset-detail": read(DATASET),
+    "annotation:dataset-criteria": take(OWNER),
+    "annotation:dataset-export": read(DATASET),
+    # reports, comparisons, decisions
+    "metaeval:report-list": read(RESEARCHERS),
+    "metaeval:report-new": take(RESEARCHERS),
+    "metaeval:report-detail": read(OWNER),  # it is on a study
+    "metaeval:report-download": read(OWNER),
+    "metaeval:systems": read(DATASET),
+    "metaeval:systems-download": read(DATASET),
+    "metaeval:ratings-upload": take(DATASET),
+    "metaeval:comparison": read(DATASET),
+    "metaeval:comparison-download": read(DATASET),
+    "metaeval:kind-comparison-download": read(DATASET),
+    "metaeval:promote": read(RESEARCHERS) | take(ADMINISTRATOR),  # read: leads to the comparison
+    "metaeval:decision": read(DATASET),
+    "metaeval:decision-summary": read(DATASET),
+    "metaeval:decision-promote": read(RESEARCHERS) | take(ADMINISTRATOR),
+    "metaeval:decision-download": read(DATASET),
+    "metaeval:label-next": read(DATASET),
+    "metaeval:label-next-download": read(DATASET),
+    "metaeval:label-next-send": take(DATASET),
+    "metaeval:tower-download": read(DATASET),
+    "metaeval:decision-judge": read(DATASET),
+    # the API of judging
+    "api:index": {"GET": WITH_TOKEN},
+    "api:strategies": {"GET": WITH_TOKEN},
+    "api:endpoints": {"GET": WITH_TOKEN},
+    "api:judges": {"GET": WITH_TOKEN} | take(WITH_TOKEN),
+    "api:judge": {"GET": WITH_TOKEN},
+    "api:sweeps": {"GET": WITH_TOKEN} | take(WITH_TOKEN),
+    "api:sweep": {"GET": WITH_TOKEN},
+    "api:sweep_estimate": {"GET": WITH_TOKEN},
+    "api:sweep_start": take(WITH_TOKEN),
+    "api:sweep_pause": take(WITH_TOKEN),
+    "api:sweep_resume": take(WITH_TOKEN),
+    "api:sweep_cancel": take(WITH_TOKEN),
+    "api:sweep_judgments": {"GET": WITH_TOKEN},
+}
+# What is asked where nothing said would find nothing.
+QUERY = {
+    "annotation:markdown-preview": "field=guidelines",
+    "metaeval:label-next-download": "budget=2&judge=&seed=1",
+    "metaeval:label-next-send": "budget=2&judge=&seed=1",
+}
+SAID: dict[str, dict[str, str]] = {
+    "annotation:entry-door": {"action": "close"},
+    "annotation:study-copy": {"nonce": "abc"},
+    "annotation:study-state": {"action": "pause"},
+    "annotation:study-report-decide": {"decision": "keep"},
+    "annotation:dataset-criteria": {"criteria": "helm-instruct"},
+}
+# Tables that say only that somebody came by.
+SEEN = ("django_session", "annotation_apitoken")
+
+
+def test_every_address_has_an_expectation() -> None:
+    known = {address.name for address in addresses() if not _is_of_django(address)}
+    assert known - EXPECTED.keys() == set(), "say in EXPECTED who may do what there"
+    assert EXPECTED.keys() - known == set(), "there is no such address any more"
+
+
+def _is_of_django(address: Address) -> bool:
+    return address.route.startswith("admin/")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("split", ["public", "private"])
+@pytest.mark.parametrize("part", ["annotation", "metaeval", "rest"])
+def test_everybody_meets_what_is_expected(split: str, part: str) -> None:
+    """Whoever is refused changes nothing, and neither does a method that no page has."""
+    world = World(split=split)
+    wrong = [
+        problem
+        for address in addresses()
+        if not _is_of_django(address) and _part(address) == part
+        for problem in _problems(world, address, split)
+    ]
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+def _part(address: Address) -> str:
+    found = address.name.partition(":")[0]
+    return found if found in ("annotation", "metaeval") else "rest"
+
+
+def _problems(world: World, address: Address, split: str) -> Iterator[str]:
+    where = world.address_of(address)
+    if query := QUERY.get(address.name):
+        where += f"?{query}"
+    row = EXPECTED[address.name]
+    for place, who in enumerate(PEOPLE):
+        token = world.tokens.get(who, "") if address.name.startswith("api:") else ""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        browser = world.browsers[who]
+        may = {method: _meets(meets, split)[place] for method, meets in row.items()}
+        for method in METHODS:
+            with writes() as written:
+                met = outcome(ask(browser, method, where, SAID.get(address.name, {}), **headers))
+            expected = may.get(method)
+            told = f"{method} {where} ({address.name}), {who}: {met}"
+            if expected is not None and met != expected:
+                yield f"{told}, expected {expected}"
+            if expected is None and (
+                met.startswith("5") or (IN not in may.values() and met == IN and method != "OPTIONS")
+            ):
+                yield f"{told}, and nobody said that this method may"
+            if expected != IN and written:
+                yield f"{told}, and it wrote: {written[0]}"
+
+
+def _meets(meets: Meeting, split: str) -> Meets:
+    return meets[split] if isinstance(meets, dict) else meets
+
+
+@contextmanager
+def writes() -> Iterator[list[str]]:
+    """What is written meanwhile, but that somebody came by."""
+    found: list[str] = []
+
+    def look(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        if sql.startswith(("INSERT", "UPDATE", "DELETE")):
+            table = sql.partition("WHERE")[0]
+            found.extend([sql] if not any(f'"{name}"' in table for name in SEEN) else [])
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(look):
+        yield found
+
+
+@pytest.mark.django_db
+def test_the_admin_is_for_administrators() -> None:
+    """Every address of it, so that one that is registered tomorrow is closed too."""
+    world = World(split="public")
+    open_to_all = {"admin:login", "admin:logout", "admin:jsi18n"}
+    wrong = []
+    for address in addresses():
+        if not _is_of_django(address):
+            continue
+        where = world.address_of(address)
+        for who in PEOPLE[:-1]:
+            browser = world.browsers[who]
+            for method in METHODS:
+                with writes() as written:
+                    met = outcome(ask(browser, method, where, {}))
+                may = {LOGIN, REFUSED, NO_METHOD} | ({IN} if address.name in open_to_all else set())
+                if met not in may or written:
+                    wrong.append(f"{method} {where} ({address.name}), {who}: {met}")
+        met = outcome(ask(world.browsers["administrator"], "GET", where, {}))
+        if met.startswith("5"):
+            wrong.append(f"GET {where} ({address.name}), administrator: {met}")
+    assert not wrong, "\n" + "\n".join(wrong)
