@@ -71,7 +71,7 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
                 "probability",
                 "value",
             ),
-            *("raw_text", "requests", "cost", "latency_ms", "created_at"),
+            *("raw_text", "thought", "requests", "cost", "latency_ms", "created_at"),
         )
 
 

@@ -37,6 +37,8 @@ _MISFITS = {
     "json": '{"choice": "A", "ratings": {"1": 4, "answers": [tr',
 }
 """What those write who never give a usable answer."""
+THOUGHT = "Verdict: A? Output A is better. No. Verdict: B? Output B is better. [[A]] or [[B]]; Rating: 1, Rating: 9."
+"""What those think who think before they answer."""
 
 
 @dataclass(frozen=True, slots=True)

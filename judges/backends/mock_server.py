@@ -24,7 +24,7 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from judges.backends.mock_answers import respond, token_logprobs
+from judges.backends.mock_answers import THOUGHT, respond, token_logprobs
 from judges.backends.mock_models import LISTED, MockModel, draw, parse_model
 from judges.backends.mock_tokens import (
     class_scores,
@@ -222,6 +222,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _chat(self, model: MockModel, name: str, body: dict[str, Any], size: int) -> dict[str, Any]:
         answer = respond(model, name, body)
         message = {"role": "assistant", "content": answer.text}
+        if model.kind == "thinking":
+            message["reasoning_content"] = THOUGHT
+        elif model.kind == "thinking-aloud":
+            message["content"] = f"<think>\n{THOUGHT}\n</think>\n\n{answer.text}"
         reply = self._envelope(name, body, size, message, answer.finish_reason)
         if body.get("logprobs") and model.kind != "no-logprobs":
             top = min(max(int(body.get("top_logprobs") or 0), 0), 20)

@@ -145,6 +145,7 @@ def read_reply(
     finish_reason = choice.get("finish_reason")
     finish_reason = finish_reason if isinstance(finish_reason, str) else "stop"
     raw, finish_reason = _content(reply, choice, finish_reason)
+    thought = _thought(choice["message"])
     text, constrained = raw, False
     if structured != "none" and request.choices and request.json_schema is None:
         text, constrained = _read_constrained(raw, request.choices, structured)
@@ -162,6 +163,7 @@ def read_reply(
         cost=prompt_tokens * prices[0] + completion_tokens * prices[1],
         logprobs=logprobs,
         constrained=constrained,
+        thought=storable(thought),
     )
 
 
@@ -258,10 +260,43 @@ def _content(reply: ServerReply, choice: dict[str, Any], finish_reason: str) -> 
     refusal = message.get("refusal")
     if content is None and isinstance(refusal, str) and refusal:
         return refusal, "refusal"
-    if content is None and finish_reason in {"length", "content_filter"}:
-        # A model that spent its tokens on hidden reasoning, or was stopped: asking again gives the same.
+    if content is None and (finish_reason in {"length", "content_filter"} or _thought(message)):
+        # A model that spent its tokens on reasoning, or was stopped: asking again gives the same.
         return "", finish_reason
     raise _misbehaving(reply, "a message without text")
+
+
+def _thought(message: Mapping[str, Any]) -> str:
+    """Return what the model thought, where the server sends it apart from the text; empty where it does not.
+
+    vLLM, SGLang and DeepSeek name it `reasoning_content`, newer servers and routers `reasoning`, Ollama `thinking`;
+    others send blocks, in `reasoning_details` or between those of the text.
+    """
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        if isinstance(value := message.get(name), str) and value.strip():
+            return value
+    for name in ("reasoning_details", "thinking_blocks", "content"):
+        if thought := "\n\n".join(_thoughts(message.get(name))):
+            return thought
+    return ""
+
+
+def _thoughts(blocks: object) -> list[str]:
+    found: list[str] = []
+    for block in blocks if isinstance(blocks, list) else ():
+        if not _is_thought(block):
+            continue
+        for name in ("thinking", "reasoning", "text", "summary"):
+            value = block.get(name)
+            # Mistral's thinking is a list of texts.
+            parts = value if isinstance(value, list) else [value]
+            texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+            found += [text for text in texts if isinstance(text, str) and text.strip()]
+    return found
+
+
+def _is_thought(block: object) -> bool:
+    return isinstance(block, dict) and str(block.get("type", "")).startswith(("thinking", "reasoning"))
 
 
 def _joined(content: object) -> object:
@@ -270,6 +305,8 @@ def _joined(content: object) -> object:
         texts = [part.get("text") for part in content if part.get("type") == "text"]
         if texts and all(isinstance(text, str) for text in texts):
             return "".join(texts)
+        if content and all(map(_is_thought, content)):  # a thought without an answer
+            return None
     return content
 
 

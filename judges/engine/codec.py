@@ -14,8 +14,8 @@ from judges.strategies.types import Answer, Verdict
 # One encoder for all: `json.dumps` with options builds a new one at each call.
 encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
-Result: TypeAlias = tuple[str, int | None, float | None, str | None, str]
-"""Status, canonical choice, canonical probability, canonical value (JSON text or None) and raw text."""
+Result: TypeAlias = tuple[str, int | None, float | None, str | None, str, str]
+"""Status, canonical choice and probability, canonical value (JSON text or None), thought, and raw text."""
 
 _DEFAULTS = {each.name: each.default for each in fields(Answer) if each.name != "text"}
 
@@ -33,12 +33,13 @@ def answer_to_json(answer: Answer) -> str:
 
 
 def storable_answer(answer: Answer) -> Answer:
-    """Return the answer with a text that both databases take; what is used is then what is stored."""
-    text = answer.text
-    if text.isascii() and "\x00" not in text:
-        return answer
-    cleaned = storable(text)
-    return answer if cleaned == text else replace(answer, text=cleaned)
+    """Return the answer with texts that both databases take; what is used is then what is stored."""
+    text, thought = _storable(answer.text), _storable(answer.thought)
+    return (
+        answer
+        if (text, thought) == (answer.text, answer.thought)
+        else replace(answer, text=text, thought=thought)
+    )
 
 
 def canonical_choice(choice: int | None, order: int) -> int | None:
@@ -56,10 +57,10 @@ def verdict_result(verdict: Verdict, order: int) -> Result:
     AttributeError, TypeError, ValueError
         It is no verdict that can be stored: not a `Verdict`, an unknown choice, a number that is none.
     """
-    text = storable(verdict.raw_text)
+    text, thought = storable(verdict.raw_text), storable(verdict.thought)
     if verdict.status != "parsed":
         kept = dict(verdict.value or {}) | ({"reason": storable(verdict.reason)} if verdict.reason else {})
-        return ParseStatus.UNPARSED.value, None, None, _value(kept) if kept else None, text
+        return ParseStatus.UNPARSED.value, None, None, _value(kept) if kept else None, thought, text
     choice = canonical_choice(verdict.choice, order)
     if choice not in (None, 0, 1, 2):
         raise ValueError(f"the choice {choice!r}")
@@ -68,12 +69,19 @@ def verdict_result(verdict: Verdict, order: int) -> Result:
         value["choice"] = choice
     if verdict.scores is not None:
         value["scores"] = verdict.scores[::-1] if order == 1 else verdict.scores
-    return ParseStatus.PARSED.value, choice, _probability(verdict.probability, order), _value(value), text
+    return (
+        ParseStatus.PARSED.value,
+        choice,
+        _probability(verdict.probability, order),
+        _value(value),
+        thought,
+        text,
+    )
 
 
 def failure_result(error: str) -> Result:
     """Return what is stored where there is no verdict."""
-    return ParseStatus.FAILED.value, None, None, None, storable(error)
+    return ParseStatus.FAILED.value, None, None, None, "", storable(error)
 
 
 def is_storable(json_text: str) -> bool:
@@ -87,6 +95,10 @@ def is_storable(json_text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _storable(text: str) -> str:
+    return text if text.isascii() and "\x00" not in text else storable(text)
 
 
 def _probability(probability: float | None, order: int) -> float | None:

@@ -169,7 +169,7 @@ class Desk:
         run.n_answered += 1
         if result[0] == ParseStatus.UNPARSED:
             run.counts.unparsed += 1
-            run.unread = run.unread or result[-1]
+            run.unread = run.unread or result[-1] or result[-2]
             run.n_unread += 1
         self._settle(work, result)
 

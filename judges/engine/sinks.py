@@ -23,7 +23,7 @@ class Sink:
 
 
 def _judgment(work: Work, result: Result) -> Row:
-    status, choice, probability, value, text = result
+    status, choice, probability, value, thought, text = result
     return (
         work.run.judge_id,
         work.item.item_id,
@@ -33,6 +33,7 @@ def _judgment(work: Work, result: Result) -> Row:
         probability,
         value,
         text,
+        thought,
         work.requests,
         work.cost,
         work.latency,
@@ -47,6 +48,7 @@ def _generation(work: Work, result: Result) -> Row:
         work.item.sample,
         result[0],
         result[-1],
+        result[-2],
         last.finish_reason[:40] if last is not None else "",
         work.cost,
         work.latency,

@@ -119,8 +119,8 @@ def judgments_save(rows: Sequence[Row]) -> int:
 
     Parameters
     ----------
-    rows : sequence of (judge, item, order, status, choice, probability, value as JSON text, raw_text, requests,
-        cost, latency_ms)
+    rows : sequence of (judge, item, order, status, choice, probability, value as JSON text, raw_text, thought,
+        requests, cost, latency_ms)
     """
     return _insert(
         JUDGMENTS,
@@ -133,6 +133,7 @@ def judgments_save(rows: Sequence[Row]) -> int:
             "probability": "float8",
             "value": "jsonb",
             "raw_text": "text",
+            "thought": "text",
             "requests": "smallint",
             "cost": "float8",
             "latency_ms": "float8",
@@ -147,7 +148,7 @@ def generations_save(rows: Sequence[Row]) -> int:
 
     Parameters
     ----------
-    rows : sequence of (contestant, instruction, sample, status, text, finish_reason, cost, latency_ms)
+    rows : sequence of (contestant, instruction, sample, status, text, thought, finish_reason, cost, latency_ms)
     """
     return _insert(
         GENERATIONS,
@@ -157,6 +158,7 @@ def generations_save(rows: Sequence[Row]) -> int:
             "sample": "smallint",
             "status": "text",
             "text": "text",
+            "thought": "text",
             "finish_reason": "text",
             "cost": "float8",
             "latency_ms": "float8",

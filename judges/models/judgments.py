@@ -37,6 +37,9 @@ class Judgment(models.Model):
         null=True, help_text="Canonical value of the item's kind, with what else is known."
     )
     raw_text = models.TextField(blank=True)
+    thought = models.TextField(
+        blank=True, help_text="What the models thought on the way; nothing is read from it."
+    )
     source = models.CharField(max_length=300, blank=True, help_text="Of an imported verdict: file and row.")
     requests = models.PositiveSmallIntegerField(
         default=0, help_text="Requests that it took, shared ones included."
@@ -78,6 +81,7 @@ class Generation(models.Model):
     sample = models.PositiveSmallIntegerField(default=0)
     status = models.CharField(max_length=8, choices=ParseStatus.choices)
     text = models.TextField(blank=True)
+    thought = models.TextField(blank=True, help_text="What the model thought before it answered.")
     finish_reason = models.CharField(max_length=40, blank=True)
     cost = models.FloatField(default=0.0, help_text="US dollars, at the prices of the day.")
     latency_ms = models.FloatField(default=0.0)

@@ -20,6 +20,7 @@ from judges.selectors.items import GENERATION, item_views, presented
 from judges.strategies.errors import StrategyError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec, build_strategy
+from judges.strategies.thoughts import without_thought
 from judges.strategies.types import Answer, ItemView, Message, Request, Steps, Verdict, Yielded
 
 MISSING = "missing"
@@ -284,7 +285,7 @@ def _request(request: Request, wire: WireRequest, row: ModelRequest | None, key:
         wire=WireRequest.from_payload(row.payload),
         state=row.state,
         attempts=row.attempts,
-        answer=answer_from_json(row.answer)
+        answer=without_thought(answer_from_json(row.answer))
         if row.state == RequestState.DONE and row.answer is not None
         else None,
         error=row.error,

@@ -19,6 +19,7 @@ from judges.services.pairings import judge_queue
 from judges.strategies.errors import SpecError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec
+from judges.strategies.thoughts import without_thought
 from judges.strategies.types import JUDGE, Answer, Decoding
 
 ANSWERING = ("kind", "base_url", "structured", "options")
@@ -192,7 +193,8 @@ def endpoint_try(*, endpoint: Endpoint, model: str, seconds: float = 20.0) -> En
         while time.monotonic() < deadline:
             for _, outcome in backend.drain(0.2):
                 if isinstance(outcome, Answer):
-                    return EndpointTrial(text=outcome.text, latency_ms=outcome.latency_ms)
+                    said = without_thought(outcome).text
+                    return EndpointTrial(text=said, latency_ms=outcome.latency_ms)
                 return EndpointTrial(error=str(outcome))
         return EndpointTrial(error=f"No answer within {seconds:g} s.")
     finally:

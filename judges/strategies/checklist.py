@@ -127,7 +127,7 @@ def _in_turn(item: ItemView, config: StrategyConfig, response: str, choices: tup
     for aspect in item.aspects:
         if messages:
             turn = following.render({"requirement": aspect.text}, frozenset(_flags(config)))
-            messages = (*messages, ("assistant", answers[-1].text or "(no answer)"), *turn)
+            messages = (*messages, ("assistant", answers[-1].text.strip() or "(no answer)"), *turn)
         else:
             messages = _question(item, config, response, aspect)
         answers.append(single((yield Chat(messages, choices=choices))))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from judges.strategies.errors import StrategyError
 from judges.strategies.pairwise import presented, render, step_prompt
-from judges.strategies.parsing import spoken, unparsed
+from judges.strategies.parsing import unparsed
 from judges.strategies.question import read_last_line
 from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, Verdict, several, single
 
@@ -88,7 +88,7 @@ def _moderator(item: ItemView, config: StrategyConfig, said: list[tuple[Persona,
 
 
 def _transcript(said: list[tuple[Persona, Answer]]) -> str:
-    spoke = [(person.name, spoken(answer.text).strip()) for person, answer in said]
+    spoke = [(person.name, answer.text.strip()) for person, answer in said]
     return "\n\n".join(f"{name} said:\n{text or '(nothing)'}" for name, text in spoke)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from judges.strategies.conversations import asked
 from judges.strategies.parsing import unparsed
+from judges.strategies.thoughts import EMPTY
 from judges.strategies.types import Chat, ItemView, Steps, StrategyConfig, Verdict, single
 
 
@@ -16,6 +17,6 @@ def generate(item: ItemView, config: StrategyConfig) -> Steps:
     before = (("system", system),) if system else ()
     answer = single((yield Chat((*before, *asked(item)), sample=item.sample)))
     if not answer.text.strip():
-        return unparsed(answer.text, f"empty answer (it ended with {answer.finish_reason!r})")
+        return unparsed(answer.text, f"{EMPTY} (it ended with {answer.finish_reason!r})")
     value = {"finish_reason": answer.finish_reason}
     return Verdict(choice=None, status="parsed", raw_text=answer.text, value=value)

@@ -7,7 +7,7 @@ depends on the instruction alone, so it is asked once for all strategies that us
 from __future__ import annotations
 
 from judges.strategies.pairwise import about_instruction, render
-from judges.strategies.parsing import spoken, unparsed
+from judges.strategies.parsing import unparsed
 from judges.strategies.question import one_question
 from judges.strategies.types import Answer, ItemView, Steps, StrategyConfig, several, single
 
@@ -35,7 +35,7 @@ def _informed(item: ItemView, config: StrategyConfig, **prepared: Answer) -> Ste
     """Ask for the verdict with what was prepared; a text that was cut off is used as far as it goes."""
     texts = {}
     for name, answer in prepared.items():
-        texts[name] = spoken(answer.text).strip()
+        texts[name] = answer.text.strip()
         if not texts[name]:
             return unparsed(answer.text, f"the step '{name}' got an answer without text")
     return (yield from one_question(item, config, lambda view: render(view, config, texts=texts)))

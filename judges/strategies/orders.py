@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judges.strategies.parsing import spoken, undressed
+from judges.strategies.parsing import undressed
 from judges.strategies.structured import as_integer, closed, folded_name, read_json, scalar
 
 _PLAIN = re.compile(r"\d{1,4}(?:\s*[>,=]\s*\d{1,4})*", re.ASCII)
@@ -53,7 +53,7 @@ def read_order(
     (None, 'form is missing; length stands twice')
     """
     found, problem = read_json(text, cut_off=cut_off)
-    bare = _NAMED.sub("", undressed(spoken(text[:MAX_PLAIN]))).strip(_DRESS)
+    bare = _NAMED.sub("", undressed(text[:MAX_PLAIN])).strip(_DRESS)
     if not cut_off and len(text) <= MAX_PLAIN and _PLAIN.fullmatch(bare):
         groups: list[Any] = [place.split("=") for place in re.split("[>,]", bare)]
     elif problem:

@@ -4,7 +4,7 @@ Two readers. `read_choice` is for prompts that ask for the verdict alone: the te
 whatever dress ("**B**", "Output (a)", "Answer: B.", {"choice": "B"}), or begin with one and explain it without taking
 it back. `read_verdict_line` is for chain of thought: only the last line counts, and it must hold the verdict's marker
 (or stand under it), conclude ("Therefore, Output (a) is better."), or set the verdict off in a box, a tag or JSON.
-What a model thought aloud before its answer is no part of it.
+What a model thought before its answer is separated before any of them reads (`judges.strategies.thoughts`).
 All else is unparsed, with the whole text kept. Neither ever raises.
 """
 
@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Collection
 
+from judges.strategies.thoughts import EMPTY
 from judges.strategies.types import Verdict
 
 MAX_READ = 20_000
@@ -83,11 +84,8 @@ _TAGGED = re.compile(
     r"<(answer|verdict|choice|final_answer|final_verdict|result)>([^<>]{1,200})</\1>", re.IGNORECASE
 )
 _FENCED = re.compile(r"```(?:json)?\s*(\{[^{}]*\})\s*```", re.IGNORECASE)
-_END_TOKEN = re.compile(r"(?:</s>|<\|[a-z_]{1,20}\|>|<end_of_turn>|<eos>)\Z")
 _JSON = re.compile(r"(?:json)?\s*(\{.*\})", re.IGNORECASE | re.DOTALL)
 _VERDICT_KEYS = frozenset({"choice", "verdict", "final_verdict", "answer", "winner", "preference", "better"})
-_THOUGHT = re.compile(r"\s*<(think|thinking|thought|reasoning)>", re.IGNORECASE)
-NO_ANSWER = "thought without an answer"
 _EXPLANATION = re.compile(r"(?:explanation|reason(?:ing)?|rationale|justification|because)\b", re.IGNORECASE)
 
 
@@ -109,13 +107,12 @@ def read_choice(text: str, *, allow_tie: bool, cut_off: bool = False) -> Verdict
     """
     if cut_off:
         return unparsed(text, CUT_OFF)
-    said = spoken(text)
-    if len(said) > MAX_READ:
+    if len(text) > MAX_READ:
         return unparsed(text, "longer than a verdict can be")
-    bare = undressed(said)
+    bare = undressed(text)
     if not bare:
-        return unparsed(text, NO_ANSWER if text.strip() else "empty answer")
-    bare, before = _set_off(bare, said)
+        return unparsed(text, EMPTY)
+    bare, before = _set_off(bare, text)
     named = json_value(bare, _VERDICT_KEYS)
     match = _match(_STATEMENT, bare if named is None else named)
     if match and not before:
@@ -146,9 +143,9 @@ def read_verdict_line(text: str, *, allow_tie: bool, finish_reason: str = "stop"
     """
     if finish_reason == "length":
         return unparsed(text, CUT_OFF)
-    bare = undressed(spoken(text)[-MAX_READ:])
+    bare = undressed(text[-MAX_READ:])
     if not bare:
-        return unparsed(text, NO_ANSWER if text.strip() else "empty answer")
+        return unparsed(text, EMPTY)
     lines = bare.split("\n")
     # A rule that a model draws below its verdict is no last line.
     while len(lines) > 1 and not lines[-1].strip("-=*_ \t\r"):
@@ -157,7 +154,7 @@ def read_verdict_line(text: str, *, allow_tie: bool, finish_reason: str = "stop"
     named = json_value(bare, _VERDICT_KEYS)
     if named is None:
         named = json_value(line, _VERDICT_KEYS)
-    end = spoken(text)[-MAX_READ:].rstrip(" \t\r\n*.")
+    end = text[-MAX_READ:].rstrip(" \t\r\n*.")
     alone = _BOXED.fullmatch(end.rpartition("\n")[2].strip()) or next(
         (tag for tag in _TAGGED.finditer(end) if tag.end() == len(end)), None
     )
@@ -198,22 +195,6 @@ def _last_statement(lines: list[str]) -> re.Match[str] | None:
 def unparsed(text: str, reason: str) -> Verdict:
     """Return an unparsed verdict that keeps the text."""
     return Verdict(choice=None, status="unparsed", raw_text=text, reason=reason)
-
-
-def spoken(text: str) -> str:
-    """Return what a model said after it thought aloud; empty if it never stopped thinking.
-
-    Tokens that end a turn, which some servers leave in the text, are no part of it.
-    """
-    while ended := _END_TOKEN.search(text.rstrip()[-30:]):
-        text = text.rstrip()[: -len(ended[0])]
-    opened = _THOUGHT.match(text)
-    if opened is None and text.lstrip()[:1] in ("{", "[", "`"):  # JSON, whatever its texts quote
-        return text
-    # Where the chat template opens the thought, the answer only closes it.
-    tag = opened[1] if opened else "think"
-    _, closed, rest = text.rpartition(f"</{tag}>")
-    return rest if closed or not opened else ""
 
 
 def json_value(bare: str, keys: Collection[str]) -> str | None:

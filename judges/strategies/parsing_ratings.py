@@ -13,11 +13,10 @@ from judges.strategies.parsing import (
     CUT_OFF,
     MAX_READ,
     MAX_STATEMENT,
-    NO_ANSWER,
     json_value,
-    spoken,
     undressed,
 )
+from judges.strategies.thoughts import EMPTY
 
 NO_RATING = "not a rating"
 _KEYS = frozenset({"rating", "score", "grade", "overall", "overall_rating", "overall_score"})
@@ -61,12 +60,11 @@ def read_rating(text: str, low: int, high: int, *, cut_off: bool = False) -> Rat
     """
     if cut_off:
         return Rating(None, CUT_OFF)
-    said = spoken(text)
-    if len(said) > MAX_READ:
+    if len(text) > MAX_READ:
         return Rating(None, "longer than a rating can be")
-    bare = undressed(said)
+    bare = undressed(text)
     if not bare:
-        return Rating(None, NO_ANSWER if text.strip() else "empty answer")
+        return Rating(None, EMPTY)
     named = json_value(bare, _KEYS)
     if named is not None:
         return _read(_STATEMENT, named, low, high)
@@ -82,9 +80,9 @@ def read_rating_line(text: str, low: int, high: int, *, cut_off: bool = False) -
     """Read the number from the last line, such as ``Rating: 7``, behind reasons."""
     if cut_off:
         return Rating(None, CUT_OFF)
-    bare = undressed(spoken(text)[-MAX_READ:])
+    bare = undressed(text[-MAX_READ:])
     if not bare:
-        return Rating(None, NO_ANSWER if text.strip() else "empty answer")
+        return Rating(None, EMPTY)
     line = bare.rpartition("\n")[2]
     for piece in (bare, line):
         named = json_value(piece, _KEYS)

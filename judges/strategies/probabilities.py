@@ -9,7 +9,6 @@ from judges.strategies.types import Answer, TokenLogprob
 
 # White space and dress around a label; the two marks of word beginnings that raw vocabularies show.
 _DRESS = " \t\r\n▁ĠĊ*_`#>\"'“”‘’()[]{}|$.,:;!"
-_THOUGHT_ENDS = "</think>"
 
 
 def label_chances(
@@ -52,11 +51,10 @@ def _place(
     tokens: Sequence[TokenLogprob], labels: Sequence[str], said: str, *, last: bool
 ) -> TokenLogprob | None:
     text = "".join(each.token for each in tokens)
-    begin = text.rfind(_THOUGHT_ENDS) + 1
     found, offset = None, 0
     for each in tokens:
         start, offset = offset, offset + len(each.token)
-        if start < begin or _label(each.token, labels) != said or not _stands_alone(text, each, start, said):
+        if _label(each.token, labels) != said or not _stands_alone(text, each, start, said):
             continue
         if not last:
             return each

@@ -24,6 +24,7 @@ from judges.strategies.spec_checks import (
     known_fields,
     require,
 )
+from judges.strategies.thoughts import heard
 from judges.strategies.types import JUDGE, NO_PARAMS, Decoding, ItemView, Steps, StrategyConfig
 
 _PLAIN = ("backend", "endpoint", "model", "revision")
@@ -368,15 +369,15 @@ class JudgeSpec:
 
 
 def build_strategy(spec: JudgeSpec) -> Callable[[ItemView], Steps]:
-    """Return the function that starts this judge's strategy on an item."""
+    """Return the function that starts this judge's strategy on an item, which hears answers without their thoughts."""
     strategy = get_strategy(spec.strategy)
     config = spec.strategy_config()
 
     def start(item: ItemView) -> Steps:
-        return strategy(item, config)
+        return heard(strategy(item, config))
 
     def start_with_reference(item: ItemView) -> Steps:
-        return (yield from strategy(_referred(item, spec.reference_system), config))
+        return (yield from heard(strategy(_referred(item, spec.reference_system), config)))
 
     return start_with_reference if spec.reference_system else start
 

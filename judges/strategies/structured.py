@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from judges.strategies.parsing import CUT_OFF, MAX_READ, NO_ANSWER, spoken, undressed
+from judges.strategies.parsing import CUT_OFF, MAX_READ, undressed
+from judges.strategies.thoughts import EMPTY
 
-EMPTY = "empty answer"
 MAX_LINE = 600
 """A label, its wording and its reason on one line are not longer."""
 MAX_STARTS = 1000
@@ -57,15 +57,14 @@ def read_json(text: str, *, cut_off: bool = False, last: bool = False) -> tuple[
     """
     if cut_off:
         return None, CUT_OFF
-    said = spoken(text)
-    if not said.strip():
-        return None, NO_ANSWER if text.strip() else EMPTY
-    if len(said) > MAX_READ:
+    if not text.strip():
+        return None, EMPTY
+    if len(text) > MAX_READ:
         if not last:
             return None, "longer than an answer can be"
-        said = said[-MAX_READ:]
-    found = _values(said)
-    repaired = [] if _objects(found) else _values(_without_trailing_commas(said))
+        text = text[-MAX_READ:]
+    found = _values(text)
+    repaired = [] if _objects(found) else _values(_without_trailing_commas(text))
     candidates = _objects(found) or _objects(repaired) or found or repaired
     if not candidates:
         return None, "holds no JSON"
@@ -159,12 +158,11 @@ def read_label(text: str, labels: Labels, *, cut_off: bool = False) -> tuple[str
     """
     if cut_off:
         return None, CUT_OFF
-    said = spoken(text)
-    if len(said) > MAX_READ:
+    if len(text) > MAX_READ:
         return None, "longer than an answer can be"
-    bare = undressed(said)
+    bare = undressed(text)
     if not bare:
-        return None, NO_ANSWER if text.strip() else EMPTY
+        return None, EMPTY
     if bare.startswith("{") or _FENCED_OBJECT.match(bare):
         value, _ = read_json(bare)
         inner = scalar(value)
@@ -187,9 +185,9 @@ def read_last_label(text: str, labels: Labels, *, cut_off: bool = False) -> tupl
     """Read the label of a text that reasons first, from its last line, such as ``Rating: 4``."""
     if cut_off:
         return None, CUT_OFF
-    bare = undressed(spoken(text)[-MAX_READ:])
+    bare = undressed(text[-MAX_READ:])
     if not bare:
-        return None, NO_ANSWER if text.strip() else EMPTY
+        return None, EMPTY
     match = _MARKED.fullmatch(" ".join(undressed(bare.rpartition("\n")[2]).split())[:MAX_LINE])
     forms = _forms(tuple((label, tuple(words)) for label, words in labels.items()))
     label = forms.whole(match[1]) if match else None

@@ -15,7 +15,6 @@ from judges.strategies.pairwise import (
     render,
     step_prompt,
 )
-from judges.strategies.parsing import spoken
 from judges.strategies.question import Reader, ask_alone, disagreement, read_alone, read_last_line
 from judges.strategies.types import (
     Answer,
@@ -73,8 +72,8 @@ def _conflict(
     texts = {"first_verdict": _WORDS[choices[0]], "second_verdict": _WORDS[choices[1]]}
     if reasons:
         texts |= {
-            "first_reasons": spoken(answers[0].text).strip(),
-            "second_reasons": spoken(answers[1].text).strip(),
+            "first_reasons": answers[0].text.strip(),
+            "second_reasons": answers[1].text.strip(),
         }
     flags = ("reasons",) if reasons else ()
     return render(in_order(item, 0), config, *flags, prompt=step_prompt(config, "synthesis"), texts=texts)

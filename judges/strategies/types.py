@@ -224,7 +224,7 @@ class Answer:
     Attributes
     ----------
     text : str
-        The generated text (``Chat``); empty for the other kinds.
+        The generated text (``Chat``); empty for the other kinds. As a strategy receives it, it is free of thoughts.
     finish_reason : str
         "stop", "length" or what else the server said.
     latency_ms : float
@@ -241,6 +241,9 @@ class Answer:
         (``Embed``)
     scores : tuple of float or None
         The model's raw outputs (logits), one a class; one alone for a reward model (``Classify``).
+    thought : str
+        What the model thought before it answered: from the backend what the server sent apart from the text, and in a
+        strategy also what stood in the text (`judges.strategies.thoughts`).
     """
 
     text: str
@@ -254,6 +257,7 @@ class Answer:
     logprob: float | None = None
     vector: tuple[float, ...] | None = None
     scores: tuple[float, ...] | None = None
+    thought: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +281,8 @@ class Verdict:
         beside the choice.
     reason : str
         Why it is unparsed; empty when parsed.
+    thought : str
+        What the models thought on the way; nothing is read from it. `judges.strategies.thoughts` fills it in.
     """
 
     choice: int | None
@@ -286,6 +292,7 @@ class Verdict:
     probability: float | None = None
     value: dict[str, Any] | None = None
     reason: str = ""
+    thought: str = ""
 
 
 @dataclass(frozen=True, slots=True)

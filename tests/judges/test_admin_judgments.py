@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from annotation.models import Annotator, Item, Label, Role
 from annotation.selectors.judging_labels import people_said
+from judges.backends.mock_answers import THOUGHT
 from judges.backends.mock_server import MockServer, running_mock_server
 from judges.models import Judge, Judgment, ModelRequest
 from judges.selectors import judgment_list
@@ -284,6 +285,20 @@ def test_an_imported_judgment_has_no_requests(admin: Client) -> None:
     words = page_of(admin, row)
     assert "This verdict was imported" in words
     assert "file.csv:3" in words
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_thought_is_shown_beside_what_was_said(admin: Client, server: MockServer) -> None:
+    judge = judge_make(endpoint_make(server.url), "mock-thinking-aloud")
+    sweep_make([judge], dataset_make(pairs=1))
+    run()
+    judgment = Judgment.objects.get(order=0)
+    words = page_of(admin, judgment)
+    assert f"Thought {len(THOUGHT)} characters {THOUGHT}" in words
+    assert f"Thought (nothing is read from it) {len(THOUGHT)} characters {THOUGHT}" in words
+    # What the judge asked then cannot be rebuilt; what it thought is there all the same.
+    Judgment.objects.filter(pk=judgment.pk).update(judge=judge_make(endpoint_make(), strategy="longest"))
+    assert THOUGHT in page_of(admin, judgment)
 
 
 def test_a_failed_and_an_unparsed_one(admin: Client) -> None:

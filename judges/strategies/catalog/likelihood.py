@@ -130,6 +130,7 @@ ENTRIES: tuple[StrategyInfo, ...] = (
         params={"system": Param(str, "", "A message of the system put before the instruction.")},
         takes=frozenset({"decoding"}),
         order_matters=False,
+        version=2,
         summary="Answers the instructions of a dataset, so that its responses can be judged.",
     ),
 )

@@ -31,7 +31,7 @@ PROBABILITIES = Param(
 )
 ONE_QUESTION = {"both_orders": BOTH_ORDERS, "probabilities": PROBABILITIES}
 TAKES = frozenset({"reference", "tie", "guidelines", "decoding"})
-READS = 2
+READS = 3
 """How verdicts are read; raised when the readers learn another way in which a verdict is said."""
 # The same prompt files in every strategy, so that the steps are the same requests.
 METRICS = {"metrics": "metrics.v1"}

@@ -136,6 +136,39 @@ def test_answers_that_are_out_of_the_ordinary(choice, text, finish):
 
 
 @pytest.mark.parametrize(
+    ("message", "text", "thought"),
+    [
+        ({"content": "B", "reasoning_content": "A?"}, "B", "A?"),
+        ({"content": "B", "reasoning": "A?", "reasoning_details": [{"type": "reasoning.text"}]}, "B", "A?"),
+        ({"content": "B", "thinking": "A?"}, "B", "A?"),
+        ({"content": "B", "reasoning": {"effort": "low"}, "reasoning_content": None}, "B", ""),
+        (
+            {"content": "B", "reasoning_details": [
+                {"type": "reasoning.summary", "summary": "A?"}, {"type": "reasoning.encrypted", "data": "x"},
+            ]},
+            "B", "A?",
+        ),
+        ({"content": "B", "thinking_blocks": [{"type": "thinking", "thinking": "A?", "signature": "x"}]}, "B", "A?"),
+        (
+            {"content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "A?"}]}, {"type": "text", "text": "B"},
+            ]},
+            "B", "A?",
+        ),
+        # It never stopped thinking: an empty answer, and no misbehaviour of the server.
+        ({"content": None, "reasoning_content": "A?"}, "", "A?"),
+        ({"content": [{"type": "thinking", "thinking": "A?"}]}, "", "A?"),
+        ({"content": "B", "reasoning_content": "\x00"}, "B", "\ufffd"),
+    ],
+    ids=range(10),
+)  # fmt: skip
+def test_a_thought_that_the_server_sends_apart_is_kept_apart(message, text, thought):
+    answer = read({"choices": [{"message": message, "finish_reason": "stop"}]})
+
+    assert (answer.text, answer.thought, answer.finish_reason) == (text, thought, "stop")
+
+
+@pytest.mark.parametrize(
     "document",
     [
         b"",

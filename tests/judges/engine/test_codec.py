@@ -78,7 +78,7 @@ def test_text_that_is_stored_has_neither_nul_nor_surrogates(text):
     ],
 )
 def test_what_is_stored_of_a_verdict_is_canonical(verdict, order, expected):
-    status, choice, probability, value, _ = verdict_result(verdict, order)
+    status, choice, probability, value, *_ = verdict_result(verdict, order)
     assert (status, choice, probability, None if value is None else json.loads(value)) == expected
 
 

@@ -4,9 +4,11 @@ import gc
 
 import pytest
 
+from judges.backends.mock_answers import THOUGHT
 from judges.backends.mock_server import running_mock_server
-from judges.models import Judgment, ModelRequest
+from judges.models import Generation, Judgment, ModelRequest
 from judges.selectors.sweeps import sweep_progress
+from judges.selectors.trace import judgment_trace
 from judges.services.judges import heuristic_judges_ensure
 from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, judge_make, run, run_instant, sweep_make
@@ -137,3 +139,35 @@ def test_what_was_in_memory_before_is_left_alone_by_the_garbage_collector_during
     run_instant(respond=respond)
     assert min(frozen) > 10_000
     assert gc.get_freeze_count() <= before
+
+
+@pytest.mark.parametrize("model", ["mock-thinking", "mock-thinking-aloud"])
+@pytest.mark.parametrize("structured", ["none", "vllm", "json_schema"])
+def test_a_thought_is_kept_beside_the_verdict_that_is_read_without_it(model, structured):
+    dataset = dataset_make(pairs=2)
+    with running_mock_server() as server:
+        endpoint = endpoint_make(server.url, structured=structured)
+        thinking, longer = judge_make(endpoint, model), judge_make(endpoint, "mock-longer")
+        sweep_make([thinking, longer], dataset)
+        run()
+    for judgment in Judgment.objects.filter(judge=thinking):
+        assert judgment.thought == THOUGHT
+        assert "Output" not in judgment.raw_text
+        said = 2 if "B" in judgment.raw_text else 1
+        assert judgment.choice == (said if judgment.order == 0 else 3 - said)
+        trace = judgment_trace(judgment)
+        assert trace.verdict.thought == THOUGHT
+        assert trace.requests[0].answer.thought == THOUGHT
+    assert set(Judgment.objects.filter(judge=longer).values_list("thought", flat=True)) == {""}
+
+
+def test_what_a_contestant_thought_is_no_part_of_its_response():
+    dataset = dataset_make(pairs=1)
+    with running_mock_server() as server:
+        contestant = judge_make(endpoint_make(server.url), "mock-thinking-aloud", strategy="generate")
+        sweep_make([contestant], dataset)
+        run()
+    generation = Generation.objects.get()
+    assert (generation.status, generation.thought) == ("parsed", THOUGHT)
+    assert generation.text
+    assert "think" not in generation.text

@@ -86,7 +86,7 @@ class TestComposite:
     def test_by_category_is_the_composite_of_before(self):
         plain = JudgeSpec.from_dict({"strategy": "composite", "members": {"Coding": VANILLA}})
         assert "by" not in plain.identity()["params"]
-        assert plain.fingerprint() == "f2a8d1d8e7de0659"
+        assert plain.fingerprint() == "725546b860a3ab5c"
         by_subset = JudgeSpec.from_dict(plain.to_dict() | {"params": {"by": "subset"}})
         assert by_subset.fingerprint() != plain.fingerprint()
         assert JudgeSpec.from_dict(by_subset.to_dict()) == by_subset

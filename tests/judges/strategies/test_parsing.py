@@ -8,8 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from judges.strategies.parsing import CUT_OFF, json_value, read_choice, read_verdict_line, spoken
+from judges.strategies.parsing import CUT_OFF, json_value, read_choice, read_verdict_line
 from judges.strategies.prompts import load_prompt
+from judges.strategies.thoughts import split_thought
 
 A, B, TIE, NONE = 1, 2, 0, None
 
@@ -180,6 +181,7 @@ CHOICES = [
 
 @pytest.mark.parametrize(("text", "expected"), CHOICES, ids=lambda value: repr(value)[:40])
 def test_reads_a_verdict_asked_for_alone(text, expected):
+    _, text = split_thought(text)
     verdict = read_choice(text, allow_tie=False)
 
     assert verdict.choice == expected
@@ -279,6 +281,7 @@ LINES = [
 
 @pytest.mark.parametrize(("text", "expected"), LINES, ids=lambda value: repr(value)[:40])
 def test_reads_the_verdict_of_a_chain_of_thought_from_its_last_line(text, expected):
+    _, text = split_thought(text)
     verdict = read_verdict_line(text, allow_tie=False)
 
     assert verdict.choice == expected
@@ -356,28 +359,6 @@ def test_hostile_lengths_end(text):
     """A reader that goes back over a text again and again runs into the limit of the test's time."""
     for verdict in (read_choice(text, allow_tie=True), read_verdict_line(text, allow_tie=True)):
         assert verdict.raw_text == text
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("B", "B"),
-        ("<think>x</think> B", " B"),
-        ("\n<Thinking>x</Thinking>B", "B"),
-        ("x</think>B", "B"),
-        ("<think>x", ""),
-        ("<reasoning>x</think>", ""),
-        ("Say <think>.", "Say <think>."),
-        ("", ""),
-    ],
-)
-def test_a_thought_is_no_part_of_what_was_said(text, said):
-    assert spoken(text) == said
-
-
-def test_a_thought_without_an_answer_is_explained():
-    for verdict in (read_choice("<think>A", allow_tie=True), read_verdict_line("<think>A", allow_tie=True)):
-        assert verdict.reason == "thought without an answer"
 
 
 @given(st.text() | texts)

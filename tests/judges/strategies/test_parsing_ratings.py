@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from judges.strategies.parsing import CUT_OFF
 from judges.strategies.parsing_ratings import read_rating, read_rating_line
+from judges.strategies.thoughts import split_thought
 
 NONE = None
 
@@ -90,7 +91,7 @@ ALONE = [
 
 @pytest.mark.parametrize(("text", "score"), ALONE, ids=lambda value: repr(value)[:40])
 def test_reads_a_number_asked_for_alone(text, score):
-    rating = read_rating(text, 0, 9)
+    rating = read_rating(split_thought(text)[1], 0, 9)
 
     assert rating.score == score
     assert bool(rating.reason) == (score is None)
@@ -115,7 +116,7 @@ LINES = [
 
 @pytest.mark.parametrize(("text", "score"), LINES, ids=lambda value: repr(value)[:40])
 def test_reads_a_number_behind_reasons_from_the_last_line(text, score):
-    assert read_rating_line(text, 0, 9).score == score
+    assert read_rating_line(split_thought(text)[1], 0, 9).score == score
 
 
 def test_what_is_off_the_scale_is_said_to_be():

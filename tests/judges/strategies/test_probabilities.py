@@ -41,7 +41,6 @@ def tokens(*pieces: str | tuple[str, dict[str, float]]) -> Answer:
         (tokens("Answer", ":", (" B", {" A": 0.25, " B": 0.75})), AB, "B", {"A": 0.25, "B": 0.75}),
         (tokens("A", "nswer", ":", (" A", {" A": 0.5, " B": 0.5})), AB, "A", {"A": 0.5, "B": 0.5}),
         (tokens('{"', "choice", '":', (' "A', {' "A': 0.5, ' "B': 0.5}), '"}'), AB, "A", {"A": 0.5, "B": 0.5}),
-        (tokens("<think>", "A", "</think>", ("B", {"A": 0.2, "B": 0.8})), AB, "B", {"A": 0.2, "B": 0.8}),
         # A label that is split, and one that could be the article.
         (tokens(("t", {"A": 0.2, "B": 0.2, "t": 0.6}), "ie"), ABT, "tie", {"A": 0.2, "B": 0.2, "tie": 0.6}),
         (tokens(("A", {"A": 0.5, "Tie": 0.3, "ti": 0.2})), ABT, "A", {"A": 0.5, "B": 0.0, "tie": 0.5}),

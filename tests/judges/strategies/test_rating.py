@@ -53,7 +53,7 @@ def test_what_is_no_rating_is_unparsed_and_says_whose(item, bad):
 
     assert (verdict.choice, verdict.status, verdict.scores) == (None, "unparsed", None)
     assert verdict.reason.startswith("the second response: " if item is ITEM else "the first response: ")
-    assert bad in verdict.raw_text
+    assert bad.removeprefix("<think>") in verdict.raw_text + verdict.thought
 
 
 def test_reasons_first():

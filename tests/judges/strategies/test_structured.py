@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.strategies.aspect_tree import read_tree, tree_problem
@@ -20,7 +20,6 @@ DRESSES = [
     "```json\n{}\n```",
     "```\n{}\n```",
     "Here is my answer:\n\n{}\n\nI hope it helps.",
-    '<think>\n{{"a": 0}} or so\n</think>\n{}',
     "Sure! {} (see [1])",
     "{}\n\nAgain: {}",
 ]
@@ -37,7 +36,6 @@ def test_json_in_any_dress(dress, text):
     [
         ("", "empty answer"),
         (" \n", "empty answer"),
-        ("<think>a long thought", "thought without an answer"),
         ("All of it is good.", "holds no JSON"),
         ('{"a": 3, "b":', "holds no JSON"),
         ("{'a': 3}", "holds no JSON"),
@@ -209,17 +207,10 @@ json_values = st.recursive(
 )
 
 
-@given(st.dictionaries(st.text(), json_values, min_size=1, max_size=5), st.sampled_from(DRESSES[:4]))
+@given(st.dictionaries(st.text(), json_values, min_size=1, max_size=5), st.sampled_from(DRESSES[:3]))
 def test_objects_survive(value, dress):
     text = dress.format(json.dumps(value))
-    # What stands before the end of a thought is the thought, unless it is JSON.
-    assume(text[0] in "{`" or "</think>" not in text)
     assert read_json(text) == (value, "")
-
-
-def test_an_object_that_quotes_the_end_of_a_thought_is_read():
-    assert read_json('{"reason": "It says </think>.", "1": 4}')[0]["1"] == 4
-    assert read_json('hm </think>{"1": 4}')[0] == {"1": 4}
 
 
 @given(json_values)
