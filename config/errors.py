@@ -5,13 +5,40 @@ Nothing in it depends on what was asked for, so that nobody learns from it what 
 
 from __future__ import annotations
 
+import sqlite3
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
 from django.views import defaults
 
 API = "/api/"
+REFUSAL = "touchstone.refusal"
+"""Where `config.front` writes, in the WSGI environment, that a request is refused without being read."""
+RETRY_AFTER_SECONDS = 15
+_SQLITE_BUSY = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+}
+"""What SQLite says when it cannot answer now. It calls a missing table an operational error too."""
+_WORDS = {
+    403: ("This upload needs an account", "Sign in as a researcher first. Nothing of it was stored."),
+    408: ("The request took too long", "It arrived too slowly, so we stopped reading it. Try again."),
+    411: ("The request has no length", "Send it with a Content-Length. Nothing of it was stored."),
+    413: ("The request is too large", "It's larger than this page accepts. Nothing of it was stored."),
+    503: (
+        "The site is busy",
+        "It can't answer right now. What you submitted before is safe. Try again in a few seconds.",
+    ),
+}
 
 
 def _answers(page: Callable[..., HttpResponse], status: int, message: str) -> Callable[..., HttpResponse]:
@@ -27,6 +54,52 @@ def _answers(page: Callable[..., HttpResponse], status: int, message: str) -> Ca
 bad_request = _answers(defaults.bad_request, 400, "The request cannot be read.")
 permission_denied = _answers(defaults.permission_denied, 403, "This is not allowed.")
 page_not_found = _answers(defaults.page_not_found, 404, "There is nothing at this address.")
-server_error = _answers(
+_broken = _answers(
     defaults.server_error, 500, "Something broke on our side. It has been written down; try again later."
 )
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A request that is answered without being read: 403, 408, 411, 413 or 503."""
+
+    status: int
+
+    def answer(self, request: HttpRequest) -> HttpResponse:
+        title, text = _WORDS[self.status]
+        context = {"status": self.status, "title": title, "text": text}
+
+        def page(_request: HttpRequest) -> HttpResponse:
+            # Without the request: who asks stands in the database, which may be what does not answer.
+            return HttpResponse(render_to_string("refused.html", context), status=self.status)
+
+        response = _answers(page, self.status, text)(request)
+        if self.status == 503:
+            response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+
+class RefusalMiddleware:
+    """Answers what `config.front` refused, before anything looks at who asks."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        refusal: Refusal | None = request.META.get(REFUSAL)
+        return self._get_response(request) if refusal is None else refusal.answer(request)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Tell a database that cannot answer now, which passes, from a fault of ours."""
+    if _is_passing(sys.exception()):
+        return Refusal(503).answer(request)
+    return _broken(request)
+
+
+def _is_passing(error: BaseException | None) -> bool:
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    code = getattr(error.__cause__, "sqlite_errorcode", None)
+    return code is None or code & 0xFF in _SQLITE_BUSY  # the low byte is the primary code

@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "annotation",
     "judges",
     "metaeval",
+    "config",
     "config.admin.TouchstoneAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -73,6 +74,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.errors.RefusalMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -99,6 +101,11 @@ TEMPLATES = [
         },
     },
 ]
+
+# --- Web server (config.front) ------------------------------------------------------------------------------------
+# How many requests each web process answers at the same time, and how long a client may take to send one.
+WEB_THREADS = env.int("WEB_THREADS", default=8)
+WEB_BODY_SECONDS = env.float("WEB_BODY_SECONDS", default=20)
 
 # --- Database -------------------------------------------------------------------------------------------------
 # SQLite for many writers: WAL lets readers go on beside the one writer, IMMEDIATE takes the write lock at the

@@ -19,6 +19,7 @@ from typing import Any
 
 import psutil
 
+from config.serving import server_command
 from tests import services
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,12 +94,7 @@ class LiveSite:
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1"),
-                *("--port", str(self.port), "--workers", str(self.workers), "--blocking-threads", "8"),
-                *("--respawn-failed-workers", "--respawn-interval", "0.1", "--log-level", "critical"),
-                "config.wsgi:application",
-            ],
+            server_command(host="127.0.0.1", port=self.port, workers=self.workers, log_level="critical"),
             cwd=ROOT,
             env=self._environment,
             start_new_session=True,
@@ -168,15 +164,18 @@ def live_site(**environment: str) -> Iterator[tuple[PrivatePostgres, LiveSite]]:
         postgres.stop()
 
 
-def manage(database_url: str, *arguments: str) -> None:
-    """A command of the site on that database, in a process of its own."""
+def manage(database_url: str, *arguments: str) -> str:
+    """Run a command of the site on that database, in a process of its own; returns what it prints."""
     environment = os.environ | {
         "DATABASE_URL": database_url,
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_POOL_SIZE": "0",
         "LOG_LEVEL": "ERROR",
     }
-    subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, check=True)
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
 
 
 def cpu_seconds(*roots: psutil.Process) -> float:

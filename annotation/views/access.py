@@ -6,11 +6,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
+from django.contrib.auth import get_user
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
 from annotation.models import User
+from annotation.views.bodies import FORM_BYTES, accepts_body
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
@@ -21,6 +23,12 @@ class ResearcherRequest(HttpRequest):
 
     user: User
     htmx: Any
+
+
+def is_researcher(request: HttpRequest) -> bool:
+    """Whether the session is that of a researcher, or an administrator."""
+    user = get_user(request)
+    return isinstance(user, User) and user.is_researcher
 
 
 def researcher_required(
@@ -38,4 +46,4 @@ def researcher_required(
             raise PermissionDenied("This page is for researchers.")
         return view(request, *args, **kwargs)  # type: ignore[arg-type]  # checked just above
 
-    return wrapped
+    return accepts_body(FORM_BYTES, who=is_researcher)(wrapped)

@@ -18,14 +18,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation.entry import PLATFORMS
 from annotation.entry.base import Outcome, Platform, SubmissionRow
 from annotation.entry.errors import EntryError
-from annotation.forms.entry import PlatformLinkForm, ReconcileForm
+from annotation.forms.entry import MAX_FILE_BYTES, PlatformLinkForm, ReconcileForm
 from annotation.models import PlatformLink, Study
 from annotation.selectors.entry import arrivals_by_status, arrivals_of, door_counts, platform_links_of
 from annotation.selectors.overview import may_identify, study_get_for
 from annotation.services.entry import platform_link_close, platform_link_reopen, platform_link_save
 from annotation.services.reconcile import Plan, Rules, Step, reconcile_apply, reconcile_plan
 from annotation.services.secrets import keys_read, secret_read
-from annotation.views.access import ResearcherRequest, researcher_required
+from annotation.views.access import ResearcherRequest, is_researcher, researcher_required
+from annotation.views.bodies import FORM_BYTES, accepts_body
 
 PEOPLE_PER_PAGE = 50
 SALT = "annotation.reconcile"
@@ -167,6 +168,7 @@ def link_door(request: ResearcherRequest, slug: str, platform: str) -> HttpRespo
     return _home(study, platform)
 
 
+@accepts_body(MAX_FILE_BYTES + FORM_BYTES, who=is_researcher)
 @require_http_methods(["POST"])
 @researcher_required
 def reconcile(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:

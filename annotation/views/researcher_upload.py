@@ -9,17 +9,19 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.domain.errors import StudyRuleError
-from annotation.forms.upload import CriteriaForm, DatasetUploadForm, ItemChoiceForm, on_disk
+from annotation.forms.upload import MAX_BYTES, CriteriaForm, DatasetUploadForm, ItemChoiceForm, on_disk
 from annotation.importers import ImportFileError
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_changeable_by
 from annotation.services.criteria import criteria_add
 from annotation.services.datasets import DatasetImportError, dataset_import
 from annotation.services.item_choice import chosen_items_read, items_choose
-from annotation.views.access import ResearcherRequest, researcher_required
+from annotation.views.access import ResearcherRequest, is_researcher, researcher_required
+from annotation.views.bodies import FORM_BYTES, accepts_body
 from annotation.views.researcher_study_form import study_of
 
 
+@accepts_body(MAX_BYTES + FORM_BYTES, who=is_researcher)
 @require_http_methods(["GET", "HEAD", "POST"])
 @researcher_required
 def dataset_upload_view(request: ResearcherRequest) -> HttpResponse:
@@ -83,6 +85,7 @@ def dataset_criteria(request: ResearcherRequest, name: str) -> HttpResponse:
     return redirect(f"{reverse('annotation:dataset-detail', args=[dataset.name])}#criteria")
 
 
+@accepts_body(MAX_BYTES + FORM_BYTES, who=is_researcher)
 @require_POST
 @researcher_required
 def study_items(request: ResearcherRequest, slug: str) -> HttpResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.http import HttpRequest
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.permissions import BasePermission
@@ -34,6 +35,14 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+def has_valid_token(request: HttpRequest) -> bool:
+    """Whether the request carries a token of the API that is valid now."""
+    try:
+        return TokenAuthentication().authenticate(Request(request)) is not None
+    except exceptions.AuthenticationFailed:
+        return False
 
 
 class IsAdministrator(BasePermission):

@@ -11,10 +11,11 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.forms.upload import on_disk
+from annotation.forms.upload import MAX_BYTES, on_disk
 from annotation.importers.errors import ImportFileError
 from annotation.selectors.datasets import datasets_visible_to
-from annotation.views.access import ResearcherRequest, researcher_required
+from annotation.views.access import ResearcherRequest, is_researcher, researcher_required
+from annotation.views.bodies import FORM_BYTES, accepts_body
 from metaeval.forms import RatingsForm
 from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import RatingsError, ReportError
@@ -63,6 +64,7 @@ def systems_download(request: ResearcherRequest, name: str) -> HttpResponse:
     return attachment(canonical_json(content), f"{dataset.name}-systems.json", "application/json")
 
 
+@accepts_body(MAX_BYTES + FORM_BYTES, who=is_researcher)
 @require_POST
 @researcher_required
 def ratings_upload(request: ResearcherRequest, name: str) -> HttpResponseBase:

@@ -1,4 +1,7 @@
-"""`manage.py demo`: a running site with something to see on it."""
+"""`manage.py demo`: a running site with something to see on it.
+
+Its people have passwords that everybody can read in the source, so it has a database of its own.
+"""
 
 import contextlib
 import os
@@ -19,6 +22,10 @@ from judges.backends.mock_server import running_mock_server
 from metaeval.demo.build import ADMINISTRATOR, PASSWORD, RESEARCHER, Demo, demo_build
 
 MOCK_PORT = 8011
+DATABASE = settings.VAR_DIR / "demo.sqlite3"
+CONFIGURED = "--use-configured-database"
+OWN = {"DATABASE_URL": f"sqlite:///{DATABASE}", "CELERY_BROKER_URL": "", "CACHE_URL": ""}
+"""The environment of the demonstration: a broker would have workers of another database."""
 
 
 class Command(BaseCommand):
@@ -28,8 +35,17 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--mock-port", type=int, default=MOCK_PORT, help="of the mock model server")
         parser.add_argument("--no-serve", action="store_true", help="build it and return")
+        parser.add_argument(
+            CONFIGURED,
+            action="store_true",
+            help=f"build it in the database that is configured, not in {DATABASE.name}: "
+            "this creates an administrator there whose password is public",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not options["use_configured_database"] and not _is_in_own_database():
+            command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *sys.argv[1:]]
+            os.execve(command[0], command, os.environ | OWN)  # noqa: S606  (this command again)
         port, mock_port = options["port"], options["mock_port"]
         if not options["no_serve"] and _is_taken(port):
             raise CommandError(f"Port {port} is taken. Try another one: make demo PORT={port + 1}")
@@ -45,6 +61,10 @@ class Command(BaseCommand):
             self.stdout.write(_welcome(demo, port))
             self.stdout.flush()
             sys.exit(_serve(port))
+
+
+def _is_in_own_database() -> bool:
+    return str(settings.DATABASES["default"]["NAME"]) == str(DATABASE)
 
 
 def _is_taken(port: int) -> bool:
@@ -69,10 +89,7 @@ def _mock_server(port: int) -> Iterator[str]:
 
 def _serve(port: int) -> int:
     """Serve until Ctrl-C; returns the exit status."""
-    command = [
-        *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
-        *("--workers", "1", "--blocking-threads", "4", "--log-level", "warning", "config.wsgi:application"),
-    ]
+    command = [sys.executable, "manage.py", "serve", "--port", str(port), "--log-level", "warning"]
     environment = os.environ | {"SITE_URL": f"http://127.0.0.1:{port}"}
     with subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment) as server:  # noqa: S603  (our own)
         # A terminal sends Ctrl-C to both; where only this process is told to stop, it tells the server.

@@ -1,0 +1,36 @@
+"""`manage.py serve`: the web server, with the options that keep it up."""
+
+from __future__ import annotations
+
+import os
+import resource
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+from config.serving import server_command
+
+
+class Command(BaseCommand):
+    help = "Run the web server (granian). SIGTERM or Ctrl-C ends it after the requests in progress."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--workers", type=int, default=1, help="Processes; each has its own threads.")
+        parser.add_argument("--log-level", default="info")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # A connection is an open file, and many systems allow only 1,024 unless a process asks for more.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        os.chdir(settings.BASE_DIR)
+        command = server_command(
+            host=options["host"],
+            port=options["port"],
+            workers=options["workers"],
+            log_level=options["log_level"],
+        )
+        # This process becomes the server, so that it gets the signals meant for it.
+        os.execv(command[0], command)  # noqa: S606  (our own command line)
