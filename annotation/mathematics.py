@@ -17,11 +17,17 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from annotation.rendering_work import spend
+
 MAX_LATEX = 2_000
 """Longest formula converted, in characters; longer ones are shown as their source."""
 MAX_BLOCK_LINES = 60
 MAX_FORMULAS = 400
-"""Formulas converted in one text; the rest is shown as source, which bounds the time of a hostile text."""
+MAX_LATEX_TOGETHER = 20_000
+"""Formulas, and characters of them, that are converted in one text; the rest is shown as source, which bounds the time
+of a hostile text."""
+CHARACTERS_A_STEP = 40
+"""Characters of a possible formula that are read in about the time of one step of the Markdown parser."""
 
 _TAGS = """
     math mrow mi mn mo ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover
@@ -138,7 +144,12 @@ def _inline(state: StateInline, silent: bool) -> bool:
         found, block = _dollars(source, position, state.posMax), False
     else:
         return False
-    if found is None or not found[0].strip() or is_prose(found[0].strip()):
+    if found is None or not found[0].strip():
+        return False
+    spend(
+        state.env, len(found[0]) // CHARACTERS_A_STEP
+    )  # prose is looked at again from each delimiter within it
+    if is_prose(found[0].strip()):
         return False
     if not silent:
         token = state.push("math", "math", 0)
@@ -183,7 +194,8 @@ def _block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> b
 def _render(_: RendererHTML, tokens: list[Token], index: int, __: OptionsDict, env: EnvType) -> str:
     token = tokens[index]
     env["formulas"] = env.get("formulas", 0) + 1
-    if env["formulas"] > MAX_FORMULAS:
+    env["latex"] = env.get("latex", 0) + len(token.content)
+    if env["formulas"] > MAX_FORMULAS or env["latex"] > MAX_LATEX_TOGETHER:
         return f"<code>{escape(token.content)}</code>"
     html = render_latex(token.content, block=bool(token.meta["display"]))
     return f"<p>{html}</p>\n" if token.block else html

@@ -7,8 +7,6 @@ depends on the text alone, so that two responses are always shown by the same ru
 """
 
 import re
-import sys
-from functools import lru_cache
 from hashlib import blake2b
 from html import escape
 
@@ -18,56 +16,30 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
-from pygments.token import (
-    STANDARD_TYPES,
-    Comment,
-    Generic,
-    Keyword,
-    Literal,
-    Name,
-    Number,
-    Operator,
-    String,
-    _TokenType,
-)
 
 from annotation.domain.caching import BoundedCache
+from annotation.highlighting import CLASSES, SYNTAXES, highlight
 from annotation.mathematics import MATHML_ATTRIBUTES, MATHML_TAGS, mathematics_plugin
+from annotation.rendering_work import TooMuchWorkError, work_plugin
 
 MAX_MARKDOWN = 60_000
 """Longest text, in characters, that is parsed as Markdown; a longer one is shown as plain text."""
 MAX_HIGHLIGHT = 12_000
-"""Longest fenced block, in characters, that is highlighted."""
+"""Characters of code that are highlighted in one text; blocks after that are plain."""
 MAX_RENDERED = 24_000_000
 """Characters of rendered fragments that a process keeps."""
-CLASS_PREFIX = "hl-"
-
-# Only on request and only for these: a lexer is a heap of regular expressions run on hostile text.
-_LANGUAGES = """
-    bash c c++ cpp c# cs csharp clojure console css dart diff docker dockerfile elixir erlang fortran go
-    graphql haskell html ini java javascript js json jsx julia kotlin latex lua make makefile markdown matlab
-    nasm objective-c ocaml octave perl php powershell prolog py python python3 r rb ruby rust scala scheme sh
-    shell sql swift tex toml ts tsx typescript vb xml yaml yml zsh
-"""
-LANGUAGES = frozenset(_LANGUAGES.split())
-
 _HTML = """
     p br hr h3 h4 h5 h6 ul ol li blockquote pre code em strong s a table thead tbody tr th td div span
 """
 _HTML_TAGS = frozenset(_HTML.split())
 ALLOWED_TAGS = _HTML_TAGS | MATHML_TAGS
-_CODE_CLASSES = frozenset(CLASS_PREFIX + short for short in STANDARD_TYPES.values() if short)
 _CLEANER = nh3.Cleaner(
     tags=set(ALLOWED_TAGS),
     clean_content_tags={"script", "style"},
     attributes={"a": {"href", "title"}, "ol": {"start"}}
     | {tag: set(MATHML_ATTRIBUTES) for tag in MATHML_TAGS},
     allowed_classes={
-        "span": set(_CODE_CLASSES) | {"image-alt"},
+        "span": set(CLASSES.values()) | {"image-alt"},
         "div": {"prose-scroll"},
         "th": {"align-center", "align-right"},
         "td": {"align-center", "align-right"},
@@ -90,20 +62,14 @@ def _tidy(text: str) -> str:
     return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-@lru_cache(maxsize=64)
-def _lexer(language: str) -> Lexer:
-    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
-
-
-_FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True, classprefix=CLASS_PREFIX)
-
-
-def _render_code(_: RendererHTML, tokens: list[Token], index: int, __: OptionsDict, ___: EnvType) -> str:
+def _render_code(_: RendererHTML, tokens: list[Token], index: int, __: OptionsDict, env: EnvType) -> str:
     code = tokens[index].content
     language = tokens[index].info.strip().split(maxsplit=1)[:1]
     name = language[0].lower() if language else ""
-    if name in LANGUAGES and len(code) <= MAX_HIGHLIGHT:
-        body = highlight(code, _lexer(name), _FORMATTER)
+    highlighted = env.get("highlighted", 0) + len(code)
+    if name in SYNTAXES and highlighted <= MAX_HIGHLIGHT:
+        env["highlighted"] = highlighted
+        body = highlight(code, name)
     else:
         body = escape(code)
     return f"<pre><code>{body}</code></pre>\n"
@@ -160,6 +126,7 @@ def _parser() -> MarkdownIt:
     md.disable(["html_block", "html_inline"])
     md.enable(["table", "strikethrough"])
     md.use(mathematics_plugin)
+    md.use(work_plugin)
     # Only absolute links: a relative one would lead into this site. What is refused stays visible as source.
     md.validateLink = lambda url: bool(_LINK.match(url))  # type: ignore[method-assign]
     md.add_render_rule("fence", _render_code)
@@ -191,7 +158,7 @@ def _render_now(text: str) -> SafeString:
         _demote_headings(tokens)
         _name_no_empty_header(tokens)
         html = _PARSER.renderer.render(tokens, _PARSER.options, env)
-    except RecursionError:  # pathological nesting
+    except (RecursionError, TooMuchWorkError):  # a text built to be slow, or nested without end
         return _preformatted(text)
     return mark_safe(_CLEANER.clean(html))  # noqa: S308 - sanitised on this line
 
@@ -206,7 +173,8 @@ def render_markdown(text: str | None) -> SafeString:
     Parameters
     ----------
     text
-        The source. Above `MAX_MARKDOWN` characters it is shown as plain text, which bounds the time.
+        The source. Above `MAX_MARKDOWN` characters, or where reading it as Markdown takes more steps than any text
+        that people write (`annotation.rendering_work`), it is shown as plain text, which bounds the time.
 
     Returns
     -------
@@ -229,44 +197,3 @@ def render_plain(text: str | None) -> SafeString:
     """Show text as it is written, as `render_markdown` does with what is too long for it."""
     tidy = _tidy(text or "")
     return _preformatted(tidy) if tidy.strip() else mark_safe(EMPTY)  # noqa: S308 - a constant
-
-
-_STYLES = {
-    "comment": (Comment,),
-    "keyword": (Keyword, Operator.Word, Generic.Heading),
-    "string": (String, Generic.Inserted),
-    "number": (Number, Literal.Date, Name.Constant),
-    "name": (
-        Name.Function,
-        Name.Class,
-        Name.Builtin,
-        Name.Tag,
-        Name.Decorator,
-        Name.Attribute,
-        Name.Namespace,
-    ),
-    "error": (Generic.Deleted, Generic.Error, Generic.Traceback),
-}
-
-
-def _is_within(kind: _TokenType, root: _TokenType) -> bool:
-    """Say whether a token type is `root` or below it; types are tuples of names."""
-    return tuple(kind)[: len(root)] == tuple(root)
-
-
-def code_stylesheet() -> str:
-    """CSS of the highlighting classes in terms of the design tokens: the text of `static/css/code.css`."""
-    lines = ["/* Generated: python -m annotation.rendering > static/css/code.css */"]
-    for style, roots in _STYLES.items():
-        names = sorted(
-            f".{CLASS_PREFIX}{short}"
-            for kind, short in STANDARD_TYPES.items()
-            if short and any(_is_within(kind, root) for root in roots)
-        )
-        lines.append(f"{', '.join(names)} {{ color: var(--code-{style}); }}")
-    lines.append(f".{CLASS_PREFIX}c, .{CLASS_PREFIX}c1, .{CLASS_PREFIX}cm {{ font-style: italic; }}")
-    return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(code_stylesheet())

@@ -20,6 +20,9 @@ from annotation.rendering import MAX_MARKDOWN
 
 KINDS_WITH_ASPECTS = (Kind.IMPORTANCE, Kind.CHECKLIST)
 CACHE_CHARS = 16_000_000
+MAX_MARKDOWN_TOGETHER = (
+    4 * MAX_MARKDOWN
+)  # texts of one item that are read as Markdown: it bounds the time of a page
 CHARS_OF_FRAME = 500  # what an item takes beside its texts
 BOTH_BAD = "bad"
 NO_ANSWER = "no answer"
@@ -76,8 +79,11 @@ class ShownItem:
 
     @property
     def is_plain(self) -> bool:
-        """Whether a response is too long for Markdown: then none of them is rendered, lest layout favour one."""
-        return any(len(response.text) > MAX_MARKDOWN for response in self.responses)
+        """Whether a response is too long for Markdown, or all texts together are: then no response is rendered, lest
+        layout favour one.
+        """
+        too_long = any(len(response.text) > MAX_MARKDOWN for response in self.responses)
+        return too_long or self.n_chars > MAX_MARKDOWN_TOGETHER
 
     @property
     def n_chars(self) -> int:

@@ -1,6 +1,9 @@
 """Hostile and friendly text through the renderer."""
 
+import json
 import re
+import subprocess
+import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation import rendering
+from annotation.highlighting import CLASSES, SYNTAXES, highlight
 from annotation.mathematics import MATHML_ATTRIBUTES, is_prose, render_latex
-from annotation.rendering import ALLOWED_TAGS, MAX_MARKDOWN, code_stylesheet, render_markdown, render_plain
+from annotation.rendering import ALLOWED_TAGS, MAX_MARKDOWN, render_markdown, render_plain
+from annotation.rendering_work import STEPS_FREE, STEPS_PER_CHARACTER
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
 ALLOWED_ATTRIBUTES = {"href", "title", "target", "rel", "class", "start"} | MATHML_ATTRIBUTES
@@ -234,8 +239,38 @@ def test_code_keeps_its_text():
     assert Audit(render_markdown(f"```python\n{code}```")).text.rstrip("\n") == code.rstrip("\n")
 
 
-def test_stylesheet_of_code_is_current():
-    assert (STATIC / "css" / "code.css").read_text("utf-8") == code_stylesheet()
+def test_every_class_of_code_has_a_colour():
+    sheet = (STATIC / "css" / "code.css").read_text("utf-8")
+    assert set(re.findall(r"\.([\w-]+) \{ color", sheet)) == set(CLASSES.values())
+
+
+@pytest.mark.parametrize("language", sorted(SYNTAXES))
+@given(code=st.text(alphabet="ab1_ \n\"'`\\/*#-<>!={}()[]$@%:;.", max_size=80))
+@settings(max_examples=15, deadline=None)
+def test_highlighting_changes_no_character(language, code):
+    html = highlight(code, language)
+    assert_safe(html)
+    assert Audit(html).text == code
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "kinds"),
+    [
+        ("python", "@cached\ndef f(x: str) -> int:\n    return f'{x}' + 1  # why", "n k n k s m c"),
+        ("c#", 'public static void Main() { var s = "a\\"b"; /* no */ }', "k k k n k s c"),
+        ("rust", "fn first<'a>(x: &'a str) -> char { 'c' } // x", "k k k s c"),
+        ("sql", "SELECT name FROM t WHERE x = 'it''s' -- all", "k k k s c"),
+        ("html", '<!-- a --><p class="b">it\'s</p>', "c n n s n n n"),
+        ("json", '{"a": [1.5e3, true, "b"]}', "s m k s"),
+        ("diff", "@@ -1 +1 @@\n-old\n+new", "c d s"),
+        ("latex", r"\frac{a}{b} % half", "n c"),
+        ("yaml", "key: 1 # note", "n m c"),
+    ],
+)
+def test_what_is_highlighted(language, code, kinds):
+    # A span of no class of ours would be a fault of its own, so all of them are read.
+    found = re.findall(r'<span class="hl-(\w)">', highlight(code, language))
+    assert " ".join(found) == kinds
 
 
 @pytest.mark.parametrize(
@@ -380,13 +415,81 @@ HEAVY += [
 ]
 
 
-@pytest.mark.parametrize("piece", HEAVY)
-def test_time_is_bounded(piece):
-    """A text built to be slow, as long as is parsed at all, takes a moment and not a minute."""
-    text = (piece * MAX_MARKDOWN)[:MAX_MARKDOWN]
-    start = time.process_time()
-    render_markdown(text)
-    assert time.process_time() - start < 5
+SLOW = [
+    *(piece * MAX_MARKDOWN for piece in HEAVY),
+    ("```c#\n" + "a\n" * 5_000 + "```\n") * 6,  # fences of C#
+    ("```java\n" + "a b " * 2_900 + "\n```\n") * 6,  # fences of Java
+    ("```make\n" + "1" * 11_900 + "\n```\n") * 6,  # fences of make
+    "```\n" * MAX_MARKDOWN,  # fence lines
+    "|a" * 200 + "|\n" + "|-" * 200 + "|\n" + "a\n" * MAX_MARKDOWN,  # a wide table
+    "![" * MAX_MARKDOWN,  # open images
+    "[\n" * MAX_MARKDOWN,  # open labels
+    (r"\(aaa bbb ccc " * 140 + r"\) ") * 60,  # prose between delimiters
+    (r"\(" + "[" * 1_990 + r"\) ") * 60,  # open brackets in formulas
+    "*_" * 15_000 + "a" + "_*" * 15_000,  # nested emphasis
+]
+PIECES_OF_CODE = [
+    "a\n",
+    "a b ",
+    "1",
+    "(",
+    "'",
+    '"',
+    '"""',
+    "/*",
+    "<a ",
+    "--",
+    "{-",
+    "a=",
+    "- ",
+    "`",
+    "a-",
+    "$",
+    "'\\",
+]
+SLOW_SCRIPT = """
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[2]), int(sys.argv[2])))
+from annotation.highlighting import highlight
+from annotation.rendering import MAX_HIGHLIGHT, MAX_MARKDOWN, render_markdown
+slow = json.load(open(sys.argv[1]))
+for text in slow["texts"]:
+    render_markdown(text[:MAX_MARKDOWN])
+for language in slow["languages"]:
+    for piece in slow["pieces"]:
+        highlight((piece * MAX_HIGHLIGHT)[:MAX_HIGHLIGHT], language)
+print("done")
+"""
+
+
+def test_no_text_holds_a_thread(tmp_path):
+    """Texts and code built to be slow, as long as is read at all: all of them in a process with 90 s of CPU time."""
+    slow = {"texts": SLOW, "languages": sorted(SYNTAXES), "pieces": PIECES_OF_CODE}
+    (tmp_path / "slow.json").write_text(json.dumps(slow), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW_SCRIPT, str(tmp_path / "slow.json"), "90"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=STATIC.parent,
+    )
+    assert done.stdout == "done\n", done.stderr or f"ended with {done.returncode}: out of CPU time"
+
+
+def test_a_text_of_many_steps_is_plain_and_the_same_each_time():
+    text = "![" * 10_000
+    first = render_markdown(text)
+    assert first.startswith('<pre class="plain">')
+    rendering._rendered.clear()
+    assert render_markdown(text) == first
+
+
+def test_what_people_write_is_far_from_the_bound():
+    text = "Some **bold** words, a `code`, a [link](https://a.example) and $x^2$.\n\n- one\n- two\n\n" * 600
+    text += "| a | b |\n|---|---|\n" + "| 12.5 | yes |\n" * 500
+    env: dict[str, int] = {}
+    rendering._PARSER.parse(text, env)
+    assert env["steps_left"] > 0.3 * (STEPS_FREE + STEPS_PER_CHARACTER * len(text))
 
 
 def test_a_megabyte_is_quick():
