@@ -184,7 +184,7 @@ def stratum_variance(
     most = (float(differing.sum()) + 2 * size) * float((whole**2).sum() / whole.sum())
     off = np.r_[gaps - sizes @ means, np.array([typical, -typical]) - average @ means]
     squared = float(off @ off) * (n_clusters + 2) / (n_clusters + 1)
-    freedom = [variance_freedom(carriers, n_clusters), max(1, n_clusters - 1)]
+    freedom = [max(1.0, variance_freedom(carriers, n_clusters)), max(1, n_clusters - 1)]
     quantiles = special.stdtrit(freedom, (1 + confidence) / 2)
     doubt = float(quantiles[0] / quantiles[1]) ** 2
     return max(squared, min(squared * doubt, most)) * shrinkage(n_clusters) ** 2

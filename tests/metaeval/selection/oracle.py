@@ -85,7 +85,8 @@ def choose(items, shares, n_judges, least_agreement, min_clusters):
 def lower_end(gaps, homes, shares, confidence):
     """Lower end of Student's interval of the objective of gaps: (item, gap) pairs.
 
-    Two clusters are added to each home dataset, one in favour of each side.
+    Two clusters are added to each home dataset, one in favor of each side, and the variance is raised where few clusters
+    carry it.
     """
     gaps = [(item, gap) for item, gap in gaps if item["scores"] is not None and shares[item["dataset"]]]
     if not gaps:
@@ -94,12 +95,13 @@ def lower_end(gaps, homes, shares, confidence):
     for item, _ in gaps:
         sizes[item["dataset"]] = sizes.get(item["dataset"], 0.0) + item["weight"]
     whole = sum(shares[place] for place in sizes)
-    parts = {}  # cluster -> dataset -> [weight in the objective, what it adds to it]
+    parts = {}  # cluster -> dataset -> [weight in the objective, what it adds to it, and without its sign]
     for item, gap in gaps:
         weighs = shares[item["dataset"]] / whole * item["weight"] / sizes[item["dataset"]]
-        cell = parts.setdefault(item["cluster"], {}).setdefault(item["dataset"], [0.0, 0.0])
+        cell = parts.setdefault(item["cluster"], {}).setdefault(item["dataset"], [0.0, 0.0, 0.0])
         cell[0] += weighs
         cell[1] += weighs * gap
+        cell[2] += weighs * abs(gap)
     strata = {}
     for cluster in parts:
         strata.setdefault(homes[cluster], []).append(cluster)
@@ -116,7 +118,7 @@ def lower_end(gaps, homes, shares, confidence):
     for home, members in strata.items():
         n = len(members)
         added = [sum(cell[1] for cell in parts[one].values()) for one in members]
-        off = [sum(cell[1] - cell[0] * means[place] for place, cell in parts[one].items()) for one in members]
+        off = [sum(cell[1] - cell[0] * means[p] for p, cell in parts[one].items()) for one in members]
         average = {place: sum(parts[one].get(place, [0.0])[0] for one in members) / n for place in sizes}
         differing = [one for one in added if abs(one) > 1e-13]
         typical = (
@@ -126,7 +128,18 @@ def lower_end(gaps, homes, shares, confidence):
         )
         expected = sum(average[place] * means[place] for place in sizes)
         squares = sum(one**2 for one in off) + (typical - expected) ** 2 + (typical + expected) ** 2
-        variances.append((shrink[home] ** 2 * squares * (n + 2) / (n + 1), max(1, n - 1)))
+        squares *= (n + 2) / (n + 1)
+        carriers = (
+            sum(one**2 for one in differing) ** 2 / sum(one**4 for one in differing) if differing else n
+        )
+        few = max(1, min(2 / max(1 / max(carriers, 1) - 1 / n, 1 / n) - 1, n - 1))
+        tail, degrees = (1 + confidence) / 2, max(1, n - 1)
+        doubt = (stats.t.ppf(tail, few) / stats.t.ppf(tail, degrees)) ** 2
+        weigh = [sum(cell[0] for cell in parts[one].values()) for one in members]
+        unlike = sum(cell[2] for one in members for cell in parts[one].values())
+        most = (unlike + 2 * sum(average.values())) * sum(one**2 for one in weigh) / sum(weigh)
+        squares = max(squares, min(squares * doubt, most))
+        variances.append((shrink[home] ** 2 * squares, degrees))
     variance = sum(one for one, _ in variances)
     freedom = variance**2 / sum(one**2 / degrees for one, degrees in variances)
     value = sum(cell[1] for cells in parts.values() for cell in cells.values())
