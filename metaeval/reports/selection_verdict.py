@@ -29,7 +29,7 @@ LABELS = {
     "open": "Undecided",
     "single": "Only one left",
     "none": "None satisfies",
-    "floor": "No better than a rule",
+    "floor": "Not better than a baseline",
 }
 _MUCH_UNPARSED = 0.05
 
@@ -41,7 +41,7 @@ class SelectionVerdict:
     Attributes
     ----------
     kind : {"clear", "open", "single", "none", "floor"}
-        "floor" for a winner that does not clearly beat a rule that needs no model.
+        "floor" where the leader is not significantly better than every baseline, which takes no LLM.
     headline : str
     sentences : tuple of str
         Why, most important first.
@@ -63,16 +63,26 @@ class SelectionVerdict:
 def verdict_of(content: Content) -> SelectionVerdict:
     """The choice, with its reasons."""
     kind = content["verdict"]
-    headline, sentences = {"clear": _clear, "open": _open, "single": _single, "none": _none}[kind](content)
-    cautions = _cautions(content)
-    rule = _floor(content) if kind == "clear" else None
-    # A rule that breaks a constraint is no alternative; that it does as well is a caution then.
-    if rule is not None and not rule["violations"]:
-        name = name_of(content, rule["judge"])
-        kind, headline = "floor", f"No judge is clearly better than {name}, which needs no model"
-        words = _floor_words(content, content["leader"], rule)
-        sentences, cautions = [words, *sentences], [one for one in cautions if one != words]
-    return SelectionVerdict(kind, headline, unbroken(sentences), unbroken(cautions))
+    # Choices that were stored before the rule was the library's have another verdict.
+    if kind != "none" and _floor(content) is not None:
+        kind = "floor"
+    make = {"clear": _clear, "open": _open, "single": _single, "none": _none, "floor": _below_floor}
+    headline, sentences = make[kind](content)
+    return SelectionVerdict(kind, headline, unbroken(sentences), unbroken(_cautions(content)))
+
+
+def _below_floor(content: Content) -> tuple[str, list[str]]:
+    """A baseline does as well as the leader: nothing else is the news, whichever judges may be chosen."""
+    leader, rule = content["leader"], _floor(content)
+    assert rule is not None
+    name, own = name_of(content, rule["judge"]), standing_of(content, leader)["objective"]["value"]
+    below = own is not None and own < rule["objective"]["value"]
+    headline = f"No judge {'beats' if below else 'is significantly better than'} the baseline {name}"
+    if any(row["violations"] for row in judges_ranked_or_not(content)):
+        headline = headline.replace("No judge", "No judge that satisfies the constraints")
+    sentences = [_floor_words(content, leader, rule), *_lead(content, leader), *_tied(content, leader)]
+    left_out = _left_out(content)
+    return headline, [*sentences, left_out] if left_out else sentences
 
 
 def _clear(content: Content) -> tuple[str, list[str]]:
@@ -98,17 +108,21 @@ def _next(content: Content) -> list[str]:
 
 
 def _open(content: Content) -> tuple[str, list[str]]:
-    leader, sure = content["leader"], _sure(content)
+    leader = content["leader"]
+    sentences = [*_lead(content, leader), *_tied(content, leader), *_cheapest(content)]
+    return "No clear winner", [*sentences, *_chosen(content, leader)]
+
+
+def _tied(content: Content, leader: str) -> list[str]:
+    """Who is not significantly different from the leader."""
     others = [key for key in content["confidence_set"] if key != leader]
-    sentences = _lead(content, leader)
-    if others:
-        names = [name_of(content, key) for key in others]
-        sentences.append(
-            f"{listed(names)} cannot be told apart from it: with {sure} confidence the best of the judges that "
-            f"may be chosen is one of these {len(others) + 1}."
-        )
-    sentences += [*_cheapest(content), *_chosen(content, leader)]
-    return "No clear winner", sentences
+    if not others:
+        return []
+    names = listed([name_of(content, key) for key in others])
+    return [
+        f"{names} {'is' if len(others) == 1 else 'are'} not significantly different from it: with {_sure(content)} "
+        f"confidence the best of the judges that may be chosen is one of these {len(others) + 1}."
+    ]
 
 
 def _cheapest(content: Content) -> list[str]:
@@ -202,8 +216,6 @@ def _cautions(content: Content) -> list[str]:
     ]
     leader = content["leader"]
     if leader is not None:
-        rule = _floor(content)
-        found += [_floor_words(content, leader, rule)] if rule is not None else []
         unparsed = standing_of(content, leader)["unparsed"]
         if (unparsed["value"] or 0) > _MUCH_UNPARSED:
             name = name_of(content, leader)
@@ -216,24 +228,28 @@ def _cautions(content: Content) -> list[str]:
 
 
 def _floor(content: Content) -> Mapping[str, Any] | None:
-    """The best rule without a model, if the leader is not clearly better."""
-    rules = [row for row in content["standings"] if is_baseline(content, row["judge"])]
-    rules = [row for row in rules if row["objective"]["value"] is not None]
-    if not rules:
-        return None
-    best: Mapping[str, Any] = max(rules, key=lambda row: row["objective"]["value"])
-    gap = best["behind"]
-    if gap is not None and gap["low"] is not None and gap["low"] > 0:
-        return None
-    return best
+    """The best of the baselines that the leader is not significantly better than; None where it beats each."""
+    rules = [
+        row
+        for row in content["standings"]
+        if is_baseline(content, row["judge"])
+        and row["objective"]["value"] is not None
+        and not (row["behind"] and (row["behind"]["low"] or 0.0) > 0)
+    ]
+    return max(rules, key=lambda row: row["objective"]["value"], default=None)
 
 
 def _floor_words(content: Content, leader: str, best: Mapping[str, Any]) -> str:
-    own = standing_of(content, leader)["objective"]["value"]
+    own, name = standing_of(content, leader)["objective"]["value"], name_of(content, leader)
     rule, reached = name_of(content, best["judge"]), value_text(best["objective"])
     if own is not None and own < best["objective"]["value"]:
-        return f"{rule}, a rule without a model, does better than any of these judges: it reaches {reached}."
-    return f"The leading judge cannot be told apart from {rule}, a rule without a model, which reaches {reached}."
+        words = f"The baseline {rule} (no LLM) reaches {reached}, more than {name}, the best judge here."
+    else:
+        words = f"{name} is not significantly different from the baseline {rule} (no LLM), which reaches {reached}."
+    if best["violations"]:
+        broken = listed([violation_words(one) for one in best["violations"]])
+        words += f" The baseline itself does not satisfy the constraints: {broken}."
+    return words
 
 
 def judges_ranked_or_not(content: Content) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ _LABELS = {
     "clear": "Clear winner",
     "open": "Undecided",
     "single": "One judge",
-    "floor": "Not better than a rule",
+    "floor": "Not better than a baseline",
     "none": "No judges",
 }
 
@@ -23,8 +23,8 @@ class Verdict:
     Attributes
     ----------
     kind : {"clear", "open", "single", "floor", "none"}
-        A clear winner; none that can be told apart; only one judge; none that is better than the best judge
-        without a model; nothing to compare.
+        A clear winner; several that are not significantly different; only one judge; none that is significantly
+        better than every baseline; nothing to compare.
     headline : str
     sentences : tuple of str
         Why, most important first.
@@ -68,18 +68,21 @@ def _verdict(content: dict[str, Any], primary: str) -> Verdict:
     estimate = leader["measures"][primary]["overall"]
     lead = _lead(leader["name"], primary, estimate)
     cautions = _cautions(content, primary)
-    if not content["options"]["n_resamples"]:
+    floor, gap = _against_floor(content, primary), selection["best_baseline"]
+    known = bool(content["options"]["n_resamples"])
+    # Without intervals a figure below a baseline's is all that can be seen.
+    if floor and not _above_floor(gap) and (known or gap["value"] <= 0):
+        name = judges[gap["judge"]]["name"]
+        headline = (
+            f"No judge {'beats' if gap['value'] < 0 else 'is significantly better than'} the baseline {name}"
+        )
+        tied = _tied(content, primary) if selection["tied"] and known else []
+        return Verdict("floor", headline, (f"{lead} and leads.", *floor, *tied), cautions, place)
+    if not known:
         why = "No intervals were asked for, so nothing tells it apart from the others or from chance."
         return Verdict(
             "open", f"{leader['name']} leads; by how much is not known", (f"{lead}.", why), cautions, place
         )
-    floor = _against_floor(content, primary)
-    if floor and not _above_floor(selection["best_baseline"]):
-        name = judges[selection["best_baseline"]["judge"]]["name"]
-        below = selection["best_baseline"]["value"] < 0
-        headline = f"No judge {'beats' if below else 'is clearly better than'} {name}, which needs no model"
-        tied = _tied(content, primary) if selection["tied"] else []
-        return Verdict("floor", headline, (f"{lead} and leads.", *floor, *tied), cautions, place)
     if not selection["differences"]:
         headline = f"{leader['name']} is the only judge here"
         return Verdict("single", headline, (f"{lead}.", *floor), cautions, place)
@@ -117,7 +120,7 @@ def _to_beat(content: dict[str, Any], primary: str) -> list[str]:
     if known:
         judge, estimate = max(known, key=lambda pair: pair[1]["value"])
         found.append(
-            f"The best rule without a model, {judge['name']}, reaches {_with_range(estimate)}: a judge must beat that."
+            f"The best baseline (no LLM), {judge['name']}, reaches {_with_range(estimate)}: a judge must beat that."
         )
     return found
 
@@ -135,9 +138,11 @@ def _tied(content: dict[str, Any], primary: str) -> list[str]:
     ends = range_text(first, "points")
     difference = f"difference {points_text(first['value'])}{', ' + ends if ends else ''}"
     if len(names) == 1:
-        sentences = [f"{names[0]} cannot be told apart from the leader ({difference})."]
+        sentences = [f"{names[0]} is not significantly different from the leader ({difference})."]
     else:
-        sentences = [f"{_listed(names)} cannot be told apart from the leader (to {names[0]}: {difference})."]
+        sentences = [
+            f"{_listed(names)} are not significantly different from the leader (to {names[0]}: {difference})."
+        ]
     cheaper = _cheapest(judges, selection["leader"], tied)
     return [*sentences, cheaper] if cheaper else sentences
 
@@ -161,7 +166,7 @@ def _cheapest(judges: Sequence[dict[str, Any]], leader: int, tied: Sequence[int]
 
 
 def _above_floor(gap: dict[str, Any]) -> bool:
-    """Whether the leader is better than the best judge without a model; not known counts as not."""
+    """Whether the leader is significantly better than the baseline; not known counts as not."""
     return gap["low"] is not None and gap["low"] > 0
 
 
@@ -175,13 +180,12 @@ def _against_floor(content: dict[str, Any], primary: str) -> list[str]:
     if gap["value"] is None:
         return []
     if _above_floor(gap):
-        return [f"That is {points_text(gap['value'])}{ends} above the best judge without a model, {name}."]
+        return [f"That is {points_text(gap['value'])}{ends} above the best baseline (no LLM), {name}."]
     if gap["value"] < 0:
-        return [
-            f"It does not beat {name}, a judge without a model: it is {points_text(-gap['value'])} below it."
-        ]
+        return [f"It is {points_text(-gap['value'])} below the baseline {name} (no LLM)."]
     return [
-        f"It cannot be told apart from {name}, a judge without a model (difference {points_text(gap['value'])}{ends})."
+        f"It is not significantly different from the baseline {name} (no LLM; difference "
+        f"{points_text(gap['value'])}{ends})."
     ]
 
 

@@ -126,9 +126,13 @@ def _select(
     found = confidence_set(evidence.objective, eligible) if eligible else None
     behind = {} if found is None else behind_leader(evidence, found)
     kept, critical = ((), {}) if found is None else (found.kept, found.critical)
-    verdict: Literal["clear", "open", "single", "none"] = "none"
+    verdict: Literal["clear", "open", "single", "none", "floor"] = "none"
     if eligible:
         verdict = "single" if len(eligible) == 1 else "open" if len(kept) > 1 else "clear"
+        # Who does not beat what needs no model is nobody's recommendation; an unknown lead beats nothing.
+        floors = [gap for place, gap in behind.items() if evidence.candidates[place].is_baseline]
+        if not all(gap.low > 0 for gap in floors):
+            verdict = "floor"
     front = pareto_front(evidence, eligible)
     chosen_share = chosen_shares(evidence)
     standings = tuple(

@@ -242,10 +242,11 @@ class Selection:
 
     Attributes
     ----------
-    verdict : {"clear", "open", "single", "none"}
-        A clear winner; several that cannot be told apart; only one may be chosen; none may.
+    verdict : {"clear", "open", "single", "none", "floor"}
+        A clear winner; several that are not significantly different; only one may be chosen; none may; the leader is
+        not significantly better than every baseline, however many may be chosen and whatever the baseline violates.
     winner : str or None
-        The judge to use: the clear winner or the only one; None where the choice is open.
+        The judge to use: the clear winner or the only one; None where the choice is open or a baseline does as well.
     leader : str or None
         The best judge that may be chosen, by the point estimate of the objective.
     standings : tuple of Standing
@@ -278,7 +279,7 @@ class Selection:
         it, else the leader.
     """
 
-    verdict: Literal["clear", "open", "single", "none"]
+    verdict: Literal["clear", "open", "single", "none", "floor"]
     winner: str | None
     leader: str | None
     standings: tuple[Standing, ...]

@@ -11,6 +11,7 @@ from annotation.models import Dataset, Kind, User
 from judges.models import Judge
 from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError
+from metaeval.reports.words import verdict_of
 from metaeval.selectors.reports import decision_in_force
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.reports import report_build, report_save
@@ -131,7 +132,7 @@ def _evidence(content: dict[str, Any], fingerprint: str) -> dict[str, Any]:
                 "primary": primary,
                 "rank": selection["ranking"].index(place) + 1 if place in selection["ranking"] else None,
                 "of": len(selection["ranking"]),
-                "clear": selection["clear"] and selection["leader"] == place,
+                "clear": verdict_of(content, primary).kind == "clear" and selection["leader"] == place,
                 "behind_leader": against[0] if against else None,
                 "simulated_share": content["humans"]["simulated_share"],
             }

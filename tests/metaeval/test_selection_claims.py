@@ -20,17 +20,49 @@ def with_rule(**fields):
 def test_no_judge_is_recommended_that_does_not_beat_a_rule(lead):
     found = with_rule(behind=gap(lead))
     verdict = verdict_of(found)
-    assert (verdict.kind, verdict.label) == ("floor", "No better than a rule")
-    assert verdict.headline == "No judge is clearly better than longest, which needs no model"
-    assert said(found).count("rule without a model") == 1
+    assert (verdict.kind, verdict.label) == ("floor", "Not better than a baseline")
+    assert verdict.headline == "No judge is significantly better than the baseline longest"
+    assert said(found).count("(no LLM)") == 1
     assert "is the judge to use" not in said(found)
 
 
-def test_a_rule_that_breaks_a_constraint_is_a_caution_only():
+def test_a_rule_that_breaks_a_constraint_binds_as_well():
     broken = Violation("min_accuracy", 0.8, 0.3, "traps")
     verdict = verdict_of(with_rule(behind=gap(0.01), violations=(broken,)))
-    assert (verdict.kind, verdict.headline) == ("clear", "Ada is the judge to use")
-    assert any("rule without a model" in one for one in verdict.cautions)
+    assert (verdict.kind, verdict.headline) == (
+        "floor",
+        "No judge is significantly better than the baseline longest",
+    )
+    assert "The baseline itself does not satisfy the constraints: its accuracy" in verdict.sentences[0]
+
+
+@pytest.mark.parametrize("kind", ["clear", "open", "single"])
+@pytest.mark.parametrize("reached", [0.655, 0.9])
+def test_a_rule_binds_every_verdict(kind, reached):
+    """Also that of a stored choice, whose verdict was made before the rule was the library's."""
+    ada, bea, cy, longest = selection().standings
+    low = replace(ada, objective=replace(ada.objective, value=0.425, low=0.3, high=0.55))
+    rule = replace(longest, objective=replace(longest.objective, value=reached), behind=gap(0.425 - reached))
+    alone = (low, *(replace(one, is_ranked=False) for one in (bea, cy)), rule)
+    found = content(
+        standings=alone if kind == "single" else (low, bea, cy, rule),
+        verdict=kind,
+        confidence_set=tuple(KEYS[name] for name in ("Ada", "Bea")[: 1 + (kind == "open")]),
+    )
+    verdict = verdict_of(found)
+    assert (verdict.kind, verdict.headline) == ("floor", "No judge beats the baseline longest")
+    assert verdict.sentences[0].startswith("The baseline longest (no LLM) reaches")
+    assert ("Bea is not significantly different from it" in said(found)) == (kind == "open")
+
+
+def test_a_rule_that_is_worse_on_average_and_unsteady_binds_too():
+    ada, bea, cy, longest = selection().standings
+    beaten = replace(longest, behind=gap(0.3))
+    other = replace(
+        longest, objective=replace(longest.objective, value=0.1), behind=replace(gap(0.7), low=-0.1)
+    )
+    assert verdict_of(content(standings=(ada, bea, cy, beaten))).kind == "clear"
+    assert verdict_of(content(standings=(ada, bea, cy, beaten, other))).kind == "floor"
 
 
 def test_the_only_one_left_is_not_the_only_one_there_is():

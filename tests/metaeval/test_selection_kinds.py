@@ -109,8 +109,8 @@ class TestPage:
         yes.judgments.update(value=answers[True])
         no.judgments.update(value=answers[False])
         text = page(client, sweep_make(judges=[yes, no], datasets=[dataset]))
-        assert "No better than a rule" in text
-        assert "No judge is clearly better than always yes" in text
+        assert "Not better than a baseline" in text
+        assert "No judge is significantly better than the baseline always yes" in text
 
     def test_against_gold_with_a_limit(self, client, researcher):
         dataset, sweep = kind_choosing(Kind.CHECKLIST, gold=True)

@@ -134,7 +134,8 @@ def test_no_clear_winner_names_the_set_and_the_cheapest_of_it():
     found = content(verdict="open", winner=None, confidence_set=(KEYS["Ada"], KEYS["Bea"]))
     text = said(found)
     assert (
-        "Bea cannot be told apart from it: with 95 % confidence the best of the judges that may be " in text
+        "Bea is not significantly different from it: with 95 % confidence the best of the judges that may be "
+        in text
     )
     assert "Of them, Bea costs least: $1.00 for 1,000 judgments, 50 % less than Ada." in text
     assert table_of(found).rows[0].status == "leads"
@@ -206,7 +207,9 @@ def test_cautions():
     )
     standings = selection().standings
     behind = (*standings[:3], replace(standings[3], behind=gap(0.01)))
-    assert "cannot be told apart from longest, a rule without a model" in said(content(standings=behind))
+    assert "Ada is not significantly different from the baseline longest (no LLM)" in said(
+        content(standings=behind)
+    )
     unread = (replace(standings[0], unparsed=estimate(0.2)), *standings[1:])
     assert "20.0 % of the answers of Ada could not be read." in said(content(standings=unread))
     part = (standings[0], replace(standings[1], is_ranked=False), *standings[2:])

@@ -38,7 +38,7 @@ def test_no_clear_winner():
     content = content_of(judge_right("one", 0.90), judge_right("two", 0.89), judge_right("poor", 0.3))
     found = verdict_of(content, "accuracy")
     assert found.headline == "No clear winner"
-    assert "two cannot be told apart from the leader" in " ".join(found.sentences)
+    assert "two is not significantly different from the leader" in " ".join(found.sentences)
     assert "poor" not in " ".join(found.sentences)
 
 
@@ -46,8 +46,8 @@ def test_a_floor_that_is_not_beaten_is_said():
     content = content_of(judge_right("one", 0.4), judge_right("floor", 0.9, baseline=True))
     found = verdict_of(content, "accuracy")
     assert found.kind == "floor"
-    assert found.headline == "No judge beats floor, which needs no model"
-    assert "does not beat floor" in " ".join(found.sentences)
+    assert found.headline == "No judge beats the baseline floor"
+    assert "50.0 points below the baseline floor (no LLM)" in " ".join(found.sentences)
 
 
 def test_a_judge_that_is_not_told_apart_from_the_floor_is_not_recommended():
@@ -56,8 +56,42 @@ def test_a_judge_that_is_not_told_apart_from_the_floor_is_not_recommended():
     )
     found = verdict_of(content, "accuracy")
     assert (found.kind, found.leader) == ("floor", 0)
-    assert found.headline == "No judge is clearly better than floor, which needs no model"
-    assert "cannot be told apart from floor" in " ".join(found.sentences)
+    assert found.headline == "No judge is significantly better than the baseline floor"
+    assert "not significantly different from the baseline floor" in " ".join(found.sentences)
+
+
+def test_without_intervals_a_judge_below_the_floor_is_not_the_headline():
+    inputs = inputs_make(
+        lengths=[(3, 5)] * N,
+        gold=GOLD,
+        judges=(judge_right("one", 0.425), judge_right("floor", 0.655, baseline=True)),
+    )
+    found = verdict_of(content_build(inputs, ReportOptions(n_resamples=0)), "accuracy")
+    assert (found.kind, found.headline) == ("floor", "No judge beats the baseline floor")
+
+
+def test_every_floor_binds_not_only_the_best():
+    # "steady" has the higher mean and is beaten for certain; "unsteady" is not.
+    rng = np.random.default_rng(0)
+    cluster = np.repeat(np.arange(20), N // 20)
+    wrong = np.isin(cluster, rng.permutation(20)[:7])
+    said = np.where(wrong, 3 - GOLD, GOLD)
+    good = np.where(
+        np.isin(cluster, np.flatnonzero(~np.isin(np.arange(20), cluster[wrong]))[:5]), 3 - GOLD, GOLD
+    )
+    steady = np.where((good == GOLD) & (np.arange(N) % 10 != 0), GOLD, 3 - GOLD)
+    content = content_of(
+        judge_make("one", np.stack([good, good], axis=1)),
+        judge_make("steady", np.stack([steady, steady], axis=1), baseline=True),
+        judge_make("unsteady", np.stack([said, said], axis=1), baseline=True),
+        cluster=[str(code) for code in cluster],
+    )
+    assert steady.tolist().count(1) != said.tolist().count(1)
+    found = verdict_of(content, "accuracy")
+    assert (found.kind, found.headline) == (
+        "floor",
+        "No judge is significantly better than the baseline unsteady",
+    )
 
 
 def test_nothing_to_compare():
@@ -73,7 +107,7 @@ def test_without_judges_it_says_what_is_to_be_beaten():
         found = verdict_of(content, primary)
         assert found.kind == "none"
         assert words in " ".join(found.sentences)
-        assert "The best rule without a model, floor, reaches 60.0" in " ".join(found.sentences)
+        assert "The best baseline (no LLM), floor, reaches 60.0" in " ".join(found.sentences)
     for suffix in (".md", ".html"):
         assert "a judge must beat that" in render(content, suffix)
 
@@ -88,7 +122,7 @@ def test_without_intervals_nothing_is_said_to_be_tied():
     assert (found.kind, found.leader) == ("open", 0)
     assert "No intervals were asked for" in " ".join(found.sentences)
     assert "told apart from" not in found.headline
-    assert "cannot be told apart" not in " ".join(found.sentences)
+    assert "not significantly different" not in " ".join(found.sentences)
 
 
 def test_the_choice_on_the_same_items_is_said():

@@ -85,8 +85,8 @@ def choose(items, shares, n_judges, least_agreement, min_clusters):
 def lower_end(gaps, homes, shares, confidence):
     """Lower end of Student's interval of the objective of gaps: (item, gap) pairs.
 
-    Two clusters are added to each home dataset, one in favor of each side, and the variance is raised where few clusters
-    carry it.
+    Two clusters are added to each home dataset, one in favor of each side, and the variance is raised where few
+    clusters carry it.
     """
     gaps = [(item, gap) for item, gap in gaps if item["scores"] is not None and shares[item["dataset"]]]
     if not gaps:
