@@ -9,6 +9,7 @@ urlpatterns = [
     path("api/v1/", include("judges.api.urls")),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("", include("annotation.urls")),
+    path("", include("judges.urls")),
     path("", include("metaeval.urls")),
 ]
 

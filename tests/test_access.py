@@ -169,6 +169,14 @@ EXPECTED: dict[str, Row] = {
     "metaeval:label-next-send": take(DATASET),
     "metaeval:tower-download": read(DATASET),
     "metaeval:decision-judge": read(DATASET),
+    # sweeps, judges, judgments
+    "judges:sweep-list": read(RESEARCHERS),
+    "judges:sweep-detail": read(DATASET),
+    "judges:judge-list": read(RESEARCHERS),
+    "judges:judge-detail": read(DATASET),
+    "judges:judgment": read(DATASET),
+    "judges:judgment-list": read(DATASET),
+    "judges:judgment-export": read(DATASET),
     # the API of judging
     "api:index": {"GET": WITH_TOKEN},
     "api:strategies": {"GET": WITH_TOKEN},

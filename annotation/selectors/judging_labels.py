@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from annotation.models import Kind, Label
+from annotation.models import Kind, Label, User
+from annotation.models.work import LabelQuerySet
+from annotation.selectors.overview import labels_visible_to
 
 UNDECIDED = 0.5
 """Share of yes at which people are divided."""
@@ -63,18 +65,25 @@ class PersonSaid:
     created_at: datetime
 
 
-def people_said(item_ids: Iterable[int]) -> dict[int, PeopleSaid]:
-    """What people said of these items; items without a label are left out. One query."""
+def people_said(item_ids: Iterable[int], *, reader: User | None = None) -> dict[int, PeopleSaid]:
+    """What people said of these items; items without a label are left out, and labels that `reader` may not see.
+
+    One query.
+    """
     found: dict[int, list[tuple[str, int | None, dict[str, Any]]]] = defaultdict(list)
-    rows = Label.objects.current().filter(item_id__in=list(item_ids)).order_by("item_id", "pk")
+    rows = _current(reader).filter(item_id__in=list(item_ids)).order_by("item_id", "pk")
     for item_id, kind, choice, value in rows.values_list("item_id", "kind", "choice", "value"):
         found[item_id].append((kind, choice, value))
     return {item_id: _together(labels) for item_id, labels in found.items()}
 
 
-def item_labels(item_id: int) -> list[PersonSaid]:
-    """The current labels of an item, the first one first; one query."""
-    rows = Label.objects.current().filter(item_id=item_id).select_related("annotator", "study").order_by("pk")
+def _current(reader: User | None) -> LabelQuerySet:
+    return (Label.objects.all() if reader is None else labels_visible_to(reader)).current()
+
+
+def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]:
+    """The current labels of an item that `reader` may see, the first one first; one query."""
+    rows = _current(reader).filter(item_id=item_id).select_related("annotator", "study").order_by("pk")
     return [
         PersonSaid(
             label_id=row.pk,

@@ -18,12 +18,14 @@ from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms import BudgetForm, SweepForm
 from judges.forms.redrawn import REDRAW
+from judges.forms.state_chips import STATE_CHIPS
 from judges.models import Sweep, SweepState
 from judges.selectors.estimate import sweep_estimate
 from judges.selectors.judges import judges_runnable
 from judges.selectors.overview import judge_strategy, sweep_plan, sweeps_overview
+from judges.selectors.reading import runs_stopped
 from judges.selectors.recent import answers_recent, errors_grouped
-from judges.selectors.sweeps import RunProgress, sweep_progress
+from judges.selectors.sweeps import sweep_progress
 from judges.services.checks import sweep_check
 from judges.services.drafts import draft_create, draft_update
 from judges.services.judges import heuristic_judges_ensure
@@ -43,15 +45,6 @@ TRIED = 400
 SAME_ITEMS = ("orders", "seed", "categories", "subsets", "sample_size")
 """Settings of a sweep that say which items it judges, and in which orders."""
 BUDGETS = ("budget", "budget_tokens", "budget_minutes")
-CHIPS = {
-    SweepState.DRAFT: "",
-    SweepState.QUEUED: "chip-accent chip-live",
-    SweepState.RUNNING: "chip-accent chip-live",
-    SweepState.PAUSED: "chip-warn",
-    SweepState.CANCELLED: "chip-warn",
-    SweepState.FAILED: "chip-bad",
-    SweepState.FINISHED: "chip-good",
-}
 
 
 @admin.register(Sweep)
@@ -72,7 +65,12 @@ class SweepAdmin(ServiceAdmin[Sweep]):
 
     def rows(self, result_list: Any) -> list[Any]:
         return [
-            (sweep, SweepState(sweep.state).label, CHIPS[SweepState(sweep.state)], _comparison_url(sweep.pk))
+            (
+                sweep,
+                SweepState(sweep.state).label,
+                STATE_CHIPS[SweepState(sweep.state)],
+                _comparison_url(sweep.pk),
+            )
             for sweep in result_list
         ]
 
@@ -144,10 +142,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
         progress = sweep_progress(pk)
         draft = progress.state == SweepState.DRAFT
         partial = bool(getattr(request, "htmx", False))
-        stopped: dict[str, list[RunProgress]] = {}
-        for run in progress.runs:
-            if run.last_error:
-                stopped.setdefault(run.last_error, []).append(run)
+        stopped = runs_stopped(progress.runs)
         seen = f"{progress.state}-{'some' if progress.n_done else 'none'}"
         context = {
             **self.admin_site.each_context(request),
@@ -158,7 +153,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "check": sweep_check(sweep=sweep) if draft else None,
             "plan": sweep_plan(sweep) if draft else None,
             "estimate": sweep_estimate(sweep, most_works=TRIED) if draft else None,
-            "chip": CHIPS[SweepState(progress.state)],
+            "chip": STATE_CHIPS[SweepState(progress.state)],
             "can_resume": progress.state in RESUMABLE,
             "budget_fields": _budget_fields(sweep),
             **{name: url if progress.n_done else "" for name, url in _pages_above(pk).items()},

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Left
 
-from annotation.models import Item
+from annotation.models import Item, User
 from annotation.selectors.judged_items import items_chosen
 from annotation.selectors.judging_labels import PeopleSaid, people_said
 from judges.models import Judge, Judgment, ParseStatus
@@ -44,6 +44,8 @@ class JudgmentFilter:
         A part of the item's name.
     against_people, against_gold, against_itself : bool
         Only judgments that contradict what most people said, the gold, or the judge's own verdict in the other order.
+    reader : User or None
+        Whose right to see labels bounds what people said; None: all labels count.
     """
 
     judge_id: int | None = None
@@ -56,6 +58,7 @@ class JudgmentFilter:
     against_people: bool = False
     against_gold: bool = False
     against_itself: bool = False
+    reader: User | None = None
 
 
 class Place(NamedTuple):
@@ -108,11 +111,11 @@ def judgments_page(
         places = places[::-1]
         newer = places[0] if more and places else None
         older = places[-1] if places else None
-        return JudgmentPage(_rows(places), newer, older, found.n_looked, False)
+        return JudgmentPage(_rows(places, filters.reader), newer, older, found.n_looked, False)
     last = places[-1] if len(found.places) > size else found.resume
     first = places[0] if places and before is not None else None
     return JudgmentPage(
-        _rows(places), first, last if more else None, found.n_looked, found.resume is not None
+        _rows(places, filters.reader), first, last if more else None, found.n_looked, found.resume is not None
     )
 
 
@@ -228,7 +231,7 @@ def _kept(
     if filters.against_gold:
         rows = [row for row in rows if _contradicts_gold(row, *items[row["item_id"]])]
     if filters.against_people and rows:
-        people = people_said({row["item_id"] for row in rows})
+        people = people_said({row["item_id"] for row in rows}, reader=filters.reader)
         rows = [
             row
             for row in rows
@@ -243,7 +246,7 @@ def _contradicts_gold(row: dict[str, Any], kind: str, gold: Any) -> bool:
     return bool(against_gold(kind, row["choice"], row["value"], gold))
 
 
-def _rows(places: Sequence[Place]) -> tuple[JudgmentRow, ...]:
+def _rows(places: Sequence[Place], reader: User | None) -> tuple[JudgmentRow, ...]:
     """Read what a page shows of these judgments; two queries."""
     found = (
         Judgment.objects.filter(pk__in=[place.pk for place in places])
@@ -256,7 +259,7 @@ def _rows(places: Sequence[Place]) -> tuple[JudgmentRow, ...]:
         .annotate(asked=Left("item__instruction__text", EXCERPT))
         .in_bulk()
     )  # fmt: skip
-    people = people_said({place.item_id for place in places}) if places else {}
+    people = people_said({place.item_id for place in places}, reader=reader) if places else {}
     rows = []
     for place in places:
         judgment = found.get(place.pk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from annotation.models import Kind
+from annotation.models import Kind, User
 from annotation.selectors.judged_items import ItemTexts, item_texts
 from annotation.selectors.judging_labels import PeopleSaid, PersonSaid, item_labels, people_said
 from annotation.selectors.shown import ShownResponse, answer_letter
@@ -76,8 +76,13 @@ class JudgmentDetail:
     trace: Trace
 
 
-def judgment_detail(pk: int) -> JudgmentDetail:
+def judgment_detail(pk: int, *, reader: User | None = None) -> JudgmentDetail:
     """Read one judgment; a dozen queries, and one more for each step of its strategy.
+
+    Parameters
+    ----------
+    reader : User, optional
+        Show only the labels that this person may see.
 
     Raises
     ------
@@ -91,7 +96,7 @@ def judgment_detail(pk: int) -> JudgmentDetail:
         .order_by("judge__name", "judge_id", "order")[:MOST_OTHERS]
     )
     item = item_texts(judgment.item_id)
-    people = people_said([judgment.item_id]).get(judgment.item_id)
+    people = people_said([judgment.item_id], reader=reader).get(judgment.item_id)
     told = (item.kind, judgment.choice, judgment.value)
     is_parsed = judgment.status == ParseStatus.PARSED
     other = next((each for each in beside if each.judge_id == judgment.judge_id), None)
@@ -101,7 +106,7 @@ def judgment_detail(pk: int) -> JudgmentDetail:
         responses=_presented(item, judgment),
         other_order=other,
         verdicts=_by_judge([judgment, *beside]),
-        labels=tuple(item_labels(judgment.item_id)),
+        labels=tuple(item_labels(judgment.item_id, reader=reader)),
         people=people,
         contradicts_people=against_people(*told, people) if is_parsed else None,
         contradicts_gold=against_gold(*told, item.gold) if is_parsed else None,

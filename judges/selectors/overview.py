@@ -20,22 +20,27 @@ from judges.selectors.sweeps import judgment_tallies
 from judges.strategies.registry import STRATEGIES, StrategyInfo
 
 
-def sweeps_overview() -> QuerySet[Sweep]:
-    """Return all sweeps, each with n_total, n_done, n_failed, cost, n_judges and n_datasets; one query."""
+def sweeps_overview(datasets: QuerySet[Dataset] | None = None) -> QuerySet[Sweep]:
+    """Return all sweeps, each with n_total, n_done, n_failed, cost, n_judges and n_datasets; one query.
 
-    def counted(through: Any) -> Coalesce:
-        rows = through.objects.filter(sweep=OuterRef("pk")).order_by().values("sweep")
+    `datasets` bounds what is counted.
+    """
+    runs = Q() if datasets is None else Q(runs__dataset__in=datasets)
+    those = {} if datasets is None else {"dataset__in": datasets}
+
+    def counted(through: Any, **chosen: Any) -> Coalesce:
+        rows = through.objects.filter(sweep=OuterRef("pk"), **chosen).order_by().values("sweep")
         return Coalesce(Subquery(rows.annotate(n=Count("pk")).values("n"), output_field=IntegerField()), 0)
 
     return (
         Sweep.objects.select_related("created_by")
         .annotate(
-            n_total=Coalesce(Sum("runs__n_total"), 0),
-            n_done=Coalesce(Sum("runs__n_done"), 0),
-            n_failed=Coalesce(Sum("runs__n_failed"), 0),
-            cost=Coalesce(Sum("runs__cost"), 0.0),
+            n_total=Coalesce(Sum("runs__n_total", filter=runs), 0),
+            n_done=Coalesce(Sum("runs__n_done", filter=runs), 0),
+            n_failed=Coalesce(Sum("runs__n_failed", filter=runs), 0),
+            cost=Coalesce(Sum("runs__cost", filter=runs), 0.0),
             n_judges=counted(Sweep.judges.through),
-            n_datasets=counted(Sweep.datasets.through),
+            n_datasets=counted(Sweep.datasets.through, **those),
         )
         .order_by("-created_at", "-pk")
     )

@@ -1,0 +1,153 @@
+"""Sweeps, judges and judgments as researchers read them: those of datasets that they may see.
+
+Permission lives in the fetch: these are the only ways from a page to the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.shortcuts import get_object_or_404
+
+from annotation.models import Dataset, User
+from annotation.selectors.datasets import datasets_visible_to
+from judges.models import Judge, Judgment, Sweep, SweepRun, SweepState
+from judges.selectors.overview import sweeps_overview
+from judges.selectors.sweeps import RunProgress, SweepProgress, sweep_progress
+
+
+def sweeps_visible_to(user: User) -> QuerySet[Sweep]:
+    """Sweeps over at least one dataset that they may see; administrators: all."""
+    if user.is_administrator:
+        return Sweep.objects.all()
+    readable = Sweep.objects.filter(pk=OuterRef("pk"), datasets__in=datasets_visible_to(user))
+    return Sweep.objects.filter(Exists(readable))
+
+
+def sweep_list_for(user: User, *, state: str = "") -> QuerySet[Sweep]:
+    """Sweeps for a list, newest first, with what `sweeps_overview` counts: one query.
+
+    The counts are of the datasets that they may see.
+    """
+    visible = None if user.is_administrator else datasets_visible_to(user)
+    found = sweeps_overview(visible).filter(pk__in=sweeps_visible_to(user))
+    return found.filter(state=state) if state in SweepState.values else found
+
+
+def sweep_state_counts(user: User) -> dict[str, int]:
+    """How many sweeps there are in each state, states without one included."""
+    rows = sweeps_visible_to(user).order_by().values_list("state").annotate(n=Count("pk"))
+    return dict.fromkeys(SweepState.values, 0) | dict(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRead:
+    """A sweep with as much of its progress as the reader may see."""
+
+    sweep: Sweep
+    progress: SweepProgress
+    datasets: tuple[Dataset, ...]
+
+
+def sweep_read_for(user: User, pk: int) -> SweepRead:
+    """A sweep for its page; else Http404. Runs and sums are of the datasets that they may see."""
+    sweep = get_object_or_404(sweeps_visible_to(user).select_related("created_by"), pk=pk)
+    datasets = datasets_visible_to(user).filter(sweeps=sweep).order_by("name")
+    seen = tuple(datasets)
+    progress = sweep_progress(pk)
+    if len({run.dataset_id for run in progress.runs} - {dataset.pk for dataset in seen}):
+        progress = _of(progress, {dataset.pk for dataset in seen})
+    return SweepRead(sweep, progress, seen)
+
+
+def _of(progress: SweepProgress, datasets: set[int]) -> SweepProgress:
+    """The part of a sweep's progress that is about some datasets; the message may be about others."""
+    runs = tuple(run for run in progress.runs if run.dataset_id in datasets)
+
+    def total(name: str) -> int:
+        return sum(getattr(run, name) for run in runs)
+
+    return replace(
+        progress,
+        n_total=total("n_total"),
+        n_done=total("n_done"),
+        n_reused=total("n_reused"),
+        n_unparsed=total("n_unparsed"),
+        n_failed=total("n_failed"),
+        n_requests=total("n_requests"),
+        n_shared=total("n_shared"),
+        n_tokens=total("n_tokens"),
+        cost=sum(run.cost for run in runs),
+        errors=(),
+        message="",
+        runs=runs,
+    )
+
+
+def runs_stopped(runs: Iterable[RunProgress]) -> dict[str, list[RunProgress]]:
+    """Runs that stopped, by why."""
+    found: dict[str, list[RunProgress]] = {}
+    for run in runs:
+        if run.last_error:
+            found.setdefault(run.last_error, []).append(run)
+    return found
+
+
+def judges_visible_to(user: User) -> QuerySet[Judge]:
+    """Judges that have judged, or shall judge, a dataset that they may see; administrators: all."""
+    if user.is_administrator:
+        return Judge.objects.all()
+    visible = datasets_visible_to(user)
+    judged = Judgment.objects.filter(judge=OuterRef("pk"), item__dataset__in=visible)
+    runs = SweepRun.objects.filter(judge=OuterRef("pk"), dataset__in=visible)
+    return Judge.objects.filter(Exists(judged) | Exists(runs))
+
+
+def judge_list_for(user: User, *, search: str = "") -> QuerySet[Judge]:
+    """Judges for a list, by name: one query."""
+    judges = judges_visible_to(user).select_related("endpoint")
+    if search:
+        judges = judges.filter(
+            Q(name__icontains=search) | Q(model__icontains=search) | Q(strategy__icontains=search)
+        )
+    return judges.order_by("name", "pk")
+
+
+def judgment_counts(user: User, judge_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Of each of these judges: how many judgments they may see, and of how many datasets. One query."""
+    rows = (
+        Judgment.objects.filter(judge__in=list(judge_ids), item__dataset__in=datasets_visible_to(user))
+        .order_by()
+        .values_list("judge")
+        .annotate(n=Count("pk"), n_datasets=Count("item__dataset", distinct=True))
+    )
+    return {judge: (n, n_datasets) for judge, n, n_datasets in rows}
+
+
+def judge_get_for(user: User, pk: int) -> Judge:
+    """A judge that they may see; else Http404."""
+    return get_object_or_404(judges_visible_to(user).select_related("endpoint", "created_by"), pk=pk)
+
+
+def judges_of_dataset(dataset: Dataset) -> QuerySet[Judge]:
+    """The judges that have judged something of a dataset, imported or run, by name."""
+    judged = Judgment.objects.filter(judge=OuterRef("pk"), item__dataset=dataset)
+    return Judge.objects.filter(Exists(judged)).order_by("name", "pk")
+
+
+def judgments_of(dataset: Dataset, *, judge_id: int | None = None) -> QuerySet[Judgment]:
+    """All that judges said of a dataset's items, in the order of the items."""
+    rows = Judgment.objects.filter(item__dataset=dataset)
+    if judge_id is not None:
+        rows = rows.filter(judge=judge_id)
+    return rows.order_by("item__position", "item_id", "judge__name", "judge_id", "order", "sample")
+
+
+def judgment_get_for(user: User, pk: int) -> Judgment:
+    """A judgment of a dataset that they may see; else Http404."""
+    return get_object_or_404(
+        Judgment.objects.filter(item__dataset__in=datasets_visible_to(user)).select_related("item__dataset"),
+        pk=pk,
+    )

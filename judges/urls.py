@@ -1,0 +1,17 @@
+"""URLs of sweeps, judges and judgments as researchers read them."""
+
+from django.urls import URLPattern, URLResolver, path
+
+import annotation.urls.converters  # noqa: F401  (registers `row`)
+from judges.views import judges, judgments, sweeps
+
+app_name = "judges"
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("sweeps/", sweeps.sweep_list, name="sweep-list"),
+    path("sweeps/<row:pk>/", sweeps.sweep_detail, name="sweep-detail"),
+    path("judges/", judges.judge_list, name="judge-list"),
+    path("judges/<row:pk>/", judges.judge_detail, name="judge-detail"),
+    path("judgments/<row:pk>/", judgments.judgment_page, name="judgment"),
+    path("datasets/<slug:name>/judgments/", judgments.judgment_list, name="judgment-list"),
+    path("datasets/<slug:name>/judgments.<str:format>/", judgments.judgment_export, name="judgment-export"),
+]

@@ -1,0 +1,139 @@
+"""Judgments of a dataset: listed by what they say, opened with all that led to them, taken away as a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from annotation.models import Dataset, Kind, User
+from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.judged_items import dataset_categories
+from annotation.views.access import ResearcherRequest, researcher_required
+from judges.forms.judgment_filters import (
+    AGAINST,
+    address,
+    filter_from,
+    number_from,
+    place_from,
+    query_of,
+    with_query,
+)
+from judges.models import Order, ParseStatus
+from judges.selectors.judgment_list import JudgmentFilter, judgment_neighbours, judgments_page
+from judges.selectors.judgment_page import judgment_detail
+from judges.selectors.judgment_parts import part_rows
+from judges.selectors.reading import judges_of_dataset, judges_visible_to, judgment_get_for, judgments_of
+from judges.services.judgment_exports import FORMATS, judgment_lines
+
+
+def _reader(user: User) -> User | None:
+    """Whose right to see labels bounds what is shown; administrators see all."""
+    return None if user.is_administrator else user
+
+
+def _filters(request: ResearcherRequest, dataset: Dataset) -> JudgmentFilter:
+    """What the address asks, of one dataset only: that bounds what can be read."""
+    query = request.GET.copy()
+    query["dataset"] = str(dataset.pk)
+    return replace(filter_from(query), reader=_reader(request.user))
+
+
+def _query(filters: JudgmentFilter) -> dict[str, object]:
+    return {name: value for name, value in query_of(filters).items() if name != "dataset"}
+
+
+@require_safe
+@researcher_required
+def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
+    dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    filters = _filters(request, dataset)
+    page = judgments_page(
+        filters, before=place_from(request.GET, "before"), after=place_from(request.GET, "after")
+    )
+    chosen = _query(filters)
+    kinds = dataset.items.order_by("kind").values_list("kind", flat=True).distinct()
+    context = {
+        "section": "judges",
+        "crumbs": [
+            ("Datasets", reverse("annotation:dataset-list")),
+            (dataset.title, reverse("annotation:dataset-detail", args=[dataset.name])),
+            ("Judgments", None),
+        ],
+        "dataset": dataset,
+        "page": page,
+        "newer_url": address(chosen, after=page.newer) if page.newer else "",
+        "older_url": address(chosen, before=page.older) if page.older else "",
+        "query": urlencode(chosen, doseq=True),
+        "is_filtered": bool(chosen),
+        "is_first": not request.GET.get("before") and not request.GET.get("after"),
+        "filters": filters,
+        "judges": judges_of_dataset(dataset).only("name"),
+        "categories": dataset_categories(dataset.pk),
+        "kinds": [(kind, Kind(kind).label) for kind in kinds],
+        "statuses": ParseStatus.choices,
+        "orders": Order.choices,
+        "against": [(*entry, getattr(filters, f"against_{entry[0]}")) for entry in AGAINST],
+        "judgment_page": "judges:judgment",
+        "export_formats": [(name, name.upper()) for name in FORMATS],
+    }
+    return render(request, "judges/judgment_list.html", context)
+
+
+@require_safe
+@researcher_required
+def judgment_page(request: ResearcherRequest, pk: int) -> HttpResponse:
+    dataset = judgment_get_for(request.user, pk).item.dataset
+    detail = judgment_detail(pk, reader=_reader(request.user))
+    filters = _filters(request, dataset)
+    above, below = judgment_neighbours(filters, detail.judgment)
+    query = urlencode(_query(filters), doseq=True)
+    list_url = with_query(reverse("judges:judgment-list", args=[dataset.name]), query)
+
+    def at(other: int | None) -> str:
+        return with_query(reverse("judges:judgment", args=[other]), query) if other else ""
+
+    context = {
+        "section": "judges",
+        "crumbs": [
+            (dataset.title, reverse("annotation:dataset-detail", args=[dataset.name])),
+            ("Judgments", list_url),
+            (detail.item.external_id, None),
+        ],
+        "detail": detail,
+        "judgment": detail.judgment,
+        "judge_url": reverse("judges:judge-detail", args=[detail.judgment.judge_id]),
+        "item": detail.item,
+        "trace": detail.trace,
+        "parts": part_rows(detail),
+        "query": query,
+        "above_url": at(above),
+        "below_url": at(below),
+        "judgment_page": "judges:judgment",
+    }
+    return render(request, "judges/judgment.html", context)
+
+
+@require_safe
+@researcher_required
+def judgment_export(request: ResearcherRequest, name: str, format: str) -> HttpResponseBase:
+    """All judgments of a dataset, imported or run, or those of one judge (``?judge=``)."""
+    dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    if format not in FORMATS:
+        raise Http404(f"There is no format {format}.")
+    judge_id = None
+    if asked := request.GET.get("judge"):
+        judge_id = get_object_or_404(judges_visible_to(request.user), pk=number_from(asked) or 0).pk
+    lines = judgment_lines(judgments_of(dataset, judge_id=judge_id), format=format)
+    response = StreamingHttpResponse(lines, content_type=FORMATS[format])
+    whose = "" if judge_id is None else f"-judge-{judge_id}"
+    filename = f"{dataset.name}-judgments{whose}-{timezone.now():%Y%m%d}.{format}"
+    response.headers["Content-Disposition"] = f'attachment; filename="{filename}"'
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
