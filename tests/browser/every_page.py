@@ -72,6 +72,7 @@ NO_PAGES = {
     "annotation:study-export": "a file",
     "annotation:dataset-export": "a file",
     "annotation:dataset-criteria": "takes, leads back",
+    "judges:judgment-export": "a file",
     "metaeval:report-new": "takes, leads to the report",
     "metaeval:report-download": "a file",
     "metaeval:comparison-download": "a file",
@@ -346,6 +347,23 @@ def label_next_stops(owner: User) -> Iterator[Stop]:
     yield Stop("label-next-asked-wrongly", f"{here}?budget=4000&judge=&seed=x")
     idle = sweep_make(judges=[judge_make("Idle three")], datasets=[dataset_make(pairs=3)], name="Idle three")
     yield Stop("label-next-nothing", reverse("metaeval:label-next", args=[idle.pk]))
+
+
+def judging_stops() -> Iterator[Stop]:
+    """Sweeps, judges and judgments as researchers read them: finished, at work, stopped, not launched."""
+    dataset = dataset_make(pairs=6)
+    sweep, judge, _ = swept(dataset=dataset, good="Right", poor="Wrong")
+    yield Stop("sweeps", reverse("judges:sweep-list"))
+    yield Stop("sweep", reverse("judges:sweep-detail", args=[sweep.pk]))
+    running = sweep_make(judges=[judge], datasets=[dataset], name="At work", state="running")
+    running.runs.update(finished_at=None, n_done=5, n_unparsed=1, last_error="The server answers 401.")
+    yield Stop("sweep-at-work", reverse("judges:sweep-detail", args=[running.pk]))
+    yield Stop("judges", reverse("judges:judge-list"))
+    yield Stop("judges-searched", f"{reverse('judges:judge-list')}?q=nobody")
+    yield Stop("judge", reverse("judges:judge-detail", args=[judge.pk]))
+    yield Stop("judgments", reverse("judges:judgment-list", args=[dataset.name]))
+    judgment = judge.judgments.earliest("pk")
+    yield Stop("judgment", reverse("judges:judgment", args=[judgment.pk]))
 
 
 def staff_stops(owner: User) -> Iterator[Stop]:
