@@ -22,16 +22,18 @@ from annotation.importers import (
     read_pandalm,
     read_stackexchange,
 )
+from annotation.importers.columns import FIELD_CHOICES
+from annotation.importers.errors import UnknownColumnsError, errors_of
 from annotation.models import Split
 from annotation.services.criteria import criteria_set, criteria_sets
 
 MAX_BYTES = 64 * 2**20
 MEBIBYTE = 2**20
-TABLES = (".jsonl", ".ndjson", ".csv", ".parquet", ".pq")
+TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq")
 GENERIC = "generic"
 # What a reader calls the file inside the folder that it reads.
 FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBundle]]] = {
-    GENERIC: ("JSONL, CSV or Parquet, one item a row", TABLES, "", read_generic),
+    GENERIC: ("JSONL, JSON, CSV, TSV or Parquet, one item per row", TABLES, "", read_generic),
     "llmbar": ("LLMBar, a dataset.json", (".json",), "dataset.json", read_llmbar),
     "alpaca-human": ("AlpacaEval's human annotations", (".json",), "", read_alpaca_human),
     "pandalm": ("PandaLM's test set", (".json",), "testset-v1.json", read_pandalm),
@@ -54,8 +56,9 @@ def on_disk(upload: UploadedFile[Any], *, folder: str = "upload", name: str = ""
         try:
             yield path
         except ImportFileError as error:
-            known_as = Path(upload.name or "the file").name
-            raise ImportFileError(known_as, error.row, error.field, error.message) from None
+            for one in (error, *errors_of(error)):
+                one.file = Path(upload.name or "the file").name
+            raise
 
 
 def check_size(upload: UploadedFile[Any]) -> None:
@@ -83,8 +86,11 @@ class CriteriaForm(forms.Form):
 class DatasetUploadForm(forms.Form):
     """A dataset from a file."""
 
+    field_choices = FIELD_CHOICES
+    known_fields = frozenset(value for _, choices in FIELD_CHOICES for value, _ in choices)
+
     file = forms.FileField(
-        help_text=f"At most {MAX_BYTES // MEBIBYTE} MiB. Nothing is stored unless all of it is right."
+        help_text=f"At most {MAX_BYTES // MEBIBYTE} MiB. If anything in it is wrong, nothing is stored."
     )
     format = forms.ChoiceField(
         choices=[(key, words) for key, (words, *_) in FORMATS.items()],
@@ -96,13 +102,16 @@ class DatasetUploadForm(forms.Form):
         validators=[
             RegexValidator(r"^[A-Za-z0-9_-]+\Z", "Expected letters, digits, hyphens and underscores.")
         ],
-        help_text="Letters, digits, hyphens and underscores. A name of yours that exists gets what is new in the file.",
+        help_text="Letters, digits, hyphens and underscores. If you have a dataset of this name, "
+        "what is new in the file is added to it.",
     )
-    title = forms.CharField(max_length=200, required=False, help_text="For people. Empty: the name.")
+    title = forms.CharField(
+        max_length=200, required=False, help_text="Shown to people. If empty, the name is shown."
+    )
     split = forms.ChoiceField(
         choices=Split.choices,
         initial=Split.PRIVATE,
-        help_text="A private one is for you and administrators; nothing of it leaves the site.",
+        help_text="Only you and administrators see a private dataset. Nothing of it leaves the site.",
     )
     licence = forms.CharField(max_length=100, required=False, help_text="Such as CC-BY-4.0.")
     criteria = forms.ChoiceField(
@@ -111,6 +120,9 @@ class DatasetUploadForm(forms.Form):
         choices=lambda: [("", "None"), *criteria_choices()],
         help_text="For rubrics whose file declares none: questions with worded options 1 to 5.",
     )
+
+    # What the columns of the file mean, once that was asked: for each a field.
+    mapped_file = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def clean_file(self) -> UploadedFile[Any]:
         upload: UploadedFile[Any] = self.cleaned_data["file"]
@@ -134,19 +146,33 @@ class DatasetUploadForm(forms.Form):
             self.add_error("criteria", f"Only for the format “{FORMATS[GENERIC][0]}”.")
         return data
 
+    @property
+    def mapping(self) -> dict[str, str]:
+        """The fields chosen for the columns, if it was this file that they were asked for."""
+        if self.cleaned_data.get("mapped_file") != self.files["file"].name:
+            return {}
+        columns, fields = self.data.getlist("column"), self.data.getlist("field")  # type: ignore[attr-defined]
+        return dict(zip(columns, fields, strict=False))
+
+    def mapping_rows(self, asked: UnknownColumnsError) -> list[tuple[str, str, str]]:
+        """(column, what stands in it, the field that is chosen or guessed) for the step that asks."""
+        chosen = asked.guesses | self.mapping
+        return [(name, asked.samples.get(name, ""), chosen[name]) for name in asked.columns]
+
     def bundle(self) -> DatasetBundle:
         """Read the file.
 
         Raises
         ------
         ImportFileError
-            With the name of the file, the row and the field.
+            With the name of the file, the row and the field; a `RefusedFileError` with several of these.
         """
         _, _, name, read = FORMATS[self.cleaned_data["format"]]
         chosen = self.cleaned_data["criteria"]
         with on_disk(self.cleaned_data["file"], folder=self.cleaned_data["name"], name=name) as path:
             if read is read_generic:
-                return read_generic(path, criteria=criteria_set(chosen) if chosen else ())
+                criteria = criteria_set(chosen) if chosen else ()
+                return read_generic(path, criteria=criteria, mapping=self.mapping)
             return read(path.parent if name else path)
 
 

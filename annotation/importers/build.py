@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -41,6 +42,7 @@ class BundleBuilder:
         self._responses: dict[tuple[str, str], ResponseRecord] = {}
         self._items: dict[str, ItemRecord] = {}
         self._alone: dict[str, Origin] = {}
+        self._same: Counter[str] = Counter()
         self._labels: dict[tuple[str, str], LabelRecord] = {}
         self._verdicts: dict[tuple[str, str, int], VerdictRecord] = {}
         self.criteria: dict[str, CriterionRecord] = {}
@@ -99,9 +101,18 @@ class BundleBuilder:
             )
         return key
 
-    def instruction_alone(self, row: Row, *, key: str, field: str) -> None:
-        """Note that a row is an instruction without an item; each has a name of its own."""
-        if known := self._alone.get(key):
+    def free_id(self, key: str) -> str:
+        """The key, or with a number after it where an item has it already: the same texts twice are two items."""
+        name = key
+        while name in self._items:
+            self._same[key] += 1
+            name = f"{key}-{self._same[key] + 1}"
+        return name
+
+    def instruction_alone(self, row: Row, *, key: str, field: str, again: bool = False) -> None:
+        """Note that a row is an instruction without an item; each that has a name has one of its own."""
+        known = self._alone.get(key)
+        if known and not again:
             row.fail(field, f"expected a name of its own; {quoted(key)} is also in row {known.row}.")
         self._alone[key] = row.origin
 
@@ -123,8 +134,22 @@ class BundleBuilder:
         metadata: Mapping[str, Any] = EMPTY,
         explanation: str = "",
         field: str = "id",
+        again: bool = False,
     ) -> None:
-        if known := self._items.get(external_id):
+        """Add an item. With `again` it may be there already, if it is the same."""
+        known = self._items.get(external_id)
+        if known is not None and again:
+            if (known.kind, known.instruction, known.responses) != (kind, instruction, tuple(responses)):
+                row.fail(
+                    field, f"expected the same texts as in row {known.origin.row} for {quoted(external_id)}."
+                )
+            if known.gold != gold:
+                row.fail(
+                    "gold",
+                    f"expected {quoted(known.gold)} as in row {known.origin.row}, found {quoted(gold)}.",
+                )
+            return
+        if known is not None:
             row.fail(
                 field, f"expected an id of its own; {quoted(external_id)} is also in row {known.origin.row}."
             )

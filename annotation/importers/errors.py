@@ -1,8 +1,13 @@
-"""The one exception of the importers, and how a value is quoted in it."""
+"""What the importers raise, how several refusals become one, and how a value is quoted in them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
 MAX_QUOTED = 60
+MAX_ERRORS = 20
+"""Errors of a file that are listed."""
 
 
 class ImportFileError(Exception):
@@ -26,12 +31,112 @@ class ImportFileError(Exception):
         self.row = row
         self.field = field
         self.message = message
+        super().__init__(file, row, field, message)
+
+    def __str__(self) -> str:
         place = printable(self.file)
-        if row is not None:
-            place += f", row {row}"
-        if field is not None:
-            place += f", field {printable(field)}"
-        super().__init__(f"{place}: {printable(message)}")
+        if self.row is not None:
+            place += f", row {self.row}"
+        if self.field is not None:
+            place += f", field {printable(self.field)}"
+        return f"{place}: {printable(self.message)}"
+
+
+class RefusedFileError(ImportFileError):
+    """Several things that are wrong in one file, at most `MAX_ERRORS`; its attributes are those of the first.
+
+    Attributes
+    ----------
+    errors : tuple of ImportFileError
+        In the order of the file.
+    """
+
+    def __init__(self, errors: Sequence[ImportFileError]) -> None:
+        self.errors = tuple(sorted(errors, key=lambda error: (error.row is None, error.row or 0)))
+        first = self.errors[0]
+        super().__init__(first.file, first.row, first.field, first.message)
+
+    def __str__(self) -> str:
+        if len(self.errors) == 1:
+            return str(self.errors[0])
+        return "\n".join([f"{self.count_words()}:", *(str(error) for error in self.errors)])
+
+    def count_words(self) -> str:
+        """Such as ``"3 errors"``, or ``"The first 20 errors"`` where reading stopped."""
+        full = len(self.errors) >= MAX_ERRORS
+        return f"The first {len(self.errors)} errors" if full else f"{len(self.errors)} errors"
+
+
+class UnknownColumnsError(RefusedFileError):
+    """Columns that have no meaning here, or a missing one: somebody has to say what they are.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        All of the file's, in its order.
+    samples : mapping of str to str
+        What stands in them in the first row that has something.
+    guesses : mapping of str to str
+        For each column the field that it is taken for, unless somebody says otherwise.
+    """
+
+    def __init__(
+        self,
+        errors: Sequence[ImportFileError],
+        *,
+        columns: Sequence[str],
+        samples: Mapping[str, str],
+        guesses: Mapping[str, str],
+    ) -> None:
+        super().__init__(errors)
+        self.columns = tuple(columns)
+        self.samples = dict(samples)
+        self.guesses = dict(guesses)
+
+
+class Faults:
+    """Collects what is wrong, so that a file is read on after a bad row: ``with faults: read(row)``.
+
+    Parameters
+    ----------
+    limit
+        After so many, reading stops. With 1 the first error is raised as it is.
+    """
+
+    def __init__(self, limit: int = MAX_ERRORS) -> None:
+        self.limit = limit
+        self.errors: list[ImportFileError] = []
+
+    def __enter__(self) -> Faults:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, ImportFileError) or isinstance(error, RefusedFileError):
+            return False
+        self.add(error)
+        return True
+
+    def add(self, error: ImportFileError) -> None:
+        self.errors.append(error)
+        if len(self.errors) >= self.limit:
+            self.check()
+
+    def check(self) -> None:
+        """Raise what was collected, if anything was."""
+        if len(self.errors) == 1:
+            raise self.errors[0]
+        if self.errors:
+            raise RefusedFileError(self.errors)
+
+
+def errors_of(error: ImportFileError) -> tuple[ImportFileError, ...]:
+    """The single errors of an error."""
+    return error.errors if isinstance(error, RefusedFileError) else (error,)
 
 
 def printable(text: str) -> str:

@@ -15,9 +15,37 @@ MAX_LINE = 16 * 2**20
 MAX_DOCUMENT = 64 * 2**20
 """Bytes of a JSON file that has to be read as a whole."""
 MAX_DEPTH = 32
+MAX_TABLE = 256 * 2**20
+"""Bytes of a table as they are decoded: a small file may unfold into a very large one."""
+MAX_VALUES = 5_000_000
+"""Values of a table or a JSON text, counted by commas: each takes far more memory than its two bytes."""
+MAX_COLUMNS = 1_000
+MAX_NAME = 200
+"""Characters of the name of a column."""
 BLOCK = 2**20
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Budget:
+    """What may still be read of one file, in bytes and in values."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.bytes = MAX_TABLE
+        self.values = MAX_VALUES
+
+    def spend(self, text: str, row: int | None) -> None:
+        """Count a text before it is parsed; `ImportFileError` where it is too much."""
+        self.bytes -= len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        self.values -= text.count(",") + 1
+        if self.bytes < 0:
+            message = f"expected at most {mebibytes(MAX_TABLE)} when decoded, found more."
+            raise ImportFileError(self.path, row, None, message)
+        if self.values < 0:
+            raise ImportFileError(
+                self.path, row, None, f"expected at most {MAX_VALUES:,} values, found more."
+            )
 
 
 def mebibytes(size: int) -> str:
@@ -94,6 +122,7 @@ def read_document(path: Path) -> Any:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ImportFileError(path, None, None, f"line {line}: {_not_utf8(error)}") from None
+    Budget(path).spend(text, None)
     return parse_json(text, path, None, None)
 
 

@@ -1,5 +1,7 @@
 """The generic format: one row an item, nested (JSONL, Parquet) or flat (CSV, and the others too).
 
+A table with other names of columns is one too, once it is known which of them is what (`importers.columns`).
+
 `docs/data-format.md` documents it, with examples that the tests import.
 """
 
@@ -7,16 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from annotation.domain.values import KINDS, ValueRules
-from annotation.importers.build import BundleBuilder
+from annotation.importers.build import BundleBuilder, content_key
 from annotation.importers.cells import LabelCell, label_cells, read_responses, read_scores, verdict_cells
-from annotation.importers.errors import quoted
-from annotation.importers.records import CriterionRecord, DatasetBundle
-from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of, read_turns
-from annotation.importers.tables import Columns, table_rows
+from annotation.importers.columns import LABEL, PREFERENCE, columns_resolve, is_long, mapped
+from annotation.importers.errors import Faults, quoted
+from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle
+from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of, read_turns, suggestion
+from annotation.importers.tables import Columns, table_open
 from annotation.importers.values import PAIRWISE, POINTS, RESPONSES, RUBRIC, read_value
 
 FIELDS = (
@@ -49,9 +53,9 @@ OF_ITEMS = ("gold", "explanation", "labels", "verdicts", "responses")
 COLUMNS = Columns(
     known=lambda name: name in FIELDS or FLAT.match(name) is not None,
     names=(*FIELDS, "response_1", "response_2", "system_1", "system_2", "annotator:NAME", "judge:NAME"),
-    required=("id", "instruction"),
+    required=("instruction",),
     json=lambda name: name in NESTED,
-    value=lambda name: VALUE.match(name) is not None,
+    value=lambda name: VALUE.match(name) is not None or name in (LABEL, PREFERENCE),
     text=lambda name: name.startswith("response_"),
 )
 
@@ -61,8 +65,9 @@ def read_generic(
     progress: Callable[[str, int], None] | None = None,
     *,
     criteria: Sequence[CriterionRecord] = (),
+    mapping: Mapping[str, str] = EMPTY,
 ) -> DatasetBundle:
-    """Read a `.jsonl`, `.csv` or `.parquet` file of items of any kind.
+    """Read a `.jsonl`, `.json`, `.csv`, `.tsv` or `.parquet` file of items of any kind.
 
     Parameters
     ----------
@@ -70,23 +75,51 @@ def read_generic(
         Called with ("rows", number of rows so far) every 10,000 rows.
     criteria : optional
         Criteria of the dataset that the file does not have to declare.
+    mapping : optional
+        The field of each column that has another name, `columns.KEEP` or `columns.LEAVE_OUT`.
 
     Raises
     ------
     ImportFileError
-        At the first thing that is wrong.
+        With everything that is wrong up to `MAX_ERRORS` rows (a `RefusedFileError`), or the only thing.
+    UnknownColumnsError
+        Columns of which somebody has to say what they are.
     """
     file = Path(path)
     builder = BundleBuilder(f"generic: {file.name}")
     builder.criteria.update({record.key: record for record in criteria})
-    for number, row in enumerate(table_rows(file, COLUMNS), start=1):
-        _add_row(builder, row)
-        if progress is not None and number % 10_000 == 0:
-            progress("rows", number)
+    faults = Faults()
+    with faults:
+        _read(builder, file, mapping, faults, progress)
+    faults.check()
     return builder.finish(file)
 
 
-def _add_row(builder: BundleBuilder, row: Row) -> None:
+def _read(
+    builder: BundleBuilder,
+    file: Path,
+    mapping: Mapping[str, str],
+    faults: Faults,
+    progress: Callable[[str, int], None] | None,
+) -> None:
+    table = table_open(file, faults, COLUMNS.known)
+    fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
+    long = is_long(fields)
+    for number, raw in enumerate(table.rows(replace(COLUMNS, fields=fields), faults), start=1):
+        n_faults = len(faults.errors)
+        with faults:
+            row = mapped(raw, fields)
+            for name in row.data:
+                if not COLUMNS.known(name):
+                    row.fail(name, f"unknown field{suggestion(name, COLUMNS.names)}.")
+            _add_row(builder, row, long)
+        if len(faults.errors) > n_faults and raw.data.get("criteria") is not None:
+            return  # without the criteria every rubric after it would look wrong
+        if progress is not None and number % 10_000 == 0:
+            progress("rows", number)
+
+
+def _add_row(builder: BundleBuilder, row: Row, long: bool) -> None:
     _add_criteria(builder, row)
     if set(row.data) == {"criteria"}:
         return  # a row that only declares the rubric
@@ -96,7 +129,7 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
         return
     if kind not in KINDS:
         row.fail("kind", f"expected {one_of((*KINDS, INSTRUCTIONS))}, found {quoted(kind)}.")
-    external_id = row.identifier("id")
+    given = row.identifier("id") if "id" in row.data else None
     aspects = _read_aspects(row)
     if kind in KINDS_WITH_ASPECTS and not aspects:
         row.fail("aspects", f"expected at least one aspect for an item of kind {kind}, found none.")
@@ -133,18 +166,25 @@ def _add_row(builder: BundleBuilder, row: Row) -> None:
         aspects=tuple(aspect[0] for aspect in aspects),
     )
     gold = row.get("gold")
+    keys = [
+        builder.response(instruction, system=cell.system, text=cell.text, messages=cell.messages)
+        for cell in responses
+    ]
+    external_id = given
+    if external_id is None:
+        # Of what is asked and nothing else, so that the same file names the same items however often it comes.
+        external_id = content_key(kind, instruction, *keys)
+        external_id = external_id if long else builder.free_id(external_id)
     builder.item(
         row,
         external_id=external_id,
         kind=kind,
         instruction=instruction,
-        responses=[
-            builder.response(instruction, system=cell.system, text=cell.text, messages=cell.messages)
-            for cell in responses
-        ],
+        responses=keys,
         gold=None if gold is None else read_value(row, "gold", gold, rules),
         metadata=row.mapping("metadata"),
         explanation=row.text("explanation"),
+        again=long,
     )
     for label in label_cells(row):
         _add_label(builder, label, external_id, rules)
@@ -177,19 +217,20 @@ def _add_instruction(builder: BundleBuilder, row: Row) -> None:
     if read_responses(row, 0) or any(label_cells(row)) or any(verdict_cells(row)):
         row.fail("kind", f"expected no responses, labels or verdicts beside kind {INSTRUCTIONS}.")
     name = "id" if row.get("instruction_id") is None else "instruction_id"
-    builder.instruction_alone(row, key=row.identifier(name), field=name)
-    builder.instruction(
+    given = row.identifier(name) if name in row.data else None
+    key = builder.instruction(
         row,
         text=row.text("instruction", required=True),
         context=row.text("context"),
         reference=row.text("reference") or None,
         category=row.text("category", limit=MAX_CATEGORY),
         subset=row.subset(),
-        key=row.identifier(name),
+        key=given,
         aspects=_read_aspects(row),
         conversation=read_turns(row, "conversation"),
         metadata=row.mapping("metadata"),
     )
+    builder.instruction_alone(row, key=key, field=name, again=given is None)
 
 
 def _add_label(builder: BundleBuilder, label: LabelCell, item: str, rules: ValueRules) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from annotation.domain.conversation import ROLES
 from annotation.importers.errors import ImportFileError, quoted
-from annotation.importers.records import Origin, Turns
+from annotation.importers.records import EMPTY, Origin, Turns
 
 MAX_ID = 200
 MAX_CATEGORY = 100
@@ -23,14 +23,18 @@ SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`prefix` is put before the names of fields: "labels[0]." for what is nested."""
+    """`prefix` is put before the names of fields: "labels[0]." for what is nested.
+
+    `named` says what the file itself calls a field, where that is another name.
+    """
 
     origin: Origin
     data: Mapping[str, Any]
     prefix: str = ""
+    named: Mapping[str, str] | None = None
 
     def fail(self, field: str | None, message: str) -> NoReturn:
-        name = None if field is None else f"{self.prefix}{field}"
+        name = None if field is None else f"{self.prefix}{(self.named or EMPTY).get(field, field)}"
         raise ImportFileError(self.origin.file, self.origin.row, name, message)
 
     def within(self, field: str, data: object) -> Row:
@@ -156,7 +160,13 @@ def one_of(allowed: Iterable[object]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
+def near(name: str, known: Collection[str]) -> str | None:
+    """The known name that was probably meant."""
+    found = difflib.get_close_matches(name[:MAX_ID], list(known), n=1, cutoff=0.7)
+    return found[0] if found else None
+
+
 def suggestion(name: str, known: Collection[str]) -> str:
     """Words to follow an unknown name: what was probably meant, or what there is."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; expected {one_of(sorted(known))}"
+    meant = near(name, known)
+    return f"; did you mean {meant!r}?" if meant else f"; expected {one_of(sorted(known))}"

@@ -1,23 +1,37 @@
-"""JSONL, CSV and Parquet as one stream of rows with native values."""
+"""JSONL, JSON, CSV and Parquet as one stream of rows with native values."""
 
 from __future__ import annotations
 
 import csv
 import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from annotation.importers.errors import ImportFileError, quoted
-from annotation.importers.files import MAX_LINE, mebibytes, parse_json, read_lines, require_file, unstorable
-from annotation.importers.records import Origin
+from annotation.importers.errors import Faults, ImportFileError, quoted
+from annotation.importers.files import (
+    MAX_COLUMNS,
+    MAX_LINE,
+    MAX_NAME,
+    Budget,
+    mebibytes,
+    parse_json,
+    read_document,
+    read_lines,
+    require_file,
+    unstorable,
+)
+from annotation.importers.parquet import parquet_header_and_rows
+from annotation.importers.records import EMPTY, Origin
 from annotation.importers.rows import Row, one_of, suggestion
 
-MAX_PARQUET = 2 * 2**30
-"""Bytes of a Parquet file when uncompressed: a small file may unfold into a very large one."""
 NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{1,300})?\Z")
+DELIMITERS = ",;\t|"
+HEAD = 50
+"""Rows that are looked at for the names of fields, where a file has no header."""
 
 
 def never(_name: str) -> bool:
@@ -29,7 +43,7 @@ class Columns:
     """What the columns of a table mean, for the formats that cannot say it themselves.
 
     `json` hold JSON text, `value` hold a number, a JSON object or a word, `text` keep an empty cell as the
-    empty text where elsewhere it means "nothing".
+    empty text where elsewhere it means "nothing". `fields` say which field a column of another name is.
     """
 
     known: Callable[[str], bool]
@@ -38,22 +52,74 @@ class Columns:
     json: Callable[[str], bool] = never
     value: Callable[[str], bool] = never
     text: Callable[[str], bool] = never
+    fields: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+
+    def is_json(self, name: str) -> bool:
+        return self.json(self.fields.get(name, name))
+
+    def is_value(self, name: str) -> bool:
+        return self.value(self.fields.get(name, name))
+
+    def is_text(self, name: str) -> bool:
+        return self.text(self.fields.get(name, name))
 
 
-def table_rows(path: Path, columns: Columns) -> Iterator[Row]:
-    """Rows of a table by the file's extension.
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A file that has been opened: the names in it, and its rows as they stand.
+
+    `header_row` is None where the names are no row of the file; `first` are the rows that have been read for the
+    names; `native` makes values of cells once it is known what the columns mean.
+    """
+
+    header: tuple[str, ...]
+    header_row: int | None
+    first: tuple[Row, ...]
+    rest: Iterator[Row]
+    has_header: bool
+    native: Callable[[Row, Columns], Row]
+
+    def rows(self, columns: Columns, faults: Faults) -> Iterator[Row]:
+        """The rows with native values; one that has a wrong cell is a fault and is left out."""
+        for row in chain(self.first, self.rest):
+            read = None
+            with faults:
+                read = self.native(row, columns)
+            if read is not None:
+                yield read
+
+
+def table_rows(path: Path, columns: Columns, faults: Faults | None = None) -> Iterator[Row]:
+    """Rows of a table by the file's extension, with the names that `columns` knows.
+
+    Parameters
+    ----------
+    faults
+        Collects what is wrong in single rows; without it the first such thing is raised.
 
     Raises
     ------
     ImportFileError
         Also for unknown and missing columns, where the format has a header.
     """
-    readers = {
-        ".jsonl": jsonl_rows,
-        ".ndjson": jsonl_rows,
-        ".csv": _csv_rows,
-        ".parquet": _parquet_rows,
-        ".pq": _parquet_rows,
+    faults = Faults(1) if faults is None else faults
+    table = table_open(path, faults, columns.known)
+    if table.has_header:
+        check_columns(path, list(table.header), columns, table.header_row)
+    for row in table.rows(columns, faults):
+        yield row if table.has_header else _known(row, columns)
+
+
+def table_open(path: Path, faults: Faults, known: Callable[[str], bool] = never) -> Table:
+    """Open a table by the file's extension; `known` names help to tell what separates the cells of a CSV file."""
+    readers: dict[str, Callable[[], Table]] = {
+        ".jsonl": lambda: _json_table(_jsonl_rows(path, faults)),
+        ".ndjson": lambda: _json_table(_jsonl_rows(path, faults)),
+        ".json": lambda: _json_table(_json_rows(path, faults)),
+        ".csv": lambda: _csv_table(path, faults, known),
+        ".tsv": lambda: _csv_table(path, faults, known),
+        ".parquet": lambda: _parquet_table(path, faults),
+        ".pq": lambda: _parquet_table(path, faults),
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
@@ -61,30 +127,94 @@ def table_rows(path: Path, columns: Columns) -> Iterator[Row]:
         raise ImportFileError(
             path, None, None, f"expected a file named {one_of(readers)}, found {quoted(path.suffix)}."
         )
-    return reader(path, columns)
+    return reader()
+
+
+def _json_table(rows: Iterator[Row]) -> Table:
+    first = tuple(islice(rows, HEAD))
+    header = tuple({name: None for row in first for name in row.data})
+    return Table(header, None, first, rows, has_header=False, native=lambda row, _columns: row)
 
 
 def jsonl_rows(path: Path, columns: Columns) -> Iterator[Row]:
-    """One JSON object a line; empty lines are passed over; a row's number is its line."""
+    """One JSON object a line, with known fields; empty lines are passed over; a row's number is its line."""
+    for row in _jsonl_rows(path, Faults(1)):
+        yield _known(row, columns)
+
+
+def _known(row: Row, columns: Columns) -> Row:
+    for key in row.data:
+        if not columns.known(key):
+            row.fail(key, f"unknown field{suggestion(key, columns.names)}.")
+    return row
+
+
+def _jsonl_rows(path: Path, faults: Faults) -> Iterator[Row]:
+    budget = Budget(path)
     for number, line in read_lines(path):
         if not line.strip():
             continue
-        data = parse_json(line.rstrip("\r\n"), path, number, None)
-        if not isinstance(data, dict):
-            raise ImportFileError(path, number, None, f"expected a JSON object, found {quoted(data)}.")
-        row = Row(Origin(str(path), number), data)
-        for key in data:
-            if not columns.known(key):
-                row.fail(key, f"unknown field{suggestion(key, columns.names)}.")
-        yield row
+        budget.spend(line, number)
+        row = None
+        with faults:
+            row = _object(path, number, parse_json(line.rstrip("\r\n"), path, number, None))
+        if row is not None:
+            yield row
 
 
-def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield (row, cells), rows counted as a spreadsheet does: the header is row 1. Empty rows are skipped."""
+def _json_rows(path: Path, faults: Faults) -> Iterator[Row]:
+    """A JSON list of objects; what does not begin as a list is read as one object a line."""
+    require_file(path)
+    with path.open("rb") as file:
+        begins = file.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if begins == b"{":
+        yield from _jsonl_rows(path, faults)
+        return
+    document = read_document(path)
+    if not isinstance(document, list):
+        raise ImportFileError(path, None, None, "expected a JSON list of objects.")
+    for number, data in enumerate(document, start=1):
+        row = None
+        with faults:
+            row = _object(path, number, data)
+        if row is not None:
+            yield row
+
+
+def _object(path: Path, number: int, data: object) -> Row:
+    if not isinstance(data, dict):
+        raise ImportFileError(path, number, None, f"expected a JSON object, found {quoted(data)}.")
+    if len(data) > MAX_COLUMNS:
+        message = f"expected at most {MAX_COLUMNS:,} fields, found {len(data):,}."
+        raise ImportFileError(path, number, None, message)
+    return Row(Origin(str(path), number), data)
+
+
+def csv_records(
+    path: Path, faults: Faults | None = None, known: Callable[[str], bool] = never
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield (row, cells), rows counted as a spreadsheet does: the header is row 1. Empty rows are skipped.
+
+    Cells are separated by what separates the names of the header: a comma, a semicolon, a tab or a bar.
+
+    Raises
+    ------
+    ImportFileError
+        No CSV, a header that is none (`MAX_COLUMNS`, `MAX_NAME`), or a row with another number of cells.
+    """
     # The limit is the module's, for all readers of the process; nothing here wants a lower one.
     csv.field_size_limit(MAX_LINE)
-    reader = csv.reader((line for _, line in read_lines(path)), strict=True)
-    number = 0
+    faults = Faults(1) if faults is None else faults
+    budget = Budget(path)
+    lines = _record_lines(path, budget)
+    first = []
+    for line in lines:
+        first.append(line)
+        if line.strip():
+            break
+    delimiter = _delimiter(path, first[-1] if first else "", known)
+    reader = csv.reader(chain(first, lines), strict=True, delimiter=delimiter)
+    number = width = 0
     while True:
         number += 1
         try:
@@ -93,35 +223,87 @@ def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
             return
         except csv.Error as error:
             raise ImportFileError(path, number, None, f"expected CSV; {error}.") from None
-        if cells:
-            yield number, cells
+        if not cells:
+            continue
+        if not width:
+            _check_header_size(path, number, cells)
+            width = len(cells)
+        if len(cells) != width:
+            message = f"expected {width} fields as in the header, found {len(cells)}."
+            faults.add(ImportFileError(path, number, None, message))
+            continue
+        yield number, cells
+
+
+def _record_lines(path: Path, budget: Budget) -> Iterator[str]:
+    for number, line in read_lines(path):
+        budget.spend(line, number)
+        yield line
+
+
+def _delimiter(path: Path, line: str, known: Callable[[str], bool]) -> str:
+    """What separates the cells: that which finds the most known names, then that which finds the most names."""
+    if any(line.count(delimiter) >= MAX_COLUMNS for delimiter in DELIMITERS):
+        raise ImportFileError(path, 1, None, f"expected at most {MAX_COLUMNS:,} columns, found more.")
+
+    def found(delimiter: str) -> tuple[int, int]:
+        try:
+            names = next(csv.reader([line], delimiter=delimiter), [])
+        except csv.Error:
+            return 0, 0
+        return sum(known(name) for name in names), len(names)
+
+    return max(DELIMITERS, key=found)
+
+
+def _check_header_size(path: Path, number: int, header: list[str]) -> None:
+    if len(header) > MAX_COLUMNS:
+        message = f"expected at most {MAX_COLUMNS:,} columns, found {len(header):,}."
+        raise ImportFileError(path, number, None, message)
+    for name in header:
+        if len(name) > MAX_NAME:
+            message = f"expected names of at most {MAX_NAME} characters, found {quoted(name)}."
+            raise ImportFileError(path, number, None, message)
 
 
 def csv_dicts(path: Path, check_header: Callable[[list[str]], None]) -> Iterator[Row]:
     """Rows of a CSV file with a header, all cells as text."""
-    records = csv_records(path)
+    _, header, rows = _csv_header_and_rows(path, Faults(1), never)
+    check_header(header)
+    yield from rows
+
+
+def _csv_header_and_rows(
+    path: Path, faults: Faults, known: Callable[[str], bool]
+) -> tuple[int, list[str], Iterator[Row]]:
+    """The row of the header, the names in it, and the rows after it with all cells as text."""
+    records = csv_records(path, faults, known)
     first = next(records, None)
     if first is None:
         raise ImportFileError(path, None, None, "the file is empty; expected a header and rows.")
     number, header = first
+    seen: set[str] = set()
     for position, name in enumerate(header):
         if not name.strip():
             raise ImportFileError(
                 path, number, None, f"expected a name for column {position + 1}, found none."
             )
-        if name in header[:position]:
+        if name in seen:
             raise ImportFileError(path, number, name, "expected each column once, found it twice.")
-    check_header(header)
+        seen.add(name)
+    return number, header, _csv_rows(path, header, records, faults)
+
+
+def _csv_rows(
+    path: Path, header: list[str], records: Iterator[tuple[int, list[str]]], faults: Faults
+) -> Iterator[Row]:
     for number, cells in records:
-        if len(cells) != len(header):
-            raise ImportFileError(
-                path, number, None, f"expected {len(header)} fields as in the header, found {len(cells)}."
-            )
         row = Row(Origin(str(path), number), dict(zip(header, cells, strict=True)))
-        for name, cell in row.data.items():
-            if problem := unstorable(cell):
-                row.fail(name, problem)
-        yield row
+        wrong = next(((name, said) for name, cell in row.data.items() if (said := unstorable(cell))), None)
+        if wrong is None:
+            yield row
+        else:
+            faults.add(ImportFileError(path, number, *wrong))
 
 
 def check_columns(path: Path, header: list[str], columns: Columns, row: int | None) -> None:
@@ -134,18 +316,23 @@ def check_columns(path: Path, header: list[str], columns: Columns, row: int | No
             raise ImportFileError(path, row, name, f"the column is missing; found {', '.join(header)[:200]}.")
 
 
-def _csv_rows(path: Path, columns: Columns) -> Iterator[Row]:
-    for row in csv_dicts(path, lambda header: check_columns(path, header, columns, 1)):
-        yield Row(row.origin, {name: _native(row, name, cell, columns) for name, cell in row.data.items()})
+def _csv_table(path: Path, faults: Faults, known: Callable[[str], bool]) -> Table:
+    number, header, rows = _csv_header_and_rows(path, faults, known)
+    first = tuple(islice(rows, 1))
+    return Table(tuple(header), number, first, rows, has_header=True, native=_native_row)
+
+
+def _native_row(row: Row, columns: Columns) -> Row:
+    return Row(row.origin, {name: _native(row, name, cell, columns) for name, cell in row.data.items()})
 
 
 def _native(row: Row, name: str, cell: str, columns: Columns) -> Any:
     """A CSV cell as JSON would have it."""
     if not cell:
-        return cell if columns.text(name) else None
-    if columns.json(name):
+        return cell if columns.is_text(name) else None
+    if columns.is_json(name):
         return parse_json(cell, row.origin.file, row.origin.row, name)
-    if columns.value(name):
+    if columns.is_value(name):
         cell = cell.strip()
         if cell.startswith(("{", "[")):
             return parse_json(cell, row.origin.file, row.origin.row, name)
@@ -155,54 +342,32 @@ def _native(row: Row, name: str, cell: str, columns: Columns) -> Any:
     return cell
 
 
-def _parquet_rows(path: Path, columns: Columns) -> Iterator[Row]:
-    require_file(path)
-    try:
-        import pyarrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise ImportFileError(
-            path, None, None, "Parquet needs the package pyarrow: pip install pyarrow."
-        ) from None
-    number = 0
-    try:
-        with parquet.ParquetFile(path) as file:
-            size = sum(
-                file.metadata.row_group(group).total_byte_size
-                for group in range(file.metadata.num_row_groups)
-            )
-            if size > MAX_PARQUET:
-                raise ImportFileError(
-                    path, None, None, f"expected at most {mebibytes(MAX_PARQUET)} uncompressed, found more."
-                )
-            check_columns(path, list(file.schema_arrow.names), columns, None)
-            for batch in file.iter_batches(batch_size=500):
-                for data in batch.to_pylist(maps_as_pydicts="strict"):
-                    number += 1
-                    yield _parquet_row(path, number, data, columns)
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError, KeyError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ImportFileError(path, number or None, None, f"cannot be read as Parquet: {reason}") from None
+def _parquet_table(path: Path, faults: Faults) -> Table:
+    header, rows = parquet_header_and_rows(path, faults)
+    if len(header) > MAX_COLUMNS:
+        message = f"expected at most {MAX_COLUMNS:,} columns, found {len(header):,}."
+        raise ImportFileError(path, None, None, message)
+    first = tuple(islice(rows, 1))
+    return Table(tuple(header), None, first, rows, has_header=True, native=_parquet_row)
 
 
-def _parquet_row(path: Path, number: int, data: dict[str, Any], columns: Columns) -> Row:
-    row = Row(Origin(str(path), number), data)
+def _parquet_row(row: Row, columns: Columns) -> Row:
     native: dict[str, Any] = {}
-    for name, cell in data.items():
+    for name, cell in row.data.items():
         if isinstance(cell, float) and math.isnan(cell):
             cell = None  # how a data frame writes a gap in a column of numbers
         if isinstance(cell, str) and len(cell) > MAX_LINE:
             row.fail(name, f"expected at most {mebibytes(MAX_LINE)}, found more.")
-        if isinstance(cell, str) and columns.json(name):
-            cell = parse_json(cell, path, number, name) if cell else None
-        elif isinstance(cell, str) and columns.value(name):
+        if isinstance(cell, str) and columns.is_json(name):
+            cell = parse_json(cell, row.origin.file, row.origin.row, name) if cell else None
+        elif isinstance(cell, str) and columns.is_value(name):
             cell = _native(row, name, cell, columns)
-        elif columns.json(name) or columns.value(name):
+        elif columns.is_json(name) or columns.is_value(name):
             cell = cell if name == "metadata" else _without_gaps(cell)
         if problem := unstorable(cell):
             row.fail(name, problem)
         native[name] = cell
-    return row if native == data else Row(row.origin, native)
+    return Row(row.origin, native)
 
 
 def _without_gaps(cell: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 from django.db.models import Max, Model
 
 from annotation.importers import DatasetBundle, ImportFileError, ItemRecord, LabelRecord
-from annotation.importers.errors import quoted
+from annotation.importers.errors import Faults, quoted
 from annotation.models import (
     Annotator,
     Aspect,
@@ -52,10 +52,12 @@ class ImportRun:
         self._instruction_ids: dict[str, int] = {}
         self._response_ids: dict[tuple[str, str], int] = {}
         self._item_ids: dict[str, int] = {}
+        self._faults = Faults()
 
     def store(self) -> None:
         self._store_criteria()
         new = self._compare_items()
+        self._faults.check()
         self._store_instructions(new)
         self._store_responses(new)
         self._store_items(new)
@@ -108,18 +110,19 @@ class ImportRun:
             if known is None:
                 new.append(record)
                 continue
-            pk, kind, instruction, gold, metadata, explanation = known
+            pk, kind, instruction, *rest = known
             self._item_ids[record.external_id] = pk
-            if kind != record.kind:
-                self._contradiction(record, "kind", kind, record.kind)
-            if instruction != record.instruction or tuple(responses[pk]) != record.responses:
-                self._compare_texts(pk, record)
-            if not same(gold, record.gold):
-                self._contradiction(record, "gold", gold, record.gold)
-            if not same(metadata, dict(record.metadata)):
-                self._contradiction(record, "metadata", metadata, dict(record.metadata))
-            if explanation != record.explanation:
-                self._contradiction(record, "explanation", explanation, record.explanation)
+            with self._faults:
+                if kind != record.kind:
+                    self._contradiction(record, "kind", kind, record.kind)
+                if instruction != record.instruction or tuple(responses[pk]) != record.responses:
+                    self._compare_texts(pk, record)
+                offered = (record.gold, dict(record.metadata), record.explanation)
+                for field, before, now in zip(
+                    ("gold", "metadata", "explanation"), rest, offered, strict=True
+                ):
+                    if not same(before, now):
+                        self._contradiction(record, field, before, now)
         return new
 
     def _compare_instructions(self) -> None:
@@ -141,12 +144,13 @@ class ImportRun:
             if offered is None:
                 continue
             self._instruction_ids[key] = pk
-            for field, value in zip(INSTRUCTION_FIELDS, values, strict=True):
-                if not same(value, getattr(offered, field)):
-                    self._contradiction(offered, _public(field), value, getattr(offered, field))
-            if not same(stored_aspects[pk], aspects[key]):
-                names = ([a[0] for a in stored_aspects[pk]], [a[0] for a in aspects[key]])
-                self._contradiction(offered, "aspects", *names)
+            with self._faults:
+                for field, value in zip(INSTRUCTION_FIELDS, values, strict=True):
+                    if not same(value, getattr(offered, field)):
+                        self._contradiction(offered, _public(field), value, getattr(offered, field))
+                if not same(stored_aspects[pk], aspects[key]):
+                    names = ([a[0] for a in stored_aspects[pk]], [a[0] for a in aspects[key]])
+                    self._contradiction(offered, "aspects", *names)
 
     def _compare_texts(self, pk: int, record: ItemRecord) -> None:
         """Find the text that differs; keys may differ where texts do not, if an item came in another way."""
@@ -294,8 +298,9 @@ class ImportRun:
                     )
                 )
             elif not same(known, record.value):
-                field = f"label of {record.annotator}"
-                self._contradiction(record, field, known, record.value)
+                with self._faults:
+                    self._contradiction(record, f"label of {record.annotator}", known, record.value)
+        self._faults.check()
         self._create(Label, rows, "labels")
         self.labels_created = len(rows)
 

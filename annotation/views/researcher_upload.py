@@ -7,10 +7,12 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.errors import StudyRuleError
 from annotation.forms.upload import MAX_BYTES, CriteriaForm, DatasetUploadForm, ItemChoiceForm, on_disk
 from annotation.importers import ImportFileError
+from annotation.importers.errors import UnknownColumnsError, errors_of
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_changeable_by
 from annotation.services.criteria import criteria_add
@@ -25,21 +27,49 @@ from annotation.views.researcher_study_form import study_of
 @require_http_methods(["GET", "HEAD", "POST"])
 @researcher_required
 def dataset_upload_view(request: ResearcherRequest) -> HttpResponse:
+    """The form. What is wrong, or what the columns mean, is asked in a part of its own, so that the file stays."""
     form = DatasetUploadForm(request.POST or None, request.FILES or None)
+    mapping: list[tuple[str, str, str]] = []
     if request.method == "POST" and form.is_valid():
-        dataset = _import(request, form)
-        if dataset is not None:
-            return redirect("annotation:dataset-detail", name=dataset.name)
+        try:
+            dataset = _import(request, form)
+        except UnknownColumnsError as asked:
+            mapping = form.mapping_rows(asked)
+            missing = [str(one) for one in asked.errors if one.field not in asked.columns]
+            unknown = "Some columns of the file are unknown. Choose what they are."
+            form.add_error("file", missing if form.mapping and missing else unknown)
+        else:
+            if dataset is not None:
+                address = reverse("annotation:dataset-detail", args=[dataset.name])
+                return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
     context = {
         "section": "datasets",
         "form": form,
+        "mapping": mapping,
+        "problems": _problems(form),
         "crumbs": [("Datasets", reverse("annotation:dataset-list")), ("Upload", None)],
     }
     return render(request, "annotation/researcher/dataset_upload.html", context)
 
 
+def _problems(form: DatasetUploadForm) -> list[tuple[str, str, str]]:
+    """(label, message, id of the field) of everything that is wrong."""
+    return [
+        (str(form[name].label), str(message), form[name].id_for_label or f"id_{name}")
+        for name, messages in form.errors.items()
+        if name in form.fields
+        for message in messages
+    ]
+
+
 def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | None:
-    """The dataset of the file; None when it is refused, with what is wrong in the form."""
+    """The dataset of the file; None when it is refused, with what is wrong in the form.
+
+    Raises
+    ------
+    UnknownColumnsError
+        Somebody has to say first what the columns mean.
+    """
     data = form.cleaned_data
     try:
         bundle = form.bundle()
@@ -52,17 +82,21 @@ def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | No
             licence=data["licence"] or None,
             source=f"{data['format']}: {data['file'].name}",
         )
+    except UnknownColumnsError:
+        raise
     except ImportFileError as error:
-        form.add_error("file", f"Nothing was stored. {error}")
+        for one in errors_of(error):
+            one.file = data["file"].name  # what contradicts the stored rows is found after the copy is gone
+        form.add_error("file", [str(one) for one in errors_of(error)])
         return None
     except DatasetImportError as error:
-        form.add_error("name", f"Nothing was stored. {error}")
+        form.add_error("name", str(error))
         return None
     messages.success(request, result.summary())
     if bundle.verdicts:
         messages.warning(
             request,
-            "The verdicts of judges in the file were left out: import_dataset on the command line stores them.",
+            "The judges' verdicts in the file were not stored. To store them, use import_dataset on the command line.",
         )
     return result.dataset
 

@@ -159,6 +159,30 @@ def test_the_published_data(shared_data: Path) -> None:
     )
 
 
+def test_columns_with_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("Question;First;Second\nWhy?;a;b\n")
+    with pytest.raises(CommandError, match=r"--map Question=FIELD First=FIELD Second=FIELD"):
+        run("import_dataset", "generic", path, "--name", "d")
+    names = ("--map", "Question=instruction", "First=response_1", "Second=response_2")
+    assert "1 item, 0 gold" in run("import_dataset", "generic", path, "--name", "d", *names)
+    assert "unchanged" in run("import_dataset", "generic", path, "--name", "d", *names)
+    assert "COLUMN=FIELD" in refused("import_dataset", "generic", path, "--name", "d", "--map", "Question")
+
+
+def test_every_error_is_listed(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    row = {"instruction": "i", "responses": ["a", "b"], "gold": 7}
+    path.write_text("".join(json.dumps(row) + "\n" for _ in range(3)))
+    with pytest.raises(CommandError) as caught:
+        run("import_dataset", "generic", path, "--name", "d")
+    assert [line.split(",")[1].strip() for line in str(caught.value).splitlines()[1:]] == [
+        "row 1",
+        "row 2",
+        "row 3",
+    ]
+
+
 def test_ready_made_criteria(tmp_path: Path) -> None:
     path = tmp_path / "rubrics.jsonl"
     path.write_text(json.dumps({"id": "r", "kind": "rubric", "instruction": "i", "responses": ["a"]}))

@@ -21,6 +21,8 @@ from annotation.importers import (
     read_pandalm,
     read_stackexchange,
 )
+from annotation.importers.columns import read_mapping
+from annotation.importers.errors import UnknownColumnsError
 from annotation.models import Split, User
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
@@ -28,7 +30,7 @@ from judges.services.judgments import bundle_import
 
 KINDS = ("llmbar", "alpaca-human", "pandalm", "infobench", "stackexchange", "generic")
 # Options of one kind alone, with that kind; and those that count something, with what they count.
-OWN_OPTIONS = {"labels_per_item": "alpaca-human", "criteria": "generic"} | dict.fromkeys(
+OWN_OPTIONS = {"labels_per_item": "alpaca-human", "criteria": "generic", "map": "generic"} | dict.fromkeys(
     ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), "stackexchange"
 )
 COUNTS = {
@@ -74,6 +76,12 @@ class Command(BaseCommand):
             help="generic: a ready-made set of criteria, for rubrics that declare none.",
         )
         parser.add_argument(
+            "--map",
+            nargs="+",
+            metavar="COLUMN=FIELD",
+            help="generic: the field of a column with another name; 'metadata' keeps it there, '-' leaves it out.",
+        )
+        parser.add_argument(
             "--site", help="stackexchange: the site's name; that of the folder where left out."
         )
         parser.add_argument(
@@ -100,6 +108,10 @@ class Command(BaseCommand):
                 owner=_owner(options["owner"]),
                 progress=self._progress,
             )
+        except UnknownColumnsError as error:
+            columns = " ".join(f"{one.field}=FIELD" for one in error.errors if one.field in error.columns)
+            hint = f"\nSay what they are: --map {columns}" if columns else ""
+            raise CommandError(f"Nothing was imported. {error}{hint}") from None
         except (ImportFileError, DatasetImportError) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
         self.stdout.write(imported.summary())
@@ -122,7 +134,11 @@ class Command(BaseCommand):
         if kind == "stackexchange":
             return self._read_stackexchange(path, options)
         criteria = () if options["criteria"] is None else criteria_set(options["criteria"])
-        return read_generic(path, progress=self._progress, criteria=criteria)
+        try:
+            mapping = read_mapping(options["map"] or ())
+        except ValueError as error:
+            raise CommandError(f"--map: {error}.") from None
+        return read_generic(path, progress=self._progress, criteria=criteria, mapping=mapping)
 
     def _read_stackexchange(self, path: str, options: dict[str, Any]) -> DatasetBundle:
         given = {

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.importers import ImportFileError, read_generic
+from annotation.importers.errors import errors_of
 
 PAIR: dict[str, Any] = {"id": "x", "instruction": "Say hello.", "responses": ["hello", "bye"]}
 HEADER = "id,instruction,response_1,response_2,gold,annotator:ann,judge:j\n"
@@ -273,7 +274,6 @@ CSV = {
     "missing column": ("id,response_1,response_2\nx,a,b\n", 1, "instruction", "the column is missing"),
     "column twice": ("id,id,instruction\n", 1, "id", "found it twice"),
     "column without a name": ("id,,instruction\n", 1, None, "column 2"),
-    "semicolons": (HEADER.replace(",", ";"), 1, HEADER.replace(",", ";").strip(), "unknown column"),
     "too few fields": (HEADER + "x,Say,a,b,1,1\n", 2, None, "expected 7 fields as in the header, found 6"),
     "too many fields": (HEADER + "x,Say,a,b,1,1,1\n" + "y,Say,a,b,1,1,1,1\n", 3, None, "found 8"),
     "open quote": (HEADER + 'x,Say,"a,b,1,1,1\n', 2, None, "expected CSV"),
@@ -335,6 +335,5 @@ def refuse(file: Path, content: str | bytes, row: int | None, field: str | None,
     assert (error.file, error.row, error.field) == (str(file), row, field), str(error)
     assert words in str(error)
     assert str(file) in str(error)
-    assert "\n" not in str(error)
     assert len(error.message) < 500
-    assert str(error).isprintable()
+    assert all(str(one).isprintable() for one in errors_of(error))

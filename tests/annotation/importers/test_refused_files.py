@@ -20,7 +20,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         "nothing.xlsx": "there is none of this name",
         "folder.jsonl": "found a folder",
         "pipe.jsonl": "expected a regular file",
-        "data.xlsx": ".jsonl, .ndjson, .csv, .parquet or .pq, found '.xlsx'",
+        "data.xlsx": ".csv, .tsv, .parquet or .pq, found '.xlsx'",
         "nul\x00.jsonl": "nul\\x00",
         "n" * 300 + ".jsonl": "too long",
     }.items():
@@ -114,5 +114,5 @@ def test_refused_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     refuse_table(good | {"metadata": ["{}", "{"]}, 2, "metadata", "expected JSON")
     refuse_table(good | {"id": ["a", "a"]}, 2, "id", "also in row 1")
     refuse_table({name: values[:0] for name, values in good.items()}, None, None, "at least one item")
-    monkeypatch.setattr(tables, "MAX_PARQUET", 10)
-    refuse_table(good, None, None, "uncompressed")
+    monkeypatch.setattr(files, "MAX_TABLE", 100)
+    refuse_table(good, 1, None, "when decoded")

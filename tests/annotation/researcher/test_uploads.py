@@ -93,7 +93,7 @@ class TestDataset:
         [
             ({"content": jsonl(PAIR, {"id": "q2"})}, "file", "pairs.jsonl, row 2, field responses"),
             ({"content": b"{"}, "file", "pairs.jsonl, row 1: expected JSON"),
-            ({"content": b"id,instruction\n", "called": "pairs.csv"}, "file", "Nothing was stored"),
+            ({"content": b"id,instruction\n", "called": "pairs.csv"}, "file", "at least one item"),
             ({"content": b""}, "file", "empty"),
             ({"called": "pairs.txt"}, "file", "Expected a file named .jsonl"),
             ({"name": "no spaces"}, "name", "Expected letters, digits"),
@@ -110,6 +110,32 @@ class TestDataset:
         assert response.status_code == 200
         assert message in " ".join(response.context["form"].errors[field])
         assert not Dataset.objects.exists()
+
+    def test_all_errors_of_the_file_are_listed(self, cast):
+        wrong = [PAIR | {"id": f"q{n}", "gold": {"choice": 7}} for n in range(30)]
+        response = client_of(cast.alice).post(url("dataset-upload"), fields(jsonl(PAIR, *wrong)))
+        said = response.context["form"].errors["file"]
+        assert [words.split(",")[1].strip() for words in said] == [f"row {n}" for n in range(2, 22)]
+        assert "Nothing was stored: 20 errors or more" in text_of(response)
+        assert not Dataset.objects.exists()
+
+    def test_a_file_without_ids_twice_changes_nothing(self, cast):
+        rows = [{key: value for key, value in PAIR.items() if key != "id"}]
+        for _ in range(2):
+            assert client_of(cast.alice).post(url("dataset-upload"), fields(jsonl(*rows))).status_code == 302
+        assert (Item.objects.count(), Dataset.objects.get().version) == (1, 1)
+
+    def test_contradictions_of_what_is_stored_are_listed(self, cast):
+        client = client_of(cast.alice)
+        rows = [PAIR | {"id": f"q{n}", "gold": {"choice": 1}} for n in range(3)]
+        client.post(url("dataset-upload"), fields(jsonl(*rows)))
+        other = [row | {"gold": {"choice": 2}} for row in rows]
+        response = client.post(url("dataset-upload"), fields(jsonl(*other)))
+        said = response.context["form"].errors["file"]
+        assert [words.split(":")[0] for words in said] == [
+            f"pairs.jsonl, row {n}, field gold" for n in (1, 2, 3)
+        ]
+        assert Item.objects.filter(gold={"choice": 2}).count() == 0
 
     def test_too_large(self, cast, monkeypatch):
         monkeypatch.setattr(upload_forms, "MAX_BYTES", 10)
@@ -133,6 +159,54 @@ class TestDataset:
         assert client_of(None).post(url("dataset-upload"), fields()).status_code == 302
         assert client_of(cast.carl).post(url("dataset-upload"), fields()).status_code == 403
         assert not Dataset.objects.exists()
+
+
+class TestMapping:
+    CONTENT = b"Question;First;Second;Best\nWhy?;a;b;1\n"
+    FIELDS = ("instruction", "response_1", "response_2", "gold")
+
+    def said(self, **changed):
+        columns = {"column": ["Question", "First", "Second", "Best"], "field": list(self.FIELDS)}
+        return fields(self.CONTENT, "pairs.csv", mapped_file="pairs.csv") | columns | changed
+
+    def test_unknown_columns_are_asked_for_and_nothing_is_stored(self, cast):
+        page = client_of(cast.alice).post(url("dataset-upload"), fields(self.CONTENT, "pairs.csv"))
+        assert [row[:2] for row in page.context["mapping"]] == [
+            ("Question", "Why?"),
+            ("First", "a"),
+            ("Second", "b"),
+            ("Best", "1"),
+        ]
+        assert "Choose what each column of the file is" in text_of(page)
+        assert not Dataset.objects.exists()
+
+    def test_what_is_chosen_is_done_and_again_changes_nothing(self, cast):
+        for _ in range(2):
+            assert client_of(cast.alice).post(url("dataset-upload"), self.said()).status_code == 302
+        item = Item.objects.get()
+        assert (item.instruction.text, item.gold) == ("Why?", {"choice": 1})
+        assert [one.text for one in item.responses.order_by("item_responses__position")] == ["a", "b"]
+
+    def test_another_file_is_not_read_by_the_old_answers(self, cast):
+        sent = fields(mapped_file="pairs.csv", column=["Question"], field=["gold"])
+        assert client_of(cast.alice).post(url("dataset-upload"), sent).status_code == 302
+
+    def test_what_cannot_be(self, cast):
+        chosen = ["instruction", "response_1", "response_1", "nonsense"]
+        page = client_of(cast.alice).post(url("dataset-upload"), self.said(field=chosen))
+        assert "is no field" in text_of(page)
+        page = client_of(cast.alice).post(url("dataset-upload"), self.said(field=[*chosen[:3], "gold"]))
+        assert "expected one column for response_1" in text_of(page)
+        assert not Dataset.objects.exists()
+
+    def test_preferences_need_no_mapping(self, cast):
+        sent = fields(b"prompt,chosen,rejected\nWhy?,a,b\n", "pairs.csv")
+        assert client_of(cast.alice).post(url("dataset-upload"), sent).status_code == 302
+        assert Item.objects.get().gold == {"choice": 1}
+
+    def test_a_script_is_sent_on(self, cast):
+        answer = client_of(cast.alice).post(url("dataset-upload"), fields(), headers={"HX-Request": "true"})
+        assert answer.headers["HX-Redirect"] == url("dataset-detail", "uploaded")
 
 
 class TestCriteria:

@@ -1,0 +1,386 @@
+"""Which column of somebody's table is which field of the generic format: published layouts, and what people say.
+
+A column that has the name of a field is that field. The columns of a published layout are known by themselves; of
+any other somebody has to say what it is (`mapping`), or that it is kept as metadata or left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from annotation.importers.errors import (
+    MAX_ERRORS,
+    ImportFileError,
+    UnknownColumnsError,
+    quoted,
+)
+from annotation.importers.rows import Row, near, suggestion
+from annotation.importers.tables import Table
+from annotation.importers.turns import turns_apart
+
+KEEP = "metadata."
+"""The column is kept in the metadata under its own name."""
+LEAVE_OUT = "-"
+CHOSEN, REJECTED, PREFERENCE = "chosen", "rejected", "preference"
+ANNOTATOR, LABEL, JUDGE = "annotator", "label", "judge"
+MAPPED = (CHOSEN, REJECTED, PREFERENCE, ANNOTATOR, LABEL, JUDGE)
+"""Fields that only a mapping knows: `mapped` makes those of the generic format of them."""
+FIELD_CHOICES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "Other",
+        ((KEEP, "Keep as metadata"), (LEAVE_OUT, "Leave out")),
+    ),
+    (
+        "Instruction",
+        (
+            ("instruction", "Instruction (prompt)"),
+            ("context", "Context"),
+            ("conversation", "Conversation before it"),
+            ("reference", "Reference answer"),
+            ("category", "Category"),
+            ("subset", "Subset"),
+            ("instruction_id", "ID of the instruction"),
+        ),
+    ),
+    (
+        "Responses",
+        (
+            ("responses", "List of responses"),
+            *((f"response_{n}", f"Response {n}") for n in range(1, 5)),
+            *((f"system_{n}", f"Model of response {n}") for n in range(1, 5)),
+            (CHOSEN, "Chosen response (gold)"),
+            (REJECTED, "Rejected response"),
+        ),
+    ),
+    (
+        "Answers",
+        (
+            ("gold", "Gold: 1, 2 or 0 for a tie"),
+            (PREFERENCE, "Preference: 1, 2, or 0 or 1.5 for a tie"),
+            (ANNOTATOR, "Annotator of the row"),
+            (LABEL, "Label of this annotator"),
+            (JUDGE, "Judge of the preference"),
+            ("labels", "List of labels"),
+            ("verdicts", "List of verdicts"),
+            ("explanation", "Explanation of gold"),
+        ),
+    ),
+    (
+        "Item",
+        (
+            ("id", "ID of the item"),
+            ("kind", "Kind of item"),
+            ("aspects", "Aspects"),
+            ("criteria", "Criteria"),
+            ("metadata", "Metadata (an object)"),
+        ),
+    ),
+)
+"""What a column may be, in words and in groups."""
+TIES = (0, 1.5)
+USUAL: Mapping[str, str] = {
+    "prompt": "instruction",
+    "question": "instruction",
+    "query": "instruction",
+    "input": "instruction",
+    "response": "response_1",
+    "answer": "response_1",
+    "output": "response_1",
+    **{
+        f"{word}_{letter}": f"response_{n}"
+        for word in ("response", "answer", "output", "completion")
+        for n, letters in ((1, "a1"), (2, "b2"))
+        for letter in letters
+    },
+    **{f"model_{letter}": f"system_{n}" for n, letters in ((1, "a1"), (2, "b2")) for letter in letters},
+    "model": "system_1",
+    "winner": CHOSEN,
+    "loser": REJECTED,
+    "worker": ANNOTATOR,
+    "annotator_id": ANNOTATOR,
+    "topic": "category",
+}
+"""What is guessed, and asked, for usual names that no layout has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A published form of table: it is this one if the columns `needs` are there and those `lacks` are not."""
+
+    needs: frozenset[str]
+    lacks: frozenset[str]
+    fields: Mapping[str, str]
+
+
+LAYOUTS = (
+    # Preference data as trainers take it.
+    Layout(
+        frozenset((CHOSEN, REJECTED)),
+        frozenset(),
+        {"prompt": "instruction", "question": "instruction", "system": "context"}
+        | {CHOSEN: CHOSEN, REJECTED: REJECTED},
+    ),
+    # AlpacaEval: annotations of people have an annotator_index, those of judges an annotator.
+    Layout(
+        frozenset(("instruction", "output_1", "output_2")),
+        frozenset(),
+        {
+            "output_1": "response_1",
+            "output_2": "response_2",
+            "generator_1": "system_1",
+            "generator_2": "system_2",
+            "input": "context",
+            "dataset": "subset",
+            "annotator_index": ANNOTATOR,
+            "annotator": JUDGE,
+            "preference": PREFERENCE,
+        }
+        | dict.fromkeys(
+            (
+                "datasplit",
+                "date",
+                "price_per_example",
+                "time_per_example",
+                "raw_preference",
+                "raw_completion",
+            ),
+            KEEP,
+        ),
+    ),
+    # LLMBar.
+    Layout(
+        frozenset(("input", "output_1", "output_2")),
+        frozenset(("instruction",)),
+        {"input": "instruction", "output_1": "response_1", "output_2": "response_2", "label": "gold"},
+    ),
+)
+
+
+def columns_resolve(
+    path: Path,
+    table: Table,
+    *,
+    known: Callable[[str], bool],
+    names: Sequence[str],
+    mapping: Mapping[str, str],
+) -> dict[str, str]:
+    """The field of each column, by the mapping, the field's own name, or a published layout.
+
+    Raises
+    ------
+    UnknownColumnsError
+        A column that is none of these, or no column for the instruction.
+    ImportFileError
+        A mapping of a column that is not there, to no field, or of two columns to one field.
+    """
+    header = table.header
+    _check_mapping(path, header, mapping, known, names)
+    layout = _layout(header)
+    fields: dict[str, str] = {}
+    guesses: dict[str, str] = {}
+    unknown = []
+    for name in header:
+        if name in mapping:
+            fields[name] = mapping[name]
+        elif known(name):
+            fields[name] = name
+        elif name in layout:
+            fields[name] = layout[name]
+        else:
+            unknown.append(name)
+            continue
+        guesses[name] = fields[name]
+    _check_doubles(path, header, fields)
+    if not table.has_header:
+        fields = {**layout, **fields}  # a later row may have what the first ones lack
+    errors = []
+    for name in unknown:
+        usual = USUAL.get(name.strip().lower().replace(" ", "_"))
+        meant = usual or near(name, [*names, *MAPPED])
+        taken = (*fields.values(), *guesses.values())
+        guesses[name] = meant if meant and meant not in taken and ":" not in meant else KEEP
+        errors.append(_unknown(path, table, name, meant))
+    if header and not _has_instruction(table, fields) and not _declares_only(table):
+        errors.append(_no_instruction(path, table))
+    if errors:
+        raise UnknownColumnsError(
+            errors[:MAX_ERRORS], columns=header, samples=_samples(table), guesses=guesses
+        )
+    return fields
+
+
+def mapped(row: Row, fields: Mapping[str, str]) -> Row:
+    """The row with the fields of the generic format; a refusal of it names the file's own columns."""
+    data: dict[str, Any] = {}
+    named: dict[str, str] = {}
+    kept: dict[str, Any] = {}
+    for column, value in row.data.items():
+        field = fields.get(column, column)
+        if field == KEEP:
+            if value is not None:
+                kept[column] = value
+        elif field != LEAVE_OUT:
+            data[field] = value
+            named[field] = column
+    # The one row all the way: what is done to its fields here is seen by the next step.
+    renamed = Row(row.origin, data, named=named)
+    turns_apart(renamed, data)
+    if kept:
+        data["metadata"] = {**renamed.mapping("metadata"), **kept}
+    if data.keys() & set(MAPPED):
+        _chosen(renamed, data, named)
+        _preference(renamed, data, named)
+    return renamed
+
+
+def _chosen(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
+    """The chosen response comes first, and gold says so."""
+    if CHOSEN not in data and REJECTED not in data:
+        return
+    for field, response in ((CHOSEN, "response_1"), (REJECTED, "response_2")):
+        if response in data:
+            row.fail(response, f"expected either this or {field}, found both.")
+        data[response] = data.pop(field, None)
+        named[response] = named.get(field, field)
+    if data.get("gold") is None:
+        data["gold"] = 1
+
+
+def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
+    """Whose preference it is decides what it becomes: a label, a verdict, or gold."""
+    annotator = None if data.get(ANNOTATOR) is None else row.identifier(ANNOTATOR)
+    judge = None if data.get(JUDGE) is None else row.identifier(JUDGE)
+    stated = data.get(PREFERENCE)
+    value, field = data.get(LABEL), LABEL
+    for name in (ANNOTATOR, JUDGE, PREFERENCE, LABEL):
+        data.pop(name, None)
+    if value is not None and annotator is None:
+        row.fail(LABEL, "expected an annotator beside a label, found none.")
+    if stated is not None and value is None:
+        value, field = (0 if stated in TIES else stated), PREFERENCE
+    if value is None:
+        return
+    if annotator is not None:
+        flat = f"annotator:{annotator}"
+        data[flat] = value
+        named[flat] = named.get(field, field)
+    elif judge is not None:
+        # A judge's preference between 1 and 2 is its probability of the second; the verdict is the nearer one.
+        if isinstance(stated, float) and 1 < stated < 2:
+            value = 0 if stated in TIES else 1 + (stated > 1.5)
+        verdict = {"judge": judge, "value": value}
+        data["verdicts"] = [*row.items("verdicts"), verdict]
+        named["verdicts"] = named.get(field, field)
+    else:
+        if data.get("gold") is not None:
+            row.fail(field, "expected either gold or a preference without an annotator, found both.")
+        data["gold"] = value
+        named["gold"] = named.get(field, field)
+
+
+def is_long(fields: Mapping[str, str]) -> bool:
+    """Whether a row is one label or one verdict, so that an item may have several rows."""
+    return bool({ANNOTATOR, JUDGE} & set(fields.values()))
+
+
+def _layout(header: Sequence[str]) -> Mapping[str, str]:
+    names = set(header)
+    for layout in LAYOUTS:
+        if layout.needs <= names and not layout.lacks & names:
+            return layout.fields
+    return {}
+
+
+def _check_mapping(
+    path: Path,
+    header: Sequence[str],
+    mapping: Mapping[str, str],
+    known: Callable[[str], bool],
+    names: Sequence[str],
+) -> None:
+    for column, field in mapping.items():
+        if column not in header:
+            raise ImportFileError(path, None, column, f"there is no such column; found {_some(header)}.")
+        if field not in (KEEP, LEAVE_OUT, *MAPPED) and not known(field):
+            raise ImportFileError(
+                path, None, column, f"{quoted(field)} is no field{suggestion(field, (*names, *MAPPED))}."
+            )
+
+
+def _check_doubles(path: Path, header: Sequence[str], fields: Mapping[str, str]) -> None:
+    first: dict[str, str] = {}
+    for column in header:
+        field = fields.get(column, KEEP)
+        if field in (KEEP, LEAVE_OUT):
+            continue
+        if field in first:
+            raise ImportFileError(
+                path, None, column, f"expected one column for {field}; {quoted(first[field])} is it already."
+            )
+        first[field] = column
+
+
+def _unknown(path: Path, table: Table, name: str, meant: str | None) -> ImportFileError:
+    what = "column" if table.has_header else "field"
+    hint = f"did you mean {meant!r}?" if meant else "map it to a field, keep it as metadata or leave it out."
+    return ImportFileError(path, _row_of(table, name), name, f"unknown {what}; {hint}")
+
+
+def _row_of(table: Table, name: str) -> int | None:
+    """The row that has the name: the header, or the first one where each row says its own."""
+    if table.has_header:
+        return table.header_row
+    return next((row.origin.row for row in table.first if name in row.data), None)
+
+
+def _has_instruction(table: Table, fields: Mapping[str, str]) -> bool:
+    """Rows that each have their own fields are asked one by one; a chosen conversation holds the instruction."""
+    found = set(fields.values())
+    return "instruction" in found or not table.has_header or {CHOSEN, REJECTED} <= found
+
+
+def _declares_only(table: Table) -> bool:
+    return set(table.header) == {"criteria"}
+
+
+def _no_instruction(path: Path, table: Table) -> ImportFileError:
+    message = f"the column is missing; found {_some(table.header)}."
+    return ImportFileError(path, table.header_row, "instruction", message)
+
+
+def _some(header: Sequence[str]) -> str:
+    return ", ".join(header)[:200]
+
+
+def _samples(table: Table) -> dict[str, str]:
+    """What stands in each column, in the first row that has something there."""
+    found: dict[str, str] = {}
+    for row in table.first:
+        for name, value in row.data.items():
+            if name not in found and value not in (None, "", [], {}):
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+                found[name] = " ".join(text[:400].split())[:80]
+    return found
+
+
+def read_mapping(pairs: Sequence[str]) -> dict[str, str]:
+    """A mapping from words such as ``"Frage=instruction"``.
+
+    Raises
+    ------
+    ValueError
+        Words without an equals sign, or a column twice.
+    """
+    mapping: dict[str, str] = {}
+    for words in pairs:
+        column, sign, field = words.rpartition("=")
+        if not sign or not column or not field:
+            raise ValueError(f"expected COLUMN=FIELD, found {quoted(words)}")
+        if column in mapping:
+            raise ValueError(f"expected each column once, found {quoted(column)} twice")
+        mapping[column] = KEEP if field == "metadata" else field
+    return mapping

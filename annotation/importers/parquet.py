@@ -1,0 +1,84 @@
+"""Rows of a Parquet file, decoded by `parquet_child` in bounded memory and counted as they arrive."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from annotation.importers.errors import Faults, ImportFileError
+from annotation.importers.files import MAX_LINE, Budget, mebibytes, require_file
+from annotation.importers.records import Origin
+from annotation.importers.rows import Row
+
+DECODER_MEMORY = 512
+"""Mebibytes that the decoder may take: a page and a few rows are all that it holds."""
+MAX_ROW = 4 * MAX_LINE
+CHILD = Path(__file__).with_name("parquet_child.py")
+
+
+def parquet_header_and_rows(path: Path, faults: Faults) -> tuple[list[str], Iterator[Row]]:
+    """The names of the columns, and the rows as they come; the decoder ends with the iterator.
+
+    Raises
+    ------
+    ImportFileError
+        No Parquet, too large when decoded, or the package pyarrow is missing.
+    """
+    require_file(path)
+    if find_spec("pyarrow") is None:
+        raise ImportFileError(path, None, None, "Parquet needs the package pyarrow: pip install pyarrow.")
+    lines = _lines(path)
+    letter, names = next(lines)
+    assert letter == "H"  # whatever else there is to say is raised
+    return names, _rows(path, lines, faults)
+
+
+def _rows(path: Path, lines: Iterator[tuple[str, Any]], faults: Faults) -> Iterator[Row]:
+    for number, (letter, value) in enumerate(lines, start=1):
+        if letter == "R":
+            yield Row(Origin(str(path), number), value)
+            continue
+        column, found = value
+        expected = "expected text, a number, true, false, null, a list or an object"
+        faults.add(ImportFileError(path, number, column, f"{expected}, found {found}."))
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Any]]:
+    budget = Budget(path)
+    number = 0
+    decoder = subprocess.Popen(  # noqa: S603  (this file and a path; no shell reads them)
+        [sys.executable, "-P", str(CHILD), str(path.absolute()), str(DECODER_MEMORY)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # The system's allocator takes what is needed; others reserve by the gigabyte.
+        env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"},
+    )
+    try:
+        assert decoder.stdout is not None
+        while line := decoder.stdout.readline(MAX_ROW + 1):
+            if len(line) > MAX_ROW or not line.endswith(b"\n"):
+                break
+            letter, text = chr(line[0]), line[1:].decode(errors="surrogatepass")
+            if letter == "E":
+                reason = json.loads(text)
+                raise ImportFileError(path, number or None, None, f"cannot be read as Parquet: {reason}")
+            budget.spend(text, number + 1 if letter == "R" else None)
+            yield letter, json.loads(text)
+            number += letter != "H"
+        else:
+            if decoder.wait() == 0:
+                return
+        message = f"expected a row of at most {mebibytes(MAX_ROW)} when decoded, found more."
+        raise ImportFileError(path, number + 1, None, message)
+    finally:
+        decoder.kill()
+        decoder.wait()
+        if decoder.stdout is not None:
+            decoder.stdout.close()

@@ -1,0 +1,72 @@
+"""Decodes a Parquet file in a process of its own, in bounded memory: ``python parquet_child.py FILE MEBIBYTES``.
+
+A few kilobytes of Parquet may say, in many ways (dictionaries, runs, prefixes, compressed pages), that they are
+gigabytes; what they claim of their own size need not be so. So the decoder may fail here, where nothing else does.
+
+Writes one line of JSON after a letter: H the names of the columns, R a row, B a column and the type in it that JSON
+does not know, E why it cannot be read. `annotation.importers.parquet` reads this. Imports nothing of the project.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+BATCH = 16
+CPU_SECONDS = 120
+
+
+def bound_memory(mebibytes: int) -> None:
+    """Allow so much above what the libraries have taken already; where the system has no such limit, none."""
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + mebibytes * 2**20
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    except (ImportError, OSError, ValueError):
+        return
+
+
+def say(letter: str, value: Any) -> None:
+    sys.stdout.write(f"{letter}{json.dumps(value, ensure_ascii=False)}\n")
+
+
+def say_row(row: dict[str, Any]) -> None:
+    try:
+        say("R", row)
+    except TypeError:
+        for name, cell in row.items():
+            try:
+                json.dumps(cell)
+            except TypeError:
+                say("B", [name, type(cell).__name__])
+                return
+
+
+def main(path: str, mebibytes: int) -> None:
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    sys.stdout.reconfigure(encoding="utf-8", errors="surrogatepass")  # type: ignore[union-attr]
+    pyarrow.set_cpu_count(1)
+    pyarrow.set_io_thread_count(1)
+    bound_memory(mebibytes)
+    try:
+        with parquet.ParquetFile(path, buffer_size=2**20) as file:
+            say("H", list(file.schema_arrow.names))
+            for batch in file.iter_batches(batch_size=BATCH, use_threads=False):
+                for row in batch.to_pylist(maps_as_pydicts="strict"):
+                    say_row(row)
+                sys.stdout.flush()
+    except MemoryError:
+        raise
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError, KeyError, RecursionError) as error:
+        say("E", str(error).splitlines()[0] if str(error) else type(error).__name__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
