@@ -1,9 +1,13 @@
 """Entry point of granian (RSGI): Django behind `config.front`. `manage.py serve` starts it."""
 
-from config.wsgi import application as wsgi_application  # isort: skip  (sets up Django)
+import os
 
-from django.conf import settings
+STATEMENT_SECONDS = "15"
+"""No page may wait longer for the database. Commands and workers have no such limit, unless they are given one."""
+os.environ.setdefault("DATABASE_STATEMENT_TIMEOUT", STATEMENT_SECONDS)
 
-from config.front import Front
+from config.wsgi import application as wsgi_application  # noqa: E402, I001  (reads the environment, sets up Django)
+from django.conf import settings  # noqa: E402
+from config.front import Front  # noqa: E402
 
 application = Front(wsgi_application, threads=settings.WEB_THREADS, body_seconds=settings.WEB_BODY_SECONDS)

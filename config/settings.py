@@ -14,6 +14,8 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from config.postgres import GRACE_SECONDS, bounded
+
 django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -117,14 +119,25 @@ SQLITE_OPTIONS = {
 }
 
 
+# How long a connection to PostgreSQL may take to come about.
+CONNECT_SECONDS = 5
+
+
 def _database() -> dict[str, Any]:
     config: dict[str, Any] = env.db("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'touchstone.sqlite3'}")
     if config["ENGINE"] == "django.db.backends.sqlite3":
-        return config | {"OPTIONS": SQLITE_OPTIONS}
+        return config | {"OPTIONS": SQLITE_OPTIONS | config.get("OPTIONS", {})}
     if config["ENGINE"] == "django.db.backends.postgresql":
         size = env.int("DATABASE_POOL_SIZE", default=8)
         # Beside what the URL itself asks for: `?sslmode=require`, `?host=/a/socket/directory`.
-        options = config.get("OPTIONS", {}) | ({"pool": {"min_size": 1, "max_size": size}} if size else {})
+        options = {"connect_timeout": CONNECT_SECONDS} | config.get("OPTIONS", {})
+        pool: dict[str, Any] = {"min_size": 1, "max_size": size, "timeout": 2 * CONNECT_SECONDS}
+        if seconds := env.float("DATABASE_STATEMENT_TIMEOUT", default=0):
+            limit = f"-c statement_timeout={round(1000 * seconds)}"
+            options["options"] = f"{options.get('options', '')} {limit}".strip()
+            pool["connection_class"] = bounded(seconds + GRACE_SECONDS)
+        if size:
+            options["pool"] = pool
         # Statements of the work pages are prepared (annotation.compiled); off for poolers that cannot keep them.
         options["prepare_threshold"] = 0 if env.bool("DATABASE_PREPARE", default=True) else None
         return config | {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
@@ -138,7 +151,7 @@ AUTH_USER_MODEL = "annotation.User"
 # --- Cache: rate limits need one that every web process shares ------------------------------------------------
 CACHE_URL = env.str("CACHE_URL", default="")
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE_URL}
+    "default": {"BACKEND": "config.cache.SharedCache", "LOCATION": CACHE_URL}
     if CACHE_URL
     # Room for the counters of the rate limits: nobody must push another's out.
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
@@ -245,6 +258,7 @@ SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 CSRF_TRUSTED_ORIGINS = [SITE_URL] if HTTPS else []
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^health/$"]  # asked from inside, without TLS
 SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"

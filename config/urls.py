@@ -4,9 +4,12 @@ from django.contrib import admin
 from django.contrib.auth import views as auth_views
 from django.urls import include, path
 
+from config.health import health
+
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("judges.api.urls")),
+    path("health/", health, name="health"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("", include("annotation.urls")),
     path("", include("judges.urls")),

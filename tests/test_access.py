@@ -68,6 +68,7 @@ def both(meets: Meeting) -> Row:
 EXPECTED: dict[str, Row] = {
     # the site
     "home": both(SIGNED_IN),
+    "health": read(ANYBODY),
     "login": both(ANYBODY),
     "logout": take(WITH_ACCOUNT),
     "me": both(SIGNED_IN),
