@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import IO, Any
@@ -29,7 +30,7 @@ class PlainJSONParser(JSONParser):
         if len(body) > MOST_BYTES:
             raise ParseError(f"Larger than {MOST_BYTES:,} bytes.")
         try:
-            values = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+            values = json.loads(body.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite)
             unstorable = _has_unstorable(values)
         except (ValueError, RecursionError) as error:
             raise ParseError(f"Not JSON: {error}.") from None
@@ -44,6 +45,13 @@ def _has_unstorable(value: Any) -> bool:
     if isinstance(value, dict):
         return any(_has_unstorable(each) for pair in value.items() for each in pair)
     return isinstance(value, list) and any(map(_has_unstorable, value))
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):  # 1e999 is valid JSON, and infinite once it is read
+        raise ValueError(f"{text[:40]} is too large a number")
+    return number
 
 
 def _no_constant(name: str) -> None:

@@ -84,6 +84,10 @@ class Sweep(models.Model):
         ordering = ["-created_at"]
         constraints = [
             models.CheckConstraint(condition=Q(state__in=SweepState.values), name="sweep_state_known"),
+            models.CheckConstraint(
+                condition=Q(stop_unparsed__isnull=True) | Q(stop_unparsed__gte=0.05, stop_unparsed__lte=1.0),
+                name="sweep_stop_unparsed_bounded",
+            ),
         ]
 
     def __str__(self) -> str:

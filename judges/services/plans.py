@@ -130,7 +130,7 @@ def plan_carry_out(*, plan: Mapping[str, Any], user: User) -> PlannedSweep:
             created_by=user,
             **_settings(plan),
         )
-    except (ValidationError, InvalidOperation, TypeError, ValueError) as error:
+    except (ValidationError, InvalidOperation, OverflowError, TypeError, ValueError) as error:
         raise _refusal("plan", error) from None
     return PlannedSweep(sweep, tuple(made.values()), tuple(found.values()))
 
@@ -225,7 +225,7 @@ def _judge(field: str, values: Any, user: User) -> tuple[Judge, bool]:
             field, f"expected the name of a judge or fields by name, found a {type(values).__name__}."
         )
     _known(field, values, _JUDGE)
-    content = dict(values)
+    content = {key: value for key, value in values.items() if value is not None}  # null: the default
     strategy = content.pop("strategy", None)
     if not isinstance(strategy, str):
         raise PlanError(f"{field}.strategy", "missing.")
@@ -240,7 +240,7 @@ def _judge(field: str, values: Any, user: User) -> tuple[Judge, bool]:
         return _judge_make(name, strategy, user, content), True
     except DuplicateJudgeError as error:
         return error.existing, False
-    except (ValidationError, TypeError, ValueError, AttributeError) as error:
+    except (ValidationError, OverflowError, TypeError, ValueError, AttributeError) as error:
         raise _refusal(field, error) from None
 
 

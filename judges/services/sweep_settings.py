@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from typing import Any
@@ -34,6 +35,11 @@ class SweepSettings:
                 raise ValidationError({name: f"Expected a list of names, found {given!r}."})
             object.__setattr__(self, name, tuple(dict.fromkeys(given)))
         object.__setattr__(self, "orders", str(self.orders))
+        for name in ("stop_unparsed", "budget"):
+            given = getattr(self, name)
+            # NaN passes every comparison of a validator; a column that holds it closes the lists that show it.
+            if given is not None and not math.isfinite(float(given)):
+                raise ValidationError({name: f"Expected a number, found {given}."})
         if isinstance(self.budget, Decimal) and self.budget < 0:
             raise ValidationError({"budget": "Expected an amount of 0 or more."})
 
