@@ -112,6 +112,8 @@ class _Reader:
             raise ImportFileError(
                 self._path, error.lineno, None, f"expected XML; at column {error.offset + 1}: {reason}."
             ) from None
+        except (LookupError, ValueError) as error:  # of an encoding that its first line names
+            raise ImportFileError(self._path, 1, None, f"expected XML in UTF-8; {error}.") from None
         if self._fed - self._parser.CurrentByteIndex > MAX_LINE + _BLOCK:
             self._fail(f"expected a row of at most {mebibytes(MAX_LINE)}, found more.")
         return self._rows

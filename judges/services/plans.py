@@ -27,7 +27,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import yaml
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
@@ -36,6 +35,7 @@ from judges.models import Endpoint, Judge, Sweep
 from judges.services.drafts import draft_create
 from judges.services.judges import DuplicateJudgeError, ModelChoice, judge_create
 from judges.services.sweep_settings import SweepSettings
+from judges.services.yaml_text import YamlError, yaml_read
 from judges.strategies.registry import STRATEGIES
 
 MOST_JUDGES = 500
@@ -89,11 +89,13 @@ def plan_read(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise PlanError(str(path), f"larger than {MOST_BYTES:,} bytes.")
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = yaml_read(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise PlanError(str(path), f"{error.strerror or error}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise PlanError(str(path), f"not YAML ({' '.join(str(error).split())}).") from None
+    except UnicodeDecodeError as error:
+        raise PlanError(str(path), f"not UTF-8 ({error.reason} at byte {error.start:,}).") from None
+    except YamlError as error:
+        raise PlanError(str(path), str(error)) from None
     if not isinstance(values, dict):
         raise PlanError(str(path), "expected fields by name.")
     return values

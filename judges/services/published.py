@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from annotation.models import User
 from judges.models import Endpoint, Judge
 from judges.services.judges import judge_create
+from judges.services.yaml_text import YamlError, yaml_read
 from judges.strategies.errors import SpecError
 from judges.strategies.published_config import (
     ALPACA_EVAL,
@@ -146,9 +145,9 @@ def alpaca_eval_read(*, path: Path, name: str = "") -> PublishedJudge:
     """
     path = path / "configs.yaml" if path.is_dir() else path
     try:
-        configs = yaml.safe_load(_text(path))
-    except (yaml.YAMLError, RecursionError) as error:
-        raise PublishedError(f"{path}: not YAML ({' '.join(str(error).split())}).") from None
+        configs = yaml_read(_text(path))
+    except YamlError as error:
+        raise PublishedError(f"{path}: {error}") from None
     if not isinstance(configs, dict) or not configs:
         raise PublishedError(f"{path}: expected annotators by name.")
     if not name and len(configs) > 1:

@@ -71,7 +71,9 @@ def ratings_read(path: Path, *, system: str = "", score: str = "") -> RatingsFil
     rows = list(_rows(path))
     if not rows:
         raise ImportFileError(path, None, None, "expected at least one system, found none.")
-    header = list(rows[0].cells)
+    header = list(dict.fromkeys(name for row in rows for name in row.cells))  # JSON's rows may differ
+    if not header:
+        raise ImportFileError(path, rows[0].number, None, "expected a column of systems and one of scores.")
     system = _column(path, header, system) if system else _system_column(header)
     score = _column(path, header, score) if score else _score_column(path, rows, header, system)
     if score == system:
@@ -217,7 +219,10 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value) if math.isfinite(value) else None
+        try:
+            return float(value) if math.isfinite(value) else None
+        except OverflowError:  # a whole number of JSON may have more than 308 digits
+            return None
     if isinstance(value, str) and NUMBER.match(value.strip()):
         number = float(value.strip().rstrip("%").strip())
         return number if math.isfinite(number) else None

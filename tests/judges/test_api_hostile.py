@@ -12,7 +12,10 @@ from django.test import Client
 from annotation.models import Role
 from annotation.services.tokens import token_create
 from judges.models import Sweep
-from judges.services.plans import _JUDGE, _PLAN  # the fields that it knows, so that a new one is in here by itself
+from judges.services.plans import (  # the fields that it knows, so that a new one is in here by itself
+    _JUDGE,
+    _PLAN,
+)
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.props import endpoint_make, judge_make, sweep_make
 
@@ -21,7 +24,17 @@ pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 VALUES = [
     *("null", "true", "0", "-1", "1.5", "1e999", "-1e999", "99999999999999999999", '""', '"x"', '"1"', '" "'),
     *('"NaN"', '"nan"', '"Infinity"', '"-inf"', '"1e999"', '"\\u202e"', '"' + "x" * 5000 + '"', "[]", "[[]]"),
-    *("[null]", '["x"]', "[1e999]", "{}", '{"": ""}', '{"x": null}', '{"x": "NaN"}', '{"x": {"x": []}}', '[{"x": 1}]'),
+    *(
+        "[null]",
+        '["x"]',
+        "[1e999]",
+        "{}",
+        '{"": ""}',
+        '{"x": null}',
+        '{"x": "NaN"}',
+        '{"x": {"x": []}}',
+        '[{"x": 1}]',
+    ),
 ]
 NESTED = {
     "decoding": ("temperature", "top_p", "max_tokens", "seed", "stop"),
