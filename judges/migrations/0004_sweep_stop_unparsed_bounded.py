@@ -13,7 +13,7 @@ def clear(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [
         ("annotation", "0002_label_append_only"),
-        ("judges", "0002_by_hand"),
+        ("judges", "0003_thoughts"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
     operations = [
