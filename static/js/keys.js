@@ -44,10 +44,12 @@
     event.preventDefault();
     const input = target.matches("label") ? target.control : null;
     (input ?? target).click();
-    (input ?? target).focus({ preventScroll: true, focusVisible: true });
+    // The focus follows to an input only. On a button it would take the next Enter, or Space, for itself; and where the
+    // click was refused, the browser has put it on what is missing.
+    input?.focus({ preventScroll: true, focusVisible: true });
   });
 
-  const NAMES = { enter: "Enter", escape: "Esc", arrowleft: "←", arrowright: "→", arrowup: "↑", arrowdown: "↓" };
+  const NAMES = { enter: "Enter", escape: "Esc", tab: "Tab", space: "Space", arrowleft: "←", arrowright: "→", arrowup: "↑", arrowdown: "↓" };
   const name = (key) => NAMES[key] ?? (key.length === 1 ? key.toUpperCase() : key);
   const label = (element) => {
     if (element.dataset.keyLabel) return element.dataset.keyLabel;
@@ -66,11 +68,14 @@
     detail.textContent = text;
     return [term, detail];
   };
+  // What scroll-keys.js lets them do in a group of options.
+  const choosing = () =>
+    document.querySelector("form[data-annotate] input[type=radio]") ? row(["tab", "←", "→", "space"], "Go to an option and choose it") : [];
   const openHelp = () => {
     const dialog = document.getElementById("keys-dialog");
     if (!dialog) return;
     const list = dialog.querySelector("[data-keys-list]");
-    list.replaceChildren(...bindings().flatMap((element) => row(keysOf(element), label(element))), ...row(["?"], "This list"));
+    list.replaceChildren(...bindings().flatMap((element) => row(keysOf(element), label(element))), ...choosing(), ...row(["?"], "This list"));
     dialog.querySelector("[data-keys-switch]").checked = !isOff();
     dialog.showModal();
   };

@@ -1,5 +1,7 @@
-// Putting cards in order: by digit, by buttons, by Alt and the arrows, by dragging. The truth stands in the selects of
+// Putting cards in order: by digit and letter keys, by buttons, by dragging. The truth stands in the selects of
 // the cards (`rank-…`), which also work without this script; here is what moves cards when a rank changes.
+// No key that scrolls ranks or moves a card, with or without Alt (Alt and an arrow scroll on a Mac): J and K lead from
+// card to card, Shift with them moves one, N gives the next rank.
 //   <section data-ranking data-ties> with <ol data-ranked>, <ol data-unranked> and [data-rank-card] in their items.
 // A part that came by htmx is started by the event "touchstone:work" (detail.root) or "htmx:load".
 // ranking-order.js has the arithmetic of ranks, ranking-drag.js the dragging.
@@ -107,6 +109,7 @@
     placeRest() {
       const left = this.inOrder().filter((index) => !this.isRanked(index));
       this.apply(rankRest(this.ranks, left), `All ${this.size} are ranked.`);
+      this.focus(this.current); // the button is gone
     }
 
     /** "Correct format: rank 2 of 6, tied with One memory. 3 not ranked yet." */
@@ -241,6 +244,8 @@
       else if (button.hasAttribute("data-place-rest")) this.placeRest();
       else if (button.hasAttribute("data-rank-undo")) this.undo();
       else if (button.hasAttribute("data-expand")) this.expand(index);
+      // Who pointed at a button scrolls with Space next, which would press the button once more.
+      if (event.detail > 0) this.cards[this.current].focus({ preventScroll: true });
     }
 
     /** A digit ranks the current card; from a card without a rank it goes on to the next without one. */
@@ -263,6 +268,16 @@
       const index = this.current;
       const next = this.isRanked(index) ? undefined : this.nextUnranked(index);
       if (change(index) || !this.isRanked(index)) this.focus(next ?? index);
+    }
+    /** The current card takes the next rank, or has none any more. */
+    rankNext() {
+      if (!this.isRanked(this.current)) return this.advance((index) => this.move(index, -1));
+      this.say(this.state(this.current));
+      this.focus(this.current);
+    }
+    takeBack() {
+      if (!this.give(this.current, 0)) this.say(this.state(this.current));
+      this.focus(this.current);
     }
     nextUnranked(index) {
       const left = this.inOrder().filter((other) => !this.isRanked(other));
@@ -303,12 +318,14 @@
       else known.set(section, new Ranking(section));
     });
   };
-  // How the cards are called: digits, J, K and E wherever the focus is (unless switched off), the rest on a card.
+  // Wherever the focus is; on a card also where single keys are switched off.
   const digitOf = (event) => {
     if (/^[0-9]$/.test(event.key)) return event.key;
     // On a French keyboard digits want Shift; their keys are meant all the same.
     return event.shiftKey ? undefined : /^(?:Digit|Numpad)([0-9])$/.exec(event.code)?.[1];
   };
+  // A letter is the one printed on the key; on a Cyrillic or Greek keyboard the one in its place.
+  const nameOf = ({ key, code }) => (/^[a-z]$/i.test(key) ? `Key${key.toUpperCase()}` : key.length === 1 ? code : key);
   const typing = (target) =>
     target.isContentEditable || target.matches("textarea, select") || (target.matches("input") && !/^(radio|checkbox|button|submit)$/.test(target.type));
 
@@ -317,27 +334,25 @@
     if (event.defaultPrevented || event.isComposing || !(target instanceof HTMLElement)) return;
     const ranking = known.get(target.closest("[data-ranking]") ?? document.querySelector("[data-ranking]"));
     if (!ranking) return;
-    if (event.ctrlKey || event.metaKey || document.querySelector("dialog[open]") || typing(target)) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]") || typing(target)) return;
     const inside = ranking.indexOf(target) >= 0;
     if (!inside && keysOff()) return;
-    const [current, onCard] = [ranking.current, target.matches("[data-rank-card]")];
-    const actions = event.altKey
-      ? { ArrowUp: () => ranking.move(current, -1), ArrowDown: () => ranking.move(current, 1) }
+    const { current } = ranking;
+    const moved = (step) => {
+      ranking.move(current, step);
+      ranking.focus(current);
+    };
+    const actions = event.shiftKey
+      ? { KeyK: () => moved(-1), KeyJ: () => moved(1) }
       : {
-          ...(inside && { ArrowUp: () => ranking.step(-1), ArrowDown: () => ranking.step(1), Backspace: () => ranking.give(current, 0), Delete: () => ranking.give(current, 0) }),
-          ...(onCard && {
-            " ": () => ranking.isRanked(current) || ranking.advance((index) => ranking.move(index, -1)),
-            Home: () => ranking.focus(ranking.inOrder().at(0)),
-            End: () => ranking.focus(ranking.inOrder().at(-1)),
-          }),
-          ...(!event.shiftKey && { KeyK: () => ranking.step(-1), KeyJ: () => ranking.step(1), KeyE: () => ranking.expand(current) }),
+          ...{ KeyK: () => ranking.step(-1), KeyJ: () => ranking.step(1), KeyE: () => ranking.expand(current) },
+          ...{ KeyN: () => ranking.rankNext(), Delete: () => ranking.takeBack(), Backspace: () => ranking.takeBack() },
         };
-    const digit = event.altKey ? undefined : digitOf(event);
-    const action = digit === undefined ? (actions[event.key] ?? actions[event.code]) : () => event.repeat || ranking.digit(digit);
+    const digit = digitOf(event);
+    const action = digit === undefined ? actions[nameOf(event)] : () => event.repeat || ranking.digit(digit);
     if (!action) return;
     event.preventDefault();
     action();
-    if (event.altKey) ranking.focus(current);
   });
 
   document.addEventListener("touchstone:work", (event) => start(event.detail?.root ?? document));

@@ -7,6 +7,9 @@
   const given = (part) => part.querySelector("input:checked");
   const current = () => parts().find((part) => part.hasAttribute("aria-current"));
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const edge = (selector, side, otherwise) => document.querySelector(selector)?.getBoundingClientRect()[side] ?? otherwise;
+  // Whether somebody has been at the current part. Until then it is the next one: nobody is led past the first.
+  let isAt = false;
 
   const mark = (part) => {
     for (const other of parts()) {
@@ -22,9 +25,12 @@
   const go = (part) => {
     if (!part) return;
     mark(part);
-    // Not on an option where none is chosen: the one in the light would be favoured.
-    (given(part) ?? part).focus({ preventScroll: true, focusVisible: true });
-    part.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
+    // On the part and on none of its options: the one in the light would be favoured, and take keys that scroll.
+    part.focus({ preventScroll: true, focusVisible: true });
+    // A part that is higher than what is free between the bars shows its heading, not its middle.
+    const free = edge(".dock", "top", innerHeight) - Math.max(0, edge(".topbar", "bottom", 0));
+    const block = part.offsetHeight < free ? "center" : "start";
+    part.scrollIntoView({ block, behavior: calm.matches ? "auto" : "smooth" });
   };
   const count = () => {
     const all = parts();
@@ -44,6 +50,7 @@
     const part = event.target.closest?.("[data-parts] [data-part]");
     if (!part) return;
     part.removeAttribute("data-missing");
+    isAt = true; // not every browser puts the focus on what is tapped
     mark(part);
     count();
   });
@@ -51,7 +58,7 @@
     const move = event.target.closest?.("[data-part-move]");
     if (move) {
       const all = parts();
-      const place = all.indexOf(current()) + Number(move.dataset.partMove);
+      const place = all.indexOf(current()) + (isAt ? Number(move.dataset.partMove) : 0);
       queueMicrotask(() => go(all[Math.max(0, Math.min(all.length - 1, place))]));
       return;
     }
@@ -68,14 +75,14 @@
   };
   document.addEventListener("focusin", (event) => {
     const part = event.target.closest?.("[data-parts] [data-part]");
-    if (part && part !== current()) mark(part);
+    if (!part) return;
+    isAt = true;
+    if (part !== current()) mark(part);
   });
   document.addEventListener(
     "keydown",
     (event) => {
       if (!root() || document.querySelector("dialog[open]")) return;
-      // Arrows scroll what is judged while the focus is there.
-      if (event.key.startsWith("Arrow") && event.target.closest?.("[data-judge-text]")) event.stopPropagation();
       // Enter submits what is complete, and goes to what is missing otherwise.
       const inPart = event.target.matches?.("[data-part], [data-part] input, body");
       const open = event.key === "Enter" && inPart && parts().find((part) => !given(part));
@@ -91,6 +98,7 @@
     if (!all.length) return;
     count();
     if (current()) return;
+    isAt = false;
     const missing = all.find((part) => part.hasAttribute("data-missing"));
     mark(missing ?? all.find((part) => !given(part)) ?? all[0]);
     if (missing) go(missing);

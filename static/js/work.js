@@ -126,6 +126,9 @@
     }
   };
 
+  // htmx gives the focus to what has the same id in the part that comes: an option of the next item, for a key to choose.
+  document.addEventListener("htmx:beforeSwap", () => work()?.contains(document.activeElement) && document.activeElement.blur());
+
   // A new part: to its top, its name and what changed said aloud, no old timers.
   const arrive = (root) => {
     const main = root.querySelector("main");

@@ -94,17 +94,17 @@ def test_keys_move_mark_and_undo(live_server, page: Page):
     visit(page, f"{live_server.url}/importance/ties/")
     press(page, "j")
     press(page, "j")
-    press(page, "Space")
+    press(page, "n")
     assert order(page) == ["warm"]
     press(page, "k")  # from the next without a rank, back to the one before
-    press(page, "Space")
+    press(page, "n")
     assert order(page) == ["warm", "letter"]
     card(page, "letter").focus()
-    press(page, "Alt+ArrowUp")
+    press(page, "Shift+K")
     assert order(page) == ["letter", "warm"]
     assert "rank 1 of 5" in said(page)
     expect(card(page, "letter")).to_be_focused()
-    press(page, "ArrowDown")
+    press(page, "j")
     expect(card(page, "warm")).to_be_focused()
     press(page, "Delete")
     assert order(page) == ["letter"]
@@ -115,6 +115,36 @@ def test_keys_move_mark_and_undo(live_server, page: Page):
         press(page, "z")
     assert order(page) == []
     expect(page.locator("[data-rank-undo]")).to_be_disabled()
+
+
+def test_keys_work_before_anything_has_the_focus(live_server, new_context: Callable[..., BrowserContext]):
+    """On the body, as the page arrives: the next rank, and the rank removed, of the card that is marked."""
+    page = new_context().new_page()
+    visit(page, f"{live_server.url}/importance/ties/")
+    press(page, "n")
+    assert order(page) == ["letter"]
+    page = new_context().new_page()
+    ranked = "&".join(f"rank-{key}={rank}" for rank, (key, _) in enumerate(ranking_page.ASPECTS, start=1))
+    visit(page, f"{live_server.url}/importance/ties/?{ranked}")
+    press(page, "Delete")
+    assert order(page) == ["warm", "college", "memory", "saying"]
+    expect(card(page, "letter")).to_be_focused()
+    page = new_context().new_page()
+    visit(page, f"{live_server.url}/importance/ties/?rank-letter=1")
+    press(page, "Delete")  # the marked one has no rank
+    assert said(page) == "Is the letter warm and supportive?: not ranked yet. 4 not ranked yet."
+
+
+def test_enter_after_undo_does_not_undo_again(live_server, page: Page, received):
+    visit(page, f"{live_server.url}/importance/ties/")
+    for digit in "123455":
+        press(page, digit)
+    press(page, "1")
+    press(page, "z")
+    assert ranks(page)["rank-saying"] == "5"
+    press(page, "Enter")
+    page.wait_for_selector("text=Thanks")
+    assert received == [{"ranks": {"letter": 1, "warm": 2, "college": 3, "memory": 4, "saying": 5}}]
 
 
 def test_keys_that_are_off_work_on_a_card_only(live_server, page: Page):
