@@ -12,9 +12,11 @@ from django.utils.http import urlencode
 
 from annotation.forms.upload import check_size
 from annotation.models import Kind
+from metaeval.reports.replacement import ADVICE
 from metaeval.reports.selection_inputs import PAIRWISE, Choice, Part
 from metaeval.reports.selection_kinds import WORDS
 from metaeval.reports.selection_words import constraint_words
+from metaeval.selection.replacement import EPSILON
 from metaeval.selection.types import COMPOSITE, Constraints
 from metaeval.selectors.selection_inputs import SweptDataset, preset
 from metaeval.services.decisions import LONGEST_REASON
@@ -42,16 +44,28 @@ class PromoteForm(forms.Form):
             field.choices = judges or []
 
 
+EPSILONS = [(f"{epsilon:g}", f"{epsilon:g}, {who}") for epsilon, who in ADVICE.items()]
+
+
 class ReportForm(forms.Form):
     """What to report on."""
 
     name = forms.ChoiceField(label="Dataset or study")
+    epsilon = forms.ChoiceField(
+        label="Epsilon of the alternative annotator test",
+        choices=EPSILONS,
+        required=False,
+        initial=f"{EPSILON:g}",
+    )
 
     def __init__(self, *args: object, names: list[tuple[str, str]] | None = None, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         field = self.fields["name"]
         if isinstance(field, forms.ChoiceField):
             field.choices = names or []
+
+    def clean_epsilon(self) -> float:
+        return float(self.cleaned_data["epsilon"] or EPSILON)
 
 
 CONFIDENCES = (("90", "90 %"), ("95", "95 %"), ("99", "99 %"))
@@ -100,6 +114,12 @@ class SelectionForm(forms.Form):
         label="Unreadable answers, % at most", required=False, min_value=0, max_value=100, widget=_NUMBER
     )
     confidence = forms.ChoiceField(label="Confidence", choices=CONFIDENCES)
+    epsilon = forms.TypedChoiceField(
+        label="Annotators (epsilon)",
+        choices=EPSILONS,
+        coerce=float,
+        help_text="Of the alternative annotator test: how much worse than an annotator a judge may be.",
+    )
 
     def __init__(
         self,
@@ -114,13 +134,14 @@ class SelectionForm(forms.Form):
         self.kinds = [(other, Kind(other).label) for other in kinds]
         self.datasets = [row for row in datasets if row.roles]
         self.idle = [row for row in datasets if not row.roles]
-        data = {"confidence": "95"}
+        data = {"confidence": "95", "epsilon": f"{EPSILON:g}"}
         for part in preset(datasets):
             data |= {f"role-{part.dataset}": part.role, f"weight-{part.dataset}": f"{part.weight:g}"}
         super().__init__(data | dict(given))
         if kind != PAIRWISE:
             # Only pairs are shown in two orders, and only a verdict is right or wrong.
             del self.fields["min_positional"]
+            del self.fields["epsilon"]
             self.fields["min_accuracy"].label = "Score on each gold dataset, % at least"
         for row in self.datasets:
             roles = [(role, _capital(self.words.role(role))) for role in row.roles]
@@ -195,7 +216,13 @@ class SelectionForm(forms.Form):
             min_accuracy=share("min_accuracy"),
             max_unparsed=share("max_unparsed"),
         )
-        return Choice(self._parts(values), constraints, int(values["confidence"]) / 100, self.kind)
+        return Choice(
+            self._parts(values),
+            constraints,
+            int(values["confidence"]) / 100,
+            self.kind,
+            values.get("epsilon", EPSILON),
+        )
 
     def query(self) -> str:
         """The whole choice as an address has it, so that it stays the same when presets change."""

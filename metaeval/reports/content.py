@@ -15,7 +15,7 @@ from metaeval.reports.humans import humans_section, label_slots
 from metaeval.reports.inputs import SCHEMA, Booleans, ReportInputs
 from metaeval.reports.judges import PRIMARIES, JudgeScores, Primary, judge_scores, judge_section
 from metaeval.reports.options import ReportOptions
-from metaeval.reports.replacement import labels_by_person, replacement_section
+from metaeval.reports.replacement import choice_section, labels_by_person, replacement_section
 from metaeval.selection import compare
 from metaeval.stats import Resamples
 
@@ -49,10 +49,12 @@ def content_build(
     by_person = labels_by_person(items, inputs.labels)
     judges = [
         judge_section(judge, scored, items, layout, resamples, options, inputs.weights)
-        | {"replaces": replacement_section(judge, by_person, resamples, options.confidence)}
+        | {"replaces": replacement_section(judge, by_person, resamples, options)}
         for judge, scored in zip(inputs.judges, scores, strict=True)
     ]
     two_labels = (~np.isnan(slots)).sum(axis=1) > 1
+    selection = {primary: _selection(inputs, scores, primary, resamples, options) for primary in PRIMARIES}
+    compared = {place: scores[place].agreement for place in selection["agreement"]["ranking"]}
     return {
         "schema": SCHEMA,
         "software": {"name": "touchstone", "version": software_version()},
@@ -64,9 +66,8 @@ def content_build(
         "humans": humans_section(inputs, slots, layout, resamples, options),
         "judges": judges,
         "primary": _primary(two_labels, ~np.isnan(items.gold)),
-        "selection": {
-            primary: _selection(inputs, scores, primary, resamples, options) for primary in PRIMARIES
-        },
+        "selection": selection,
+        "replacement": choice_section(inputs.judges, compared, by_person, resamples, options),
     }
 
 

@@ -8,7 +8,7 @@ from metaeval.reports.figures import MEASURES, PEOPLE
 from metaeval.reports.kinds.html import kind_context
 from metaeval.reports.kinds.inputs import SCHEMA as KIND_SCHEMA
 from metaeval.reports.methods import methods
-from metaeval.reports.replacement import replacements
+from metaeval.reports.replacement import replacement_words, replacements
 from metaeval.reports.tables import OVERALL, Slice, axis_of, category_columns, ranked, subset_columns
 from metaeval.reports.words import simulated_words, verdict_of
 
@@ -43,6 +43,7 @@ def context_of(content: Content) -> dict[str, Any]:
         "judge_groups": _judge_groups(content),
         "differences": _differences(content),
         "replaces": replacements(content),
+        "replaces_words": replacement_words(content),
         "methods": methods(content),
     }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from metaeval.reports.figures import MEASURES, PEOPLE
-from metaeval.reports.latex_figures import caption, grid, listed, report_text, with_unit
+from metaeval.reports.latex_figures import caption, grid, listed, report_text, value_cell, with_unit
 from metaeval.reports.latex_text import LatexTable, escape
+from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
 from metaeval.reports.tables import OVERALL, Slice, category_columns, ranked, subset_columns
 from metaeval.reports.words import simulated_words
 
@@ -16,7 +17,7 @@ _OF_GROUPS = ("leave_one_out", "best_reachable", "krippendorff_alpha", "tie_rate
 
 def latex(content: Content) -> str:
     r"""Write the report as LaTeX tables, to be taken into a paper with \input. They need the package booktabs."""
-    return report_text(content, [*_people(content), *_judges(content)])
+    return report_text(content, [*_people(content), *_judges(content), *_replacements(content)])
 
 
 def _people(content: Content) -> list[LatexTable]:
@@ -62,6 +63,24 @@ def _judges(content: Content) -> list[LatexTable]:
         words = caption(content, f"Judges: {what} by {title}, %", *simulated_words(content))
         found.append(grid(f"judges-{title}", words, "Judge", [escape(place.short) for place in places], rows))
     return found
+
+
+def _replacements(content: Content) -> list[LatexTable]:
+    rows = replacements(content)
+    if not rows:
+        return []
+    lines = tuple(
+        (
+            escape(name),
+            escape(word),
+            f"{test['n_won']} of {test['n_tested']}",
+            value_cell(test["advantage_probability"], "percent"),
+        )
+        for name, word, test in rows
+    )
+    words = caption(content, TITLE, *replacement_words(content), *simulated_words(content))
+    heads = (*HEADS[1:3], with_unit(HEADS[3], "percent"))
+    return [LatexTable("replacement", words, HEADS[0], heads, lines)]
 
 
 def _groupings(content: Content) -> list[tuple[str, list[Slice]]]:

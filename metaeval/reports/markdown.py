@@ -5,7 +5,7 @@ from typing import Any
 
 from metaeval.reports.figures import MEASURES, PEOPLE, full_text, value_text
 from metaeval.reports.methods import methods
-from metaeval.reports.replacement import replacements
+from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
 from metaeval.reports.tables import OVERALL, Slice, category_columns, ranked, subset_columns
 from metaeval.reports.words import simulated_words, verdict_of
 
@@ -114,19 +114,19 @@ def _replacements(content: dict[str, Any]) -> list[str]:
     if not rows:
         return []
     table = table_text(
-        ("Judge", "May it?", "People won over", "Advantage probability"),
+        HEADS,
         (
             (
-                _name(judge),
-                "yes" if test["passed"] else "no",
+                plain_text(name),
+                word,
                 f"{test['n_won']} of {test['n_tested']}",
                 full_text(test["advantage_probability"]),
             )
-            for judge, test in rows
+            for name, word, test in rows
         ),
         right=2,
     )
-    return ["### May a judge replace one of the people?", table]
+    return [f"### {TITLE}", table, " ".join(plain_text(words) for words in replacement_words(content))]
 
 
 def _by_group(content: dict[str, Any], name: str, columns: Sequence[Slice]) -> str:

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
 from metaeval.reports.errors import ReportError
+from metaeval.selection.replacement import EPSILON
 
 TieBreak = Literal["expected", "random", "alpaca_eval"]
 Unparsed = Literal["wrong", "omit"]
@@ -32,7 +33,10 @@ class ReportOptions:
     n_resamples : int
         Bootstrap resamples over instructions; 0 leaves the intervals out.
     seed : int
-        Of the resamples and of ``tie_break="random"``.
+        Of the resamples, of ``tie_break="random"`` and of what is held out.
+    epsilon : float
+        Of the alternative annotator test: how much worse than an annotator a judge may be. The authors advise 0.1 in
+        place of crowdworkers, 0.15 of skilled annotators, 0.2 of experts.
     """
 
     tie_break: TieBreak = "expected"
@@ -41,6 +45,7 @@ class ReportOptions:
     confidence: float = 0.95
     n_resamples: int = 10_000
     seed: int = 0
+    epsilon: float = EPSILON
 
     def __post_init__(self) -> None:
         _one_of("tie_break", self.tie_break, CONVENTIONS)
@@ -51,6 +56,8 @@ class ReportOptions:
             raise ReportError(f"resamples: expected 0 to {MOST_RESAMPLES:,}, got {self.n_resamples}.")
         if self.seed < 0:
             raise ReportError(f"seed: expected 0 or more, got {self.seed}.")
+        if not 0 <= self.epsilon < 1:
+            raise ReportError(f"epsilon: expected 0 or more and below 1, got {self.epsilon}.")
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""

@@ -1,17 +1,24 @@
-"""May a judge replace a person? The alternative annotator test of each judge, for a report."""
+"""May a judge replace an annotator? The alternative annotator test of each judge and of the choice, for a report."""
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from metaeval.reports.estimates import plain
+from metaeval.reports.estimates import plain, undefined
+from metaeval.reports.figures import value_text
 from metaeval.reports.inputs import Floats, ItemColumns, JudgeColumns, LabelColumns
+from metaeval.reports.options import ReportOptions
 from metaeval.reports.tables import ranked
-from metaeval.stats import Resamples, StatisticsWarning, alternative_annotator_test
+from metaeval.selection.replacement import chosen_elsewhere, replacement_test
+from metaeval.stats import AlternativeAnnotatorTest, Resamples, StatisticsWarning
+from metaeval.stats.arrays import Integers
 
 # Beyond it the people of a study are a crowd of whom each labelled a handful.
 _MOST_CELLS = 20_000_000
+# Who the annotators are, by the epsilon that the authors of the test advise.
+ADVICE = {0.1: "crowdworkers", 0.15: "skilled annotators", 0.2: "experts"}
 
 
 def labels_by_person(items: ItemColumns, labels: LabelColumns) -> Floats | None:
@@ -25,26 +32,65 @@ def labels_by_person(items: ItemColumns, labels: LabelColumns) -> Floats | None:
 
 
 def replacement_section(
-    judge: JudgeColumns, by_person: Floats | None, resamples: Resamples, confidence: float
+    judge: JudgeColumns, by_person: Floats | None, resamples: Resamples, options: ReportOptions
 ) -> dict[str, Any]:
-    """Whether the judge may stand in for one of the people; with a reason where that cannot be tested.
+    """The test of one judge on all items; with a reason where that cannot be tested.
 
     Verdicts that were never asked for take no part; what could not be read loses against the person.
     """
+    everywhere = np.zeros(len(judge.judged), dtype=np.intp)
+    return _tested([judge], everywhere, by_person, resamples, options)
+
+
+def choice_section(
+    judges: tuple[JudgeColumns, ...],
+    scores: Mapping[int, Floats],
+    by_person: Floats | None,
+    resamples: Resamples,
+    options: ReportOptions,
+) -> dict[str, Any]:
+    """The test of whichever judge leads on the other folds: what may be said of the leading judge.
+
+    Parameters
+    ----------
+    scores : mapping of int to ndarray of shape (n_items,)
+        Of the judges that are compared, by their place.
+    """
+    places = list(scores)
+    columns = np.stack([scores[place] for place in places], axis=1) if places else np.zeros((0, 0))
+    codes = np.arange(resamples.n_items) if resamples.codes is None else resamples.codes
+    if not places:
+        return {**_not_tested("no judge to choose"), "n_folds": 0}
+    chosen, n_folds = chosen_elsewhere(columns, codes, rng=options.seed)
+    found = _tested([judges[place] for place in places], chosen, by_person, resamples, options)
+    return {**found, "n_folds": n_folds}
+
+
+def _tested(
+    judges: list[JudgeColumns],
+    chosen: Integers,
+    by_person: Floats | None,
+    resamples: Resamples,
+    options: ReportOptions,
+) -> dict[str, Any]:
     if by_person is None:
         return _not_tested("too many people for a table of them")
-    judged = judge.judged.any(axis=1)
-    if not judged.any():
+    if not any(judge.judged.any() for judge in judges):
         return _not_tested("nothing was judged")
-    verdicts = judge.verdicts
-    if not judge.judged[judged].all():
-        # One order an item: the one that there is.
-        verdicts = np.where(judge.judged[:, 0], verdicts[:, 0], verdicts[:, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with the result
-        found = alternative_annotator_test(
-            by_person, verdicts, where=judged, resamples=resamples, confidence=confidence
+        found = replacement_test(
+            by_person,
+            {place: (judge.verdicts, judge.judged) for place, judge in enumerate(judges)},
+            chosen,
+            clusters=resamples,
+            epsilon=options.epsilon,
+            confidence=options.confidence,
         )
+    return _plain(found)
+
+
+def _plain(found: AlternativeAnnotatorTest) -> dict[str, Any]:
     return {
         "passed": found.passed,
         "winning_rate": None if np.isnan(found.winning_rate) else found.winning_rate,
@@ -58,18 +104,11 @@ def replacement_section(
     }
 
 
-def replacements(content: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """(judge, its test) of the judges that were tested, as ranked; none where nobody could be."""
-    rows = [(judge, judge.get("replaces")) for _, judge in ranked(content, content["primary"])]
-    return [(judge, test) for judge, test in rows if test is not None and test["passed"] is not None]
-
-
 def _not_tested(reason: str) -> dict[str, Any]:
-    nothing = {"value": None, "low": None, "high": None, "n": 0, "method": "none", "reason": reason}
     return {
         "passed": None,
         "winning_rate": None,
-        "advantage_probability": nothing,
+        "advantage_probability": undefined(reason),
         "n_tested": 0,
         "n_won": 0,
         "epsilon": None,
@@ -77,3 +116,93 @@ def _not_tested(reason: str) -> dict[str, Any]:
         "threshold": None,
         "reason": reason,
     }
+
+
+# --- in words ------------------------------------------------------------------------------------------------------
+
+TITLE = "Alternative annotator test"
+HEADS = ("Judge", "Passes", "Annotators won", "Advantage probability")
+
+
+def replacements(content: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    """(name, whether it passes, its test): the choice first, then each judge that was tested, as ranked.
+
+    A baseline is never a replacement, whatever it passes; and the leader's own row is of the data that it was chosen
+    on, so its word is the choice's.
+    """
+    rows: list[tuple[str, str, dict[str, Any]]] = []
+    choice = content.get("replacement")
+    if choice is not None and choice["passed"] is not None:
+        name = f"Judge chosen on the other folds ({choice['n_folds']}-fold, held-out)"
+        rows.append((name, _yes(choice), choice))
+    leader = content["selection"]["agreement"]["leader"]
+    for place, judge in ranked(content, content["primary"]):
+        test = judge.get("replaces")
+        if test is None or test["passed"] is None:
+            continue
+        word = "no (baseline)" if judge["baseline"] else "in-sample" if place == leader else _yes(test)
+        rows.append((judge["name"], word, test))
+    return rows
+
+
+def _yes(test: Mapping[str, Any]) -> str:
+    return "yes" if test["passed"] else "no"
+
+
+def replacement_words(content: dict[str, Any]) -> list[str]:
+    """What the test asks, with which allowance, and what it does not show. Empty where nobody was tested."""
+    rows = replacements(content)
+    if not rows:
+        return []
+    test = rows[0][2]
+    found = [
+        "Calderon et al., ACL 2025: a judge wins an annotator if it represents the other annotators less than epsilon "
+        f"worse than that annotator does. It passes if it wins at least {value_text({'value': test['threshold']})} of "
+        "the annotators tested. The advantage probability is the mean share of items on which it does at least as "
+        "well as the annotator.",
+        epsilon_words(test["epsilon"]),
+    ]
+    choice = content.get("replacement")
+    if choice is not None and choice["passed"] is not None:
+        found.append(
+            "Testing the leading judge on the items that it was chosen on would favor it, so each item is judged by "
+            "the judge that leads on the other folds."
+        )
+        found.append(recommendation_words(content))
+    passing = [
+        judge["name"] for judge in content["judges"] if judge["baseline"] and judge["replaces"]["passed"]
+    ]
+    if passing:
+        found.append(
+            f"The baseline {passing[0]} (no LLM) passes as well, so passing does not show here that a judge reads what "
+            "it judges. No baseline is recommended as a replacement."
+        )
+    return found
+
+
+def recommendation_words(content: dict[str, Any]) -> str:
+    """Whether the leading judge may replace an annotator: only if the choice passes and beats the baselines."""
+    selection, choice = content["selection"]["agreement"], content["replacement"]
+    name = content["judges"][selection["leader"]]["name"]
+    of = f"{choice['n_won']} of {choice['n_tested']} annotators"
+    if not choice["passed"]:
+        return f"Held-out, the choice wins {of}: that does not show that {name} may replace an annotator."
+    floor = selection["best_baseline"]
+    if floor is not None and not (floor["low"] or 0.0) > 0:
+        rule = content["judges"][floor["judge"]]["name"]
+        return (
+            f"Held-out, the choice wins {of}, but {name} is not significantly better than the baseline {rule}, so it "
+            "is not recommended as a replacement."
+        )
+    return f"Held-out, the choice wins {of}: by this test {name} may replace an annotator of these."
+
+
+def epsilon_words(epsilon: float) -> str:
+    """What the allowance is, and what it is meant for."""
+    who = ADVICE.get(round(epsilon, 6))
+    meant = f", the authors' advice for {who}" if who else ""
+    return (
+        f"Epsilon is {epsilon:g}{meant}: a judge may be up to {100 * epsilon:g} points worse than an annotator, "
+        "because it costs less. The authors advise 0.1 for crowdworkers, 0.15 for skilled annotators and 0.2 for "
+        "experts; the default is 0.1, the strictest."
+    )

@@ -127,6 +127,7 @@ def content_of(inputs: SelectionInputs, found: Selection, *, inputs_hash: str) -
         "options": {
             **asdict(inputs.options),
             "confidence": inputs.choice.confidence,
+            "epsilon": inputs.choice.epsilon,
             "n_folds": found.n_folds,
             "n_repeats": found.n_repeats,
         },
@@ -288,6 +289,7 @@ def selection_build(inputs: SelectionInputs, *, inputs_hash: str | None = None) 
             n_resamples=options.n_resamples,
             n_folds=options.n_folds,
             n_repeats=options.n_repeats,
+            epsilon=inputs.choice.epsilon,
             rng=options.seed,
         )
     return content_of(inputs, found, inputs_hash=inputs_hash or inputs.hash())

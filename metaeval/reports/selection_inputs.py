@@ -13,6 +13,7 @@ import numpy as np
 from metaeval.reports.inputs import Floats, ItemColumns, ReportInputs, number
 from metaeval.reports.kinds.inputs import KindInputs, KindJudge, KindOptions, has_gold
 from metaeval.reports.options import ReportOptions
+from metaeval.selection.replacement import EPSILON
 from metaeval.selection.types import Candidate, Constraints, Role
 
 SCHEMA = "touchstone.selection/1"
@@ -32,13 +33,15 @@ class Part:
 class Choice:
     """What is asked: which datasets in which roles, under which constraints, with which confidence.
 
-    ``kind`` is that of the items that judges are chosen by: a judge of rubrics judges nothing else.
+    ``kind`` is that of the items that judges are chosen by: a judge of rubrics judges nothing else. ``epsilon`` is that
+    of the alternative annotator test.
     """
 
     parts: tuple[Part, ...]
     constraints: Constraints = field(default_factory=Constraints)
     confidence: float = 0.95
     kind: str = PAIRWISE
+    epsilon: float = EPSILON
 
     @property
     def deciding(self) -> tuple[str, ...]:

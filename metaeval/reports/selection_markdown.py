@@ -8,6 +8,7 @@ from typing import Any
 from metaeval.reports import selection_words as words
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.markdown import plain_text, table_text
+from metaeval.reports.replacement import TITLE
 from metaeval.reports.selection_inputs import PAIRWISE
 from metaeval.reports.selection_kinds import kind_of, words_of
 from metaeval.reports.selection_tables import Row, table_of
@@ -97,7 +98,7 @@ def _replaces(content: Mapping[str, Any]) -> list[str]:
     if not people or content["leader"] is None or kind_of(content) != PAIRWISE:
         return []
     lines = (f"- {plain_text(words.replaces_words(content, name))}" for name in people)
-    return ["## May it replace a person?", "\n".join(lines)]
+    return [f"## {TITLE}", "\n".join(lines)]
 
 
 def _settling(content: Mapping[str, Any]) -> list[str]:

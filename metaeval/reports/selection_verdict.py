@@ -18,6 +18,7 @@ from metaeval.reports.selection_words import (
     name_of,
     objective_words,
     standing_of,
+    unbeaten_baseline,
     unbroken,
     violation_words,
     with_range,
@@ -64,7 +65,7 @@ def verdict_of(content: Content) -> SelectionVerdict:
     """The choice, with its reasons."""
     kind = content["verdict"]
     # Choices that were stored before the rule was the library's have another verdict.
-    if kind != "none" and _floor(content) is not None:
+    if kind != "none" and unbeaten_baseline(content) is not None:
         kind = "floor"
     make = {"clear": _clear, "open": _open, "single": _single, "none": _none, "floor": _below_floor}
     headline, sentences = make[kind](content)
@@ -73,7 +74,7 @@ def verdict_of(content: Content) -> SelectionVerdict:
 
 def _below_floor(content: Content) -> tuple[str, list[str]]:
     """A baseline does as well as the leader: nothing else is the news, whichever judges may be chosen."""
-    leader, rule = content["leader"], _floor(content)
+    leader, rule = content["leader"], unbeaten_baseline(content)
     assert rule is not None
     name, own = name_of(content, rule["judge"]), standing_of(content, leader)["objective"]["value"]
     below = own is not None and own < rule["objective"]["value"]
@@ -225,18 +226,6 @@ def _cautions(content: Content) -> list[str]:
         names = listed([name_of(content, key) for key in left])
         found.append(f"Not ranked, because they judged a part of the items only: {names}.")
     return found
-
-
-def _floor(content: Content) -> Mapping[str, Any] | None:
-    """The best of the baselines that the leader is not significantly better than; None where it beats each."""
-    rules = [
-        row
-        for row in content["standings"]
-        if is_baseline(content, row["judge"])
-        and row["objective"]["value"] is not None
-        and not (row["behind"] and (row["behind"]["low"] or 0.0) > 0)
-    ]
-    return max(rules, key=lambda row: row["objective"]["value"], default=None)
 
 
 def _floor_words(content: Content, leader: str, best: Mapping[str, Any]) -> str:

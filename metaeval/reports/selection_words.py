@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metaeval.reports.figures import points_text, range_text, value_text
+from metaeval.reports.replacement import epsilon_words
 from metaeval.reports.selection_inputs import PAIRWISE
 from metaeval.reports.selection_kinds import words_of
 from metaeval.selection.held_out import MIN_CLUSTERS
@@ -235,24 +236,41 @@ def _roughly(number: int) -> int:
 
 
 def replaces_words(content: Content, dataset: str) -> str:
-    """Whether the leader may stand in for a person on a dataset, by the alternative annotator test."""
+    """Whether what was chosen may stand in for an annotator of a dataset: the held-out alternative annotator test."""
     test = content["replaces"].get(dataset)
     leader = name_of(content, content["leader"]) if content["leader"] else "The judge"
     if not test or test["passed"] is None:
-        why = (test or {}).get("reason") or "too few people have labelled the same items"
-        return f"{title_of(content, dataset)}: not known ({why})."
+        why = (test or {}).get("reason") or "too few annotators have labeled the same items"
+        return f"{title_of(content, dataset)}: not tested ({why})."
     rate, needed = value_text({"value": test["winning_rate"]}), amount(test["threshold"], "percent")
     words = (
-        f"{title_of(content, dataset)}: compared with one person at a time by how well each matches the other people, "
-        f"{leader} holds its own against {test['n_won']} of {test['n_tested']} ({rate}; {needed} are needed). "
-        f"A judge may be behind by {100 * test['epsilon']:g} points because it costs less. "
+        f"{title_of(content, dataset)}: each item was judged by what was chosen without its fold. Compared with one "
+        f"annotator at a time by how well each matches the other annotators, it won {test['n_won']} of "
+        f"{test['n_tested']} ({rate}; {needed} are needed). {epsilon_words(test['epsilon'])} "
     )
-    end = (
-        f"By this test {leader} may replace a person there."
-        if test["passed"]
-        else f"That does not show that {leader} may replace a person there."
-    )
+    rule = unbeaten_baseline(content)
+    if not test["passed"]:
+        end = f"That does not show that {leader} may replace an annotator there."
+    elif rule is not None:
+        end = (
+            f"But {leader} is not significantly better than the baseline {name_of(content, rule['judge'])}, so it is "
+            "not recommended as a replacement."
+        )
+    else:
+        end = f"By this test {leader} may replace an annotator there."
     return unbroken([words + end])[0]
+
+
+def unbeaten_baseline(content: Content) -> dict[str, Any] | None:
+    """The best of the baselines that the leader is not significantly better than; None where it beats each."""
+    rules = [
+        row
+        for row in content["standings"]
+        if is_baseline(content, row["judge"])
+        and row["objective"]["value"] is not None
+        and not (row["behind"] and (row["behind"]["low"] or 0.0) > 0)
+    ]
+    return max(rules, key=lambda row: float(row["objective"]["value"]), default=None)
 
 
 # --- small words ---------------------------------------------------------------------------------------------------

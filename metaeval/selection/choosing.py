@@ -11,15 +11,15 @@ from metaeval.selection.confidence_set import confidence_set
 from metaeval.selection.draws import Draws
 from metaeval.selection.evidence import Evidence, evidence_of
 from metaeval.selection.procedure import MIN_FOLDS, procedure_run
+from metaeval.selection.replacement import EPSILON, replacement_test
 from metaeval.selection.requirements import requirements_of
 from metaeval.selection.scoring import judged_verdicts
 from metaeval.selection.settling import settling_of
 from metaeval.selection.standings import behind_leader, chosen_shares, pareto_front, ranking, standing_of
 from metaeval.selection.table import COST, table_build
 from metaeval.selection.types import Candidate, Constraints, JudgedDataset, Selection, Settling
-from metaeval.stats import InvalidInputError, StatisticsWarning
-from metaeval.stats.alternative_annotator import alternative_annotator_test
-from metaeval.stats.arrays import Seed, generator
+from metaeval.stats import InvalidInputError, Resamples, StatisticsWarning
+from metaeval.stats.arrays import Integers, Seed, generator
 
 _NO_CONSTRAINTS = Constraints()
 
@@ -34,6 +34,7 @@ def choose(
     n_folds: int = 5,
     n_repeats: int = 5,
     power: float = 0.8,
+    epsilon: float = EPSILON,
     rng: Seed = None,
 ) -> Selection:
     """Choose a judge by several datasets with declared roles, and say how far the choice holds.
@@ -59,6 +60,9 @@ def choose(
         With other folds; figures are means over them.
     power : float, default 0.8
         For `Selection.settling`.
+    epsilon : float, default 0.1
+        For `Selection.replaces`: how much worse than an annotator a judge may be, as `alternative_annotator_test`
+        explains. The default is the authors' advice for crowdworkers.
     rng : int, numpy.random.Generator or None
         Seed of resamples and folds; None is a fixed seed.
 
@@ -97,7 +101,7 @@ def choose(
         # What is undefined says so in its own reason.
         warnings.simplefilter("ignore", StatisticsWarning)
         evidence = evidence_of(table, requirements, candidates, draws, confidence)
-        return _select(evidence, datasets, notes, n_folds, n_repeats, power, generator(rng, 1))
+        return _select(evidence, datasets, notes, n_folds, n_repeats, power, epsilon, generator(rng, 1))
 
 
 def _check(confidence: float, n_folds: int, n_repeats: int, power: float) -> None:
@@ -117,6 +121,7 @@ def _select(
     n_folds: int,
     n_repeats: int,
     power: float,
+    epsilon: float,
     rng: np.random.Generator,
 ) -> Selection:
     table, judges = evidence.table, evidence.table.judges
@@ -153,7 +158,7 @@ def _select(
         settling += settling_of(
             evidence.objective, judges[place], gaps, critical=critical[place], power=power
         )
-    replaces = {} if leader is None else _replaces(evidence.candidates[leader], datasets, notes)
+    replaces = {} if leader is None else _replaces(evidence, outcome.judges, datasets, epsilon, notes)
     notes += _remarks(evidence, leader, datasets)
     return Selection(
         verdict=verdict,
@@ -176,27 +181,40 @@ def _select(
     )
 
 
-def _replaces(leader: Candidate, datasets: Sequence[JudgedDataset], notes: list[str]) -> dict[str, Any]:
-    """The alternative annotator test of the leader on every dataset with enough people."""
+def _replaces(
+    evidence: Evidence,
+    chosen: Integers | None,
+    datasets: Sequence[JudgedDataset],
+    epsilon: float,
+    notes: list[str],
+) -> dict[str, Any]:
+    """The alternative annotator test, on every dataset with enough annotators, of what was chosen without its fold."""
     found = {}
-    for dataset in datasets:
-        if dataset.role != "people" or dataset.labels is None or leader.key not in dataset.verdicts:
+    table = evidence.table
+    for place, dataset in enumerate(datasets):
+        if dataset.role != "people" or dataset.labels is None:
             continue
-        verdicts, judged = judged_verdicts(dataset, leader.key)
-        # With both orders an item counts where it was judged in both; where most were judged in one, whichever it was.
-        where, once = judged.all(axis=1), judged.any(axis=1)
-        if 2 * where.sum() < once.sum():
-            where = once
-            verdicts = np.where(judged[:, 0], verdicts[:, 0], verdicts[:, 1])
-        test = alternative_annotator_test(
-            dataset.labels, verdicts, where=where, clusters=np.asarray(dataset.clusters).astype(str)
+        if chosen is None:
+            notes.append(
+                f"{dataset.name}: the alternative annotator test was not made: nothing can be held out."
+            )
+            continue
+        asked = chosen[table.dataset == place]
+        test = replacement_test(
+            dataset.labels,
+            {
+                one: judged_verdicts(dataset, table.judges[one])
+                for one in np.unique(asked[asked >= 0]).tolist()
+            },
+            asked,
+            clusters=Resamples(np.asarray(dataset.clusters).astype(str), 0),
+            epsilon=epsilon,
+            confidence=evidence.objective.confidence,
         )
         if test.reason is None:
             found[dataset.name] = test
         else:
-            notes.append(
-                f"{dataset.name}: whether {leader.name} may replace a person was not tested ({test.reason})."
-            )
+            notes.append(f"{dataset.name}: the alternative annotator test was not made ({test.reason}).")
     return found
 
 

@@ -57,6 +57,9 @@ class HeldOut:
     variance, composite_variance, gain_variance : float
         Squared standard errors of the objective of ``procedure``, of ``composite``, and of ``composite`` minus
         ``single``, the unsteadiness of the choice included.
+    judges : ndarray of int, shape (n_items,)
+        In the first repeat, the judge that the procedure would have asked about each item when it was held out; -1
+        for none.
     """
 
     procedure: Floats
@@ -69,6 +72,7 @@ class HeldOut:
     variance: float
     composite_variance: float
     gain_variance: float
+    judges: Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,6 +194,7 @@ def cross_validate(
     numbers = np.zeros((3, len(table.scores)))
     errors = [_Errors(objective, n_folds) for _ in range(3 if with_composite else 1)]
     by_repeat: list[Floats] = []
+    asked: Integers | None = None
     nothing, used = 0, 0
     for _ in range(n_repeats):
         fold = deal_folds(table, n_folds, rng)
@@ -204,6 +209,9 @@ def cross_validate(
         composite = scored(table, outer.parts[item_fold, table.category])
         procedure = np.where(with_parts[item_fold], composite, single)
         by_repeat.append(procedure)
+        if asked is None:
+            parts = outer.parts[item_fold, table.category]
+            asked = np.where(with_parts[item_fold], parts, outer.single[item_fold])
         for place, found in enumerate((procedure, single, composite)):
             sums[place] += np.where(np.isnan(found), 0.0, found)
             numbers[place] += ~np.isnan(found)
@@ -217,6 +225,7 @@ def cross_validate(
             error.add(column, inside, item_fold)
     means = np.where(numbers > 0, sums / np.maximum(numbers, 1), np.nan)
     variances = [error.variance() for error in errors]
+    assert asked is not None
     return HeldOut(
         means[0],
         means[1],
@@ -228,6 +237,7 @@ def cross_validate(
         variances[0],
         variances[-2] if with_composite else np.nan,
         variances[-1] if with_composite else np.nan,
+        asked,
     )
 
 

@@ -18,6 +18,7 @@ from metaeval.selection.objective import Objective
 from metaeval.selection.standings import NOTHING_SCORED
 from metaeval.selection.types import COMPOSITE, CompositeFinding, Floats
 from metaeval.stats import Estimate, PairedDifference
+from metaeval.stats.arrays import Integers
 
 MIN_FOLDS = 3
 """One is held out, one to try a composite on, one to choose it on."""
@@ -38,6 +39,8 @@ class Outcome:
     optimism: PairedDifference | None = None
     chosen: str | None = None
     n_folds: int = 0
+    judges: Integers | None = None
+    """The judge asked about each item when it was held out (`HeldOut.judges`)."""
 
 
 def procedure_run(
@@ -108,7 +111,7 @@ def procedure_run(
         widen=math.sqrt(each / plain) if plain > 0 else 1.0,
         resampled=resampled[:, 0] - resampled[:, 1],
     )
-    return composite, Outcome(held_out, objective.mean(naive_column), optimism, chosen, folds)
+    return composite, Outcome(held_out, objective.mean(naive_column), optimism, chosen, folds, found.judges)
 
 
 def _mixed(objective: Objective, found: HeldOut, worth_it: bool) -> list[str]:

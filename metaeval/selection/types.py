@@ -266,8 +266,9 @@ class Selection:
     composite : CompositeFinding or None
         None where there are fewer than two categories or candidates.
     replaces : mapping of str to object
-        By dataset of role "people": the alternative annotator test of the leader
-        (`metaeval.stats.AlternativeAnnotatorTest`), where there are enough people.
+        By dataset of role "people": the alternative annotator test (`metaeval.stats.AlternativeAnnotatorTest`), where
+        there are enough annotators. An item is judged by what was chosen without its fold, so no judge is tested on the
+        data that it was chosen on.
     settling : tuple of Settling
         What data would settle what is open; empty where nothing is.
     n_folds, n_repeats : int

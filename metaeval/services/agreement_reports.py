@@ -15,6 +15,7 @@ from metaeval.models import Report
 from metaeval.reports.errors import ReportError, UnknownNameError
 from metaeval.reports.kinds.inputs import KindOptions
 from metaeval.reports.options import ReportOptions, TieBreak
+from metaeval.selection.replacement import EPSILON
 from metaeval.selectors.kind_inputs import kinds_of
 from metaeval.services.kind_comparisons import kind_report_build
 from metaeval.services.reports import report_build, report_save
@@ -63,6 +64,7 @@ def agreement_report_build(
     convention: TieBreak = DEFAULT_CONVENTION,
     n_resamples: int | None = None,
     seed: int = 0,
+    epsilon: float = EPSILON,
     reader: User | None = None,
 ) -> dict[str, Any]:
     """Compute the content of a report on the items of one kind, in its schema of docs/report-schema.md.
@@ -81,6 +83,8 @@ def agreement_report_build(
         Of pairs: how ties between labels are broken.
     n_resamples : int, optional
         By default 10,000 of pairs and 2,000 of other kinds.
+    epsilon : float
+        Of pairs: how much worse than an annotator a judge may be in the alternative annotator test.
     reader : User, optional
         Count only the labels that this person may see; by default all.
 
@@ -92,7 +96,7 @@ def agreement_report_build(
     if kind == Kind.PAIRWISE:
         if against:
             raise ReportError("against: a report on pairs compares judges with people and with gold answers.")
-        options = ReportOptions(tie_break=convention, seed=seed)
+        options = ReportOptions(tie_break=convention, seed=seed, epsilon=epsilon)
         if n_resamples is not None:
             options = replace(options, n_resamples=n_resamples)
         return report_build(dataset=dataset, study=study, judges=judges, options=options, reader=reader)
@@ -113,7 +117,7 @@ def agreement_report_build(
 
 
 def agreement_report_create(
-    *, user: User, dataset: str = "", kind: str | None = None, study: str = ""
+    *, user: User, dataset: str = "", kind: str | None = None, study: str = "", epsilon: float = EPSILON
 ) -> Report:
     """Report on a study, or on a dataset, that this person may see, with the default options, and store it.
 
@@ -135,5 +139,5 @@ def agreement_report_create(
     if found is None:
         raise UnknownNameError(f"There is no dataset {dataset!r}.")
     kind = kind_resolve(dataset=found, study=chosen, kind=kind)
-    content = agreement_report_build(dataset=found, kind=kind, study=chosen, reader=user)
+    content = agreement_report_build(dataset=found, kind=kind, study=chosen, reader=user, epsilon=epsilon)
     return report_save(content=content, dataset=found, study=chosen, user=user)

@@ -46,7 +46,11 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
         chosen = next(target for target in targets if target.key == form.cleaned_data["name"])
         try:
             report = agreement_report_create(
-                user=request.user, dataset=chosen.dataset, kind=chosen.kind, study=chosen.study
+                user=request.user,
+                dataset=chosen.dataset,
+                kind=chosen.kind,
+                study=chosen.study,
+                epsilon=form.cleaned_data["epsilon"],
             )
         except ReportError as error:
             messages.error(request, str(error))

@@ -54,6 +54,13 @@ def test_json_of_a_dataset(pairs, tmp_path):
     assert leave_one_out["value"] == pytest.approx((1 / 3 + 1 + 1 / 3 + 0) / 4)
 
 
+def test_epsilon_of_the_alternative_annotator_test(pairs, tmp_path):
+    assert report("pairs", tmp_path / "a.json")["options"]["epsilon"] == 0.1
+    assert report("pairs", tmp_path / "b.json", "--epsilon", "0.15")["options"]["epsilon"] == 0.15
+    with pytest.raises(CommandError, match="epsilon"):
+        report("pairs", tmp_path / "c.json", "--epsilon", "1")
+
+
 def test_twice_the_same_bytes(pairs, tmp_path):
     for suffix in ("json", "md", "html", "tex"):
         report("pairs", tmp_path / f"a.{suffix}")

@@ -98,6 +98,6 @@ def test_a_lead_of_nothing_is_not_equality():
 
 def test_a_test_that_fails_shows_nothing():
     no = words.replaces_words(content(replaces={"farm": replacing(False)}), "farm")
-    assert no.endswith("That does not show that Ada may replace a person there.")
+    assert no.endswith("That does not show that Ada may replace an annotator there.")
     yes = words.replaces_words(content(replaces={"farm": replacing(True)}), "farm")
-    assert yes.endswith("By this test Ada may replace a person there.")
+    assert yes.endswith("By this test Ada may replace an annotator there.")

@@ -74,7 +74,7 @@ class TestPage:
         for words in (
             "pairs",
             "oth orders",
-            "replace a person",
+            "lternative annotator test",
             "leave one out",
             "min_positional",
             'style="',
@@ -191,7 +191,7 @@ class TestPage:
         text = client.get(at(sweep, "decision-download", "md"), {"kind": "answer_ranking"}).content.decode()
         assert "50 % is chance" in text
         assert "Same in both orders" not in text
-        assert "replace a person" not in text
+        assert "lternative annotator test" not in text
         assert "Sets of answers" in text
 
     def test_the_comparison_leads_to_it(self, client, researcher):

@@ -58,7 +58,7 @@ def test_the_verdict_then_what_it_rests_on(client, administrator, sweep):
         "All judges",
         "against cost",
         "A composite",
-        "May it replace",
+        "Alternative annotator test",
         "settle it",
     ]
     places = [text.index(words) for words in sections]
@@ -118,6 +118,7 @@ def test_there_is_no_such_sweep(client, researcher, sweep):
         ({"weight-gold": ""}, "This field is required"),
         ({"weight-gold": "1e9"}, "less than or equal to 1000"),
         ({"confidence": "100"}, "not one of the available choices"),
+        ({"epsilon": "0.5"}, "not one of the available choices"),
         ({"role-gold": "out", "role-people": "out"}, "Every dataset is left out"),
         ({"weight-people": "0"}, "Every weight is 0"),
         ({"role-gold": "out", "min_accuracy": "80"}, "No dataset is used for its gold answers"),

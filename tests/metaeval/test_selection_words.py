@@ -254,11 +254,16 @@ def replacing(passed):
 
 def test_may_it_replace_a_person():
     yes = words.replaces_words(content(replaces={"farm": replacing(True)}), "farm")
-    assert "holds its own against 3 of 4" in yes
-    assert yes.endswith("By this test Ada may replace a person there.")
+    assert "it won 3 of 4" in yes
+    assert "judged by what was chosen without its fold" in yes
+    assert "Epsilon is 0.2, the authors' advice for experts" in yes
+    assert yes.endswith("By this test Ada may replace an annotator there.")
     no = words.replaces_words(content(replaces={"farm": replacing(False)}), "farm")
-    assert no.endswith("does not show that Ada may replace a person there.")
-    assert "not known" in words.replaces_words(content(), "farm")
+    assert no.endswith("does not show that Ada may replace an annotator there.")
+    *judges, rule = selection().standings
+    level = content(standings=(*judges, replace(rule, behind=gap(0.01))), replaces={"farm": replacing(True)})
+    assert words.replaces_words(level, "farm").endswith("it is not recommended as a replacement.")
+    assert "not tested" in words.replaces_words(content(), "farm")
 
 
 def test_what_would_settle_it():

@@ -14,6 +14,7 @@ from metaeval.reports.options import CONVENTIONS, tie_break
 from metaeval.reports.render import KIND_FORMATS, format_of, render
 from metaeval.reports.words import verdict_of
 from metaeval.reports.write import write_atomically
+from metaeval.selection.replacement import EPSILON
 from metaeval.services.agreement_reports import (
     DEFAULT_CONVENTION,
     agreement_report_build,
@@ -61,6 +62,13 @@ class Command(BaseCommand):
             type=int,
             help="bootstrap resamples; 0: no intervals (default: 10000 of pairs, 2000 of other kinds)",
         )
+        parser.add_argument(
+            "--epsilon",
+            type=float,
+            default=EPSILON,
+            help="of the alternative annotator test of pairs: how much worse than an annotator a judge may be; 0.1 is "
+            "advised for crowdworkers (the default), 0.15 for skilled annotators, 0.2 for experts",
+        )
         parser.add_argument("--judges", metavar="NAME[,NAME]", action="append", help="only these judges")
         parser.add_argument("--save", action="store_true", help="keep the report in the site as well")
 
@@ -79,6 +87,7 @@ class Command(BaseCommand):
                 convention=tie_break(options["convention"]),
                 n_resamples=options["resamples"],
                 seed=options["seed"],
+                epsilon=options["epsilon"],
             )
             write_atomically(output, render(content, suffix))
         except MetaevalError as error:

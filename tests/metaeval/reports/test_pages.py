@@ -48,6 +48,18 @@ def test_made_read_and_downloaded(client, researcher, dataset):
     assert content == report.content
 
 
+def test_epsilon_is_asked_for(client, researcher, dataset):
+    page = client.get(reverse("metaeval:report-list")).content.decode()
+    assert '<option value="0.1" selected>0.1, crowdworkers</option>' in page
+    sent = {"name": "dataset/pairs/pairwise", "epsilon": "0.2"}
+    client.post(reverse("metaeval:report-new"), sent)
+    assert Report.objects.get().content["options"]["epsilon"] == 0.2
+    client.post(reverse("metaeval:report-new"), sent | {"epsilon": "0.9"})
+    assert Report.objects.count() == 1
+    client.post(reverse("metaeval:report-new"), {"name": "dataset/pairs/pairwise"})
+    assert {row.content["options"]["epsilon"] for row in Report.objects.all()} == {0.1, 0.2}
+
+
 def test_twice_is_one_report(client, researcher, dataset):
     made(client, "pairs")
     made(client, "pairs")

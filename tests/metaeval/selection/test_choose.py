@@ -10,6 +10,7 @@ from metaeval.selection.table import table_build
 from metaeval.stats import (
     Resamples,
     accuracy,
+    alternative_annotator_test,
     leave_one_out_agreement,
     paired_difference,
     positional_agreement,
@@ -320,6 +321,27 @@ class TestReplaces:
         assert set(found.replaces) == {"People"}
         assert found.replaces["People"].passed
 
+    def test_nobody_is_tested_on_what_they_were_chosen_on(self):
+        """Of 40 judges that guess, one is lucky by chance; what is chosen elsewhere guesses on."""
+        rng = np.random.default_rng(21)
+        n = 60
+        truth = rng.choice([1.0, 2.0], n)
+        labels = np.where(rng.random((n, 4)) < 0.9, truth[:, np.newaxis], 3 - truth[:, np.newaxis])
+        guesses = {f"j{place}": rng.choice([1.0, 2.0], n) for place in range(200)}
+        found = choose(
+            [dataset(guesses, name="P", role="people", labels=labels)],
+            judges(*guesses),
+            epsilon=0.2,
+            n_resamples=10,
+            n_repeats=1,
+        )
+        of_leader = alternative_annotator_test(labels, guesses[found.leader], epsilon=0.2)
+        held_out = found.replaces["P"]
+        assert held_out.epsilon == 0.2
+        ahead, behind = held_out.advantage_probability.value, of_leader.advantage_probability.value
+        # What guesses is as close to the others as a person on half of the items, give or take.
+        assert ahead < 0.62 < behind
+
     def test_too_few_people(self):
         rng = np.random.default_rng(16)
         two = dataset(
@@ -327,7 +349,7 @@ class TestReplaces:
         )
         found = choose([two], judges("a"))
         assert found.replaces == {}
-        assert any("may replace a person was not tested" in note for note in found.notes)
+        assert any("the alternative annotator test was not made" in note for note in found.notes)
 
     def test_one_order_only(self):
         rng = np.random.default_rng(17)

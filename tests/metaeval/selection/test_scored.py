@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaeval.selection import Candidate, Constraints, JudgedDataset, choose
-from metaeval.selection.choosing import _replaces
 from metaeval.stats import InvalidInputError
 from tests.metaeval.selection.build import judges
 
@@ -117,9 +116,9 @@ def test_bad_input_names_the_dataset_and_the_judge(fields, words):
 
 
 def test_the_test_of_replacing_a_person_is_of_pairs():
-    notes = []
-    assert _replaces(Candidate("a", "A"), [scored({"a": [1.0, 0.5]})], notes) == {}
-    assert notes == []
+    found = choose([scored({"a": [1.0, 0.5, 0.5, 1.0]})], judges("a"))
+    assert found.replaces == {}
+    assert not any("annotator" in note for note in found.notes)
 
 
 @settings(max_examples=25, deadline=None)
