@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from metaeval.reports.estimates import undefined
 from metaeval.reports.selection_composite import CompositeOffer, composite_facts
 from metaeval.reports.selection_words import standing_of
 
 Content = Mapping[str, Any]
+_NOT_CHOSEN = "it is not what the procedure chose, and nothing else was held out"
 PRIMARY = {"people": "agreement", "gold": "accuracy"}
 
 
@@ -36,6 +38,34 @@ def judge_evidence(content: Content, key: str, dataset: str) -> dict[str, Any]:
         "objective": standing["objective"],
         "simulated_share": about["simulated_share"],
     }
+
+
+def promoted_facts(content: Content, key: str) -> dict[str, Any]:
+    """What a promotion records of a judge: its own figures, and those of the procedure only where that chose it.
+
+    ``held_out`` is of the procedure: what to expect of the judge that the procedure arrives at, and of no other.
+    ``in_sample`` are the figures of this judge on the items of the choice.
+    """
+    standing, ranked = standing_of(content, key), _ranked(content)
+    names = ("objective", "scores", "positional_agreement", "unparsed", "cost_per_1000", "seconds")
+    return {
+        "held_out": content["held_out"] if content["chosen"] == key else undefined(_NOT_CHOSEN),
+        "in_sample": {
+            **{name: standing[name] for name in names},
+            "rank": ranked.index(key) + 1 if key in ranked else None,
+            "of": len(ranked),
+            "behind_leader": standing["behind"],
+            "in_confidence_set": standing["in_confidence_set"],
+        },
+    }
+
+
+def procedure_facts(content: Content) -> dict[str, Any]:
+    """What the procedure arrived at, and what that is worth: of whichever judge was promoted, these are facts about the
+    choice. ``chosen`` is a fingerprint, or "composite".
+    """
+    names = ("chosen", "leader", "held_out", "naive", "optimism", "confidence_set")
+    return {name: content[name] for name in names}
 
 
 def composite_evidence(

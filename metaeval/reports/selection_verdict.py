@@ -263,9 +263,15 @@ def summary_lines(content: Content) -> list[tuple[str, str]]:
     verdict, constraints = verdict_of(content), constraint_words(content["constraints"], kind_of(content))
     lines = [("Datasets", "; ".join(datasets)), ("Constraints", "; ".join(constraints) or "none")]
     lines += [("Verdict", f"{verdict.label}: {verdict.headline}. {' '.join(verdict.sentences)}")]
-    if content["held_out"]["value"] is not None:
-        lines.append(("Held-out estimate", with_range(content["held_out"])))
     promoted = content.get("promoted")
+    if content["held_out"]["value"] is not None:
+        chosen = "the composite" if content["chosen"] == COMPOSITE else name_of(content, content["chosen"])
+        lines.append(
+            ("Held-out estimate", f"{with_range(content['held_out'])}, of the procedure that chose {chosen}")
+        )
+    if promoted and not promoted.get("composite") and promoted["judge"] != content["chosen"]:
+        own = standing_of(content, promoted["judge"])["objective"]
+        lines.append(("Promoted", f"{name_of(content, promoted['judge'])}, in-sample {with_range(own)}"))
     if promoted and promoted.get("composite"):
         lines.append(("Promoted", composite_line(promoted["composite"])))
     if promoted and promoted["violations"]:

@@ -14,7 +14,7 @@ from judges.services.composites import composite_ensure
 from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError
 from metaeval.reports.selection_composite import CompositeOffer, composite_facts, composite_offer
-from metaeval.reports.selection_evidence import composite_evidence, judge_evidence
+from metaeval.reports.selection_evidence import composite_evidence, judge_evidence, promoted_facts
 from metaeval.reports.selection_inputs import Choice
 from metaeval.reports.selection_words import standing_of, violation_words
 from metaeval.selection.types import COMPOSITE
@@ -140,7 +140,8 @@ def _judge(content: dict[str, Any], judge: Judge, although: bool) -> Callable[[s
             f"This judge does not satisfy the constraints: {broken}. To use it nevertheless, tick the box below "
             "its name and say why."
         )
-    selection = content | {"promoted": {"judge": key, "violations": violations}}
+    promoted = {"judge": key, "violations": violations, **promoted_facts(content, key)}
+    selection = content | {"promoted": promoted}
     return lambda dataset: {"selection": selection, "evidence": judge_evidence(content, key, dataset)}
 
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 from annotation.models import Dataset
 from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError
+from metaeval.selectors.reports import judge_export
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.promotions import selection_promote
 from tests.annotation.factories import user_make
@@ -262,6 +263,44 @@ def test_the_export_says_what_to_expect(client, administrator, sweep):
     ]
     assert exported["held_out"]["value"] == decision.selection["held_out"]["value"]
     assert exported["violations"] == []
+    assert exported["held_out"] == exported["procedure"]["held_out"]
+    assert exported["procedure"]["chosen"] == exported["procedure"]["leader"] == decision.judge.fingerprint
+
+
+def test_a_judge_that_is_not_the_leader_takes_its_own_figures(client, administrator, sweep):
+    data = form(sweep, judge="Poor judge")
+    post(client, sweep, data)
+    decision = Decision.objects.get(dataset__name="people")
+    standing = next(
+        row for row in decision.selection["standings"] if row["judge"] == decision.judge.fingerprint
+    )
+    good = sweep.judges.get(name="Good judge").fingerprint
+    # What is stored, and what leaves the site.
+    url = reverse("metaeval:decision-judge", args=[decision.pk])
+    exported = json.loads(client.get(url).content)["decision"]
+    for found in (decision.selection["promoted"], exported):
+        assert found["held_out"]["value"] is None
+        assert "not what the procedure chose" in found["held_out"]["reason"]
+        assert found["in_sample"]["objective"] == standing["objective"]
+        assert found["in_sample"]["scores"] == standing["scores"]
+        assert found["in_sample"]["behind_leader"] == standing["behind"]
+        assert (found["in_sample"]["rank"], found["in_sample"]["of"]) == (2, 2)
+    assert decision.evidence["objective"] == standing["objective"]
+    assert exported["procedure"]["chosen"] == exported["procedure"]["leader"] == good
+    assert exported["procedure"]["held_out"] == decision.selection["held_out"]
+    page = client.get(reverse("admin:metaeval_decision_change", args=[decision.pk])).content.decode()
+    assert "of the procedure that chose Good judge" in page
+    assert "<dd>Poor judge, in-sample" in page
+
+
+def test_a_decision_of_an_earlier_version_exports_its_own_figures(client, administrator, sweep):
+    post(client, sweep, form(sweep, judge="Poor judge"))
+    decision = Decision.objects.get(dataset__name="people")
+    kept = decision.selection["promoted"]
+    old = decision.selection | {"promoted": {name: kept[name] for name in ("judge", "violations")}}
+    decision.selection = old
+    exported = judge_export(decision)["decision"]
+    assert exported["in_sample"] == kept["in_sample"]
 
 
 def test_the_admin_shows_it_readably(client, administrator, sweep):

@@ -346,5 +346,5 @@ def test_a_stored_choice_in_short():
     lines = dict(summary_lines(content() | {"promoted": {"judge": KEYS["Ada"], "violations": [broken]}}))
     assert lines["Datasets"] == "The farm: agreement with people, weight 1"
     assert lines["Constraints"] == "none"
-    assert lines["Held-out estimate"] == "78.0 % (76.0 to 80.0)"
+    assert lines["Held-out estimate"] == "78.0 % (76.0 to 80.0), of the procedure that chose Ada"
     assert lines["Promoted although"] == "1,000 judgments cost $7.90, more than $5.00"
