@@ -41,7 +41,7 @@ from annotation.services.claims import (
     claim_check,
     claim_check_again,
     expiry,
-    hidden_take,
+    hidden_next,
     is_over,
     own_lease,
     place_take,
@@ -82,11 +82,10 @@ def assignment_claim(*, enrollment: Enrollment, now: datetime | None = None) -> 
 
 
 def _claim(enrollment: Enrollment, now: datetime) -> Assignment | None:
-    if hidden := hidden_take(enrollment, now):
-        return hidden
+    hidden = hidden_next(enrollment)
     with transaction.atomic():
         # Most claims follow a submit: the person has nothing pending and there are free places.
-        found = place_take(enrollment, now, nothing_pending=True) or own_lease(enrollment, now)
+        found = place_take(enrollment, now, nothing_pending=True, hidden=hidden) or own_lease(enrollment, now)
     if found is not None:
         return found
     # Nothing free that nobody is just working on: take back what was left lying, and wait for the others. In
@@ -222,7 +221,7 @@ COUNTED = CompiledUpdate(
         Enrollment.objects.filter(pk=Parameter.of(Enrollment, "id"), suspended_at=None).exclude(
             stage=Stage.LEFT
         ),
-        {"n_accepted": F("n_accepted") + 1},
+        {"n_accepted": F("n_accepted") + Parameter.of(Enrollment, "n_accepted", "accepted")},
     )
 )
 
@@ -266,23 +265,22 @@ def _submit(
         standing = own_label(locked)
         assert standing is not None
         return Submission(standing, "repeated" if standing.value == value else "different")
-    held = locked.state == AssignmentState.OPEN
-    if not held and locked.role == WorkRole.WORK:
+    # From here on, the answer to a hidden item takes the same statements as one to work, and as long.
+    held, is_work = locked.state == AssignmentState.OPEN, locked.role == WorkRole.WORK
+    if not held:
         # Their count and their stage are about to be read; who answers a lease does not wait here.
-        locked.enrollment = (
-            Enrollment.objects.select_for_update(of=("self",), no_key=True)
-            .select_related("study")
-            .get(pk=locked.enrollment_id)
-        )
+        person = Enrollment.objects.select_related("study")
+        if is_work:
+            person = person.select_for_update(of=("self",), no_key=True)
+        locked.enrollment = person.get(pk=locked.enrollment_id)
     outcome = _outcome(locked, held=held, now=now)
     if told["wall_ms"] is None:
         told = told | {"wall_ms": _milliseconds(now - locked.leased_at)}
     label = label_record(assignment=locked, value=value, is_surplus=outcome != "accepted", **told)
     ANSWERED.run(id=locked.pk, submitted_at=now)
-    if locked.role == WorkRole.WORK:
-        _count(locked, held=held, accepted=outcome == "accepted")
-    elif locked.role == WorkRole.CHECK and outcome == "accepted":
-        checks_follow(enrollment=locked.enrollment, now=now)
+    if outcome == "accepted":
+        checks_follow(enrollment=locked.enrollment, now=now, answered=locked.role == WorkRole.CHECK)
+    _count(locked, held=held, accepted=outcome == "accepted")
     completion_code_give(enrollment=locked.enrollment)
     return Submission(label, outcome)
 
@@ -309,9 +307,13 @@ def _outcome(assignment: Assignment, *, held: bool, now: datetime) -> Outcome:
 
 
 def _count(assignment: Assignment, *, held: bool, accepted: bool) -> None:
+    """Count the answer for its item and for the person; that to a hidden item counts nothing."""
+    counts = assignment.role == WorkRole.WORK
     if held or accepted:
-        PLACE_FILLED.run(id=assignment.study_item_id, held=int(held), accepted=int(accepted))
-    if accepted and not COUNTED.run(id=assignment.enrollment_id):
+        PLACE_FILLED.run(
+            id=assignment.study_item_id, held=int(counts and held), accepted=int(counts and accepted)
+        )
+    if accepted and not COUNTED.run(id=assignment.enrollment_id, accepted=int(counts)) and counts:
         raise Overtaken
 
 
@@ -325,8 +327,9 @@ def assignment_release(*, assignment: Assignment, reason: str) -> None:
         locked = _locked(assignment)
         if locked.state not in PENDING:
             return
-        if locked.state == AssignmentState.OPEN and locked.role == WorkRole.WORK:
-            StudyItem.objects.filter(pk=locked.study_item_id).update(n_open=F("n_open") - 1)
+        if locked.state == AssignmentState.OPEN:
+            held = int(locked.role == WorkRole.WORK)
+            StudyItem.objects.filter(pk=locked.study_item_id).update(n_open=F("n_open") - held)
         Assignment.objects.filter(pk=locked.pk).update(
             state=AssignmentState.RELEASED, release_reason=reason[:200]
         )

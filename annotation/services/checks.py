@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from django.db.models import F, Max, Q
 
-from annotation.models import Action, Enrollment, Intervention, Label, Study, WorkRole
+from annotation.compiled import CompiledRows, Parameter
+from annotation.models import Action, Annotator, Enrollment, Intervention, Label, Study, WorkRole
 from annotation.services.quality import enrollment_suspend, enrollment_warn
 
 WARNING = (
@@ -29,20 +31,21 @@ class Check:
     at: datetime
 
 
-def checks_follow(*, enrollment: Enrollment, now: datetime) -> None:
-    """Look at a person's latest checks, one of which was just answered, and warn or suspend by the study's rules.
+def checks_follow(*, enrollment: Enrollment, now: datetime, answered: bool) -> None:
+    """Look at a person's latest checks and, if one was `answered` just now, warn or suspend by the study's rules.
 
-    In the transaction of the submit, which holds its assignment and study item, has recorded the label and the
-    assignment as submitted, and has not locked the enrollment yet (the order of locks of `services.quality`).
-    `enrollment.study` is fetched. One query where nothing follows.
+    They are looked at after every answer, lest the time that one takes tell whether it was a check. In the transaction
+    of the submit, which holds its assignment and study item, has recorded the label and the assignment as submitted,
+    and has not locked the enrollment yet (the order of locks of `services.quality`). `enrollment.study` is fetched.
+    One query where nothing follows.
     """
     study = enrollment.study
     if study.check_warn_below is None and study.check_suspend_below is None:
         return
-    if enrollment.suspended_at is not None:
+    if enrollment.suspended_at is not None or not (answered or study.check_rate):
         return
     window = _window(enrollment)
-    if len(window) < min(study.check_minimum, study.check_window):
+    if not answered or len(window) < min(study.check_minimum, study.check_window):
         return
     accuracy = sum(check.score for check in window) / len(window)
     reason = f"{accuracy:.0%} right in the latest {len(window)} hidden checks"
@@ -60,27 +63,39 @@ def checks_follow(*, enrollment: Enrollment, now: datetime) -> None:
         _warn(enrollment, study, window, accuracy < study.check_warn_below, reason, now)
 
 
-def _window(enrollment: Enrollment) -> list[Check]:
-    """The latest checks since the person was last restored, oldest first. One query."""
+@lru_cache(maxsize=64)
+def _latest(size: int) -> CompiledRows:
+    """Score and time of so many checks, latest first, since the person was last restored."""
     restored = (
-        Intervention.objects.filter(enrollment=enrollment, action=Action.RESTORE)
+        Intervention.objects.filter(
+            enrollment=Parameter.of(Enrollment, "id", "enrollment"), action=Action.RESTORE
+        )
         .order_by()
         .values("enrollment")
         .annotate(at=Max("created_at"))
         .values("at")
     )
-    rows = (
-        Label.objects.standing()
-        .filter(
-            study_id=enrollment.study_id,
-            annotator_id=enrollment.annotator_id,
-            role=WorkRole.CHECK,
-            check_score__isnull=False,
+    return CompiledRows(
+        lambda: (
+            Label.objects.standing()
+            .filter(
+                study_id=Parameter.of(Study, "id", "study"),
+                annotator_id=Parameter.of(Annotator, "id", "annotator"),
+                role=WorkRole.CHECK,
+                check_score__isnull=False,
+            )
+            .annotate(restored_at=restored)
+            .filter(Q(restored_at=None) | Q(created_at__gt=F("restored_at")))
+            .order_by("-pk")
+            .values_list("check_score", "created_at")[:size]
         )
-        .annotate(restored_at=restored)
-        .filter(Q(restored_at=None) | Q(created_at__gt=F("restored_at")))
-        .order_by("-pk")
-        .values_list("check_score", "created_at")[: enrollment.study.check_window]
+    )
+
+
+def _window(enrollment: Enrollment) -> list[Check]:
+    """The latest checks since the person was last restored, oldest first. One query."""
+    rows = _latest(enrollment.study.check_window).all(
+        enrollment=enrollment.pk, study=enrollment.study_id, annotator=enrollment.annotator_id
     )
     return [Check(score, at) for score, at in reversed(rows) if score is not None]
 

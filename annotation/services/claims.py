@@ -7,17 +7,21 @@ at the front when nothing is found there.
 
 Hidden items come at the turns that `domain.mixing` draws from a key of this site. They take no place. They come only
 while there is work for the person, so that nobody is kept for checks alone.
+
+How long a claim takes must not tell what it found: a hidden turn runs the same statements as a turn of work, with
+other numbers in them. It looks for the work that would come and adds nothing to its count; a turn of work reads the
+hidden items that could have come.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.crypto import salted_hmac
 
-from annotation.compiled import CompiledInsert, CompiledStatement, CompiledUpdate, Parameter
+from annotation.compiled import CompiledInsert, CompiledRows, CompiledStatement, CompiledUpdate, Parameter
 from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
 from annotation.domain.mixing import pick, role_of_turn
 from annotation.domain.presentation import shown_order
@@ -123,14 +127,15 @@ def _take(*, nothing_pending: bool, wait: bool, with_cursor: bool) -> tuple[str,
     searches = [free[:1]]
     if with_cursor:
         searches.insert(0, free.filter(position__gt=Parameter.of(Enrollment, "cursor"))[:1])
-    statements, parameters = zip(*(search.query.sql_with_params() for search in searches), strict=True)
+    statements, found = zip(*(search.query.sql_with_params() for search in searches), strict=True)
+    taken = Parameter.of(StudyItem, "n_open", "taken")
     # The second search runs only when the first finds nothing. NULL is what COALESCE wants beside a single one.
     chosen = ", ".join(f"({statement})" for statement in statements)
     # The ORM's UPDATE does not say which row it took, so the statement around its SELECT is ours.
     return (
-        "UPDATE annotation_studyitem SET n_open = n_open + 1 "  # noqa: S608  (no text of others)
+        "UPDATE annotation_studyitem SET n_open = n_open + %s "  # noqa: S608  (no text of others)
         f"WHERE id = COALESCE({chosen}, NULL) RETURNING id, item_id, position",
-        [value for some in parameters for value in some],
+        [taken, *(value for some in found for value in some)],
     )
 
 
@@ -139,43 +144,61 @@ def _taking(pending: bool, wait: bool, cursor: bool) -> CompiledStatement:
 
 
 TAKE = {key: _taking(*key) for key in product((False, True), repeat=3)}
-TURN_COUNTED = {
-    with_cursor: CompiledUpdate(
-        lambda with_cursor=with_cursor: (  # type: ignore[misc]
-            Enrollment.objects.filter(pk=Parameter.of(Enrollment, "id"), stage=Stage.WORK, suspended_at=None),
-            {"n_claimed": F("n_claimed") + 1}
-            | ({"cursor": Parameter.of(Enrollment, "cursor")} if with_cursor else {}),
-        )
+TURN_COUNTED = CompiledUpdate(
+    lambda: (
+        Enrollment.objects.filter(pk=Parameter.of(Enrollment, "id"), stage=Stage.WORK, suspended_at=None),
+        {"n_claimed": F("n_claimed") + 1, "cursor": Parameter.of(Enrollment, "cursor")},
     )
-    for with_cursor in (False, True)
-}
+)
 LEASE = CompiledInsert(Assignment)
 
 
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What comes instead of work at a turn: a hidden check or a repeat."""
+
+    role: WorkRole
+    study_item_id: int
+    item_id: int
+
+
 def place_take(
-    enrollment: Enrollment, now: datetime, *, nothing_pending: bool = False, wait: bool = False
+    enrollment: Enrollment,
+    now: datetime,
+    *,
+    nothing_pending: bool = False,
+    wait: bool = False,
+    hidden: Hidden | None = None,
 ) -> Assignment | None:
     """Take a place of the next free item and lease it. Inside a transaction of the caller.
 
     Choosing, locking and counting are one statement. `wait` for rows that others have locked, instead of passing them
     over: from the first one on, since who waits may hold some already, and all who do so have to go the same way.
+    `hidden` is leased instead, if there is a free item; its place is left to the next turn.
     """
     row = TAKE[nothing_pending, wait, enrollment.cursor is not None and not wait].row(
-        enrollment=enrollment.pk, study=enrollment.study_id, cursor=enrollment.cursor
+        enrollment=enrollment.pk,
+        study=enrollment.study_id,
+        cursor=enrollment.cursor,
+        taken=int(hidden is None),
     )
     if row is None:
         return None
     study_item_id, item_id, position = row
+    if hidden is not None:
+        _turn_count(enrollment, cursor=enrollment.cursor)
+        return _lease(enrollment, hidden.role, hidden.study_item_id, hidden.item_id, now)
     _turn_count(enrollment, cursor=position)
     return _lease(enrollment, WorkRole.WORK, study_item_id, item_id, now)
 
 
-def _turn_count(enrollment: Enrollment, **changed: int) -> None:
+def _turn_count(enrollment: Enrollment, *, cursor: int | None) -> None:
     """Count the item that the person is given. Who was suspended or has left meanwhile gets nothing."""
-    if not TURN_COUNTED["cursor" in changed].run(id=enrollment.pk, **changed):
+    # One turn is counted once, however many tabs ask: the constraint on open leases holds the others back.
+    if not TURN_COUNTED.run(id=enrollment.pk, cursor=cursor):
         raise Overtaken
     enrollment.n_claimed += 1
-    enrollment.cursor = changed.get("cursor", enrollment.cursor)
+    enrollment.cursor = cursor
 
 
 def _lease(enrollment: Enrollment, role: WorkRole, place: int, item_id: int, now: datetime) -> Assignment:
@@ -191,37 +214,45 @@ def _lease(enrollment: Enrollment, role: WorkRole, place: int, item_id: int, now
     )
 
 
-def hidden_take(enrollment: Enrollment, now: datetime) -> Assignment | None:
-    """Lease a hidden check or a repeat, if this is the turn for one and there is one for this person."""
+def hidden_next(enrollment: Enrollment) -> Hidden | None:
+    """The hidden check or the repeat whose turn it is, if it is one's and there is one for this person."""
     study = enrollment.study
     if not study.check_rate and not study.repeat_rate:
         return None
     # Whoever knows the code still cannot tell the turns: the key is the site's.
     secret = f"{enrollment.study_id}:{enrollment.annotator.public_id}"
     key = salted_hmac("annotation.mixing", secret, algorithm="sha256").digest()
-    turn = enrollment.n_claimed
-    role = WorkRole(role_of_turn(key, turn, check_rate=study.check_rate, repeat_rate=study.repeat_rate))
+    role = role_of_turn(key, enrollment.n_claimed, check_rate=study.check_rate, repeat_rate=study.repeat_rate)
+    # At every turn, whatever its role.
+    candidates = {
+        WorkRole.CHECK: _candidates(CHECKS, enrollment) if study.check_rate else {},
+        WorkRole.REPEAT: _candidates(REPEATS, enrollment) if study.repeat_rate else {},
+    }
+    places = {kind: pick(key, items) for kind, items in candidates.items()}
     if role == WorkRole.WORK:
         return None
-    items = dict(_checks(enrollment) if role == WorkRole.CHECK else _repeats(enrollment))
-    place = pick(key, items)
-    with transaction.atomic():
-        # One turn is counted once, however many tabs ask: the constraint on open leases holds the others back.
-        if place is None or not _has_work_ahead(enrollment):
-            return None
-        _turn_count(enrollment)
-        return _lease(enrollment, role, place, items[place], now)
+    place = places[WorkRole(role)]
+    return None if place is None else Hidden(WorkRole(role), place, candidates[WorkRole(role)][place])
 
 
-def _checks(enrollment: Enrollment) -> QuerySet[StudyItem, tuple[int, int]]:
+def _candidates(rows: CompiledRows, enrollment: Enrollment) -> dict[int, int]:
+    """Study item to item."""
+    return dict(rows.all(enrollment=enrollment.pk, study=enrollment.study_id))
+
+
+def _checks() -> QuerySet[StudyItem, tuple[int, int]]:
     """(study item, item) of the checks that the person never had."""
+    enrollment = Parameter.of(Enrollment, "id", "enrollment")
     had = Assignment.objects.filter(study_item=OuterRef("pk"), enrollment=enrollment)
-    checks = StudyItem.objects.filter(~Exists(had), study_id=enrollment.study_id, role=ItemRole.CHECK)
+    checks = StudyItem.objects.filter(
+        ~Exists(had), study_id=Parameter.of(Study, "id", "study"), role=ItemRole.CHECK
+    )
     return checks.filter(withdrawn_at=None).order_by().values_list("pk", "item_id")
 
 
-def _repeats(enrollment: Enrollment) -> QuerySet[Assignment, tuple[int, int]]:
+def _repeats() -> QuerySet[Assignment, tuple[int, int]]:
     """(study item, item) of what the person answered a while ago and was not asked again."""
+    enrollment = Parameter.of(Enrollment, "id", "enrollment")
     repeated = Assignment.objects.filter(
         study_item=OuterRef("study_item"), enrollment=enrollment, role=WorkRole.REPEAT
     )
@@ -236,11 +267,7 @@ def _repeats(enrollment: Enrollment) -> QuerySet[Assignment, tuple[int, int]]:
     return latest[REPEAT_AFTER : REPEAT_AFTER + REPEAT_AMONG]
 
 
-def _has_work_ahead(enrollment: Enrollment) -> bool:
-    """Whether there is work for the person now, with nothing pending that comes first."""
-    free = _free(enrollment.pk, enrollment.study_id, nothing_pending=True)
-    ahead = enrollment.cursor is not None and free.filter(position__gt=enrollment.cursor).exists()
-    return ahead or free.exists()
+CHECKS, REPEATS = CompiledRows(_checks), CompiledRows(_repeats)
 
 
 def own_lease(enrollment: Enrollment, now: datetime) -> Assignment | None:
@@ -272,8 +299,8 @@ def _renewed(enrollment: Enrollment, now: datetime, until: datetime) -> Assignme
     )
     if assignment is None:
         return None
-    if assignment.role == WorkRole.WORK:
-        StudyItem.objects.filter(pk=assignment.study_item_id).update(n_open=F("n_open") + 1)
+    taken = int(assignment.role == WorkRole.WORK)
+    StudyItem.objects.filter(pk=assignment.study_item_id).update(n_open=F("n_open") + taken)
     assignment.state = AssignmentState.OPEN
     assignment.leased_at, assignment.expires_at = now, until
     assignment.save(update_fields=["state", "leased_at", "expires_at"])

@@ -49,6 +49,8 @@ def label_record(
     """
     study, place = assignment.enrollment.study, assignment.study_item
     gold = place.item.gold if assignment.role == WorkRole.CHECK else None
+    # Fetched for work too: the time that a label takes must not tell whether it is one of a check.
+    rules = study.test_study if study.check_rate or gold else study
     return LABEL.create(
         item_id=place.item_id,
         annotator_id=assignment.enrollment.annotator_id,
@@ -64,7 +66,7 @@ def label_record(
         is_set_aside=is_set_aside,
         comment=comment,
         pasted_chars=pasted_chars,
-        check_score=None if gold is None else _check_score(study, value, gold),
+        check_score=None if gold is None else _check_score(rules, study.kind, value, gold),
         guidelines_version=study.guidelines_version,
         probability=place.probability,
         active_ms=active_ms,
@@ -72,11 +74,10 @@ def label_record(
     )
 
 
-def _check_score(study: Study, value: Mapping[str, Any], gold: Mapping[str, Any]) -> float | None:
+def _check_score(rules: Study, kind: str, value: Mapping[str, Any], gold: Mapping[str, Any]) -> float | None:
     """By the rule of the study's test: who qualifies within a distance of gold is held to no more than that."""
-    rules = study.test_study
     tolerant = rules.qualification_rule == QualificationRule.TOLERANT
-    return score(study.kind, value, gold, tolerance=rules.qualification_tolerance if tolerant else 0.0)
+    return score(kind, value, gold, tolerance=rules.qualification_tolerance if tolerant else 0.0)
 
 
 def label_change(

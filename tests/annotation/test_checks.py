@@ -24,6 +24,7 @@ from annotation.models import (
 from annotation.selectors.annotators import people_of
 from annotation.selectors.work import texts_unread
 from annotation.services.assignments import assignment_claim, assignment_submit
+from annotation.services.checks import checks_follow
 from annotation.services.labels import label_change
 from annotation.services.quality import enrollment_restore, enrollment_warn
 from tests.annotation.factories import dataset_make, enrollment_make, study_make, user_make
@@ -235,20 +236,26 @@ def test_checks_of_others_are_theirs():
     assert not Intervention.objects.exists()
 
 
-def test_looking_costs_one_query_on_a_check_and_none_on_work():
-    from annotation.services.checks import checks_follow
-
+def test_looking_costs_one_query():
     study = study_with_checks()
     person = enrollment_make(study=study)
     for _ in range(3):
         check_answer(person, right=True)
-    with CaptureQueriesContext(connection) as context:
-        checks_follow(enrollment=fresh(person), now=timezone.now())
-    assert len(context) == 2  # one is the fetch of the person
-    lease = assignment_claim(enrollment=fresh(person))
-    with CaptureQueriesContext(connection) as context:
-        assignment_submit(assignment=lease, shown_value={"choice": 1})
-    assert not [query for query in context if "check_score" in query["sql"] and "SELECT" in query["sql"][:6]]
+    for answered in (True, False):
+        found = fresh(person)
+        with CaptureQueriesContext(connection) as context:
+            checks_follow(enrollment=found, now=timezone.now(), answered=answered)
+        assert len(context) == 1
+
+
+def test_an_answer_to_work_brings_no_warning_for_older_checks():
+    study = study_with_checks(check_minimum=1, check_suspend_below=None, check_warn_below=0.8)
+    person = enrollment_make(study=study)
+    check_answer(person, right=False)
+    Intervention.objects.all().delete()
+    Enrollment.objects.update(warned_at=None)
+    work_answer(person)
+    assert not Intervention.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django_ratelimit.core import is_ratelimited
 
+from annotation.domain.caching import caches_of
 from annotation.models import Enrollment, Kind, PayBasis, Stage, Study
 from annotation.selectors.steps import steps_of
 from annotation.selectors.work import enrollment_get_for
@@ -30,7 +31,7 @@ def for_enrollment(view: View) -> View:
     """Fetch the enrollment of this browser for the slug in the address; without one, say how to come in.
 
     That page is the same for a study that does not exist. No cache keeps a page, so that the back button asks
-    again.
+    again. Where checks are hidden among the work, what this process keeps is kept for each person apart.
     """
 
     @wraps(view)
@@ -39,7 +40,10 @@ def for_enrollment(view: View) -> View:
             enrollment = enrollment_get_for(session_enrollments(request), slug)
         except Enrollment.DoesNotExist:
             return render(request, "annotation/annotator/unknown.html", status=404)
-        return view(request, enrollment, *args, **kwargs)
+        study = enrollment.study
+        has_hidden = study.check_rate or study.repeat_rate
+        with caches_of(enrollment.pk if has_hidden else None):
+            return view(request, enrollment, *args, **kwargs)
 
     return never_cache(wrapped)
 
