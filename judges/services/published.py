@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,10 @@ _LLMBAR_STEP = frozenset(
     {"prompt", "model_name", "openai_kwargs", "generate_kwargs", "palm_kwargs", "parsing"}
 )
 _CARRIED = frozenset(
-    {"max_tokens", "max_output_tokens", "max_new_tokens", "temperature", "engine", "model_name"}
+    {
+        *("max_tokens", "max_output_tokens", "max_new_tokens", "max_tokens_to_sample"),
+        *("temperature", "engine", "model_name"),
+    }
 )
 _ALPACA_CARRIED = _CARRIED | {
     "logprobs",
@@ -108,10 +111,14 @@ def llmbar_read(*, folder: Path, evaluator: str) -> PublishedJudge:
         folders.append(Path(prompt).parts[0])
     parsing = rows[-1].get("parsing")
     mode = RATE if folders[-1] == "rating" else SWAP if folders[-1] == "swap_and_synthesize" else COMPARE
-    if mode == SWAP and (len(steps) != 2 or rows[0].get("parsing") != parsing):
-        raise PublishedError(f"{path}: expected two steps that are read the same way.")
+    if mode == SWAP and len(steps) != 2:
+        raise PublishedError(f"{path}: expected two steps, found {len(steps)}.")
     if mode != RATE and not isinstance(parsing, Mapping):
         raise PublishedError(f"{path}, last step: 'parsing' is missing.")
+    if mode == SWAP and (first := rows[0].get("parsing")) != parsing:
+        if not isinstance(first, Mapping):
+            raise PublishedError(f"{path}, step 1: 'parsing' is missing.")
+        steps[0] = replace(steps[0], parser_options={"parsing": first})
     return _checked(
         path,
         PublishedJudge(
@@ -217,7 +224,8 @@ def _checked(path: Path, read: PublishedJudge) -> PublishedJudge:
     try:
         published_check(read.evaluator)
         if read.evaluator.mode != RATE:
-            parser_check(read.evaluator.parser, read.evaluator.parser_options)
+            for step in read.evaluator.steps:
+                parser_check(read.evaluator.parser, read.evaluator.options_of(step))
     except SpecError as error:
         raise PublishedError(f"{path}: {error}") from None
     return read
@@ -232,7 +240,7 @@ def _step(
         if key not in carried:
             notes[f"The setting '{key}' is not carried over."] = None
     tokens = next(
-        (settings[key] for key in ("max_tokens", "max_new_tokens", "max_output_tokens") if key in settings),
+        (settings[key] for key in sorted(settings) if key.startswith("max_") and key in _CARRIED),
         None,
     )
     temperature = settings.get("temperature")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from judges.strategies.scores import levels_of
-from judges.strategies.structured import TWICE, as_integer, closed, folded_name
+from judges.strategies.structured import NAMING, TWICE, closed, number_in
 
 Edge = tuple[str, str]
 """An aspect and the one it depends on, which is empty for a root: numbers as text, or what stood in their place."""
 
 _WRAPPERS = ("tree", "parents", "roots", "aspects", "nodes")
-_NAMES = ("aspect", "id", "number", "requirement", "node")
 _CHILDREN = ("children", "subaspects", "dependents")
 _ROOT = frozenset({"", "0", "root", "none", "null"})
 CONFLICT = "two different parents"
@@ -31,13 +31,20 @@ def tree_schema(count: int) -> dict[str, Any]:
     )
 
 
-def read_tree(found: object) -> list[Edge]:
+def read_tree(found: object, numbers: Mapping[str, str] = MappingProxyType({})) -> list[Edge]:
     """Return the edges of a tree: from ``{"2": 1}``, or from nodes with their children inside or their parent beside.
+
+    Parameters
+    ----------
+    numbers : mapping of str to str
+        As `structured.numbers_of` returns it: nodes may be named by the texts of the aspects.
 
     >>> read_tree({"1": 0, "2": "1"})
     [('1', ''), ('2', '1')]
     >>> read_tree({"tree": [{"aspect": 1, "children": [2, {"aspect": 3}]}]})
     [('1', ''), ('2', '1'), ('3', '1')]
+    >>> read_tree({"aspect_question": "A poem?", "children": [{"aspect_question": 2}]}, {"a_poem": "1"})
+    [('1', ''), ('2', '1')]
     """
     while isinstance(found, Mapping) and len(found) == 1:
         name, inner = next(iter(found.items()))
@@ -45,8 +52,8 @@ def read_tree(found: object) -> list[Edge]:
             break
         found = inner
     if isinstance(found, Mapping) and not _is_node(found):
-        return [(_number(child), _parent(parent)) for child, parent in found.items()]
-    return _nodes(found if isinstance(found, list) else [found])
+        return [(number_in(child, numbers), _parent(parent, numbers)) for child, parent in found.items()]
+    return _nodes(found if isinstance(found, list) else [found], numbers)
 
 
 def tree_problem(edges: Sequence[Edge], names: Mapping[str, str]) -> str:
@@ -85,36 +92,29 @@ def tree_problem(edges: Sequence[Edge], names: Mapping[str, str]) -> str:
 
 
 def _is_node(value: Mapping[str, Any]) -> bool:
-    return any(name in value for name in _NAMES)
+    return any(name in value for name in NAMING)
 
 
-def _nodes(found: Sequence[object]) -> list[Edge]:
+def _nodes(found: Sequence[object], numbers: Mapping[str, str]) -> list[Edge]:
     edges: list[Edge] = []
     waiting: list[tuple[object, str]] = [(node, "") for node in reversed(found)]
     while waiting:
         node, above = waiting.pop()
         if isinstance(node, Mapping):
-            number = next((_number(node[name]) for name in _NAMES if name in node), "")
-            parent = _parent(node["parent"]) if "parent" in node else above
+            number = next((number_in(node[name], numbers) for name in NAMING if name in node), "")
+            parent = _parent(node["parent"], numbers) if "parent" in node else above
             children: list[object] = next(
                 (node[name] for name in _CHILDREN if isinstance(node.get(name), list)), []
             )
             waiting += [(child, number) for child in reversed(children)]
         else:
-            number, parent = _number(node), above
+            number, parent = number_in(node, numbers), above
         edges.append((number, parent))
     return edges
 
 
-def _number(raw: object) -> str:
-    number = as_integer(raw)
-    if number is not None:
-        return str(number)
-    return folded_name(raw)[:40] if isinstance(raw, str) else repr(raw)[:40]
-
-
-def _parent(raw: object) -> str:
+def _parent(raw: object, numbers: Mapping[str, str]) -> str:
     if raw is TWICE:
         return CONFLICT
-    number = "" if raw is None else _number(raw)
+    number = "" if raw is None else number_in(raw, numbers)
     return "" if number in _ROOT else number

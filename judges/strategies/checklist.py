@@ -18,6 +18,7 @@ from judges.strategies.structured import (
     Labels,
     by_name,
     label_schema,
+    numbers_of,
     read_json,
     read_label,
     read_last_label,
@@ -98,7 +99,7 @@ def checklist_all(item: ItemView, config: StrategyConfig) -> Steps:
     found, problem = read_json(answer.text, cut_off=answer.finish_reason == "length")
     if problem:
         return Verdict(choice=None, status="unparsed", raw_text=answer.text, reason=problem)
-    named = by_name(found, numbers, "answers")
+    named = by_name(found, numbers, "answers", numbers=numbers_of(aspect.text for aspect in aspects))
     said = {
         aspect.key: _field(named, number, labels) for aspect, number in zip(aspects, numbers, strict=True)
     }

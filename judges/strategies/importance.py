@@ -19,6 +19,7 @@ from judges.strategies.structured import (
     Labels,
     by_name,
     label_schema,
+    numbers_of,
     read_json,
     read_label,
     scalar,
@@ -47,7 +48,7 @@ def importance_direct(item: ItemView, config: StrategyConfig) -> Steps:
     found, problem = read_json(answer.text, cut_off=answer.finish_reason == "length")
     if problem:
         return _unparsed(answer, problem)
-    named = by_name(found, _numbers(shown), "scores")
+    named = by_name(found, _numbers(shown), "scores", numbers=_texts(shown))
     said = {aspect.key: _score(named, number) for number, aspect in zip(_numbers(shown), shown, strict=True)}
     scores = {each.key: int(said[each.key][0] or 0) for each in item.aspects if said[each.key][0] is not None}
     if len(scores) < len(said):
@@ -64,7 +65,10 @@ def importance_ranking(item: ItemView, config: StrategyConfig) -> Steps:
     schema = schema_text(order_schema(len(shown), ties=False))
     answer = single((yield Chat(_messages(item, config, shown), json_schema=schema)))
     places, problem = read_order(
-        answer.text, [each.key for each in shown], cut_off=answer.finish_reason == "length"
+        answer.text,
+        [each.key for each in shown],
+        cut_off=answer.finish_reason == "length",
+        numbers=_texts(shown),
     )
     if places is None:
         return _unparsed(answer, problem)
@@ -85,7 +89,7 @@ def importance_tree(item: ItemView, config: StrategyConfig) -> Steps:
     for attempt in range(1, attempts + 1):
         answer = single((yield Chat(messages, json_schema=schema)))
         found, unread = read_json(answer.text, cut_off=answer.finish_reason == "length")
-        edges = [] if unread else read_tree(found)
+        edges = [] if unread else read_tree(found, _texts(shown))
         problem = unread or tree_problem(edges, keys)
         if not problem:
             parents = {keys[child]: parent and keys[parent] for child, parent in edges}
@@ -112,6 +116,11 @@ def _shown(item: ItemView, config: StrategyConfig) -> tuple[AspectView, ...]:
     aspects = item_aspects(item)
     seed = int(config.params.get("seed", 0))
     return tuple(aspects[place] for place in drawn_order(len(aspects), item, seed))
+
+
+def _texts(shown: tuple[AspectView, ...]) -> dict[str, str]:
+    """The numbers of the aspects by their texts: a model may name an aspect by its words, as TOWER asks it to."""
+    return numbers_of(each.text for each in shown)
 
 
 def _numbers(shown: tuple[AspectView, ...]) -> list[str]:

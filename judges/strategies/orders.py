@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from judges.strategies.parsing import undressed
-from judges.strategies.structured import as_integer, closed, folded_name, read_json, scalar
+from judges.strategies.structured import NAMING, as_integer, closed, number_in, read_json, scalar
 
 _PLAIN = re.compile(r"\d{1,4}(?:\s*[>,=]\s*\d{1,4})*", re.ASCII)
 # "Ranking: Answer 2 > Answer 1": words that say what the numbers are, before a sign alone.
@@ -31,7 +32,12 @@ def order_schema(count: int, *, ties: bool) -> dict[str, Any]:
 
 
 def read_order(
-    text: str, names: Sequence[str], *, ties: bool = False, cut_off: bool = False
+    text: str,
+    names: Sequence[str],
+    *,
+    ties: bool = False,
+    cut_off: bool = False,
+    numbers: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[list[int]] | None, str]:
     """Read an order of the numbers 1 to n.
 
@@ -41,6 +47,8 @@ def read_order(
         What the numbers stand for, for the reason.
     ties : bool
         Several may share a place.
+    numbers : mapping of str to str
+        The numbers of texts that may stand in their place, as `structured.numbers_of` returns them.
 
     Returns
     -------
@@ -60,7 +68,7 @@ def read_order(
         return None, problem
     else:
         groups = _groups(found)
-    places = [[_number(each) for each in group] for group in groups]
+    places = [[_number(each, numbers) for each in group] for group in groups]
     problem = _problem(places, names, ties=ties)
     if problem:
         return None, problem
@@ -82,16 +90,18 @@ def _groups(found: object) -> list[list[Any]]:
         found = lists[0] if len(lists) == 1 else None
     if not isinstance(found, list):
         return []
+    if found and all(isinstance(each, dict) and as_integer(each.get("rank")) is not None for each in found):
+        return [
+            [each for each in found if each["rank"] == rank]
+            for rank in sorted({each["rank"] for each in found}, key=int)
+        ]
     return [list(each) if isinstance(each, list) else [each] for each in found]
 
 
-def _number(raw: object) -> str:
+def _number(raw: object, numbers: Mapping[str, str]) -> str:
     """The number as text; what is none stays recognisable."""
-    inner = scalar(raw)
-    number = as_integer(inner)
-    if number is not None:
-        return str(number)
-    return folded_name(inner)[:40] if isinstance(inner, str) else repr(inner)[:40]
+    name = next((each for each in NAMING if isinstance(raw, dict) and each in raw), None)
+    return number_in(raw[name] if isinstance(raw, dict) and name else scalar(raw), numbers)
 
 
 def _problem(places: Sequence[Sequence[str]], names: Sequence[str], *, ties: bool) -> str:

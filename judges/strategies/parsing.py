@@ -3,7 +3,8 @@
 Two readers. `read_choice` is for prompts that ask for the verdict alone: the text must *be* a verdict, in
 whatever dress ("**B**", "Output (a)", "Answer: B.", {"choice": "B"}), or begin with one and explain it without taking
 it back. `read_verdict_line` is for chain of thought: only the last line counts, and it must hold the verdict's marker
-(or stand under it), conclude ("Therefore, Output (a) is better."), or set the verdict off in a box, a tag or JSON.
+(or stand under it), conclude ("Therefore, Output (a) is better."), or set the verdict off in a box, a tag, JSON, or
+a mark of a published prompt (`declared`).
 What a model thought before its answer is separated before any of them reads (`judges.strategies.thoughts`).
 All else is unparsed, with the whole text kept. Neither ever raises.
 """
@@ -44,6 +45,7 @@ _BETTER = r"""(?:\s+(?:is|was)\s+(?:the\s+)?(?:better|best|winner)(?:\s+(?:one|o
       (?:\s+than\s+(?:the\s+)?(?:output|response|option)?\s*[(\[]?(?P<than>[ab])[)\]]?)?
     | \s+wins | \s*>{1,2}\s*(?:output|response)?\s*[(\[]?(?P<below>[ab])[)\]]?)"""
 _FLAGS = re.IGNORECASE | re.VERBOSE | re.ASCII
+_INTRODUCED = re.compile(_INTRODUCTION, _FLAGS)
 _STATEMENT = re.compile(
     rf"(?:{_CONCLUDING})?(?:{_INTRODUCTION}|{_OPINION})?{_LABEL}{_BETTER}?\s*[.!]?", _FLAGS
 )
@@ -86,6 +88,12 @@ _TAGGED = re.compile(
 _FENCED = re.compile(r"```(?:json)?\s*(\{[^{}]*\})\s*```", re.IGNORECASE)
 _JSON = re.compile(r"(?:json)?\s*(\{.*\})", re.IGNORECASE | re.DOTALL)
 _VERDICT_KEYS = frozenset({"choice", "verdict", "final_verdict", "answer", "winner", "preference", "better"})
+# Marks of what is declared at the end: MT-bench's [[A]] and [[7]], Arena-Hard's [[A>>B]], Prometheus' [RESULT] A.
+_DECLARED = re.compile(r"\[\[([^\[\]\n]{1,12})\]\]|\[RESULT\]\s*:?\s*([^\[\]\n]{1,12})", re.IGNORECASE)
+_DENIED = re.compile(
+    r"\b(?:not|never|neither|nor|than|instead\s+of)\b[^.!?:]{0,30}\Z|n['’]t\b[^.!?:]{0,30}\Z", re.IGNORECASE
+)
+_COMPARED = re.compile(r"(?P<first>[ab])(?P<sign>>{1,2}|<{1,2}|=)(?P<second>[ab])", re.IGNORECASE)
 _EXPLANATION = re.compile(r"(?:explanation|reason(?:ing)?|rationale|justification|because)\b", re.IGNORECASE)
 
 
@@ -112,11 +120,11 @@ def read_choice(text: str, *, allow_tie: bool, cut_off: bool = False) -> Verdict
     bare = undressed(text)
     if not bare:
         return unparsed(text, EMPTY)
-    bare, before = _set_off(bare, text)
+    bare, before, strength = _set_off(bare, text)
     named = json_value(bare, _VERDICT_KEYS)
     match = _match(_STATEMENT, bare if named is None else named)
     if match and not before:
-        return _verdict(match, text, allow_tie=allow_tie)
+        return _verdict(match, text, allow_tie=allow_tie, strength=strength)
     first, _, rest = bare.partition("\n")
     if match is None:
         match = _match(_STATEMENT, first)
@@ -130,7 +138,7 @@ def read_choice(text: str, *, allow_tie: bool, cut_off: bool = False) -> Verdict
         rest = f"{match['reason']}\n{rest}" if match else rest
     if match is None:
         return unparsed(text, "not a verdict")
-    verdict = _verdict(match, text, allow_tie=allow_tie)
+    verdict = _verdict(match, text, allow_tie=allow_tie, strength=strength)
     if verdict.choice is not None and _takes_back(f"{before}\n{rest}", verdict.choice):
         return unparsed(text, "a verdict and an explanation that may take it back")
     return verdict
@@ -161,19 +169,59 @@ def read_verdict_line(text: str, *, allow_tie: bool, finish_reason: str = "stop"
     said = alone[alone.lastindex or 0] if alone else named
     if alone and said in ("a", "b"):  # a quantity, or the answer to the instruction
         return unparsed(text, "the last line holds no verdict")
+    strength = ""
+    if said is None and (marked := declared(bare)):
+        said, strength = _of_mark(marked[0])
     match = _last_statement(lines) if said is None else _match(_STATEMENT, said)
     if match is None:
         return unparsed(text, "the last line holds no verdict")
-    return _verdict(match, text, allow_tie=allow_tie)
+    return _verdict(match, text, allow_tie=allow_tie, strength=strength)
 
 
-def _set_off(bare: str, said: str) -> tuple[str, str]:
-    """Return the verdict that a text sets off in a tag or a JSON block at its end, and what stands before it."""
+def declared(text: str) -> tuple[str, str] | None:
+    """Return what a text declares at its end in a mark of a published prompt, and what stands before it.
+
+    The marks are ``[[A]]`` (MT-bench), ``[[A>>B]]`` (Arena-Hard) and ``[RESULT] 4`` (Prometheus). Several on the last
+    line that differ declare nothing.
+
+    >>> declared("Both are right, but B is brief. [[B>A]]")
+    ('B>A', 'Both are right, but B is brief.')
+    """
+    bare = undressed(text)
+    begin = bare.rfind("\n", 0, max(bare.rfind("["), 0)) + 1
+    found = list(_DECLARED.finditer(bare, begin))
+    marks = {"".join(undressed(match[1] or match[2]).rstrip(".!").split()) for match in found}
+    if len(marks) != 1 or bare[found[-1].end() :].strip(f"{_DRESS}.!"):
+        return None
+    if _DENIED.search(bare[begin : found[0].start()][-MAX_STATEMENT:]):
+        return None
+    return marks.pop(), bare[: found[-1].start()].rstrip()
+
+
+def _of_mark(mark: str) -> tuple[str, str]:
+    """Return a mark as a statement of a verdict, and how strong the preference is, where it says so."""
+    if compared := _COMPARED.fullmatch(mark):
+        first, sign, second = (compared[name] for name in ("first", "sign", "second"))
+        if first.casefold() == second.casefold():
+            return "", ""
+        strength = "much" if len(sign) == 2 else "slightly"
+        return ("tie", "") if sign == "=" else (first if ">" in sign else second, strength)
+    return ("tie", "") if mark in ("C", "c") else (mark, "")
+
+
+def _set_off(bare: str, said: str) -> tuple[str, str, str]:
+    """Return the verdict that a text sets off at its end in a tag, a JSON block or a mark, what stands before it, and
+    how strong it is, where a mark says so.
+    """
     for pattern in (_TAGGED, _FENCED):
         found = list(pattern.finditer(said))
         if len(found) == 1 and not undressed(said[found[0].end() :]):
-            return undressed(found[0][found[0].lastindex or 0]), undressed(said[: found[0].start()])
-    return bare, ""
+            return undressed(found[0][found[0].lastindex or 0]), undressed(said[: found[0].start()]), ""
+    if marked := declared(bare):
+        statement, strength = _of_mark(marked[0])
+        before = "" if _INTRODUCED.fullmatch(marked[1]) else marked[1]
+        return statement, before, strength
+    return bare, "", ""
 
 
 def _last_statement(lines: list[str]) -> re.Match[str] | None:
@@ -246,11 +294,12 @@ def undressed(text: str) -> str:
     return folded.strip(_DRESS)
 
 
-def _verdict(match: re.Match[str], text: str, *, allow_tie: bool) -> Verdict:
+def _verdict(match: re.Match[str], text: str, *, allow_tie: bool, strength: str = "") -> Verdict:
     choice = _choice_of(match)
     if choice == 0 and not allow_tie:
         return unparsed(text, "a tie, which was not allowed")
-    return Verdict(choice=choice, status="parsed", raw_text=text)
+    value = {"strength": strength} if strength and choice else None
+    return Verdict(choice=choice, status="parsed", raw_text=text, value=value)
 
 
 def _choice_of(match: re.Match[str]) -> int:

@@ -13,6 +13,7 @@ from judges.strategies.parsing import (
     CUT_OFF,
     MAX_READ,
     MAX_STATEMENT,
+    declared,
     json_value,
     undressed,
 )
@@ -66,6 +67,8 @@ def read_rating(text: str, low: int, high: int, *, cut_off: bool = False) -> Rat
     if not bare:
         return Rating(None, EMPTY)
     named = json_value(bare, _KEYS)
+    if named is None and (marked := declared(bare)):
+        named = marked[0]
     if named is not None:
         return _read(_STATEMENT, named, low, high)
     first, _, rest = bare.partition("\n")
@@ -88,6 +91,8 @@ def read_rating_line(text: str, low: int, high: int, *, cut_off: bool = False) -
         named = json_value(piece, _KEYS)
         if named is not None:
             return _read(_STATEMENT, named, low, high)
+    if marked := declared(bare):
+        return _read(_STATEMENT, marked[0], low, high)
     return _read(_MARKED, line, low, high)
 
 

@@ -85,7 +85,7 @@ def _compare(item: ItemView, evaluator: Published) -> Steps:
     answer = single(
         (yield _ask(evaluator.steps[-1], evaluator, values | {"output_1": first, "output_2": second}))
     )
-    return _verdict(answer, evaluator)
+    return _verdict(answer, evaluator, evaluator.steps[-1])
 
 
 def _rate(item: ItemView, evaluator: Published) -> Steps:
@@ -115,14 +115,14 @@ def _swap(item: ItemView, evaluator: Published) -> Steps:
     values = _texts(item, evaluator) | {"output_1": first, "output_2": second}
     turned = values | {"output_1": second, "output_2": first}
     here, there = several((yield (_ask(compare, evaluator, values), _ask(compare, evaluator, turned))))
-    verdict, other = _verdict(here, evaluator), _verdict(there, evaluator)
+    verdict, other = _verdict(here, evaluator, compare), _verdict(there, evaluator, compare)
     if verdict.choice not in (1, 2) or verdict.choice != other.choice:
         return verdict
     # Both prefer what they were shown in the same place: one of them speaks for A, the other for B.
     explained = {verdict.choice: here.text.strip(), 3 - verdict.choice: _turned(there.text.strip())}
     values |= {"explanation_1": explained[1], "explanation_2": explained[2]}
     answer = single((yield _ask(synthesise, evaluator, values)))
-    return _verdict(answer, evaluator)
+    return _verdict(answer, evaluator, synthesise)
 
 
 def _turned(explanation: str) -> str:
@@ -133,9 +133,9 @@ def _turned(explanation: str) -> str:
     return explanation
 
 
-def _verdict(answer: Answer, evaluator: Published) -> Verdict:
+def _verdict(answer: Answer, evaluator: Published, step: PublishedStep) -> Verdict:
     try:
-        reading: Reading = read_published(evaluator.parser, evaluator.parser_options, answer)
+        reading: Reading = read_published(evaluator.parser, evaluator.options_of(step), answer)
     except Unreadable as error:
         return unparsed(answer.text, str(error))
     return Verdict(

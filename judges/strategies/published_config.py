@@ -45,6 +45,9 @@ class PublishedStep:
     logprobs : bool
     json_schema : str or None
         JSON text: the parameters of the function that the evaluator lets the model call.
+    parser_options : mapping or None
+        How the answer of a step before the last is read, where it is: LLMBar's "Swap" compares with reasons and
+        decides without. None: as the last one.
     """
 
     template: str
@@ -52,6 +55,7 @@ class PublishedStep:
     temperature: float | None = None
     logprobs: bool = False
     json_schema: str | None = None
+    parser_options: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,16 @@ class Published:
 
     def to_text(self) -> str:
         """Return it as JSON text; `published_read` undoes it."""
-        return json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False)
+        values = asdict(self)
+        for step in values["steps"]:
+            # It came later; without it the text is that of before.
+            if step["parser_options"] is None:
+                del step["parser_options"]
+        return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
+
+    def options_of(self, step: PublishedStep) -> Mapping[str, Any]:
+        """Return the settings with which the answer of a step is read."""
+        return self.parser_options if step.parser_options is None else step.parser_options
 
 
 @lru_cache(maxsize=64)

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from judges.strategies.errors import SpecError
-from judges.strategies.types import Answer
+from judges.strategies.thoughts import END_TOKEN
+from judges.strategies.types import Answer, TokenLogprob
 
-REGEX, FIRST_MATCH, INTEGER = "regex_parser", "llmbar_parser", "llmbar_score"
+_FENCED = re.compile(r"```(?:json|python)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +103,11 @@ def lmsys_parser(text: str) -> list[Any]:
 def ranking_parser(text: Any, model_1_name: str = "model_1") -> list[Any]:
     """Return the rank of the first model in a list of ``{"model", "rank"}``."""
     try:
-        rows = ast.literal_eval(text) if isinstance(text, str) else text
+        rows = _literal(text) if isinstance(text, str) else text
+        if isinstance(rows, dict):  # {"ordered_models": [...]}
+            (rows,) = (value for value in rows.values() if isinstance(value, list))
         rank = next(row["rank"] for row in rows if row["model"] == model_1_name)
-    except (ValueError, SyntaxError, TypeError, KeyError, StopIteration, RecursionError, MemoryError):
+    except (ValueError, TypeError, KeyError, StopIteration):
         return []
     return [int(rank)] if rank in (1, 2) else []
 
@@ -112,20 +115,35 @@ def ranking_parser(text: Any, model_1_name: str = "model_1") -> list[Any]:
 def json_parser(text: str, annotation_key: str) -> list[Any]:
     """Return the value under a key of a JSON object, or of each in a list."""
     try:
-        document = json.loads(text)
+        document = _literal(text, python=False)
         rows = [document] if isinstance(document, dict) else document
         return [row[annotation_key] for row in rows]
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         return []
 
 
 def eval_parser(text: str) -> list[Any]:
     """Return a Python literal, a list as its elements."""
     try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        value = _literal(text)
+    except ValueError:
         return []
     return value if isinstance(value, list) else [value]
+
+
+def _literal(text: str, *, python: bool = True) -> Any:
+    """Return a Python literal or JSON, which may be the only thing in a fence of code; raises ValueError.
+
+    Chat models put what they are asked to write as code into a fence, and some words around it.
+    """
+    fenced = _FENCED.findall(text)
+    for each in (text.strip(), *(fenced if len(fenced) == 1 else ())):
+        for read in (ast.literal_eval, json.loads) if python else (json.loads,):
+            try:
+                return read(each)
+            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+                continue
+    raise ValueError("no literal")
 
 
 def replace_parser(text: Any, replacer: Mapping[Any, Any], default_replacer: Any = "auto") -> list[Any]:
@@ -189,6 +207,14 @@ def _reading(value: Any) -> Reading:
     raise Unreadable(f"{value!r} is no verdict")
 
 
+def _of_text(answer: Answer) -> Sequence[TokenLogprob]:
+    """Return the tokens without those that end the turn, which some servers count: they are no part of the text."""
+    tokens = answer.logprobs or ()
+    while tokens and END_TOKEN.fullmatch(tokens[-1].token):
+        tokens = tokens[:-1]
+    return tokens
+
+
 def _from_probability(probability: float) -> Reading:
     return Reading(0 if probability == 0.5 else 1 if probability > 0.5 else 2, probability)
 
@@ -201,7 +227,7 @@ def _logprobs(
     log_prob_index: Any = "batch",
 ) -> Reading:
     """Read the probability of the first from the likeliest tokens at one place of the answer."""
-    tokens = answer.logprobs or ()
+    tokens = _of_text(answer)
     index = 0 if log_prob_index == "batch" else int(log_prob_index)
     if log_prob_index == "batch" and len(tokens) != 1:
         raise Unreadable(f"log-probabilities of {len(tokens)} tokens where those of one were expected")

@@ -11,9 +11,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
-from judges.strategies.parsing import CUT_OFF, MAX_READ, undressed
+from judges.strategies.parsing import CUT_OFF, MAX_READ, declared, undressed
 from judges.strategies.thoughts import EMPTY
 
 MAX_LINE = 600
@@ -73,19 +74,61 @@ def read_json(text: str, *, cut_off: bool = False, last: bool = False) -> tuple[
     return candidates[-1], ""
 
 
-def by_name(found: Any, names: Sequence[str], wrapper: str = "") -> dict[str, Any]:
-    """Return what an object says of each of these names, leaving out what it does not name.
+NAMING = ("aspect", "id", "number", "requirement", "node", "aspect_question", "question")
+"""What objects call the thing that they are about; "aspect_question" is TOWER's."""
+
+
+def numbers_of(texts: Iterable[str]) -> dict[str, str]:
+    """Return the number of each text, 1 to n, under its folded words: what repeats a text names it.
+
+    >>> numbers_of(["Is it a poem?"])
+    {'is_it_a_poem': '1'}
+    """
+    found: dict[str, str] = {}
+    for number, text in enumerate(texts, start=1):
+        name = folded_name(text)
+        # Two texts of the same words can be told apart by their numbers alone.
+        found[name] = "" if name in found else str(number)
+    return {name: number for name, number in found.items() if number and name}
+
+
+def number_in(raw: object, numbers: Mapping[str, str]) -> str:
+    """Return the number that a name means, as text; what means none stays recognizable.
+
+    >>> [number_in(raw, {"is_it_a_poem": "1"}) for raw in (2, "Aspect 2", "1. Is it a poem?", "Is it one?")]
+    ['2', '2', '1', 'is_it_one']
+    """
+    whole = as_integer(raw)
+    if whole is not None:
+        return str(whole)
+    if not isinstance(raw, str):
+        return repr(raw)[:40]
+    name = folded_name(raw)
+    return numbers.get(name) or numbers.get(re.sub(r"^\d{1,4}_", "", name)) or name[:40]
+
+
+def by_name(
+    found: Any, names: Sequence[str], wrapper: str = "", *, numbers: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return what an object, or a list of objects, says of each of these names, leaving out what it does not name.
 
     Names match exactly, or folded ("Overall quality" for overall_quality); numbers match whatever stands around them
     ("Requirement 2" for 2). The names may stand in an object of their own, such as ``{"ratings": {...}}``.
 
     >>> by_name({"Answer 1": 4, "2.": 5, "note": "x"}, ["1", "2"])
     {'1': 4, '2': 5}
+    >>> by_name([{"aspect_question": "Is it a poem?", "score": 4}], ["1"], numbers={"is_it_a_poem": "1"})
+    {'1': {'score': 4}}
     """
+    if isinstance(found, dict) and wrapper not in names and isinstance(found.get(wrapper), dict | list):
+        found = found[wrapper]
+    if isinstance(found, dict) and len(found) == 1 and isinstance(inside := next(iter(found.values())), list):
+        found = inside
+    if isinstance(found, list):
+        found = _of_rows(found, numbers)
     if not isinstance(found, dict):
         return {}
-    if wrapper not in names and isinstance(found.get(wrapper), dict):
-        found = found[wrapper]
+    found = _pairs([(numbers.get(folded_name(key), key), value) for key, value in found.items()])
     matched = _matched(found, names)
     inner = [value for value in found.values() if isinstance(value, dict)]
     if not matched and len(inner) == 1:
@@ -96,6 +139,17 @@ def by_name(found: Any, names: Sequence[str], wrapper: str = "") -> dict[str, An
         value = found[key]
         said[name] = TWICE if name in said and said[name] != value else value
     return {name: said[name] for name in names if name in said}
+
+
+def _of_rows(rows: Sequence[Any], numbers: Mapping[str, str]) -> dict[str, Any]:
+    """Return objects that each name what they are about as one object."""
+    pairs = []
+    for row in rows:
+        name = next((each for each in NAMING if isinstance(row, dict) and each in row), None)
+        if name is not None:
+            rest = {key: value for key, value in row.items() if key not in NAMING}
+            pairs.append((number_in(row[name], numbers), rest))
+    return _pairs(pairs)
 
 
 def folded_name(name: str) -> str:
@@ -169,6 +223,8 @@ def read_label(text: str, labels: Labels, *, cut_off: bool = False) -> tuple[str
         bare = undressed(str(inner)) if isinstance(inner, str | int | float) else bare
     forms = _forms(tuple((label, tuple(words)) for label, words in labels.items()))
     label = forms.whole(bare)
+    if label is None and (marked := declared(bare)):
+        label = forms.whole(marked[0])
     if label is not None:
         return label, ""
     first, _, rest = bare.partition("\n")
@@ -191,6 +247,8 @@ def read_last_label(text: str, labels: Labels, *, cut_off: bool = False) -> tupl
     match = _MARKED.fullmatch(" ".join(undressed(bare.rpartition("\n")[2]).split())[:MAX_LINE])
     forms = _forms(tuple((label, tuple(words)) for label, words in labels.items()))
     label = forms.whole(match[1]) if match else None
+    if label is None and (marked := declared(bare)):
+        label = forms.whole(marked[0])
     if label is None:
         return None, f"the last line holds none of {', '.join(labels)}"
     return label, ""

@@ -53,7 +53,7 @@ _MESSAGE_END = re.compile(r"<\|(?:end|return|call|start)\|>")
 # The same channels where a server left out the tokens that mark them.
 _BARE_CHANNELS = re.compile(r"\s*analysis(?=\S)(?P<thought>.*)assistant\s?final", re.DOTALL)
 _WRAPPER = re.compile(r"\s*<\|(?:begin_of_solution|START_RESPONSE)\|>")
-_END_TOKEN = re.compile(
+END_TOKEN = re.compile(
     r"(?:</s>|<\|(?!(?:channel|message|begin_|start_|end_of_thought|end_thinking))[a-z_]{1,20}\|>|<end_of_turn>|<eos>)\Z",
     re.IGNORECASE,
 )
@@ -242,7 +242,7 @@ def _channels(text: str, end: int) -> tuple[list[Span], str]:
 def _turn_end(text: str) -> int:
     """Return where the tokens begin that end a turn, which some servers leave in the text."""
     end = len(text)
-    while ended := _END_TOKEN.search(text[max(0, end - 60) : end].rstrip()):
+    while ended := END_TOKEN.search(text[max(0, end - 60) : end].rstrip()):
         end = len(text[:end].rstrip()) - len(ended[0])
     return end
 

@@ -11,6 +11,7 @@ from judges.services.published import PublishedError, alpaca_eval_read, llmbar_r
 from judges.strategies.published_config import published_read
 from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, run_instant, sweep_make
+from tests.judges.strategies.feeding import feed, judge
 
 PAIR = "<|im_start|>user\nWhich suits {input}?\n(a) {output_1}\n(b) {output_2}\n<|im_end|>"
 TALK = PAIR.replace("(b)", "{explanation_1}{explanation_2}(b)")
@@ -38,6 +39,10 @@ def llmbar(tmp_path):
         ],
         "X/Swap": [
             step | {"prompt": "comparison/Plain.txt"},
+            step | {"prompt": "swap_and_synthesize/Swap.txt"},
+        ],
+        "X/Swap_Apart": [
+            step | {"prompt": "comparison/Plain.txt", "parsing": {"1": "So \\(a\\)", "2": "So \\(b\\)"}},
             step | {"prompt": "swap_and_synthesize/Swap.txt"},
         ],
         "X/Rating": [step | {"prompt": "rating/Rating.txt", "parsing": None}],
@@ -112,6 +117,20 @@ def test_llmbar_evaluators_of_every_form_are_read(llmbar):
     assert len(llmbar_read(folder=llmbar, evaluator="X/Helped").evaluator.steps) == 2
     assert llmbar_read(folder=llmbar, evaluator="X/Swap").evaluator.mode == "swap"
     assert llmbar_read(folder=llmbar, evaluator="X/Rating").evaluator.mode == "rate"
+
+
+@pytest.mark.parametrize(
+    ("answers", "choice"),
+    [
+        (("Not Output (a). So (b)", "Not Output (b). So (a)"), 2),
+        (("Output (a)? So (b)", "Output (a)? So (b)", "Output (a)"), 1),
+        (("Output (a)", "Output (b)"), None),
+    ],
+)
+def test_each_step_of_a_swap_has_its_own_parser(llmbar, answers, choice):
+    read = llmbar_read(folder=llmbar, evaluator="X/Swap_Apart")
+    assert published_read(read.evaluator.to_text()) == read.evaluator
+    assert feed(judge("published", prompt_source=read.evaluator.to_text()), *answers).choice == choice
 
 
 def test_alpaca_eval_annotators_are_read(alpaca):

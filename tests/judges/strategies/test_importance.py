@@ -285,3 +285,30 @@ def test_any_text_is_a_label_or_unparsed_with_a_reason(texts, strategy):
         verdict = judged(strategy, IMPORTANCE, *sent)
     assert bool(verdict.reason) == (verdict.status == "unparsed")
     assert verdict.status == "unparsed" or is_label(verdict, IMPORTANCE, "ranks")
+
+
+TEXTS = [each.text for each in IMPORTANCE.aspects]
+
+
+def test_tower_names_aspects_by_their_questions():
+    first, second, *rest = TEXTS
+    node = {"aspect_question": first, "children": [{"aspect_question": f"2. {second}", "children": []}]}
+    roots = [node, *({"aspect_question": text} for text in rest)]
+    verdict = judged("importance_tree", IMPORTANCE, f"```json\n{json.dumps({'tree': roots})}\n```")
+    keys = [each.key for each in IMPORTANCE.aspects]
+    assert verdict.value["tree"] == {key: keys[0] if key == keys[1] else "" for key in keys}
+
+    scored = [{"aspect_question": text, "score": 5 - place} for place, text in enumerate(TEXTS)]
+    verdict = judged("importance_direct", IMPORTANCE, json.dumps(scored))
+    assert verdict.value["scores"] == {key: 5 - place for place, key in enumerate(keys)}
+
+    ranked = [{"aspect_question": text, "rank": place} for place, text in enumerate(TEXTS, start=1)]
+    for rows in (ranked[::-1], [{"aspect_question": text} for text in TEXTS], TEXTS):
+        verdict = judged("importance_ranking", IMPORTANCE, json.dumps({"ranking": rows}))
+        assert verdict.value["ranks"] == {key: place for place, key in enumerate(keys, start=1)}
+
+
+def test_a_question_that_is_none_of_the_aspects_is_named():
+    roots = [{"aspect_question": text} for text in (*TEXTS[:-1], "Is it blue?")]
+    verdict = judged("importance_tree", IMPORTANCE, json.dumps(roots), json.dumps(roots))
+    assert "unknown aspect is_it_blue" in verdict.reason

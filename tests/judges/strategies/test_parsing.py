@@ -299,7 +299,48 @@ def test_a_tie_in_a_chain_of_thought():
     assert read_verdict_line("So.\nVerdict: tie", allow_tie=False).choice is None
 
 
+REASONS = "It asks for one word. The first gives one, and the second three.\n\n"
+MARKS = [
+    ("[[A]]", A, None),
+    ("[[B]]", B, None),
+    ("[[C]]", TIE, None),
+    ("Final verdict: **[[B]]**", B, None),
+    ("I say it again: [[A]], yes, [[A]].", A, None),
+    ("My final verdict is Assistant A is significantly better: [[A>>B]]", A, "much"),
+    ("My final verdict is: [[B>A]]", B, "slightly"),
+    ("My final verdict is tie: [[A=B]]", TIE, None),
+    ("[[ A << B ]]", B, "much"),
+    ("[RESULT] A", A, None),
+    ("Feedback: The first is brief. [RESULT] B", B, None),
+    ("[RESULT]\nB.", B, None),
+    ("[[A]] or [[B]]", None, None),
+    ("[[D]]", None, None),
+    ("[[A>A]]", None, None),
+    ("I would not say [[A]]", None, None),
+    ("It is neither [[A]].", None, None),
+    ("[RESULT] A or B", None, None),
+    (
+        '"[[A]]" if assistant A is better, "[[B]]" if assistant B is better, and "[[C]]" for a tie.',
+        None,
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("mark", "choice", "strength"), MARKS)
+def test_marks_of_published_prompts_are_read_behind_reasons(mark, choice, strength):
+    for verdict in (
+        read_verdict_line(REASONS + mark, allow_tie=True),
+        read_choice(REASONS + mark, allow_tie=True),
+    ):
+        assert verdict.choice == choice
+        assert verdict.value == ({"strength": strength} if strength else None)
+    if choice == TIE:
+        assert read_verdict_line(REASONS + mark, allow_tie=False).reason == "a tie, which was not allowed"
+
+
 WORDS = (
+    *("[[A]]", "[[B>A]]", "[[C]]", "[RESULT]"),
     *("A", "B", "a", "b", "tie", "(", ")", "[", "]", "**", ":", ".", "\n", "\n\n", "Output", "(a)", "(b)"),
     *("Answer", "Verdict", "is", "better", "than", "not", "or", "and", "wins", "Explanation:"),
     *("\\boxed{A}", "<think>", "</think>", "\x00", '{"choice":', '"A"', "}", ","),

@@ -119,6 +119,23 @@ def test_reads_a_number_behind_reasons_from_the_last_line(text, score):
     assert read_rating_line(split_thought(text)[1], 0, 9).score == score
 
 
+@pytest.mark.parametrize("read", [read_rating, read_rating_line])
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("Feedback: 2 of the 3 claims hold. [RESULT] 4", 4),
+        ("It holds.\n\n[RESULT]\n4", 4),
+        ("2 of 3 hold.\n\nRating: [[4]]", 4),
+        ("2 of 3 hold. [[4]]", 4),
+        ("[RESULT] 6", None),
+        ("[RESULT] 4 or 5", None),
+        ("[[4]] or [[5]]", None),
+    ],
+)
+def test_marks_of_published_prompts_are_read(read, text, score):
+    assert read(text, 1, 5).score == score
+
+
 def test_what_is_off_the_scale_is_said_to_be():
     assert read_rating("0", 1, 5).reason == "0 is off the scale from 1 to 5"
     assert read_rating("7/10", 0, 9).reason == "out of 10, on a scale to 9"

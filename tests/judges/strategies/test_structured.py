@@ -247,3 +247,11 @@ def test_hostile_texts_end(hostile):
         read_label(text, YES_NO)
         read_last_label(text, RATINGS)
         read_order(text, ["a", "b"])
+
+
+@pytest.mark.parametrize("read", [read_label, read_last_label])
+def test_marks_of_published_prompts_are_read(read):
+    assert read("The answer has 3 parts, 2 of them right.\n[RESULT] 4", RATINGS) == ("4", "")
+    assert read("It is right. [[5]]", RATINGS) == ("5", "")
+    assert read("It is met. [RESULT] yes", YES_NO) == ("yes", "")
+    assert read("It may be. [RESULT] 4 or 5", RATINGS)[0] is None
