@@ -14,7 +14,7 @@ Ranks are levels without gaps from 1, the best; equal ranks are ties: 1, 3, 3 is
 Only pairwise and answer ranking name responses, so only these depend on the order in which they were shown.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,7 +167,7 @@ def _choice(value: object, *, ties: bool) -> int:
 
 
 def _named(value: object, field: str, names: Sequence[str], *, complete: bool = True) -> Mapping[str, Any]:
-    """A mapping with these names: all of them if `complete`, else at least one."""
+    """A mapping with these names and no others: all of them if `complete`."""
     if not isinstance(value, Mapping):
         raise LabelValueError(field, f"expected an object, found {_short(value)}.")
     for name in value:
@@ -176,9 +176,12 @@ def _named(value: object, field: str, names: Sequence[str], *, complete: bool = 
     for name in names:
         if complete and name not in value:
             raise LabelValueError(f"{field}.{name}", "is missing.")
-    if not any(value.get(name) is not None for name in names) and not complete:
-        raise LabelValueError(field, "expected at least one, found none.")
     return value
+
+
+def _some(given: Collection[str], field: str) -> None:
+    if not given:
+        raise LabelValueError(field, "expected at least one, found none.")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -188,6 +191,8 @@ def _listed(names: Sequence[str]) -> str:
 def _ratings(value: object, rules: ValueRules) -> dict[str, int]:
     ratings = _named(value, "ratings", rules.criteria, complete=rules.complete)
     given = [name for name in rules.criteria if rules.complete or ratings.get(name) is not None]
+    if not rules.complete:
+        _some(given, "ratings")
     for name in given:
         if not _is_integer(ratings[name]) or not 1 <= ratings[name] <= MAX_RATING:
             raise LabelValueError(
@@ -214,6 +219,8 @@ def _ranks(value: object, names: Sequence[str], *, ties: bool) -> dict[str, int]
 
 def _answers(value: object, rules: ValueRules) -> dict[str, bool | None]:
     answers = _named(value, "answers", rules.aspects, complete=rules.complete)
+    if not rules.complete:
+        _some(answers, "answers")  # that none of them can be told is an answer too
     found: dict[str, bool | None] = {}
     for name in rules.aspects:
         answer = answers.get(name)

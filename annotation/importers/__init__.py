@@ -1,10 +1,12 @@
 """Readers of datasets: files in, checked records out. Pure: no Django, no database."""
 
 from annotation.importers.alpaca import read_alpaca_human
+from annotation.importers.dices import read_dices
 from annotation.importers.errors import ImportFileError
 from annotation.importers.generic import read_generic
 from annotation.importers.infobench import read_infobench
 from annotation.importers.llmbar import read_llmbar
+from annotation.importers.llmbar_verdicts import read_llmbar_judgments
 from annotation.importers.pandalm import read_pandalm
 from annotation.importers.records import (
     AspectRecord,
@@ -18,7 +20,7 @@ from annotation.importers.records import (
     VerdictRecord,
 )
 from annotation.importers.stackexchange import HUMAN_RANK_EVAL, StackExchangeCriteria, read_stackexchange
-from annotation.importers.verdicts import read_llmbar_judgments, read_verdicts
+from annotation.importers.verdicts import read_verdicts
 
 __all__ = [
     "HUMAN_RANK_EVAL",
@@ -34,6 +36,7 @@ __all__ = [
     "StackExchangeCriteria",
     "VerdictRecord",
     "read_alpaca_human",
+    "read_dices",
     "read_generic",
     "read_infobench",
     "read_llmbar",

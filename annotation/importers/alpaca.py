@@ -6,15 +6,18 @@ Source: https://huggingface.co/datasets/tatsu-lab/alpaca_eval (`alpaca_farm_huma
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from annotation.importers.build import BundleBuilder, json_rows
+from annotation.importers.errors import quoted
 from annotation.importers.files import read_document
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import Row
 
 FIELDS = ("instruction", "output_1", "output_2", "preference", "annotator_index", "dataset", "datasplit")
-PREFERENCES = (1, 2)
+PREFERENCES: Mapping[float, int] = {1: 1, 2: 2, 0: 0, 1.5: 0}
+"""What AlpacaEval means: the first or the second output, and a draw, which is 1.5 today and was 0 before."""
 
 
 def read_alpaca_human(path: str | Path, labels_per_item: int | None = None) -> DatasetBundle:
@@ -48,7 +51,7 @@ def read_alpaca_human(path: str | Path, labels_per_item: int | None = None) -> D
             ids[pair] = f"{subset or 'item'}/{per_subset[subset]}"
             per_subset[subset] += 1
             _add_item(builder, row, ids[pair], pair)
-        preference = row.number_in("preference", PREFERENCES)
+        preference = _preference(row)
         annotator = row.identifier("annotator_index")
         if labels_per_item is None or n_labels[ids[pair]] < labels_per_item:
             n_labels[ids[pair]] += 1
@@ -60,6 +63,13 @@ def read_alpaca_human(path: str | Path, labels_per_item: int | None = None) -> D
                 field="annotator_index",
             )
     return builder.finish(file)
+
+
+def _preference(row: Row) -> int:
+    value = row.require("preference")
+    if isinstance(value, bool) or not isinstance(value, int | float) or value not in PREFERENCES:
+        row.fail("preference", f"expected 1, 2, or 1.5 or 0 for a draw, found {quoted(value)}.")
+    return PREFERENCES[value]
 
 
 def _add_item(builder: BundleBuilder, row: Row, external_id: str, pair: tuple[str, str, str, str]) -> None:

@@ -13,6 +13,7 @@ from annotation.importers.build import BundleBuilder
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import Row
 from annotation.importers.tables import Columns, jsonl_rows
+from annotation.importers.values import in_words
 
 FIELDS = (
     "id",
@@ -90,6 +91,7 @@ def _answers(row: Row, keys: list[str]) -> dict[str, Any]:
     verdicts = row.items("eval")
     if len(verdicts) != len(keys):
         row.fail("eval", f"expected {len(keys)} verdicts, one a question, found {len(verdicts)}.")
+    verdicts = [in_words(verdict) for verdict in verdicts]
     for place, verdict in enumerate(verdicts):
         if verdict is not None and not isinstance(verdict, bool):
             row.fail(f"eval[{place}]", f"expected true, false or null, found {verdict!r:.60}.")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from annotation.importers.build import BundleBuilder, json_rows
 from annotation.importers.errors import ImportFileError
@@ -21,14 +20,15 @@ ITEMS = "testset-v1.json"
 FIELDS = ("idx", "motivation_app", "cmp_key", "instruction", "input", "response1", "response2")
 ANNOTATOR = re.compile(r"annotator([1-9][0-9]?)\Z")
 RESULT = re.compile(r"[a-z0-9]+_result\Z")
-VERDICTS: Mapping[Any, int] = {"0": 0, "1": 1, "2": 2}
+VERDICTS: Mapping[str, int] = {"0": 0, "1": 1, "2": 2, "tie": 0}
+"""What judges say; "Tie" is their word for two responses that "are similar in quality"."""
 
 
 def read_pandalm(path: str | Path) -> DatasetBundle:
     """Read the folder: `testset-v1.json`, and one judge from each file `JUDGE-testset-v1.json`.
 
     An item's id is its `idx`. `input` is the instruction's context, the systems come from `cmp_key`. A
-    verdict that is none of 0, 1 and 2 ("Tie" too) is kept as unparsed: its text, and the judge's reason, in
+    verdict that is none of 0, 1, 2 and "Tie" is kept as unparsed: its text, and the judge's reason, in
     `raw`.
     """
     folder = Path(path)
@@ -100,7 +100,7 @@ def _add_verdict(builder: BundleBuilder, row: Row, judge: str, known: set[str]) 
     if item not in known:
         row.fail("idx", f"expected the idx of an item of {ITEMS}, found {item!r}.")
     result = row.get(results[0])
-    choice = VERDICTS.get(result) if isinstance(result, str) else whole(result)
+    choice = VERDICTS.get(result.strip().lower()) if isinstance(result, str) else whole(result)
     value = {"choice": choice} if choice in CHOICES else None
     words = [str(result), row.text(f"{stem}_reason")]
     builder.verdict(

@@ -375,6 +375,11 @@ def _without_gaps(cell: Any) -> Any:
     if isinstance(cell, list):
         return [_without_gaps(part) for part in cell]
     if isinstance(cell, dict):
-        # A verdict whose value is null was not readable, which is not the same as no value.
-        return {key: _without_gaps(part) for key, part in cell.items() if part is not None or key == "value"}
+        # A verdict whose value is null was not readable, which is not the same as no value; and an aspect that is
+        # answered with null cannot be told.
+        return {
+            key: part if key == "answers" else _without_gaps(part)
+            for key, part in cell.items()
+            if part is not None or key == "value"
+        }
     return cell

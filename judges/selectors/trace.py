@@ -61,6 +61,11 @@ class TraceRequest:
     shared_with: tuple[Judgment, ...] = ()
 
     @property
+    def heard(self) -> Answer | None:
+        """The answer as the strategy received it: its thought apart."""
+        return None if self.answer is None else without_thought(self.answer)
+
+    @property
     def kind(self) -> str:
         return self.wire.kind
 
@@ -285,7 +290,7 @@ def _request(request: Request, wire: WireRequest, row: ModelRequest | None, key:
         wire=WireRequest.from_payload(row.payload),
         state=row.state,
         attempts=row.attempts,
-        answer=without_thought(answer_from_json(row.answer))
+        answer=answer_from_json(row.answer)
         if row.state == RequestState.DONE and row.answer is not None
         else None,
         error=row.error,

@@ -109,7 +109,7 @@ def judgments_import(
         known = stored.get((judge_id, item_id, record.order))
         if known is None:
             new.append(_judgment(record, judge_id, item_id))
-        elif not same(known, (record.status, record.value, record.raw)):
+        elif not _is_same(known, record):
             before, now = _first_difference(known, record)
             _refuse(
                 record,
@@ -213,6 +213,14 @@ def _judgment(record: VerdictRecord, judge_id: int, item_id: int) -> Judgment:
         value=record.value,
         raw_text=record.raw,
         source=record.origin.source,
+    )
+
+
+def _is_same(known: tuple[Any, ...], record: VerdictRecord) -> bool:
+    """Whether a stored verdict says what the record says; one without its text does not contradict one with it."""
+    status, value, raw = known
+    return same((status, value), (record.status, record.value)) and (
+        not raw or not record.raw or same(raw, record.raw)
     )
 
 

@@ -370,14 +370,19 @@ class JudgeSpec:
 
 def build_strategy(spec: JudgeSpec) -> Callable[[ItemView], Steps]:
     """Return the function that starts this judge's strategy on an item, which hears answers without their thoughts."""
+    start = _plain(spec)
+    return lambda item: heard(start(item))
+
+
+def _plain(spec: JudgeSpec) -> Callable[[ItemView], Steps]:
     strategy = get_strategy(spec.strategy)
     config = spec.strategy_config()
 
     def start(item: ItemView) -> Steps:
-        return heard(strategy(item, config))
+        return strategy(item, config)
 
     def start_with_reference(item: ItemView) -> Steps:
-        return (yield from heard(strategy(_referred(item, spec.reference_system), config)))
+        return (yield from strategy(_referred(item, spec.reference_system), config))
 
     return start_with_reference if spec.reference_system else start
 
@@ -390,5 +395,5 @@ def _referred(item: ItemView, system: str) -> ItemView:
 
 
 def _member(key: str, spec: JudgeSpec) -> Callable[[ItemView], Steps]:
-    start = build_strategy(spec)
+    start = _plain(spec)
     return lambda item: under(key, start(item))

@@ -84,7 +84,7 @@ def heard(steps: Steps) -> Steps:
 def without_thought(answer: Answer) -> Answer:
     """Return an answer with its text and its tokens free of what was thought, which is in `thought`.
 
-    It does nothing to an answer that it returned. A thought that was never closed leaves an empty text; of tokens
+    A thought that was never closed leaves an empty text; of tokens
     that cannot be told from those of the thought, none is kept.
     """
     if not answer.thought and not _MARKUP.search(answer.text):

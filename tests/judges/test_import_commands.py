@@ -155,7 +155,7 @@ def test_the_published_data(shared_data: Path) -> None:
     )
     assert run("import_dataset", "pandalm", shared_data / "pandalm", "--name", "pandalm") == (
         "pandalm: 999 items, 0 gold; 2,997 labels. Created.\n"
-        "pandalm: 2 judges, 1,998 judgments, 63 unparsed. Created.\n"
+        "pandalm: 2 judges, 1,998 judgments, 25 unparsed. Created.\n"
     )
 
 

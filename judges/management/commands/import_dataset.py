@@ -15,6 +15,7 @@ from annotation.importers import (
     ImportFileError,
     StackExchangeCriteria,
     read_alpaca_human,
+    read_dices,
     read_generic,
     read_infobench,
     read_llmbar,
@@ -28,7 +29,7 @@ from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
 from judges.services.judgments import bundle_import
 
-KINDS = ("llmbar", "alpaca-human", "pandalm", "infobench", "stackexchange", "generic")
+KINDS = ("llmbar", "alpaca-human", "pandalm", "infobench", "dices", "stackexchange", "generic")
 # Options of one kind alone, with that kind; and those that count something, with what they count.
 OWN_OPTIONS = {"labels_per_item": "alpaca-human", "criteria": "generic", "map": "generic"} | dict.fromkeys(
     ("site", "topics", "per_topic", "seed", *StackExchangeCriteria.__dataclass_fields__), "stackexchange"
@@ -131,6 +132,8 @@ class Command(BaseCommand):
             return read_pandalm(path)
         if kind == "infobench":
             return read_infobench(path)
+        if kind == "dices":
+            return read_dices(path)
         if kind == "stackexchange":
             return self._read_stackexchange(path, options)
         criteria = () if options["criteria"] is None else criteria_set(options["criteria"])

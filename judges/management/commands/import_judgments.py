@@ -16,7 +16,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=("llmbar", "generic"))
-        parser.add_argument("path", help="The file.")
+        parser.add_argument(
+            "path",
+            help="The file; for llmbar also the authors' own result.json, or a folder with evaluators/**/result.json.",
+        )
         parser.add_argument("--dataset", required=True, help="Name of the dataset whose items were judged.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,7 +37,7 @@ class Command(BaseCommand):
 
     def _read(self, kind: str, path: str, dataset_id: int) -> tuple[VerdictRecord, ...]:
         if kind == "llmbar":
-            return read_llmbar_judgments(path, gold_choices(dataset_id), progress=self._progress)
+            return read_llmbar_judgments(path, gold_choices(dataset_id), self._progress, self.stderr.write)
         return read_verdicts(path, item_value_rules(dataset_id), progress=self._progress)
 
     def _progress(self, what: str, done: int) -> None:

@@ -53,7 +53,7 @@ def test_without_an_output_only_the_importance_is_asked(tmp_path: Path) -> None:
         ({"decomposed_questions": ["Is it?", ""]}, "decomposed_questions[1].text"),
         ({"question_label": [["Format"]]}, "question_label"),
         ({"eval": [True]}, "eval"),
-        ({"eval": [True, "yes"]}, "eval[1]"),
+        ({"eval": [True, "perhaps"]}, "eval[1]"),
         ({"score": 3}, "score"),
         ({"id": None}, "id"),
     ],

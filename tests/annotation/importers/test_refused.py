@@ -255,7 +255,7 @@ JSONL = {
         "a rank of 1 to 2",
     ),
     "answer as text": (
-        pair(kind="checklist", responses=["r"], aspects=[asked("a")], gold={"answers": {"a": "yes"}}),
+        pair(kind="checklist", responses=["r"], aspects=[asked("a")], gold={"answers": {"a": "perhaps"}}),
         1,
         "gold.answers.a",
         "true, false or null",

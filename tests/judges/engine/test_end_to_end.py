@@ -157,7 +157,7 @@ def test_a_thought_is_kept_beside_the_verdict_that_is_read_without_it(model, str
         assert judgment.choice == (said if judgment.order == 0 else 3 - said)
         trace = judgment_trace(judgment)
         assert trace.verdict.thought == THOUGHT
-        assert trace.requests[0].answer.thought == THOUGHT
+        assert trace.requests[0].heard.thought == THOUGHT
     assert set(Judgment.objects.filter(judge=longer).values_list("thought", flat=True)) == {""}
 
 
