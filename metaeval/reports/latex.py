@@ -44,24 +44,32 @@ def _judges(content: Content) -> list[LatexTable]:
     primary = content["primary"]
     order = [primary, *(name for name in MEASURES if name != primary)]
     names = [name for name in order if _defined(content, name)]
-    if primary not in names:
+    if not names:
         return []
     judges = [(_name(judge), judge["measures"]) for _, judge in ranked(content, primary)]
     what = MEASURES[primary][0].lower()
     rows = [
         (name, [(measures[key]["overall"], MEASURES[key][1]) for key in names]) for name, measures in judges
     ]
-    words = caption(content, f"Judges by {what}", *simulated_words(content), "n counts pairs.")
+    by = f"Judges by {what}" if primary in names else "Judges"
+    words = caption(content, by, *simulated_words(content), "n counts pairs.")
     heads = [with_unit(*MEASURES[key]) for key in names]
     found = [grid("judges", words, "Judge", heads, rows, counts=True)]
-    for title, columns in _groupings(content):
+    tables = [(primary, title, columns) for title, columns in _groupings(content)]
+    # Positional agreement by subset, as in the tables of LLMBar.
+    tables += [("positional_agreement", *one) for one in _groupings(content) if one[0] == "subset"]
+    for key, title, columns in tables:
         places = [OVERALL, *columns]
+        if key not in names:
+            continue
         rows = [
-            (name, [(place.of(measures[primary]), "percent") for place in places])
-            for name, measures in judges
+            (name, [(place.of(measures[key]), "percent") for place in places]) for name, measures in judges
         ]
-        words = caption(content, f"Judges: {what} by {title}, %", *simulated_words(content))
-        found.append(grid(f"judges-{title}", words, "Judge", [escape(place.short) for place in places], rows))
+        words = caption(
+            content, f"Judges: {MEASURES[key][0].lower()} by {title}, %", *simulated_words(content)
+        )
+        label = f"judges-{title}" if key == primary else f"judges-positional-{title}"
+        found.append(grid(label, words, "Judge", [escape(place.short) for place in places], rows))
     return found
 
 

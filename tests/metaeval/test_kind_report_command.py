@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Kind, Label
 from metaeval.models import Report
+from metaeval.reports.kinds.tables import verdict_of
 from metaeval.reports.render import KIND_FORMATS, render
 from tests.annotation.factories import annotator_make, dataset_make, study_make
 from tests.annotation.kinds import kind_dataset_make
@@ -138,3 +139,59 @@ def test_nothing_but_items(tmp_path, capsys):
     call_command("report", dataset.name, "--output", str(tmp_path / "r.md"))
     assert "There is nothing to report yet." in capsys.readouterr().out
     assert "There are no labels." in (tmp_path / "r.md").read_text()
+
+
+INFOBENCH = [
+    {
+        "id": f"case-{number}",
+        "instruction": f"Write letter {number}.",
+        "input": "",
+        "category": "Writing",
+        "subset": "Easy_set" if number % 2 else "Hard_set",
+        "decomposed_questions": ["Is it a letter?", "Is it short?", "Is it polite?"],
+        "question_label": [["Format"], ["Number"], ["Style"]],
+        "output": f"Dear {number}.",
+        "eval": [True, number % 3 > 0, True],
+    }
+    for number in range(12)
+]
+
+
+def check_infobench(path, tmp_path, *, overall, easy, hard):
+    """The judge's verdicts are all there is: what they say is the news, not that nothing can be compared."""
+    call_command("import_dataset", "infobench", str(path), "--name", "infobench", verbosity=0)
+    content = report("infobench", tmp_path / "r.json", "--kind", "checklist")
+    verdict = verdict_of(content)
+    assert (verdict.kind, verdict.label) == ("scores", "Not compared")
+    assert verdict.headline.startswith(f"DRFR, pooled: {overall} %".replace(" %", "\u00a0%")) or (
+        verdict.headline.startswith(f"DRFR, pooled: {overall} %")
+    )
+    assert verdict.headline.endswith("according to InFoBench's evaluation")
+    tex = report("infobench", tmp_path / "r.tex", "--kind", "checklist")
+    assert "tab:infobench-checklist-judges-drfr-micro-subset" in check(tex)
+    (table,) = (part for part in tex.split(r"\begin{table}") if "judges-drfr-micro-subset" in part)
+    for figure in (easy, hard):
+        assert f" {figure} " in table
+    # No row of a judge is all dashes.
+    assert not [
+        line
+        for line in tex.splitlines()
+        if "&" in line and line.startswith("InFo") and not any(sign.isdigit() for sign in line)
+    ]
+    for suffix in (".md", ".html"):
+        text = report("infobench", tmp_path / f"r{suffix}", "--kind", "checklist")
+        assert "No judge can be compared" not in text
+        assert "Agreement per question by subset" not in text
+        assert "DRFR, pooled by subset" in text
+
+
+def test_a_judge_without_a_target_still_says_its_drfr(tmp_path):
+    path = tmp_path / "gpt4_eval.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in INFOBENCH))
+    check_infobench(path, tmp_path, overall="88.9", easy="88.9", hard="88.9")
+
+
+def test_infobench_as_published(shared_data, tmp_path):
+    check_infobench(
+        shared_data / "infobench" / "gpt4_eval.jsonl", tmp_path, overall="87.6", easy="88.4", hard="87.2"
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metaeval.reports.kinds import tables
-from metaeval.reports.kinds.measures import CHECKLIST, KIND_LABELS, OF_ONE_PERSON, RUBRIC
+from metaeval.reports.kinds.measures import CHECKLIST, KIND_LABELS, OF_ONE_PERSON, OF_RESPONSES, RUBRIC
 from metaeval.reports.latex_figures import (
     caption,
     ends_cell,
@@ -68,13 +68,14 @@ def _judges(content: Content) -> list[LatexTable]:
         return []
     info, notes = tables.primary_info(content), _notes(content)
     against = "people" if content["options"]["against"] == "people" else "gold answers"
-    words = caption(content, f"Judges by {info.label} against {against}", *notes)
+    ranked = content["selection"]["leader"] is not None
+    words = caption(content, f"Judges by {info.label} against {against}" if ranked else "Judges", *notes)
     found = [_grid(tables.main_table(content, of_judges=True), words, "Judge", key="judges", counts=True)]
     for table in tables.group_tables(content, of_judges=True):
-        # The rest stands in the other formats: a paper has room for the figure that ranks.
-        if table.key.startswith(f"{info.key}-"):
+        # The rest stands in the other formats: a paper has room for the figure that ranks, and for what was measured.
+        if table.key.rpartition("-")[0] in (info.key, OF_RESPONSES.get(content["kind"])):
             words = caption(content, f"Judges against {against}: {table.title}", *notes)
-            found.append(_grid(table, words, "Judge", key=f"judges-{table.key}"))
+            found.append(_grid(table, words, "Judge", key=f"judges-{table.key.replace('_', '-')}"))
     return found
 
 

@@ -69,6 +69,9 @@ MEASURES: dict[str, tuple[MeasureInfo, ...]] = {
     ),
 }
 
+# What a judge says of the responses: a figure that needs nothing to compare it with. DRFR as its paper defines it.
+OF_RESPONSES: dict[str, str] = {RUBRIC: "mean_rating", CHECKLIST: "drfr_micro"}
+
 # What people agree on among themselves, as a report lists it; `per_group` are the columns of its tables by group.
 _ALPHA = "Krippendorff's alpha"
 PEOPLE: dict[str, tuple[MeasureInfo, ...]] = {

@@ -9,9 +9,9 @@ from io import StringIO
 from typing import Any
 
 from annotation.services.exports import csv_cell
-from metaeval.reports.figures import full_text
+from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.groups import AVERAGE
-from metaeval.reports.kinds.measures import MEASURES, PEOPLE, MeasureInfo
+from metaeval.reports.kinds.measures import MEASURES, OF_RESPONSES, PEOPLE, MeasureInfo
 from metaeval.reports.tables import Slice
 from metaeval.reports.words import simulated_words
 
@@ -58,7 +58,9 @@ class KindTable:
 
 @dataclass(frozen=True, slots=True)
 class KindVerdict:
-    """Who leads, in words. `kind`: "clear", "open", "single", "people" (no judges), "none"."""
+    """Who leads, in words. `kind`: "clear", "open", "single", "people" (no judges), "scores" (judges, and nothing to
+    compare them with), "none".
+    """
 
     kind: str
     label: str
@@ -70,6 +72,8 @@ class KindVerdict:
 def main_table(content: Content, *, of_judges: bool = False) -> KindTable:
     """All judges, best first, below people and gold. ``of_judges`` leaves out the figures that only people have."""
     infos = [info for info in MEASURES[content["kind"]] if _is_there(content, info.key, of_judges=of_judges)]
+    if of_judges and (known := [info for info in infos if _is_known(content, info.key)]):
+        infos = known
     primary = content["primary"]
     rows = [
         KindRow(
@@ -92,8 +96,12 @@ def group_tables(content: Content, *, of_judges: bool = False) -> list[KindTable
             continue
         for axis, word in _AXES:
             groups = _groups(content, info.key, axis)
-            if not groups:
-                continue
+            if not any(
+                (_in(measures, info.key, *group) or {}).get("value") is not None
+                for _, _, _, measures in _lines(content)
+                for group in groups
+            ):
+                continue  # a table of dashes says nothing
             rows = [
                 KindRow(
                     name, status, (), tuple(Cell(_in(measures, info.key, *group), info) for group in groups)
@@ -134,6 +142,10 @@ def verdict_of(content: Content) -> KindVerdict:
     cautions = _cautions(content)
     if selection["leader"] is None:
         why = f"No judge has a figure of {info.label} against {against} yet."
+        said = _of_responses(content)
+        if said:
+            why = f"{why} So nothing says how far to trust a judge here."
+            return KindVerdict("scores", "Not compared", said, (why,), cautions)
         return KindVerdict("none", "No judges", "No judge can be compared yet", (why,), cautions)
     leader = judges[selection["leader"]]
     figure = full_text(leader["measures"][info.key]["overall"], info.unit)
@@ -153,6 +165,26 @@ def verdict_of(content: Content) -> KindVerdict:
     names = ", ".join(judges[place]["name"] for place in selection["tied"])
     sentences = (lead, f"It leads, and cannot be told apart from {names}.", *beside)
     return KindVerdict("open", "Undecided", "No clear winner", sentences, cautions)
+
+
+def _of_responses(content: Content) -> str:
+    """What judges say of the responses, where there is nothing to compare them with; empty where they say nothing."""
+    info = next(
+        (one for one in MEASURES[content["kind"]] if one.key == OF_RESPONSES.get(content["kind"])), None
+    )
+    if info is None:
+        return ""
+    known = [
+        (estimate["value"], judge["name"], estimate)
+        for judge in content["judges"]
+        if (estimate := _overall(judge["measures"], info.key)) and estimate["value"] is not None
+    ]
+    if not known:
+        return ""
+    if len(known) == 1:
+        return f"{info.label}: {full_text(known[0][2], info.unit)}, according to {known[0][1]}"
+    low, high = (value_text(end(known, key=lambda one: one[0])[2], info.unit) for end in (min, max))
+    return f"{info.label}: {low} to {high}, according to {len(known)} judges"
 
 
 def _of_people(content: Content) -> KindVerdict:
@@ -261,6 +293,11 @@ def _is_there(content: Content, key: str, *, of_judges: bool = False) -> bool:
     if of_judges:
         return any(key in judge["measures"] for judge in content["judges"])
     return any(key in measures for _, _, measures in _all(content))
+
+
+def _is_known(content: Content, key: str) -> bool:
+    """Whether a judge has the figure of all items."""
+    return any(_value(judge["measures"], key) is not None for judge in content["judges"])
 
 
 def _lines(content: Content) -> list[tuple[str, str, tuple[str, ...], Mapping[str, Any]]]:

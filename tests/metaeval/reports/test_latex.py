@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from metaeval.reports import latex_text
 from metaeval.reports.content import content_build
+from metaeval.reports.figures import MEASURES as PAIR_MEASURES
 from metaeval.reports.kinds.measures import MEASURES
 from metaeval.reports.latex_text import LatexTable, document, escape
 from metaeval.reports.options import ReportOptions
 from metaeval.reports.render import render
 from tests.metaeval.kinds import content as kind_content
-from tests.metaeval.reports.arrays import inputs_make, judge_make
+from tests.metaeval.reports.arrays import inputs_make, judge_make, llmbar_inputs
 from tests.metaeval.reports.latex_checker import check
 from tests.metaeval.reports.test_every_kind import some
 
@@ -107,3 +108,32 @@ def test_kinds(kind):
     assert found["inputs_hash"] in written
     assert "28 labels of 2 people on 14 items, 2 an item." in written
     assert "200 bootstrap resamples" in written
+
+
+def test_positional_agreement_by_subset_is_a_table():
+    items = [("Natural", 1), ("Natural", 2), ("Adversarial/Near", 1), ("Adversarial/Near", 2)] * 5
+    said = [[1, 1] if place % 3 else [1, 2] for place in range(len(items))]
+    inputs = inputs_make(
+        lengths=[(5, 3)] * len(items),
+        gold=[gold for _, gold in items],
+        subset=[subset for subset, _ in items],
+        judges=(judge_make("j", said), judge_make("always first", [[1, 2]] * len(items), baseline=True)),
+    )
+    written = render(content_build(inputs, ReportOptions(n_resamples=20)), ".tex")
+    assert "tab:pairs-judges-positional-subset" in check(written)
+    assert f"Judges: {PAIR_MEASURES['positional_agreement'][0].lower()} by subset" in written
+
+
+def test_llmbar_has_positional_agreement_by_subset(shared_data):
+    content = content_build(llmbar_inputs(shared_data), ReportOptions(n_resamples=20))
+    written = render(content, ".tex")
+    labels = check(written)
+    assert [label for label in labels if "judges-positional-subset" in label]
+    assert [label for label in labels if "judges-subset" in label]
+
+
+def test_judges_without_a_target_have_their_table():
+    inputs = inputs_make(lengths=[(5, 3)] * 6, judges=(judge_make("j", [[1, 1]] * 6),))
+    written = render(content_build(inputs, ReportOptions(n_resamples=20)), ".tex")
+    assert [label for label in check(written) if label.startswith("tab:pairs-judges")]
+    assert "100.0" in written
