@@ -4,6 +4,7 @@
 worker, localhost only, and a secret key made once and kept in `var/secret_key`.
 """
 
+import ipaddress
 import os
 import secrets
 from pathlib import Path
@@ -105,7 +106,9 @@ TEMPLATES = [
 ]
 
 # --- Web server (config.front) ------------------------------------------------------------------------------------
-# How many requests each web process answers at the same time, and how long a client may take to send one.
+# How many processes there are, how many requests each answers at the same time, and how long a client may take to
+# send one.
+WEB_WORKERS = env.int("WEB_WORKERS", default=1)
 WEB_THREADS = env.int("WEB_THREADS", default=8)
 WEB_BODY_SECONDS = env.float("WEB_BODY_SECONDS", default=20)
 
@@ -156,8 +159,6 @@ CACHES = {
     # Room for the counters of the rate limits: nobody must push another's out.
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
-# With one web process, as without CACHE_URL, local memory is shared by all of its threads.
-SILENCED_SYSTEM_CHECKS = [] if CACHE_URL else ["django_ratelimit.E003", "django_ratelimit.W001"]
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["judges.api.access.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["judges.api.access.IsAdministrator"],
@@ -169,9 +170,12 @@ REST_FRAMEWORK = {
 }
 
 RATELIMIT_ENABLE = env.bool("RATELIMIT_ENABLE", default=True)
-# Behind a proxy, the header that carries the client's address; empty: the socket's own.
+# Behind a proxy, the header that carries the client's address, and the networks whose word on it is believed.
 CLIENT_IP_HEADER = env.str("CLIENT_IP_HEADER", default="")
-RATELIMIT_IP_META_KEY = "config.client.client_address"
+TRUSTED_PROXIES = [
+    ipaddress.ip_network(network)
+    for network in env.list("TRUSTED_PROXIES", default=["127.0.0.0/8", "::1/128"])
+]
 
 # --- Mail: links for a forgotten password, nothing else -----------------------------------------------------------
 # Without a server no mail is sent and the pages say so; while debugging it is written to the console.
@@ -263,7 +267,8 @@ SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-if env.bool("BEHIND_TLS_PROXY", default=False):
+BEHIND_TLS_PROXY = env.bool("BEHIND_TLS_PROXY", default=False)
+if BEHIND_TLS_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 LOGGING = {

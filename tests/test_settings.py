@@ -92,3 +92,23 @@ def test_mail_is_sent_where_a_server_is_named(tmp_path):
         *("True", "smtp", "mail.example", "587"),
         *("True", "p@ss", "touchstone@example.org"),
     ]
+
+
+DEPLOYMENT = {
+    "SITE_URL": "https://touchstone.example",
+    "DJANGO_SECRET_KEY": "a-secret-that-is-long-enough" * 3,
+}
+CHECK = "from django.core.management import call_command; call_command('check', '--deploy')"
+
+
+def test_processes_that_count_limits_alone_are_warned_of(tmp_path):
+    several = DEPLOYMENT | {"WEB_WORKERS": "2"}
+    assert "touchstone.W001" in run(CHECK, tmp_path, **several).stderr
+    assert "touchstone.W001" not in run(CHECK, tmp_path, **several, CACHE_URL="redis://127.0.0.1:1/0").stderr
+    assert "touchstone.W001" not in run(CHECK, tmp_path, **DEPLOYMENT).stderr
+
+
+def test_a_proxy_that_hides_who_asks_is_warned_of(tmp_path):
+    behind = DEPLOYMENT | {"BEHIND_TLS_PROXY": "true"}
+    assert "touchstone.W002" in run(CHECK, tmp_path, **behind).stderr
+    assert "touchstone.W002" not in run(CHECK, tmp_path, **behind, CLIENT_IP_HEADER="X-Real-IP").stderr

@@ -20,7 +20,6 @@ from django.utils.http import urlsafe_base64_decode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
-from django_ratelimit.core import is_ratelimited
 
 from annotation.forms.passwords import (
     AccountForgotForm,
@@ -34,6 +33,7 @@ from annotation.forms.passwords import (
 from annotation.models import Account, User
 from annotation.services.accounts import email_normal
 from annotation.views.site import too_many_requests
+from annotation.views.throttling import address_of, any_too_often, too_often
 
 # A class may share an address; nobody forgets a password many times an hour.
 FORGOT_RATE_PER_ADDRESS = "30/h"
@@ -41,14 +41,6 @@ FORGOT_RATE_PER_EMAIL = "5/h"
 LINK_RATE = "60/m"
 ME_RATE = "10/5m"
 TOKEN_IN_SESSION = views.INTERNAL_RESET_SESSION_TOKEN
-
-
-def _email_key(_group: str, request: HttpRequest) -> str:
-    return email_normal(request.POST.get("email", ""))[:200]
-
-
-def _over(request: HttpRequest, group: str, key: Any, rate: str) -> bool:
-    return bool(is_ratelimited(request, group=group, key=key, rate=rate, increment=True))
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -67,11 +59,12 @@ class Forgot(views.PasswordResetView):
         """Send the link, if there is anybody to send it to."""
         if not settings.SENDS_MAIL:
             return self.get(request, *args, **kwargs)
-        limits = [
-            _over(request, "forgot-address", "ip", FORGOT_RATE_PER_ADDRESS),
-            _over(request, f"forgot-email-{self.set_new}", _email_key, FORGOT_RATE_PER_EMAIL),
-        ]
-        return too_many_requests(request) if any(limits) else super().post(request, *args, **kwargs)
+        email = email_normal(request.POST.get("email", ""))[:200]
+        limits = any_too_often(
+            ("forgot-address", address_of(request), FORGOT_RATE_PER_ADDRESS),
+            (f"forgot-email-{self.set_new}", email, FORGOT_RATE_PER_EMAIL),
+        )
+        return too_many_requests(request) if limits else super().post(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Name the site as it is configured: the address of a request may be anybody's word."""
@@ -101,7 +94,7 @@ class SetNew(views.PasswordResetConfirmView):
 
     def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Refuse who tries many links."""
-        if _over(self.request, "password-link", "ip", LINK_RATE):
+        if too_often(group="password-link", by=address_of(self.request), rate=LINK_RATE):
             return too_many_requests(self.request)
         return super().dispatch(*args, **kwargs)
 
@@ -183,7 +176,7 @@ def me(request: HttpRequest) -> HttpResponse:
     """Show one's own name and address; POST: change the address."""
     if request.method != "POST":
         return _me(request)
-    if _over(request, "own-password", "user", ME_RATE):
+    if too_often(group="own-password", by=str(request.user.pk), rate=ME_RATE):
         return too_many_requests(request)
     # Not `request.user` itself: the page would show what was typed as if it were stored.
     form = EmailForm(request.POST, instance=User.objects.get(username=request.user.get_username()))
@@ -200,7 +193,7 @@ def me(request: HttpRequest) -> HttpResponse:
 @login_required
 def password_change(request: HttpRequest) -> HttpResponse:
     """Change one's own password. Other browsers are signed out, this one is not."""
-    if _over(request, "own-password", "user", ME_RATE):
+    if too_often(group="own-password", by=str(request.user.pk), rate=ME_RATE):
         return too_many_requests(request)
     form = ChangePasswordForm(request.user, request.POST)
     if not form.is_valid():

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from typing import Any
 
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django_ratelimit.core import is_ratelimited
 
 from annotation.forms.login import LoginForm
 from annotation.models import User
+from annotation.views.throttling import address_of, any_too_often, client_address
 
-# Attempts, right or wrong. A person mistypes a few times; a class of students may share an address.
-LOGIN_RATE_PER_ADDRESS = "30/m"
+logger = logging.getLogger("annotation.security")
+
+# Attempts, right or wrong. A person mistypes a few times; a class of students may share an address. By name and address
+# together, so that nobody is kept out by what somebody else tries from elsewhere.
+LOGIN_RATE_PER_ADDRESS = "60/m"
 LOGIN_RATE_PER_NAME = "10/5m"
 
 
@@ -34,26 +38,29 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _name_key(_group: str, request: HttpRequest) -> str:
+def _name_of(request: HttpRequest) -> str:
     # As Django's username field reads it, so that one name cannot be written in many ways (ａdmin, admin).
     name = unicodedata.normalize("NFKC", request.POST.get("username", ""))
     return name.strip().casefold()[:150]
 
 
 class Login(LoginView):
-    """Django's login, limited by address and by name, whether or not such a name exists."""
+    """Django's login, limited by address and by name from there, whether or not such a name exists."""
 
     authentication_form = LoginForm
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        limits = [
-            is_ratelimited(request, group=f"login-{name}", key=key, rate=rate, method="POST", increment=True)
-            for name, key, rate in (
-                ("address", "ip", LOGIN_RATE_PER_ADDRESS),
-                ("name", _name_key, LOGIN_RATE_PER_NAME),
-            )
-        ]
-        if any(limits):
+        address = address_of(request)
+        if any_too_often(
+            ("login-address", address, LOGIN_RATE_PER_ADDRESS),
+            ("login-name", f"{address} {_name_of(request)}", LOGIN_RATE_PER_NAME),
+        ):
+            logger.warning("Too many logins as %r from %s", _name_of(request), client_address(request))
             return too_many_requests(request)
         return super().post(request, *args, **kwargs)
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Log who tried, without the password."""
+        logger.warning("Failed login as %r from %s", _name_of(self.request), client_address(self.request))
+        return super().form_invalid(form)

@@ -4,8 +4,8 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from django_ratelimit import core
 
+from annotation.views import throttling
 from tests.annotation.cast import Cast
 
 
@@ -18,4 +18,4 @@ def cast(db: None) -> Cast:
 def one_window(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that asks too often does so within one window of the limits, however slow the machine is."""
     moment = time.time()
-    monkeypatch.setattr(core, "time", SimpleNamespace(time=lambda: moment))
+    monkeypatch.setattr(throttling, "time", SimpleNamespace(time=lambda: moment))

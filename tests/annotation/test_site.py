@@ -74,6 +74,29 @@ def test_many_attempts_on_one_name_are_refused_politely(cast, limited):
     assert log_in(Client(), "bob").status_code == 302, "another name is not held up"
 
 
+def test_nobody_locks_another_out(cast, limited):
+    for number in range(30):
+        log_in(Client(), "ann", "wrong", REMOTE_ADDR=f"198.51.100.{number % 3}")
+    assert log_in(Client(), "ann", REMOTE_ADDR="203.0.113.5").status_code == 302
+
+
+def test_one_ipv6_network_is_one_address(cast, limited):
+    codes = [log_in(Client(), "ann", "wrong", REMOTE_ADDR=f"2001:db8::{n:x}").status_code for n in range(11)]
+    assert codes[-1] == 429
+    assert log_in(Client(), "ann", REMOTE_ADDR="2001:db8:0:1::1").status_code == 302
+
+
+def test_failed_logins_are_logged_without_the_password(cast, limited, caplog):
+    log_in(Client(), "Ann\n", "not-her-password", REMOTE_ADDR="198.51.100.7")
+    assert "Failed login as 'ann' from 198.51.100.7" in caplog.text
+    log_in(Client(), "a\nb", "not-her-password")
+    assert "'a\\nb'" in caplog.text, "nobody writes lines of their own"
+    for _ in range(10):
+        log_in(Client(), "ann", "not-her-password", REMOTE_ADDR="198.51.100.7")
+    assert "Too many logins as 'ann' from 198.51.100.7" in caplog.text
+    assert "not-her-password" not in caplog.text
+
+
 def test_another_way_to_write_a_name_is_no_new_name(cast, limited):
     for name in ["alice", "ａlice", "aｌice"] * 4:
         last = log_in(Client(), name, "wrong")

@@ -133,7 +133,7 @@ def test_what_the_site_says_for_itself(live_server, chromium, monkeypatch, setti
         page.goto(f"{live_server.url}/nowhere/")
         picture(page, "not-found")
         found = violations(page)
-        monkeypatch.setattr("annotation.views.annotator.common.is_ratelimited", lambda *_, **__: True)
+        monkeypatch.setattr("annotation.views.annotator.common.too_often", lambda **_: True)
         page.goto(f"{live_server.url}/join/x/")
         expect(page.get_by_role("heading", level=1)).to_have_text("That was a little too fast")
         picture(page, "too-many")

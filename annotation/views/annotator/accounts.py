@@ -3,6 +3,7 @@
 The account is named in the session under a key of its own, apart from the login of staff.
 """
 
+import logging
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -15,7 +16,6 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django_ratelimit.core import is_ratelimited
 
 from annotation.domain.errors import EntryRefusedError
 from annotation.forms.entry import SignInForm, SignUpForm
@@ -40,13 +40,16 @@ from annotation.views.annotator.browser import MAX_HELD, session_drop, session_h
 from annotation.views.annotator.common import POST_RATE, limited, money, pay_line
 from annotation.views.annotator.device import device_keep, device_of, device_read
 from annotation.views.annotator.entry import enrollment_held, refuse
+from annotation.views.throttling import address_of, client_address, too_often
+
+logger = logging.getLogger("annotation.security")
 
 SESSION_KEY = "account"
 SESSION_PROOF = "account-proof"
 """A mark of the password at the time of signing in: a new password ends what is signed in elsewhere."""
 # A class may sign up together from one address; nobody tries many addresses of other people.
 SIGN_UP_RATE = "30/h"
-SIGN_IN_RATE_PER_ADDRESS = "30/m"
+SIGN_IN_RATE_PER_ADDRESS = "60/m"
 SIGN_IN_RATE_PER_NAME = "10/5m"
 WRONG = "This email and password do not go together. Look at both and try again."
 REFUSED = "No account could be made with this email and password. If you have one already, sign in with it."
@@ -105,14 +108,13 @@ def _enter(request: HttpRequest, account: Account) -> HttpResponse:
     return redirect("annotation:account")
 
 
-def _email_key(_group: str, request: HttpRequest) -> str:
-    return email_normal(request.POST.get("email", ""))[:200]
-
-
-def _tried_too_often(request: HttpRequest) -> HttpResponse | None:
-    """A page when this email has been tried too often, from wherever: signing up may be guessing a password too."""
-    rules: dict[str, Any] = {"group": "account-email", "key": _email_key, "rate": SIGN_IN_RATE_PER_NAME}
-    if not is_ratelimited(request, method="POST", increment=True, **rules):
+def _tried_too_often(request: HttpRequest, *, anywhere: bool) -> HttpResponse | None:
+    """A page when this email has been tried too often from here, or from anywhere."""
+    if request.method != "POST":
+        return None
+    email = email_normal(request.POST.get("email", ""))[:200]
+    by = email if anywhere else f"{address_of(request)} {email}"
+    if not too_often(group=f"account-email-{anywhere}", by=by, rate=SIGN_IN_RATE_PER_NAME):
         return None
     response = render(request, "annotation/annotator/too_many.html", status=429)
     response["Retry-After"] = "300"
@@ -126,7 +128,8 @@ def _tried_too_often(request: HttpRequest) -> HttpResponse | None:
 def sign_up(request: HttpRequest) -> HttpResponse:
     if account_of(request) is not None:
         return redirect("annotation:account")
-    if refused := _tried_too_often(request):
+    # Signing up may be guessing a password too, and who is kept from it can still sign in.
+    if refused := _tried_too_often(request, anywhere=True):
         return refused
     form = SignUpForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -149,13 +152,15 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 def sign_in(request: HttpRequest) -> HttpResponse:
     if account_of(request) is not None:
         return redirect("annotation:account")
-    if refused := _tried_too_often(request):
+    # Nobody is kept out by what others try from elsewhere.
+    if refused := _tried_too_often(request, anywhere=False):
         return refused
     form = SignInForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         account = account_sign_in(**form.cleaned_data)
         if account is not None:
             return _enter(request, account)
+        logger.warning("Failed sign-in to an annotator's account from %s", client_address(request))
         form.add_error(None, WRONG)
     status = 422 if form.is_bound else 200
     return render(request, "annotation/annotator/signin.html", {"form": form}, status=status)

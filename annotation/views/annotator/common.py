@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django_ratelimit.core import is_ratelimited
 
 from annotation.domain.caching import caches_of
 from annotation.models import Enrollment, Kind, PayBasis, Stage, Study
@@ -17,6 +16,7 @@ from annotation.selectors.steps import steps_of
 from annotation.selectors.work import enrollment_get_for
 from annotation.views.annotator.browser import session_enrollments as session_enrollments
 from annotation.views.annotator.browser import session_hold as session_hold
+from annotation.views.throttling import address_of, too_often
 
 # A laboratory or a crowd's company shares one address, so the doors are wide; a session is one person.
 DOOR_RATE = "60/m"
@@ -48,13 +48,10 @@ def for_enrollment(view: View) -> View:
     return never_cache(wrapped)
 
 
-def _browser_of(_group: str, request: HttpRequest) -> str:
-    return "browser:" + next(iter(session_enrollments(request).values()))
-
-
-def _counted_by(request: HttpRequest, by: str) -> Any:
+def _counted_by(request: HttpRequest, by: str) -> str:
     # Only a browser that holds an enrollment is a person: its cookie is signed, so nobody makes up a fresh count.
-    return _browser_of if by == "session" and session_enrollments(request) else "ip"
+    held = session_enrollments(request) if by == "session" else {}
+    return f"browser:{next(iter(held.values()))}" if held else address_of(request)
 
 
 def limited(*, group: str, rate: str, by: str, method: str | None = None) -> Callable[[View], View]:
@@ -63,8 +60,8 @@ def limited(*, group: str, rate: str, by: str, method: str | None = None) -> Cal
     def decorate(view: View) -> View:
         @wraps(view)
         def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-            if (method is None or request.method == method) and is_ratelimited(
-                request, group=group, key=_counted_by(request, by), rate=rate, increment=True
+            if (method is None or request.method == method) and too_often(
+                group=group, by=_counted_by(request, by), rate=rate
             ):
                 response = render(request, "annotation/annotator/too_many.html", status=429)
                 response["Retry-After"] = str(RETRY_AFTER_SECONDS)

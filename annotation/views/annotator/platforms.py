@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
-from django_ratelimit.core import is_ratelimited
 
 from annotation.domain.errors import EntryRefusedError
 from annotation.entry import PLATFORMS
@@ -27,6 +26,7 @@ from annotation.views.annotator.browser import session_hold
 from annotation.views.annotator.common import DOOR_RATE, limited, pay_line, steps_shown
 from annotation.views.annotator.device import device_keep, device_of, device_read
 from annotation.views.annotator.entry import enrollment_held, refuse
+from annotation.views.throttling import address_of, too_often
 
 SALT = "annotation.enter"
 # Who opens the page and comes back to it the next day begins at the platform again.
@@ -169,7 +169,7 @@ def _refused(
 @require_POST
 def hook(request: HttpRequest, platform: str, token: str) -> HttpResponse:
     """A message of the platform about a submission. Answers are for its log: no page, no detail."""
-    if is_ratelimited(request, group="hook", key="ip", rate=HOOK_RATE, increment=True):
+    if too_often(group="hook", by=address_of(request), rate=HOOK_RATE):
         return HttpResponse("too many", status=429, content_type="text/plain")
     try:
         link = platform_link_get(platform, token, closed=True)

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from config.checks import not_shared
 from config.serving import server_command
 
 
@@ -18,13 +19,18 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--workers", type=int, default=1, help="Processes; each has its own threads.")
+        parser.add_argument(
+            "--workers", type=int, default=settings.WEB_WORKERS, help="Processes; each has its own threads."
+        )
         parser.add_argument("--log-level", default="info")
 
     def handle(self, *args: Any, **options: Any) -> None:
         # A connection is an open file, and many systems allow only 1,024 unless a process asks for more.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        if options["workers"] > 1 and not settings.CACHE_URL:
+            warning = not_shared(options["workers"])
+            self.stderr.write(self.style.WARNING(f"{warning.msg} {warning.hint}"))
         os.chdir(settings.BASE_DIR)
         command = server_command(
             host=options["host"],

@@ -1,0 +1,91 @@
+"""How often one may ask: counters in the cache, by address, person or name."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import re
+import time
+import zlib
+from collections.abc import Iterable
+from hashlib import sha256
+
+from django.conf import settings
+from django.core.cache import cache
+from django.http import HttpRequest
+
+_RATE = re.compile(r"(\d+)/(\d*)([smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_IPV6_PREFIX = 64  # what one customer of a provider has: nobody gets a fresh count for each of its addresses
+
+
+def too_often(*, group: str, by: str, rate: str) -> bool:
+    """Count one more; True if it is more than the rate allows.
+
+    Parameters
+    ----------
+    group : what is counted; the same everywhere that counts together.
+    by : who asks: an address, a person, a name.
+    rate : such as ``"10/5m"``: so many in so many seconds, minutes, hours or days.
+    """
+    if not settings.RATELIMIT_ENABLE:
+        return False
+    most, seconds = _read(rate)
+    # Windows of different people begin at different moments, so that the limits do not all end at once.
+    window = int(time.time() + zlib.crc32(by.encode()) % seconds) // seconds
+    key = "throttle:" + sha256("\0".join((group, rate, str(window), by)).encode()).hexdigest()
+    cache.add(key, 0, timeout=2 * seconds)
+    try:
+        return int(cache.incr(key)) > most
+    except ValueError:
+        return False  # it was dropped in this moment: the cache is full, or came back empty
+
+
+def any_too_often(*counts: tuple[str, str, str]) -> bool:
+    """Count each (group, by, rate), whatever the others say; True if one is too often."""
+    found = [too_often(group=group, by=by, rate=rate) for group, by, rate in counts]
+    return any(found)
+
+
+def _read(rate: str) -> tuple[int, int]:
+    found = _RATE.fullmatch(rate)
+    if found is None:
+        raise ValueError(f"rate: expected something like 10/5m, found {rate!r}")
+    return int(found[1]), int(found[2] or 1) * _SECONDS[found[3]]
+
+
+def address_of(request: HttpRequest) -> str:
+    """The client's address, as limits count it: an IPv4 address, or the network of an IPv6 one."""
+    address = client_address(request)
+    with contextlib.suppress(ValueError):
+        parsed = ipaddress.ip_address(address)
+        if parsed.version == 6:
+            return str(ipaddress.ip_network((parsed, _IPV6_PREFIX), strict=False))
+    return address
+
+
+def client_address(request: HttpRequest) -> str:
+    """The client's address: what a trusted proxy says of it (CLIENT_IP_HEADER), else the connection's own.
+
+    Of several addresses the last that is no trusted proxy counts; those before it are whatever the client claimed.
+    """
+    address = str(request.META["REMOTE_ADDR"])
+    if not settings.CLIENT_IP_HEADER or not _is_proxy(address):
+        return address
+    for claimed in reversed(request.headers.get(settings.CLIENT_IP_HEADER, "").split(",")):
+        try:
+            address = str(ipaddress.ip_address(claimed.strip()))
+        except ValueError:
+            break
+        if not _is_proxy(address):
+            break
+    return address
+
+
+def _is_proxy(address: str) -> bool:
+    networks: Iterable[ipaddress.IPv4Network | ipaddress.IPv6Network] = settings.TRUSTED_PROXIES
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return not address  # a Unix socket: only processes of this machine reach it
+    return any(parsed in network for network in networks)
