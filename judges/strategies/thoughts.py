@@ -212,7 +212,7 @@ def _unopened(text: str, begin: int, end: int, *, at_start: bool) -> re.Match[st
 def _json_end(text: str, begin: int) -> int:
     """Return where a JSON value ends that stands here, bare or in a fence; `begin` if there is none."""
     start = found.end() if (found := _BEFORE_JSON.match(text, begin)) else begin
-    if text[start : start + 1] not in ("{", "["):
+    if text[start : start + 1] not in ("{", "[") or text.startswith("[/", start):
         return begin
     try:
         return json.JSONDecoder(strict=False).raw_decode(text, start)[1]
@@ -242,9 +242,12 @@ def _channels(text: str, end: int) -> tuple[list[Span], str]:
 def _turn_end(text: str) -> int:
     """Return where the tokens begin that end a turn, which some servers leave in the text."""
     end = len(text)
-    while ended := END_TOKEN.search(text[max(0, end - 60) : end].rstrip()):
-        end = len(text[:end].rstrip()) - len(ended[0])
-    return end
+    while True:
+        tail = text[max(0, end - 60) : end]
+        ended = END_TOKEN.search(tail.rstrip())
+        if ended is None:
+            return end
+        end -= len(tail) - ended.start()
 
 
 def _trimmed(text: str, spans: Sequence[Span]) -> list[Span]:
