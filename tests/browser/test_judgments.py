@@ -44,6 +44,7 @@ def judged() -> Dataset:
             judge_make(endpoint, "mock-judge-0.9", name="A judge " * 6, params={"probabilities": True}),
             judge_make(endpoint, "mock-first", name="Metrics", strategy="metrics"),
             judge_make(endpoint, "mock-unparsable", name="Talker"),
+            judge_make(endpoint, "mock-thinking-aloud", name="Thinker"),
             judge_make(name="Longest"),
         ]
         sweep_make(judges, dataset, stop_unparsed=None)
@@ -53,7 +54,7 @@ def judged() -> Dataset:
             sweep_make([judge_make(endpoint, strategy=name) for name in names[:1]], each)
         contestants = [
             judge_make(endpoint, f"mock-{name}", name=f"Contestant {name}", strategy="generate")
-            for name in ("longer", "shorter")
+            for name in ("longer", "shorter", "thinking")
         ]
         sweep_make(contestants, dataset)
         run()
@@ -84,6 +85,7 @@ def test_the_pages_under_axe(page: Page, live_server, judged: Dataset) -> None:
         "unparsed": Judgment.objects.filter(status="unparsed").earliest("pk"),
         "failed": Judgment.objects.filter(status="failed").earliest("pk"),
         "imported": Judgment.objects.filter(judge__name="i").earliest("pk"),
+        "thought": Judgment.objects.filter(judge__name="Thinker").earliest("pk"),
         "no-model": Judgment.objects.filter(judge__name="Longest").earliest("pk"),
         "rubric": Judgment.objects.filter(item__kind="rubric").earliest("pk"),
         "checklist": Judgment.objects.filter(item__kind="checklist").earliest("pk"),
@@ -94,6 +96,7 @@ def test_the_pages_under_axe(page: Page, live_server, judged: Dataset) -> None:
         "judgments-none": "judgment/?q=nothing",
         "generations": "generation/",
         "generation": f"generation/{Generation.objects.earliest('pk').pk}/change/",
+        "generation-thought": f"generation/{Generation.objects.exclude(thought='').earliest('pk').pk}/change/",
         "pairs": "generation/make-pairs/",
         "pairs-form": f"generation/make-pairs/?dataset={judged.pk}",
     }
