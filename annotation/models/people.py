@@ -5,6 +5,7 @@ import uuid
 from django.db import models
 from django.db.models import Q
 
+from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.models.entry import PlatformLink
 from annotation.models.studies import Invitation, Study
 
@@ -12,7 +13,7 @@ from annotation.models.studies import Invitation, Study
 class Annotator(models.Model):
     """A person who labels: one who came in here, one known from an imported file, or a simulated one.
 
-    Everywhere outside the database they are known by `public_id` only.
+    Outside the database they have a name in each study, made of `public_id` (`domain.pseudonyms`).
     """
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -104,3 +105,12 @@ class Enrollment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.annotator} in {self.study_id}"
+
+    @property
+    def pseudonym(self) -> str:
+        """What this person is called in this study."""
+        return str(pseudonym(self.annotator.public_id, study=self.study_id))
+
+    @property
+    def short_pseudonym(self) -> str:
+        return self.pseudonym[:SHORT]

@@ -14,6 +14,7 @@ from typing import Any
 from django.core.cache import cache
 from django.db.models import Count, Max
 
+from annotation.domain.pseudonyms import pseudonym
 from annotation.domain.values import from_canonical
 from annotation.models import (
     Aspect,
@@ -67,11 +68,11 @@ class PersonRow:
 
     @property
     def short_id(self) -> str:
-        return str(self.enrollment.annotator.public_id)[:8]
+        return self.enrollment.short_pseudonym
 
     @property
-    def public_id(self) -> str:
-        return str(self.enrollment.annotator.public_id)
+    def pseudonym(self) -> str:
+        return self.enrollment.pseudonym
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +250,10 @@ def _fails_checks(study: Study, figures: Figures) -> bool:
 
 
 def enrollment_of(study: Study, public_id: str) -> Enrollment:
-    """A person of this study (fetched for the user), or `Enrollment.DoesNotExist`."""
-    found = Enrollment.objects.select_related("annotator").get(study=study, annotator__public_id=public_id)
+    """A person of this study (fetched for the user) by their pseudonym, or `Enrollment.DoesNotExist`."""
+    people = Enrollment.objects.filter(study=study).values_list("pk", "annotator__public_id")
+    pk = next((pk for pk, one in people if str(pseudonym(one, study=study.pk)) == public_id), None)
+    found = Enrollment.objects.select_related("annotator").get(pk=pk)
     found.study = study
     return found
 

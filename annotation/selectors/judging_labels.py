@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.models import Kind, Label, User
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.overview import labels_visible_to
@@ -83,11 +84,15 @@ def _current(reader: User | None) -> LabelQuerySet:
 
 def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]:
     """The current labels of an item that `reader` may see, the first one first; one query."""
-    rows = _current(reader).filter(item_id=item_id).select_related("annotator", "study").order_by("pk")
+    rows = (
+        _current(reader).filter(item_id=item_id).select_related("annotator", "study", "item").order_by("pk")
+    )
     return [
         PersonSaid(
             label_id=row.pk,
-            person=str(row.annotator.public_id)[:8],
+            person=str(pseudonym(row.annotator.public_id, study=row.study_id, dataset=row.item.dataset_id))[
+                :SHORT
+            ],
             is_simulated=row.annotator.is_simulated,
             study=row.study.title if row.study is not None else "",
             kind=row.kind,

@@ -21,6 +21,7 @@ from annotation.models import (
     Study,
     User,
 )
+from annotation.selectors.annotators import enrollment_of
 from annotation.selectors.overview import studies_visible_to
 
 # With fewer answers, an hourly rate says more of one coffee than of the pay.
@@ -37,12 +38,12 @@ class PayRow:
     below_floor: bool | None
 
     @property
-    def public_id(self) -> str:
-        return str(self.enrollment.annotator.public_id)
+    def pseudonym(self) -> str:
+        return self.enrollment.pseudonym
 
     @property
     def short_id(self) -> str:
-        return self.public_id[:8]
+        return self.enrollment.short_pseudonym
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,10 @@ class PayReport:
 
 def enrollment_for_pay(user: User, slug: str, public_id: str) -> Enrollment:
     """The enrollment of this person in a study that the user may see, or `Enrollment.DoesNotExist`."""
-    return Enrollment.objects.select_related("study", "annotator").get(
-        study__slug=slug, study__in=studies_visible_to(user), annotator__public_id=public_id
-    )
+    study = studies_visible_to(user).filter(slug=slug).first()
+    if study is None:
+        raise Enrollment.DoesNotExist
+    return enrollment_of(study, public_id)
 
 
 def earned_by(enrollment: Enrollment) -> Earned:
@@ -80,7 +82,7 @@ def pay_report(study: Study) -> PayReport:
         for enrollment in enrollments
         if earned[enrollment.pk].answers or earned[enrollment.pk].total
     ]
-    rows.sort(key=lambda row: (-row.earned.total, row.public_id))
+    rows.sort(key=lambda row: (-row.earned.total, row.pseudonym))
     rates = [row.earned.hourly for row in rows if row.below_floor is not None or _enough(row.earned)]
     known = [rate for rate in rates if rate is not None]
     return PayReport(

@@ -6,7 +6,6 @@ caller is who checks that it may.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from datetime import UTC
 from itertools import islice
 from typing import Any
 
+from annotation.domain.csv_text import CONTENT_TYPE, csv_lines
+from annotation.domain.pseudonyms import pseudonym
 from annotation.models import Adjudication, Aspect, Criterion, ItemResponse, Kind
 from annotation.models.work import LabelQuerySet
 
@@ -55,7 +56,7 @@ PART_COLUMNS = ("part", "part_text", "part_system", "part_value")
 SHAPES = ("labels", "parts")
 RATING = "rating."
 IDENTITY_COLUMNS = ("annotator_source", "annotator_external_id", "source")
-FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
+FORMATS = {"csv": CONTENT_TYPE, "jsonl": "application/jsonl; charset=utf-8"}
 
 _READ = (
     "pk",
@@ -92,51 +93,12 @@ _READ = (
     "source",
 )
 
-# What makes a spreadsheet read a cell as a formula; the wide forms are read as their ASCII ones by some.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
 
 def columns_of(*, identify: bool, shape: str = "labels", criteria: Iterable[str] = ()) -> tuple[str, ...]:
     """The columns of an export. A rubric has one a criterion, `rating.KEY`; the shape `parts` a row a part instead."""
     own = PART_COLUMNS if shape == "parts" else tuple(f"{RATING}{key}" for key in criteria)
     at = COLUMNS.index("value") + 1
     return COLUMNS[:at] + own + COLUMNS[at:] + (IDENTITY_COLUMNS if identify else ())
-
-
-def csv_cell(value: object) -> str | int | float:
-    """A cell that no spreadsheet runs: text that could be a formula gets an apostrophe in front.
-
-    Numbers are written as numbers, None as nothing, lists and objects as JSON.
-
-    Examples
-    --------
-    >>> csv_cell("=1+1"), csv_cell(-3), csv_cell(None), csv_cell([1, 0])
-    ("'=1+1", -3, '', '[1, 0]')
-    """
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-class _Line:
-    """What csv.writer writes to: hands the line back instead of keeping it."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
-def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Iterator[str]:
-    """A header and a line a row, RFC 4180 (lines end with CR LF)."""
-    names = list(columns)
-    writer = csv.writer(_Line())
-    yield writer.writerow(names)
-    for row in rows:
-        yield writer.writerow([csv_cell(row[name]) for name in names])
 
 
 def jsonl_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -157,7 +119,8 @@ def export_lines(
     if format == "jsonl":
         return jsonl_lines(rows)
     criteria = criteria_of(labels) if shape == "labels" else ()
-    return csv_lines(rows, columns_of(identify=identify, shape=shape, criteria=criteria))
+    columns = columns_of(identify=identify, shape=shape, criteria=criteria)
+    return csv_lines(columns, ([row[name] for name in columns] for row in rows))
 
 
 def criteria_of(labels: LabelQuerySet) -> list[str]:
@@ -265,7 +228,9 @@ def _row(read: Mapping[str, Any], about: _About, criteria: list[str], *, identif
         "category": read["item__instruction__category"],
         "subset": read["item__instruction__subset"],
         "kind": read["kind"],
-        "annotator": str(read["annotator__public_id"]),
+        "annotator": str(
+            pseudonym(read["annotator__public_id"], study=read["study_id"], dataset=read["item__dataset_id"])
+        ),
         "is_simulated": read["annotator__is_simulated"],
         "value": value,
         **{f"{RATING}{key}": ratings.get(key) for key in criteria},

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.db.models import F, Max, Min
 
+from annotation.domain.csv_text import csv_cell_text
 from annotation.domain.errors import StudyRuleError
 from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.rows import Row
@@ -147,19 +148,25 @@ def _items_find(study: Study, rows: Sequence[ChosenItem]) -> dict[str, tuple[int
     found: dict[str, tuple[int, str]] = {}
     for chunk in _chunks(rows):
         named = Item.objects.filter(
-            dataset=study.dataset_id, kind=study.kind, external_id__in=[one.item for one in chunk]
+            dataset=study.dataset_id,
+            kind=study.kind,
+            # A name that begins as a formula has been escaped by whatever wrote the file.
+            external_id__in={name for one in chunk for name in (one.item, csv_cell_text(one.item))},
         )
         found |= {
             name: (pk, category)
             for name, pk, category in named.values_list("external_id", "pk", "instruction__category")
         }
+        for one in chunk:
+            if one.item not in found and (known := found.get(csv_cell_text(one.item))) is not None:
+                found[one.item] = known
     asked = set(
         QualificationQuestion.objects.filter(study=study.test_study).values_list("item_id", flat=True)
     )
     asked |= set(QualificationQuestion.objects.filter(study=study).values_list("item_id", flat=True))
     checks = StudyItem.objects.filter(study=study, role=ItemRole.CHECK)
     asked |= set(checks.values_list("item_id", flat=True))
-    seen: set[str] = set()
+    seen: set[int] = set()
     for one in rows:
         if one.item not in found:
             one.refuse(
@@ -167,9 +174,10 @@ def _items_find(study: Study, rows: Sequence[ChosenItem]) -> dict[str, tuple[int
             )
         if found[one.item][0] in asked:
             one.refuse("item", f"{quoted(one.item)} is a question of the test, of the training, or a check.")
-        if one.item in seen:
+        pk, _ = found[one.item]
+        if pk in seen:
             one.refuse("item", f"{quoted(one.item)} is named a second time.")
-        seen.add(one.item)
+        seen.add(pk)
     return found
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from annotation.domain.csv_text import csv_lines
 from annotation.models import Bonus, Enrollment, Study, User
 from annotation.selectors.pay import PayReport
-from annotation.services.exports import csv_lines
 
 COLUMNS = (
     "annotator",
@@ -50,13 +50,14 @@ def bonus_grant(
 def pay_lines(study: Study, report: PayReport, *, identify: bool) -> Iterator[str]:
     """The report as CSV lines, a row a person; `identify` adds who they are where they came from."""
     columns = COLUMNS + IDENTITY_COLUMNS if identify else COLUMNS
-    return csv_lines((_row(study, row) for row in report.rows), columns)
+    rows = (_row(study, row) for row in report.rows)
+    return csv_lines(columns, ([row[name] for name in columns] for row in rows))
 
 
 def _row(study: Study, row: Any) -> dict[str, Any]:
     earned, enrollment = row.earned, row.enrollment
     return {
-        "annotator": row.public_id,
+        "annotator": row.pseudonym,
         "answers": earned.answers,
         "active_hours": round(earned.active_ms / 3_600_000, 4),
         "pay_for_work": str(earned.work),

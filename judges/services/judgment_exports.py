@@ -8,7 +8,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotation.services.exports import csv_lines, jsonl_lines
+from annotation.domain.csv_text import CONTENT_TYPE, csv_lines
+from annotation.services.exports import jsonl_lines
 from judges.models import Judgment
 
 CHUNK = 2_000
@@ -16,7 +17,7 @@ COLUMNS = (
     "item", "judge", "order", "choice", "value", "raw_text", "fingerprint", "kind", "sample", "status", "probability",
     "category", "subset", "gold", "requests", "cost", "latency_ms", "source", "created_at",
 )  # fmt: skip
-FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
+FORMATS = {"csv": CONTENT_TYPE, "jsonl": "application/jsonl; charset=utf-8"}
 
 _READ = {
     "item": "item__external_id",
@@ -43,4 +44,6 @@ def judgment_lines(judgments: QuerySet[Judgment], *, format: str) -> Iterator[st
     if format not in FORMATS:
         raise ValueError(f"format: expected {' or '.join(FORMATS)}, got {format!r}")
     rows = judgment_rows(judgments)
-    return csv_lines(rows, COLUMNS) if format == "csv" else jsonl_lines(rows)
+    if format == "jsonl":
+        return jsonl_lines(rows)
+    return csv_lines(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))

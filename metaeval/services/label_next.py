@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
 
+from annotation.domain.csv_text import csv_text
 from annotation.domain.errors import StudyRuleError
 from annotation.models import Dataset, Study, User
 from annotation.selectors.overview import study_get_for
@@ -119,12 +118,11 @@ def unlabelled_count(inputs: ReportInputs) -> int:
 
 def draw_csv(draw: Draw) -> str:
     """The draw as the file that a study takes: item, priority (the most doubtful first), probability."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["item", "priority", "probability"])
-    for item, doubt, chance in zip(draw.items, draw.doubts, draw.chances, strict=True):
-        writer.writerow([item, f"{doubt:.4f}", f"{chance:.{_DIGITS}f}"])
-    return text.getvalue()
+    rows = zip(draw.items, draw.doubts, draw.chances, strict=True)
+    return csv_text(
+        ("item", "priority", "probability"),
+        ((item, f"{doubt:.4f}", f"{chance:.{_DIGITS}f}") for item, doubt, chance in rows),
+    )
 
 
 def draw_send(*, draw: Draw, dataset: Dataset, study: str, user: User) -> tuple[Study, Choice]:

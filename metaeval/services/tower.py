@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 
 import numpy as np
 
+from annotation.domain.csv_text import csv_text
 from annotation.models import Dataset, Kind
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.kinds.inputs import KindInputs, KindJudge
@@ -54,11 +53,7 @@ def tower_items(*, dataset: Dataset, sweep: SweepView, n: int = MOST_ITEMS) -> t
 
 def tower_csv(items: list[TowerItem]) -> str:
     """As the file that a study takes: the largest difference first."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["item", "priority"])
-    writer.writerows([one.item, f"{abs(one.difference):.6f}"] for one in items)
-    return text.getvalue()
+    return csv_text(("item", "priority"), ((one.item, f"{abs(one.difference):.6f}") for one in items))
 
 
 def _flat(inputs: KindInputs, judge: KindJudge) -> tuple[list[int], list[float], list[int]]:

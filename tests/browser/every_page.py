@@ -381,8 +381,8 @@ def staff_stops(owner: User) -> Iterator[Stop]:
     for name in ("guidelines", "people", "item-reports", "pay", "entry"):
         yield Stop(f"study-{name}", at(f"study-{name}", slug))
     for person in Enrollment.objects.filter(study=study).select_related("annotator").order_by("-pk")[:2]:
-        yield Stop(f"person-{person.stage}", at("study-person", slug, person.annotator.public_id))
-        yield Stop("bonus", at("study-bonus", slug, person.annotator.public_id))
+        yield Stop(f"person-{person.stage}", at("study-person", slug, person.pseudonym))
+        yield Stop("bonus", at("study-bonus", slug, person.pseudonym))
     disputed = study.study_items.order_by("position").first()
     assert disputed is not None
     yield Stop("adjudicate-item", at("study-adjudicate-item", slug, disputed.item_id))

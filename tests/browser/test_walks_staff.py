@@ -326,7 +326,7 @@ def test_the_life_of_a_study(live_server, page: Page, office: Page, alice, tmp_p
     office.get_by_role("link", name="People", exact=True).click()
     expect(office.locator("#people tbody tr")).to_have_count(2)
     person = Enrollment.objects.get(annotator__source="invitation")
-    office.locator(f"#people tbody a[href*='{person.annotator.public_id}']").click()
+    office.locator(f"#people tbody a[href*='{person.pseudonym}']").click()
     form = panel(office, "Send a message")
     form.get_by_label("Message").fill("Thank you for the care.")
     form.get_by_role("button", name="Send").click()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.models import Kind, Label, Study
 from annotation.selectors.agreement.common import (
     FEW_ITEMS,
@@ -131,7 +132,7 @@ def label_columns(study: Study) -> tuple[LabelColumns, People]:
     row: tuple[Any, ...]
     for row in rows.iterator(chunk_size=5_000):
         *values, public_id, is_simulated = row
-        people[row[2]] = (str(public_id)[:8], is_simulated)
+        people[row[2]] = (str(pseudonym(public_id, study=study.pk))[:SHORT], is_simulated)
         table.append(tuple(values))
     columns = list(zip(*table, strict=True)) if table else [()] * 8
     item, instruction, annotator, choice, orders, active, earlier, category = columns

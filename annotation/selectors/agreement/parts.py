@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.models import Label, Study
 from annotation.selectors.agreement.common import FEW_ITEMS, AnnotatorRow, People, seconds_of
 from metaeval.stats import Estimate
@@ -91,5 +92,5 @@ def label_values(study: Study, people: People) -> Iterator[LabelRow]:
     for item, instruction, category, annotator, value, ms, earlier, public_id, simulated in rows.iterator(
         chunk_size=2_000
     ):
-        people[annotator] = (str(public_id)[:8], simulated)
+        people[annotator] = (str(pseudonym(public_id, study=study.pk))[:SHORT], simulated)
         yield LabelRow(item, instruction, category, annotator, value, seconds_of(ms, earlier))

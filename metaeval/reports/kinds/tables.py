@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any
 
-from annotation.services.exports import csv_cell
+from annotation.domain.csv_text import csv_text as csv_document
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.groups import AVERAGE
 from metaeval.reports.kinds.measures import MEASURES, OF_RESPONSES, PEOPLE, MeasureInfo
@@ -255,9 +253,10 @@ def people_tables(content: Content) -> list[KindTable]:
 
 def csv_text(content: Content) -> str:
     """Every figure in a line of its own: who, figure, group, value, interval, n, reason."""
-    file = StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(_CSV_COLUMNS)
+    return csv_document(_CSV_COLUMNS, _csv_rows(content))
+
+
+def _csv_rows(content: Content) -> Iterator[list[object]]:
     keys = dict.fromkeys(
         info.key for info in (_OF_A_PERSON, *PEOPLE[content["kind"]], *MEASURES[content["kind"]])
     )
@@ -270,9 +269,7 @@ def csv_text(content: Content) -> str:
                     continue
                 figures = [estimate[name] for name in ("value", "low", "high", "n")]
                 cells = [who, fingerprint, key, group_kind, group, *figures, estimate.get("reason", "")]
-                row = [content["kind"], content["options"]["against"], *cells]
-                writer.writerow([csv_cell(cell) for cell in row])
-    return file.getvalue()
+                yield [content["kind"], content["options"]["against"], *cells]
 
 
 def _with_each_person(content: Content) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

@@ -13,10 +13,12 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.domain.csv_text import csv_cell, csv_lines
+from annotation.domain.pseudonyms import pseudonym
 from annotation.models import Label, StudyItem
 from annotation.selectors.agreement import agreement_so_far
 from annotation.services import exports
-from annotation.services.exports import COLUMNS, csv_cell, csv_lines, jsonl_lines, label_rows
+from annotation.services.exports import COLUMNS, jsonl_lines, label_rows
 from annotation.services.labels import label_change
 from metaeval.stats import leave_one_out_agreement
 from tests.annotation.cast import client_of, label_make, labels_make
@@ -51,7 +53,7 @@ def test_other_cells_stay_as_they_are():
 )
 def test_csv_keeps_any_text_and_never_begins_a_cell_with_a_formula(cells):
     names = [f"c{k}" for k in range(len(cells))]
-    text = "".join(csv_lines([dict(zip(names, cells, strict=True))], names))
+    text = "".join(csv_lines(names, [cells]))
     header, row = list(csv.reader(io.StringIO(text, newline="")))
     assert header == names
     assert [cell.removeprefix("'") for cell in row] == [cell.removeprefix("'") for cell in cells]
@@ -136,7 +138,8 @@ def test_annotators_are_pseudonyms_unless_the_owner_asks(cast):
     label_make(study=study, item=study.study_items.get().item, choice=1, annotator=person)
     plain = body(client_of(cast.alice).get(address(study)))
     assert "WORKER-7" not in plain
-    assert str(person.public_id) in plain
+    assert str(person.public_id) not in plain
+    assert str(pseudonym(person.public_id, study=study.pk)) in plain
     row = csv_rows(client_of(cast.alice).get(address(study, identify=1)))[0]
     assert (row["annotator_source"], row["annotator_external_id"]) == ("crowd", "'=WORKER-7")
     assert client_of(cast.ann).get(address(study, identify=1)).status_code == 200
@@ -292,3 +295,22 @@ def test_the_figures_of_the_study_page_can_be_computed_from_the_csv_alone(cast, 
     for row in figures.by_annotator:
         mine = np.char.startswith(annotator, row.short_id)
         assert row.labels == mine.sum()
+
+
+@pytest.mark.django_db
+def test_one_person_has_another_pseudonym_in_each_study_and_keeps_it(cast):
+    person = annotator_make(source="crowd", external_id="w")
+    first, second = (study_make(pairs=2, owner=owner) for owner in (cast.alice, cast.bob))
+    for study in (first, second):
+        for row in study.study_items.all():
+            label_make(study=study, item=row.item, choice=1, annotator=person)
+    names = [
+        {row["annotator"] for row in csv_rows(client_of(owner).get(address(study, **options)))}
+        for owner, study, options in (
+            (cast.alice, first, {}),
+            (cast.alice, first, {"history": 1, "shape": "parts"}),
+            (cast.bob, second, {}),
+        )
+    ]
+    assert all(len(found) == 1 for found in names)
+    assert names[0] == names[1] != names[2]

@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotation.domain.pseudonyms import pseudonym
 from annotation.models import (
     Action,
     Annotator,
@@ -126,7 +127,7 @@ class TestTable:
         page = client_of(cast.alice).get(url("study-people", "mine"))
         words = text_of(page)
         for person in people:
-            assert str(person.public_id)[:8] in words
+            assert str(pseudonym(person.public_id, study=study.pk))[:8] in words
         assert "20 s" in words
         assert "data-sortable" in page.content.decode()
         assert "Everybody (3)" in words
@@ -139,9 +140,9 @@ class TestTable:
         held = Enrollment.objects.first()
         Enrollment.objects.filter(pk=held.pk).update(suspended_at="2026-01-01T00:00Z")
         page = text_of(client_of(cast.alice).get(url("study-people", "mine"), {"show": "suspended"}))
-        assert str(held.annotator.public_id)[:8] in page
+        assert held.short_pseudonym in page
         others = Enrollment.objects.exclude(pk=held.pk).select_related("annotator")
-        assert all(str(other.annotator.public_id)[:8] not in page for other in others)
+        assert all(other.short_pseudonym not in page for other in others)
         strange = client_of(cast.alice).get(url("study-people", "mine"), {"show": "<script>"})
         assert "Everybody (2)" in text_of(strange)
 
@@ -168,7 +169,7 @@ class TestTable:
     def test_only_who_may_identify_sees_the_platform_s_identifier(self, cast, study):
         person = annotator_make(source="prolific", external_id="WORKER-9")
         label_make(study=study, item=study.dataset.items.first(), choice=1, annotator=person)
-        one = url("study-person", "mine", person.public_id)
+        one = url("study-person", "mine", pseudonym(person.public_id, study=study.pk))
         for address in (url("study-people", "mine"), one):
             assert "WORKER-9" in client_of(cast.alice).get(address).content.decode()
             assert "WORKER-9" in client_of(cast.ann).get(address).content.decode()
@@ -192,16 +193,17 @@ class TestTable:
 class TestWho:
     @pytest.mark.parametrize("name", ["study-people", "study-person"])
     def test_strangers(self, cast, study, name):
-        person = enrollment_make(study=study).annotator
-        address = url(name, "mine", *([person.public_id] if name == "study-person" else []))
+        person = enrollment_make(study=study)
+        address = url(name, "mine", *([person.pseudonym] if name == "study-person" else []))
         assert client_of(None).get(address).status_code == 302
         assert client_of(cast.carl).get(address).status_code == 403
         assert client_of(cast.bob).get(address).status_code == 404
         assert client_of(cast.alice).get(address).status_code == 200
 
     def test_somebody_of_another_study(self, cast, study):
-        other = enrollment_make(study=study_make(owner=cast.alice)).annotator
-        for public_id in (other.public_id, "nobody", "00000000-0000-4000-8000-000000000000"):
+        other = enrollment_make(study=study_make(owner=cast.alice))
+        known = (other.pseudonym, other.annotator.public_id)
+        for public_id in (*known, "nobody", "00000000-0000-4000-8000-000000000000"):
             address = url("study-person", "mine", public_id)
             assert client_of(cast.alice).get(address).status_code == 404
             assert client_of(cast.alice).post(f"{address}suspend/").status_code == 404
@@ -209,7 +211,7 @@ class TestWho:
 
 def act(client, person: Enrollment, action: str, **fields: Any):
     given = {"nonce": secrets.token_hex(8), "reason": "careless"} | fields
-    return client.post(url("study-person-act", "mine", person.annotator.public_id, action), given)
+    return client.post(url("study-person-act", "mine", person.pseudonym, action), given)
 
 
 class TestActions:
@@ -249,7 +251,7 @@ class TestActions:
         assert act(client_of(None), person, action, text="x").status_code == 302
         assert act(client_of(cast.carl), person, action, text="x").status_code == 403
         assert act(client_of(cast.bob), person, action, text="x").status_code == 404
-        address = url("study-person-act", "mine", person.annotator.public_id, action)
+        address = url("study-person-act", "mine", person.pseudonym, action)
         assert client_of(cast.alice).get(address).status_code == 405
         assert not Intervention.objects.exists()
 
@@ -276,7 +278,7 @@ class TestActions:
 
     def test_only_what_can_be_done_is_offered(self, cast, study, person):
         client = client_of(cast.alice)
-        address = url("study-person", "mine", person.annotator.public_id)
+        address = url("study-person", "mine", person.pseudonym)
         offered = {panel["name"] for panel in client.get(address).context["panels"]}
         assert offered == {"message", "suspend", "set-aside"}
         act(client, person, "suspend", set_aside="on")
@@ -288,7 +290,7 @@ class TestActions:
             item=study.dataset.items.last(), annotator=person.annotator, study=study, kind="pairwise",
             value={"choice": 1}, choice=1, comment="<script>alert(1)</script>", shown_order=[0, 1],
         )  # fmt: skip
-        page = client_of(cast.alice).get(url("study-person", "mine", person.annotator.public_id))
+        page = client_of(cast.alice).get(url("study-person", "mine", person.pseudonym))
         assert "<script>alert" not in page.content.decode()
         assert "alert(1)" in page.content.decode()
 

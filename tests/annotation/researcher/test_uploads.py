@@ -258,6 +258,13 @@ class TestItems:
         page = client_of(cast.alice).post(url("study-items", "draft"), {"action": "forget"}, follow=True)
         assert "asks for 24 labels: 12 items, 2 each" in text_of(page)
 
+    def test_a_name_that_was_escaped_for_spreadsheets(self, cast, draft):
+        Item.objects.filter(external_id="p1").update(external_id="=p1")
+        page = self.send(cast.alice, draft, b"item\n'=p1\n")
+        assert "1 items chosen" in text_of(page)
+        page = self.send(cast.alice, draft, b"item\n'=p1\n=p1\n")
+        assert "is named a second time" in text_of(page)
+
     def test_the_same_file_twice(self, cast, study):
         for _ in range(2):
             self.send(cast.alice, study, b"item,priority\np9,1\n")
