@@ -5,12 +5,13 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models import Kind
+from annotation.models.names import NameField
 
 
 class Report(models.Model):
     """A snapshot of the statistics of a dataset, reproducible from its inputs, whose hash it carries."""
 
-    name = models.CharField(max_length=200)
+    name = NameField(max_length=200)
     dataset = models.ForeignKey("annotation.Dataset", on_delete=models.CASCADE, related_name="reports")
     study = models.ForeignKey(
         "annotation.Study", on_delete=models.CASCADE, null=True, blank=True, related_name="reports"
@@ -74,11 +75,11 @@ class OutsideRatings(models.Model):
     """A table of scores of systems from elsewhere (an arena, a leaderboard), to be correlated with ours."""
 
     name = models.SlugField(max_length=80, unique=True)
-    title = models.CharField(max_length=200)
+    title = NameField(max_length=200)
     source = models.CharField(
         max_length=300, blank=True, help_text="Where it comes from: an address, a paper."
     )
-    licence = models.CharField(max_length=100, blank=True)
+    licence = NameField(max_length=100, blank=True)
     column = models.CharField(max_length=100, help_text="What was imported: the name of the column.")
     scores = models.JSONField(help_text="{system: score}; more is better.")
     inputs_hash = models.CharField(max_length=64, help_text="SHA-256 of the file.")

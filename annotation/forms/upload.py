@@ -149,7 +149,7 @@ class DatasetUploadForm(forms.Form):
     @property
     def mapping(self) -> dict[str, str]:
         """The fields chosen for the columns, if it was this file that they were asked for."""
-        if self.cleaned_data.get("mapped_file") != self.files["file"].name:
+        if self.cleaned_data.get("mapped_file") != getattr(self.files.get("file"), "name", None):
             return {}
         columns, fields = self.data.getlist("column"), self.data.getlist("field")  # type: ignore[attr-defined]
         return dict(zip(columns, fields, strict=False))

@@ -8,6 +8,8 @@ to the dataset and aspects to the instruction. Gold and labels are JSON, validat
 from django.conf import settings
 from django.db import models
 
+from annotation.models.names import NameField
+
 
 class Kind(models.TextChoices):
     PAIRWISE = "pairwise", "Pairwise comparison"
@@ -27,10 +29,10 @@ class Dataset(models.Model):
     """A collection of items with a source, a licence and a split. Items of a private one never leave the site."""
 
     name = models.SlugField(max_length=64, unique=True)
-    title = models.CharField(max_length=200)
+    title = NameField(max_length=200)
     description = models.TextField(blank=True)
     source = models.CharField(max_length=300, blank=True, help_text="Where it comes from: importer and file.")
-    licence = models.CharField(max_length=100, blank=True)
+    licence = NameField(max_length=100, blank=True)
     split = models.CharField(max_length=16, choices=Split.choices, default=Split.PUBLIC)
     version = models.PositiveIntegerField(default=1, help_text="Goes up when an import adds something.")
     owner = models.ForeignKey(

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotation.models.datasets import Dataset, Item, Kind
+from annotation.models.names import NameField
 from annotation.models.rules import (
     CheckRules,
     EntryRules,
@@ -33,7 +34,7 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="studies"
     )
     slug = models.SlugField(max_length=64, unique=True)
-    title = models.CharField(max_length=200)
+    title = NameField(max_length=200)
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.PAIRWISE)
     state = models.CharField(max_length=8, choices=StudyState.choices, default=StudyState.DRAFT)
     consent = models.TextField(blank=True, help_text="Markdown. Empty: no consent page.")

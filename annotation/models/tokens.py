@@ -3,12 +3,14 @@
 from django.conf import settings
 from django.db import models
 
+from annotation.models.names import NameField
+
 
 class ApiToken(models.Model):
     """A token of the API. What it is was shown once, when it was made; `prefix` tells people which one it is."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
-    name = models.CharField(max_length=100, help_text="What it is for.")
+    name = NameField(max_length=100, help_text="What it is for.")
     prefix = models.CharField(max_length=12)
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token.")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -4,6 +4,8 @@ from django.conf import settings
 from django.core.validators import MinValueValidator, RegexValidator, URLValidator
 from django.db import models
 
+from annotation.models.names import NameField
+
 
 class BackendKind(models.TextChoices):
     HEURISTIC = "heuristic", "No model (heuristic)"
@@ -187,7 +189,7 @@ class Judge(models.Model):
     refuses an UPDATE of `spec` or `fingerprint` on a judge with judgments.
     """
 
-    name = models.CharField(max_length=200, unique=True)
+    name = NameField(max_length=200, unique=True)
     endpoint = models.ForeignKey(
         Endpoint, on_delete=models.PROTECT, null=True, blank=True, related_name="judges"
     )

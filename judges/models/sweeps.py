@@ -5,6 +5,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from annotation.models.names import NameField
 from judges.models.configurations import Judge, Queue
 
 
@@ -25,7 +26,7 @@ class Orders(models.TextChoices):
 
 
 class Sweep(models.Model):
-    name = models.CharField(max_length=200)
+    name = NameField(max_length=200)
     judges: models.ManyToManyField[Judge, models.Model] = models.ManyToManyField(Judge, related_name="sweeps")
     datasets: models.ManyToManyField[models.Model, models.Model] = models.ManyToManyField(
         "annotation.Dataset", related_name="sweeps"
