@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
 from annotation.domain.plain_text import plain_text
 
+if TYPE_CHECKING:
+    _Text = models.CharField[str, str]
+else:
+    _Text = models.CharField
 
-class NameField(models.CharField):  # type: ignore[type-arg]
+
+class NameField(_Text):
     """A title or a name. Whichever way it comes in, it is stored and looked up as `plain_text`."""
 
     def to_python(self, value: Any) -> Any:

@@ -252,7 +252,7 @@ def _fails_checks(study: Study, figures: Figures) -> bool:
 def enrollment_of(study: Study, public_id: str) -> Enrollment:
     """A person of this study (fetched for the user) by their pseudonym, or `Enrollment.DoesNotExist`."""
     people = Enrollment.objects.filter(study=study).values_list("pk", "annotator__public_id")
-    pk = next((pk for pk, one in people if str(pseudonym(one, study=study.pk)) == public_id), None)
+    pk = next((pk for pk, one in people if str(pseudonym(one, study=study.pk)) == public_id), 0)
     found = Enrollment.objects.select_related("annotator").get(pk=pk)
     found.study = study
     return found

@@ -39,13 +39,13 @@ def datasets_with_examples() -> list[ExampleSource]:
 
 
 def studies_with_examples() -> list[ExampleSource]:
-    """Studies of pairs with training, by title; one query. Those of private datasets are left out."""
+    """Studies of pairs with training, by title; one query. Nothing of a private dataset counts."""
+    shown = Q(qualification_questions__part=QuestionPart.TRAINING)
+    shown &= ~Q(qualification_questions__item__dataset__split=Split.PRIVATE)
     rows = (
         Study.objects.filter(kind=Kind.PAIRWISE)
         .exclude(dataset__split=Split.PRIVATE)
-        .annotate(
-            n=Count("qualification_questions", filter=Q(qualification_questions__part=QuestionPart.TRAINING))
-        )
+        .annotate(n=Count("qualification_questions", filter=shown))
         .filter(n__gt=0)
         .order_by("title")
     )
@@ -78,6 +78,9 @@ def study_examples(study_id: int, *, n: int) -> list[dict[str, str]]:
     questions = (
         QualificationQuestion.objects.filter(study_id=study_id, part=QuestionPart.TRAINING)
         .exclude(study__dataset__split=Split.PRIVATE)
+        .exclude(
+            item__dataset__split=Split.PRIVATE
+        )  # training may come from another dataset than the study's
         .order_by("position")
     )
     pairs = list(questions.values_list("item__dataset_id", "item_id")[:n])
@@ -123,8 +126,17 @@ class GuidelinesChoice:
 
 
 def guidelines_offered(kind: str) -> list[GuidelinesChoice]:
-    """Studies of a kind that have guidelines, by title; one query."""
-    rows = Study.objects.filter(kind=kind).exclude(guidelines="").order_by("title", "pk")
+    """Studies of a kind that have guidelines, by title; one query.
+
+    Those on private datasets are left out: guidelines travel with every request of a judge, to whatever endpoint,
+    also when it judges another dataset.
+    """
+    rows = (
+        Study.objects.filter(kind=kind)
+        .exclude(guidelines="")
+        .exclude(dataset__split=Split.PRIVATE)
+        .order_by("title", "pk")
+    )
     return [
         GuidelinesChoice(row.pk, row.title, row.guidelines_version, row.kind, row.guidelines) for row in rows
     ]

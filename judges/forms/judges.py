@@ -10,8 +10,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from annotation.models import Instruction, Study
-from annotation.selectors.examples import dataset_examples, study_examples
+from annotation.models import Instruction
+from annotation.selectors.examples import dataset_examples, guidelines_offered, study_examples
 from judges.forms.judge_fields import (
     DECODING,
     KEEP,
@@ -360,8 +360,12 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
     def _guidelines(self, choice: str | None) -> str:
         if choice == KEEP:
             return str(self.source_content.get("guidelines", ""))
-        study = Study.objects.filter(pk=_number(choice, "study") or 0).first()
-        return study.guidelines if study is not None else ""
+        chosen = _number(choice, "study")
+        return (
+            next((one.text for one in guidelines_offered(self.info.kind) if one.pk == chosen), "")
+            if self.info
+            else ""
+        )
 
     def _shots(self, choice: str | None, n: int, seed: int) -> list[dict[str, str]]:
         if choice == KEEP:
