@@ -1,5 +1,6 @@
 """What each judge said: how far it agrees with people and with gold, and what it leans to."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -22,6 +23,14 @@ PRIMARIES: tuple[Primary, ...] = ("agreement", "accuracy")
 
 _ONE_ORDER = "judged in one presentation order only"
 _NOT_MEASURED = "not measured: the verdicts were imported"
+
+
+HEURISTIC = "heuristic"
+
+
+def needs_no_model(judge: Mapping[str, Any]) -> bool:
+    """Whether a judge of a report is a baseline: computed for every report, or judged in a sweep like any other."""
+    return bool(judge["baseline"]) or judge["backend"] == HEURISTIC
 
 
 @dataclass(frozen=True, slots=True)

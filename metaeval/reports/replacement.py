@@ -9,6 +9,7 @@ import numpy as np
 from metaeval.reports.estimates import plain, undefined
 from metaeval.reports.figures import value_text
 from metaeval.reports.inputs import Floats, ItemColumns, JudgeColumns, LabelColumns
+from metaeval.reports.judges import needs_no_model
 from metaeval.reports.options import ReportOptions
 from metaeval.reports.tables import ranked
 from metaeval.selection.replacement import chosen_elsewhere, replacement_test
@@ -140,7 +141,7 @@ def replacements(content: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]
         test = judge.get("replaces")
         if test is None or test["passed"] is None:
             continue
-        word = "no (baseline)" if judge["baseline"] else "in-sample" if place == leader else _yes(test)
+        word = "no (baseline)" if needs_no_model(judge) else "in-sample" if place == leader else _yes(test)
         rows.append((judge["name"], word, test))
     return rows
 
@@ -170,7 +171,7 @@ def replacement_words(content: dict[str, Any]) -> list[str]:
         )
         found.append(recommendation_words(content))
     passing = [
-        judge["name"] for judge in content["judges"] if judge["baseline"] and judge["replaces"]["passed"]
+        judge["name"] for judge in content["judges"] if needs_no_model(judge) and judge["replaces"]["passed"]
     ]
     if passing:
         found.append(
@@ -187,6 +188,11 @@ def recommendation_words(content: dict[str, Any]) -> str:
     of = f"{choice['n_won']} of {choice['n_tested']} annotators"
     if not choice["passed"]:
         return f"Held-out, the choice wins {of}: that does not show that {name} may replace an annotator."
+    if needs_no_model(content["judges"][selection["leader"]]):
+        return (
+            f"Held-out, the choice wins {of}, but {name} is a baseline (no LLM), so it is not recommended as a "
+            "replacement."
+        )
     floor = selection["best_baseline"]
     if floor is not None and not (floor["low"] or 0.0) > 0:
         rule = content["judges"][floor["judge"]]["name"]

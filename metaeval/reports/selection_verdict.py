@@ -13,6 +13,7 @@ from metaeval.reports.selection_words import (
     Content,
     constraint_words,
     is_baseline,
+    leads_without_model,
     limit_words,
     listed,
     name_of,
@@ -65,7 +66,7 @@ def verdict_of(content: Content) -> SelectionVerdict:
     """The choice, with its reasons."""
     kind = content["verdict"]
     # Choices that were stored before the rule was the library's have another verdict.
-    if kind != "none" and unbeaten_baseline(content) is not None:
+    if kind != "none" and (unbeaten_baseline(content) is not None or leads_without_model(content)):
         kind = "floor"
     make = {"clear": _clear, "open": _open, "single": _single, "none": _none, "floor": _below_floor}
     headline, sentences = make[kind](content)
@@ -75,7 +76,10 @@ def verdict_of(content: Content) -> SelectionVerdict:
 def _below_floor(content: Content) -> tuple[str, list[str]]:
     """A baseline does as well as the leader: nothing else is the news, whichever judges may be chosen."""
     leader, rule = content["leader"], unbeaten_baseline(content)
-    assert rule is not None
+    if rule is None:
+        name = name_of(content, leader)
+        sentences = [f"{name} leads without an LLM.", *_lead(content, leader), *_tied(content, leader)]
+        return f"No judge beats the baseline {name}", sentences
     name, own = name_of(content, rule["judge"]), standing_of(content, leader)["objective"]["value"]
     below = own is not None and own < rule["objective"]["value"]
     headline = f"No judge {'beats' if below else 'is significantly better than'} the baseline {name}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metaeval.reports.figures import points_text, range_text, value_text
+from metaeval.reports.judges import HEURISTIC
 from metaeval.reports.replacement import epsilon_words
 from metaeval.reports.selection_inputs import PAIRWISE
 from metaeval.reports.selection_kinds import words_of
@@ -251,6 +252,8 @@ def replaces_words(content: Content, dataset: str) -> str:
     rule = unbeaten_baseline(content)
     if not test["passed"]:
         end = f"That does not show that {leader} may replace an annotator there."
+    elif leads_without_model(content):
+        end = f"But {leader} is a baseline (no LLM), so it is not recommended as a replacement."
     elif rule is not None:
         end = (
             f"But {leader} is not significantly better than the baseline {name_of(content, rule['judge'])}, so it is "
@@ -259,6 +262,15 @@ def replaces_words(content: Content, dataset: str) -> str:
     else:
         end = f"By this test {leader} may replace an annotator there."
     return unbroken([words + end])[0]
+
+
+def leads_without_model(content: Content) -> bool:
+    """Whether the leader needs no model, where others that are ranked do: a baseline that was judged like any judge."""
+    backends = {judge["key"]: judge["backend"] for judge in content["judges"] if not judge["baseline"]}
+    ranked = {row["judge"] for row in content["standings"] if row["is_ranked"]}
+    return backends.get(content["leader"]) == HEURISTIC and any(
+        backend != HEURISTIC for key, backend in backends.items() if key in ranked
+    )
 
 
 def unbeaten_baseline(content: Content) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metaeval.reports.figures import points_text, range_text, value_text
+from metaeval.reports.judges import needs_no_model
 
 _MUCH_UNPARSED = 0.05
 _LABELS = {
@@ -83,6 +84,10 @@ def _verdict(content: dict[str, Any], primary: str) -> Verdict:
         return Verdict(
             "open", f"{leader['name']} leads; by how much is not known", (f"{lead}.", why), cautions, place
         )
+    if needs_no_model(leader) and not all(needs_no_model(judges[one]) for one in selection["ranking"]):
+        tied = _tied(content, primary) if selection["tied"] else []
+        headline = f"No judge beats the baseline {leader['name']}"
+        return Verdict("floor", headline, (f"{lead} and leads, without an LLM.", *tied), cautions, place)
     if not selection["differences"]:
         headline = f"{leader['name']} is the only judge here"
         return Verdict("single", headline, (f"{lead}.", *floor), cautions, place)

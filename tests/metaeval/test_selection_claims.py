@@ -55,6 +55,18 @@ def test_a_rule_binds_every_verdict(kind, reached):
     assert ("Bea is not significantly different from it" in said(found)) == (kind == "open")
 
 
+def test_a_baseline_of_the_sweep_is_no_headline():
+    found = content(replaces={"farm": replacing(True)})
+    for judge in found["judges"]:
+        judge["backend"] = "heuristic" if judge["name"] in ("Ada", "longest") else "openai"
+    verdict = verdict_of(found)
+    assert (verdict.kind, verdict.headline) == ("floor", "No judge beats the baseline Ada")
+    assert words.replaces_words(found, "farm").endswith("so it is not recommended as a replacement.")
+    for judge in found["judges"]:
+        judge["backend"] = "heuristic"
+    assert verdict_of(found).kind == "clear"
+
+
 def test_a_rule_that_is_worse_on_average_and_unsteady_binds_too():
     ada, bea, cy, longest = selection().standings
     beaten = replace(longest, behind=gap(0.3))

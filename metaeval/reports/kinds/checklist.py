@@ -95,6 +95,7 @@ def checklist_figures(setting: Setting) -> KindFigures:
                 item=questions.item,
                 resamples=setting.resamples_of(questions.item),
                 options=setting.options,
+                floors={rule.name: matches_of(setting, questions, rule) for rule in setting.rules},
             ),
             n_target=int(_decided(questions, setting.n_items).sum()),
             with_others=_with_others(questions, len(inputs.labels)),

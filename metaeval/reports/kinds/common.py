@@ -27,13 +27,19 @@ class Setting:
     options: KindOptions
     layout: Layout
     resamples: Resamples
+    rules: tuple[KindJudge, ...] = ()
+    """Baselines that the leading judge must beat: what is said without reading anything."""
 
     @classmethod
-    def of(cls, inputs: KindInputs, options: KindOptions) -> Setting:
+    def of(cls, inputs: KindInputs, options: KindOptions, rules: tuple[KindJudge, ...] = ()) -> Setting:
         """Lay out the items of a comparison."""
         columns = inputs.columns()
         return cls(
-            inputs, options, layout_of(columns), Resamples(columns.cluster, options.n_resamples, options.seed)
+            inputs,
+            options,
+            layout_of(columns),
+            Resamples(columns.cluster, options.n_resamples, options.seed),
+            rules,
         )
 
     @property
@@ -120,6 +126,7 @@ def select_means(
     resamples: Resamples,
     options: KindOptions,
     bounds: tuple[float, float] = (0.0, 1.0),
+    floors: Mapping[str, Floats] | None = None,
 ) -> dict[str, Any]:
     """Who leads by a mean over rows, on the items that all judged; differences are paired.
 
@@ -133,20 +140,31 @@ def select_means(
         The item of each row.
     bounds : (float, float)
         Range of a row's value.
+    floors : mapping of str to ndarray of shape (n_rows,)
+        The same of baselines, by name.
     """
     candidates = {place: covered[place] for place in columns if not np.isnan(columns[place]).all()}
     complete, common = comparable(candidates)
     low, width = bounds[0], bounds[1] - bounds[0]
-    scores = {
-        str(place): np.where(common[item], (columns[place] - low) / width, np.nan) for place in complete
-    }
-    found = compare(scores, resamples=resamples, confidence=options.confidence)
+
+    def shares(column: Floats) -> Floats:
+        return np.where(common[item], (column - low) / width, np.nan)
+
+    found = compare(
+        {str(place): shares(columns[place]) for place in complete},
+        resamples=resamples,
+        confidence=options.confidence,
+        floors={name: shares(column) for name, column in (floors or {}).items()} if complete else {},
+    )
     differences = {int(name): _scaled(gap, width) for name, gap in found.differences.items()}
     return selection_of(
         ranking=[int(name) for name in found.ranking],
         differences=differences,
         incomplete=[place for place in candidates if place not in complete],
         n_compared=int(common.sum()),
+        floor=None
+        if found.floor is None or found.above_floor is None
+        else {"name": found.floor, **plain(_scaled(found.above_floor, width))},
     )
 
 
@@ -156,8 +174,9 @@ def selection_of(
     differences: Mapping[int, PairedDifference],
     incomplete: list[int],
     n_compared: int,
+    floor: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Who leads, and who cannot be told apart from it: the interval of the difference holds 0, or there is none."""
+    """Who leads, and who is not significantly different: the interval of the difference holds 0, or there is none."""
     tied = [place for place, gap in differences.items() if not gap.low > 0]
     return {
         "leader": ranking[0] if ranking else None,
@@ -167,6 +186,7 @@ def selection_of(
         "incomplete": incomplete,
         "n_compared": n_compared,
         "differences": [{"judge": place, **plain(gap)} for place, gap in differences.items()],
+        "best_baseline": floor,
     }
 
 

@@ -10,6 +10,7 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.kinds.checklist import checklist_figures
 from metaeval.reports.kinds.common import KindFigures, Setting
 from metaeval.reports.kinds.inputs import SCHEMA, KindInputs, KindJudge, KindOptions
+from metaeval.reports.kinds.item_scores import rules_of
 from metaeval.reports.kinds.measures import (
     ANSWER_RANKING,
     CHECKLIST,
@@ -44,7 +45,9 @@ def kind_content(
         raise ReportError(f"Judges of {inputs.kind!r} are not compared here.")
     if not inputs.items:
         raise ReportError(f"{inputs.name} has no items of the kind {KIND_LABELS[inputs.kind].lower()}.")
-    setting = Setting.of(inputs, options)
+    # A baseline of rubrics says one number everywhere, which correlates with nothing.
+    rules = rules_of(inputs, options.against) if inputs.judges and inputs.kind != RUBRIC else ()
+    setting = Setting.of(inputs, options, rules)
     found = FIGURES[inputs.kind](setting)
     return {
         "schema": SCHEMA,

@@ -48,6 +48,9 @@ def ranking_figures(setting: Setting) -> KindFigures:
                 resamples=setting.resamples,
                 options=setting.options,
                 bounds=RHO,
+                floors={
+                    rule.name: correlations_of(setting, rule, targets)[primary] for rule in setting.rules
+                },
             ),
             n_target=int(has_target.sum()),
             with_others=_with_others(pairs, whose, len(inputs.labels)),

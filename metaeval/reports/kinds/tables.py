@@ -56,8 +56,8 @@ class KindTable:
 
 @dataclass(frozen=True, slots=True)
 class KindVerdict:
-    """Who leads, in words. `kind`: "clear", "open", "single", "people" (no judges), "scores" (judges, and nothing to
-    compare them with), "none".
+    """Who leads, in words. `kind`: "clear", "open", "single", "floor", "people" (no judges), "scores" (judges, and
+    nothing to compare them with), "none".
     """
 
     kind: str
@@ -154,6 +154,14 @@ def verdict_of(content: Content) -> KindVerdict:
         if people and people["value"] is not None
         else []
     )
+    floor = selection.get("best_baseline")
+    if floor is not None and floor["value"] is not None and not (floor["low"] or 0.0) > 0:
+        below, unit = floor["value"] < 0, difference_unit(content)
+        headline = (
+            f"No judge {'beats' if below else 'is significantly better than'} the baseline {floor['name']}"
+        )
+        why = f"The leading judge minus the baseline {floor['name']} (no LLM): {full_text(floor, unit)}."
+        return KindVerdict("floor", "Not better than a baseline", headline, (lead, why, *beside), cautions)
     if not selection["differences"]:
         headline = f"{leader['name']} is the only judge here"
         return KindVerdict("single", "One judge", headline, (lead, *beside), cautions)

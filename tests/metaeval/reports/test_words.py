@@ -6,10 +6,16 @@ import re
 import numpy as np
 import pytest
 
+from judges.strategies.types import AspectView
 from metaeval.reports.content import content_build
+from metaeval.reports.kinds.inputs import KindItem
+from metaeval.reports.kinds.tables import verdict_of as kind_verdict_of
 from metaeval.reports.options import ReportOptions
 from metaeval.reports.render import render
 from metaeval.reports.words import verdict_of
+from tests.metaeval.kinds import content as kind_content
+from tests.metaeval.kinds import inputs as kind_inputs
+from tests.metaeval.kinds import judge as kind_judge
 from tests.metaeval.reports.arrays import inputs_make, judge_make
 
 N = 120
@@ -94,6 +100,20 @@ def test_every_floor_binds_not_only_the_best():
     )
 
 
+@pytest.mark.parametrize("backend", ["openai", "heuristic"])
+def test_a_baseline_of_the_sweep_is_no_headline(backend):
+    found = verdict_of(
+        content_of(
+            judge_right("longer", 0.95, backend="heuristic"), judge_right("llm", 0.5, backend=backend)
+        ),
+        "accuracy",
+    )
+    if backend == "heuristic":  # nothing but baselines was asked for
+        assert (found.kind, found.headline) == ("clear", "longer is the judge to use here")
+    else:
+        assert (found.kind, found.headline) == ("floor", "No judge beats the baseline longer")
+
+
 def test_nothing_to_compare():
     assert verdict_of(content_of(), "accuracy").kind == "none"
     found = verdict_of(content_of(judge_right("one", 0.4)), "agreement")
@@ -166,3 +186,27 @@ def test_simulated_labels_are_marked():
     for suffix in (".md", ".html"):
         assert "Simulated labels" in render(content, suffix)
     assert "simulated annotators" in " ".join(verdict_of(content, "agreement").cautions)
+
+
+@pytest.mark.parametrize(("share", "kind"), [(0.45, "floor"), (1.0, "single")])
+def test_a_judge_of_checklists_below_always_yes_is_not_the_headline(share, kind):
+    rng = np.random.default_rng(2)
+    keys = [f"q{place}" for place in range(4)]
+    aspects = tuple(AspectView(key, key) for key in keys)
+    gold = [{"answers": {key: bool(rng.random() < 0.7) for key in keys}} for _ in range(60)]
+    said = {
+        row: {
+            "answers": {
+                key: value if rng.random() < share else not value for key, value in one["answers"].items()
+            }
+        }
+        for row, one in enumerate(gold)
+    }
+    items = [KindItem(f"x{row}", f"i{row}", aspects=aspects, gold=one) for row, one in enumerate(gold)]
+    found = kind_content(kind_inputs("checklist", items, (), [kind_judge("llm", said)]), "gold")
+    assert found["selection"]["best_baseline"]["name"] == "always yes"
+    verdict = kind_verdict_of(found)
+    assert verdict.kind == kind
+    assert (verdict.headline == "No judge beats the baseline always yes") == (kind == "floor")
+    for suffix in (".md", ".html"):
+        assert ("the baseline always yes" in render(found, suffix)) == (kind == "floor")
