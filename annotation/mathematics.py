@@ -198,7 +198,7 @@ def _render(_: RendererHTML, tokens: list[Token], index: int, __: OptionsDict, e
     if env["formulas"] > MAX_FORMULAS or env["latex"] > MAX_LATEX_TOGETHER:
         return f"<code>{escape(token.content)}</code>"
     html = render_latex(token.content, block=bool(token.meta["display"]))
-    return f"<p>{html}</p>\n" if token.block else html
+    return f'<p dir="ltr">{html}</p>\n' if token.block else html
 
 
 def mathematics_plugin(md: MarkdownIt) -> None:

@@ -7,6 +7,7 @@ depends on the text alone, so that two responses are always shown by the same ru
 """
 
 import re
+import unicodedata
 from hashlib import blake2b
 from html import escape
 
@@ -33,11 +34,13 @@ _HTML = """
 """
 _HTML_TAGS = frozenset(_HTML.split())
 ALLOWED_TAGS = _HTML_TAGS | MATHML_TAGS
+_DIRECTED = _HTML_TAGS - {"br", "hr", "em", "strong", "s", "a", "thead", "tbody", "tr", "div", "span"}
 _CLEANER = nh3.Cleaner(
     tags=set(ALLOWED_TAGS),
     clean_content_tags={"script", "style"},
     attributes={"a": {"href", "title"}, "ol": {"start"}}
     | {tag: set(MATHML_ATTRIBUTES) for tag in MATHML_TAGS},
+    tag_attribute_values={tag: {"dir": {"auto", "ltr", "rtl"}} for tag in _DIRECTED},
     allowed_classes={
         "span": set(CLASSES.values()) | {"image-alt"},
         "div": {"prose-scroll"},
@@ -72,7 +75,11 @@ def _render_code(_: RendererHTML, tokens: list[Token], index: int, __: OptionsDi
         body = highlight(code, name)
     else:
         body = escape(code)
-    return f"<pre><code>{body}</code></pre>\n"
+    return f'<pre dir="ltr"><code>{body}</code></pre>\n'
+
+
+def _render_code_span(_: RendererHTML, tokens: list[Token], index: int, __: OptionsDict, ___: EnvType) -> str:
+    return f'<code dir="ltr">{escape(tokens[index].content)}</code>'
 
 
 def _render_image(
@@ -96,8 +103,8 @@ def _render_cell(
     return renderer.renderToken(tokens, index, options, env)
 
 
-def _render_table_open(*_: object) -> str:
-    return '<div class="prose-scroll"><table>\n'
+def _render_table_open(_: RendererHTML, tokens: list[Token], index: int, *__: object) -> str:
+    return f'<div class="prose-scroll"><table dir="{tokens[index].attrs["dir"]}">\n'
 
 
 def _render_table_close(*_: object) -> str:
@@ -119,6 +126,53 @@ def _name_no_empty_header(tokens: list[Token]) -> None:
             token.tag = tokens[place + 2].tag = "td"
 
 
+_LEAVES = frozenset(("paragraph_open", "heading_open", "th_open", "td_open"))
+_CONTAINERS = frozenset(
+    ("bullet_list_open", "ordered_list_open", "list_item_open", "blockquote_open", "table_open")
+)
+
+
+def _first_strong(token: Token) -> str:
+    """Direction of the first letter of an inline token, code and mathematics apart; empty without one."""
+    for child in token.children or ():
+        if child.type != "text":
+            continue
+        for letter in child.content:
+            kind = unicodedata.bidirectional(letter)
+            if kind in ("L", "R", "AL"):
+                return "ltr" if kind == "L" else "rtl"
+    return ""
+
+
+def _direct(tokens: list[Token]) -> None:
+    """Give every block its direction, so that bullets, numbers, bars and columns stand where its script begins.
+
+    What holds text itself finds its direction in the browser (``dir="auto"``). That looks at no block with a direction
+    of its own, and reads the letters of formulas: what holds blocks, or a formula, is given its direction here.
+    """
+    waiting: list[list[Token]] = []
+    for place, token in enumerate(tokens):
+        if token.type in _LEAVES or token.type in _CONTAINERS:
+            token.attrs["dir"] = "auto"
+        if token.type in _CONTAINERS:
+            waiting.append([token])
+        elif token.type.replace("_close", "_open") in _CONTAINERS:
+            for still in waiting.pop():
+                still.attrs["dir"] = "ltr"
+        elif token.type == "inline" and (found := _first_strong(token)):
+            for some in waiting:
+                for still in some:
+                    still.attrs["dir"] = found
+                some.clear()
+            if any(child.type == "math" for child in token.children or ()):
+                tokens[place - 1].attrs["dir"] = found
+    # An item of a tight list holds its text itself.
+    for place, token in enumerate(tokens[:-2]):
+        is_tight = token.type == "list_item_open" and tokens[place + 1].hidden
+        if is_tight and not any(child.type == "math" for child in tokens[place + 2].children or ()):
+            token.attrs["dir"] = "auto"
+
+
 def _parser() -> MarkdownIt:
     # Line breaks are kept: the texts are written for chat windows and forms, and a poem or a plain list that
     # collapses into one line would be judged for our rendering.
@@ -131,6 +185,7 @@ def _parser() -> MarkdownIt:
     md.validateLink = lambda url: bool(_LINK.match(url))  # type: ignore[method-assign]
     md.add_render_rule("fence", _render_code)
     md.add_render_rule("code_block", _render_code)
+    md.add_render_rule("code_inline", _render_code_span)
     md.add_render_rule("image", _render_image)
     md.add_render_rule("th_open", _render_cell)
     md.add_render_rule("td_open", _render_cell)
@@ -157,6 +212,7 @@ def _render_now(text: str) -> SafeString:
         tokens = _PARSER.parse(text, env)
         _demote_headings(tokens)
         _name_no_empty_header(tokens)
+        _direct(tokens)
         html = _PARSER.renderer.render(tokens, _PARSER.options, env)
     except (RecursionError, TooMuchWorkError):  # a text built to be slow, or nested without end
         return _preformatted(text)
@@ -164,7 +220,7 @@ def _render_now(text: str) -> SafeString:
 
 
 def _preformatted(text: str) -> SafeString:
-    return mark_safe(f'<pre class="plain">{escape(text)}</pre>')  # noqa: S308 - escaped on this line
+    return mark_safe(f'<pre class="plain" dir="auto">{escape(text)}</pre>')  # noqa: S308 - escaped on this line
 
 
 def render_markdown(text: str | None) -> SafeString:
@@ -184,8 +240,8 @@ def render_markdown(text: str | None) -> SafeString:
 
     Examples
     --------
-    >>> render_markdown("**6** \\( s^2 \\)")[:26]
-    '<p><strong>6</strong> <mat'
+    >>> render_markdown("**6** \\( s^2 \\)")[:37]
+    '<p dir="auto"><strong>6</strong> <mat'
     """
     tidy = _tidy(text or "")
     if not tidy.strip():

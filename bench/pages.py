@@ -6,7 +6,7 @@ they are transferred, headers and compression included, as Chromium counts them.
 Figures
 -------
 first_load_kb, first_load_requests : from the personal link to the first item on the screen, with nothing cached:
-    documents, styles, scripts, font, and the item.
+    documents, styles, scripts, font, and the item. None has a formula; the first one brings its font, 175 kB.
 next_item_kb : the answer to a submit, which carries the next item; mean over all. next_item_kb_max, the largest.
 next_item_requests : requests that a submit makes until the next item is there.
 next_item_ms, next_item_p95_ms : from the key that submits to the frame that shows the next item, on loopback.

@@ -237,7 +237,7 @@ def test_checks_of_others_are_theirs():
 
 
 def test_looking_costs_one_query():
-    study = study_with_checks()
+    study = study_with_checks(check_rate=0.1)
     person = enrollment_make(study=study)
     for _ in range(3):
         check_answer(person, right=True)

@@ -19,7 +19,7 @@ from annotation.rendering import ALLOWED_TAGS, MAX_MARKDOWN, render_markdown, re
 from annotation.rendering_work import STEPS_FREE, STEPS_PER_CHARACTER
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
-ALLOWED_ATTRIBUTES = {"href", "title", "target", "rel", "class", "start"} | MATHML_ATTRIBUTES
+ALLOWED_ATTRIBUTES = {"dir", "href", "title", "target", "rel", "class", "start"} | MATHML_ATTRIBUTES
 
 
 class Audit(HTMLParser):
@@ -186,12 +186,12 @@ def test_markdown_features():
         "# One\n\n## Two\n\n#### Four\n\na **b** *c* ~~d~~ `e`\n\n3. x\n4. y\n\n> q\n\n---\n\n"
         "[l](https://x.example 't')"
     )
-    assert "<h3>One</h3>" in html
-    assert "<h4>Two</h4>" in html
-    assert "<h6>Four</h6>" in html
-    assert "<strong>b</strong> <em>c</em> <s>d</s> <code>e</code>" in html
-    assert '<ol start="3">' in html
-    assert "<blockquote>" in html
+    assert '<h3 dir="auto">One</h3>' in html
+    assert '<h4 dir="auto">Two</h4>' in html
+    assert '<h6 dir="auto">Four</h6>' in html
+    assert '<strong>b</strong> <em>c</em> <s>d</s> <code dir="ltr">e</code>' in html
+    assert re.search(r'<ol [^>]*start="3"', html)
+    assert '<blockquote dir="ltr">' in html
     assert "<hr>" in html
     link = re.search(r"<a [^>]*>", html)[0]
     assert all(part in link for part in ('href="https://x.example"', 'target="_blank"', 'title="t"'))
@@ -209,15 +209,15 @@ def test_line_breaks_are_kept():
 
 def test_table_scrolls_and_aligns_by_class():
     html = render_markdown("| a | b | c |\n|---|:-:|--:|\n| 1 | 2 | 3 |")
-    assert html.startswith('<div class="prose-scroll"><table>')
-    assert '<td class="align-right">3</td>' in html
+    assert html.startswith('<div class="prose-scroll"><table dir="ltr">')
+    assert re.search(r'<td [^>]*class="align-right"[^>]*>3</td>', html)
     assert "style" not in html
 
 
 def test_an_empty_corner_of_a_table_is_no_header():
     html = render_markdown("| | tea |\n|---|---|\n| price | 2 |")
-    assert "<td></td>" in html
-    assert html.count("<th>") == 1
+    assert '<td dir="auto"></td>' in html
+    assert html.count("<th ") == 1
 
 
 def test_image_is_not_loaded():
@@ -366,17 +366,44 @@ def test_nothing_is_said_to_be_nothing(text):
     assert "(empty)" in render_plain(text)
 
 
+ARABIC, HEBREW = "مرحبا بالعالم", "שלום עולם"
+
+
+@pytest.mark.parametrize("text", [ARABIC, HEBREW])
+def test_every_block_has_the_direction_of_its_script(text):
+    html = render_markdown(
+        f"# {text}\n\n{text}\n\n- {text}\n- {text}\n\n1. {text}\n\n   {text}\n\n> {text}\n\n"
+        f"| {text} | b |\n|---|---|\n| {text} | 2 |\n\n```\nx = 1\n```\n\n`x` {text}"
+    )
+    directions = dict(re.findall(r'<(\w+)[^>]* dir="(\w+)"', html))
+    assert directions["h3"] == directions["p"] == directions["th"] == directions["td"] == "auto"
+    assert directions["ul"] == directions["ol"] == directions["blockquote"] == directions["table"] == "rtl"
+    assert directions["pre"] == directions["code"] == "ltr"
+    assert '<li dir="auto">' in html  # holds its text itself
+    assert '<li dir="rtl">' in html  # holds paragraphs
+    assert not re.search(r"<(p|h3|ul|ol|li|blockquote|table|th|td|pre)>", html)
+
+
+def test_a_formula_at_the_beginning_decides_no_direction():
+    assert render_markdown(f"$x$ {ARABIC}").startswith('<p dir="rtl">')
+    assert '<li dir="rtl">' in render_markdown(f"- $x$ {ARABIC}")
+
+
+def test_a_quote_without_letters_is_left_to_right():
+    assert '<blockquote dir="ltr">' in render_markdown("> 12\n\n" + ARABIC)
+
+
 def test_directional_overrides_are_removed():
     assert "\u202e" not in render_markdown("a \u202e b")
 
 
 def test_plain_text_keeps_lines_and_is_escaped():
-    assert render_plain("a\n  <b> & *c*") == '<pre class="plain">a\n  &lt;b&gt; &amp; *c*</pre>'
+    assert render_plain("a\n  <b> & *c*") == '<pre class="plain" dir="auto">a\n  &lt;b&gt; &amp; *c*</pre>'
 
 
 def test_long_text_is_plain():
     html = render_markdown("**a** <b>\n" * MAX_MARKDOWN)
-    assert html.startswith('<pre class="plain">**a** &lt;b&gt;')
+    assert html.startswith('<pre class="plain" dir="auto">**a** &lt;b&gt;')
 
 
 HEAVY = [
@@ -479,7 +506,7 @@ def test_no_text_holds_a_thread(tmp_path):
 def test_a_text_of_many_steps_is_plain_and_the_same_each_time():
     text = "![" * 10_000
     first = render_markdown(text)
-    assert first.startswith('<pre class="plain">')
+    assert first.startswith('<pre class="plain" dir="auto">')
     rendering._rendered.clear()
     assert render_markdown(text) == first
 
