@@ -115,6 +115,7 @@ class World:
             "studies/<slug:slug>/invitations/": Invitation.objects.get().pk,
             "studies/<slug:slug>/reports/": report.pk,
             "reports/": agreement.pk,
+            "me/tokens/": token_create(user=self.alice, name="to be revoked")[0].pk,
             "sweeps/": sweep.pk,
             "sweeps/<row:pk>/comparison-<kind_name:kind>": of_checklists.pk,
             "sweeps/<row:pk>/tower": of_checklists.pk,

@@ -72,6 +72,8 @@ EXPECTED: dict[str, Row] = {
     "login": both(ANYBODY),
     "logout": take(WITH_ACCOUNT),
     "me": both(SIGNED_IN),
+    "tokens": both(RESEARCHERS),
+    "token-revoke": take((LOGIN, REFUSED, REFUSED, HIDDEN, IN, HIDDEN)),
     "password-change": take(SIGNED_IN),
     "password-forgot": both(ANYBODY),
     "password-sent": read(ANYBODY),

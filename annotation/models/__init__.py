@@ -30,7 +30,7 @@ from annotation.models.studies import (
     StudyItem,
     StudyState,
 )
-from annotation.models.tokens import ApiToken
+from annotation.models.tokens import ApiToken, TokenScope
 from annotation.models.users import Role, User
 from annotation.models.work import Assignment, AssignmentState, Label, WorkRole
 
@@ -75,6 +75,7 @@ __all__ = [
     "StudyItem",
     "StudyState",
     "TiePolicy",
+    "TokenScope",
     "User",
     "WorkRole",
 ]

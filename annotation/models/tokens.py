@@ -2,6 +2,19 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.crypto import salted_hmac
+
+
+class TokenScope(models.TextChoices):
+    """What a token may be used for, within what its user may do."""
+
+    READ = "read", "Read judges, sweeps and judgments"
+    WRITE = "write", "Define judges, and make and run sweeps"
+
+
+def password_mark(password: str) -> str:
+    """A mark of a stored password: a token that has another one was made before the password changed."""
+    return salted_hmac("annotation.ApiToken", password, algorithm="sha256").hexdigest()
 
 from annotation.models.names import NameField
 
@@ -13,6 +26,8 @@ class ApiToken(models.Model):
     name = NameField(max_length=100, help_text="What it is for.")
     prefix = models.CharField(max_length=12)
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token.")
+    scopes = models.JSONField(default=list, help_text="What it may be used for.")
+    password_mark = models.CharField(max_length=64, help_text="Of the user's password when it was made.")
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -23,3 +38,8 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+    @property
+    def scope_names(self) -> str:
+        """Its scopes in words."""
+        return ", ".join(str(TokenScope(scope).label) for scope in self.scopes)

@@ -3,44 +3,79 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from hashlib import sha256
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
-from annotation.models import ApiToken, User
+from annotation.domain.errors import AnnotationError
+from annotation.models import ApiToken, TokenScope, User
+from annotation.models.tokens import password_mark
+from annotation.selectors.tokens import tokens_valid
 
 PREFIX = "tst_"
-"""So that a token is recognised where it should not be, such as in a commit."""
+"""So that a token is recognized where it should not be, such as in a commit."""
 SEEN_EVERY = timedelta(minutes=5)
 """How exactly it is noted when a token was last used: not a write for every request."""
+DEFAULT_DAYS = 90
+"""How long a token is valid unless something else is asked for."""
 
 
-def token_create(*, user: User, name: str, days: int | None = None) -> tuple[ApiToken, str]:
+class TokenNameError(AnnotationError):
+    """The user has a valid token of this name already."""
+
+
+def token_create(
+    *,
+    user: User,
+    name: str,
+    days: int | None = DEFAULT_DAYS,
+    scopes: Iterable[str] = TokenScope.values,
+    once: bool = False,
+) -> tuple[ApiToken, str]:
     """Make a token for a user; returns it and the secret, which nobody can see again.
 
     Parameters
     ----------
     days : int, optional
-        After so many days it is worth nothing; None: it has no end.
+        After so many days it is worth nothing; None: it ends only with the user's password.
+    scopes : iterable of str
+        What it may be used for (`TokenScope`), within what the user may do.
+    once : bool
+        Refuse a second valid token of the same name, so that a form that is sent twice makes one.
 
     Raises
     ------
     ValueError
-        `days` is not above 0.
+        `days` is not above 0, or there is no such scope.
+    TokenNameError
+        There is one, and `once` is asked for.
     """
     if days is not None and days < 1:
         raise ValueError("days: expected at least 1.")
+    chosen = sorted(set(scopes))
+    if unknown := [scope for scope in chosen if scope not in TokenScope.values]:
+        raise ValueError(f"scopes: expected {', '.join(TokenScope.values)}, found {unknown[0]}.")
+    name = name.strip()[:100]
     secret = PREFIX + secrets.token_urlsafe(32)
-    expires_at = None if days is None else timezone.now() + timedelta(days=days)
-    token = ApiToken.objects.create(
-        user=user,
-        name=name.strip()[:100],
-        prefix=secret[:12],
-        digest=_digest(secret),
-        expires_at=expires_at,
-    )
+    with transaction.atomic():
+        # The row of the user is what two halves of a double click wait for.
+        locked = User.objects.select_for_update().get(pk=user.pk)
+        if once and tokens_valid(locked).filter(name=name).exists():
+            raise TokenNameError
+        token = ApiToken.objects.create(
+            user=locked,
+            name=name,
+            prefix=secret[:12],
+            digest=_digest(secret),
+            scopes=chosen,
+            password_mark=password_mark(locked.password),
+            expires_at=None if days is None else timezone.now() + timedelta(days=days),
+        )
     return token, secret
 
 
@@ -53,6 +88,8 @@ def token_use(*, secret: str, now: datetime | None = None) -> ApiToken | None:
         .first()
     )
     if token is None or not token.user.is_active:
+        return None
+    if not constant_time_compare(token.password_mark, password_mark(token.user.password)):
         return None
     if token.last_used_at is None or now - token.last_used_at > SEEN_EVERY:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from django.http import HttpRequest
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.permissions import BasePermission
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 from rest_framework.throttling import UserRateThrottle
 
-from annotation.models import ApiToken, User
+from annotation.models import ApiToken, TokenScope, User
 from annotation.services.tokens import token_use
 
 if TYPE_CHECKING:  # the framework's views read these classes while they are imported
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the framework's views read these classes while they are imp
 
 
 class TokenAuthentication(BaseAuthentication):
-    """``Authorization: Bearer tst_...``; tokens are made with ``manage.py api_token``.
+    """``Authorization: Bearer tst_...``; tokens are made under *Account*, or with ``manage.py api_token``.
 
     No session is accepted, so that no page of another site can act for somebody who is signed in.
     """
@@ -52,6 +52,16 @@ class IsAdministrator(BasePermission):
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         return isinstance(request.user, User) and request.user.is_administrator
+
+
+class HasScope(BasePermission):
+    """A token is for reading, for writing, or for both."""
+
+    message = "This token does not have the scope that this needs."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        needed = TokenScope.READ if request.method in SAFE_METHODS else TokenScope.WRITE
+        return isinstance(request.auth, ApiToken) and needed.value in request.auth.scopes
 
 
 class TokenThrottle(UserRateThrottle):

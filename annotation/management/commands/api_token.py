@@ -6,8 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import ApiToken, User
-from annotation.services.tokens import token_create, token_revoke
+from annotation.models import ApiToken, TokenScope, User
+from annotation.selectors.tokens import tokens_valid
+from annotation.services.tokens import DEFAULT_DAYS, token_create, token_revoke
 
 
 class Command(BaseCommand):
@@ -16,7 +17,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
         parser.add_argument("--name", default="command line", help="What it is for.")
-        parser.add_argument("--days", type=int, help="How long it is valid; without, for ever.")
+        parser.add_argument(
+            "--days",
+            type=int,
+            default=DEFAULT_DAYS,
+            help=f"How long it is valid; {DEFAULT_DAYS} if not given.",
+        )
+        parser.add_argument("--no-expiry", action="store_true", help="It ends only with the password.")
+        parser.add_argument(
+            "--scope", action="append", choices=TokenScope.values, help="What it may do; all if not given."
+        )
         parser.add_argument("--list", action="store_true", dest="listing", help="Show the user's tokens.")
         parser.add_argument("--revoke", metavar="PREFIX", help="End the token that begins so.")
 
@@ -30,23 +40,28 @@ class Command(BaseCommand):
             self._revoke(user, options["revoke"])
         else:
             try:
-                _, secret = token_create(user=user, name=options["name"], days=options["days"])
+                _, secret = token_create(
+                    user=user,
+                    name=options["name"],
+                    days=None if options["no_expiry"] else options["days"],
+                    scopes=options["scope"] or TokenScope.values,
+                )
             except ValueError as error:
                 raise CommandError(str(error)) from None
             self.stderr.write("Keep it well: it cannot be shown again.")
             self.stdout.write(secret)
 
     def _list(self, user: User) -> None:
+        valid = set(tokens_valid(user))
         for token in ApiToken.objects.filter(user=user):
-            state = (
-                "revoked"
-                if token.revoked_at
-                else f"until {token.expires_at:%F}"
-                if token.expires_at
-                else "valid"
-            )
+            if token.revoked_at:
+                state = "revoked"
+            elif token not in valid:
+                state = "ended"
+            else:
+                state = f"until {token.expires_at:%F}" if token.expires_at else "valid"
             used = f"last used {token.last_used_at:%F %H:%M}" if token.last_used_at else "never used"
-            self.stdout.write(f"{token.prefix}…  {state}, {used}  {token.name}")
+            self.stdout.write(f"{token.prefix}…  {state}, {used}, {'+'.join(token.scopes)}  {token.name}")
 
     def _revoke(self, user: User, prefix: str) -> None:
         tokens = list(ApiToken.objects.filter(user=user, prefix__startswith=prefix[:12], revoked_at=None))
