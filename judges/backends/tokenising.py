@@ -14,7 +14,16 @@ from typing import Any
 
 from judges.backends.errors import PermanentBackendError
 from judges.backends.wire import WireRequest
+from judges.strategies.thoughts import is_mark
 from judges.strategies.types import Message
+
+
+def leaves_out_special(tokenizer: Any) -> bool:
+    """Whether special tokens are left out when an answer is decoded; not where they mark what the model thought.
+
+    What else they are, such as the end of a turn, `judges.strategies.thoughts` takes away.
+    """
+    return not any(is_mark(str(token)) for token in getattr(tokenizer, "all_special_tokens", ()))
 
 
 @dataclass(frozen=True, slots=True)

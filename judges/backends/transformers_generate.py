@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from judges.backends.base import storable
+from judges.backends.tokenising import leaves_out_special
 from judges.backends.transformers_passes import continuation_logprobs, logits_at, pad_id, padded
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer, TokenLogprob
@@ -167,7 +168,8 @@ def _answer(parts: Loaded, row: _Row, tokens: list[int], ends: list[int]) -> Ans
     tokens = tokens[: row.waiting.limit]
     end = next((place for place, token in enumerate(tokens) if token in ends), None)
     n = len(tokens) if end is None else end + 1
-    text = parts.tokenizer.decode(tokens[:n] if end is None else tokens[:end], skip_special_tokens=True)
+    skip = leaves_out_special(parts.tokenizer)
+    text = parts.tokenizer.decode(tokens[:n] if end is None else tokens[:end], skip_special_tokens=skip)
     cuts = [text.index(stop) for stop in row.request.decoding.stop if stop in text]
     if cuts:
         text = text[: min(cuts)]
@@ -187,8 +189,9 @@ def _answer(parts: Loaded, row: _Row, tokens: list[int], ends: list[int]) -> Ans
 
 def _length_until(parts: Loaded, tokens: list[int], stops: tuple[str, ...]) -> int:
     """Return how many tokens there are up to the first stop string; behind it stands padding of ended rows."""
+    skip = leaves_out_special(parts.tokenizer)
     for n in range(1, len(tokens) + 1):
-        text = parts.tokenizer.decode(tokens[:n], skip_special_tokens=True)
+        text = parts.tokenizer.decode(tokens[:n], skip_special_tokens=skip)
         if any(stop in text for stop in stops):
             return n
     return len(tokens)

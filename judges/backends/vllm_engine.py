@@ -23,7 +23,7 @@ from judges.backends.errors import (
 )
 from judges.backends.local import Job, ModelHost, short
 from judges.backends.model_files import local_path
-from judges.backends.tokenising import Encoded, Prompter
+from judges.backends.tokenising import Encoded, Prompter, leaves_out_special
 from judges.backends.vllm_answers import read_chat, read_classes, read_score, read_vector, sampling
 from judges.backends.vllm_options import VLLMOptions
 from judges.backends.wire import WireRequest
@@ -94,7 +94,9 @@ class VLLMHost(ModelHost):
         settings = self._engine.model_config
         if "generate" in self._tasks:
             # What the model's files recommend for sampling, as vLLM's server does it.
-            self._defaults = settings.get_diff_sampling_param()
+            self._defaults = dict(settings.get_diff_sampling_param())
+            if not leaves_out_special(self._engine.get_tokenizer()):
+                self._defaults["skip_special_tokens"] = False
         self._prompter = Prompter(
             # One of its own: the engine's is at work in another thread.
             copy.deepcopy(self._engine.get_tokenizer()),

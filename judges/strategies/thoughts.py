@@ -49,6 +49,7 @@ _IN_WORDS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CHANNEL = re.compile(r"<\|channel\|>\s*(?P<name>\w+)[^<]{0,100}(?:<\|constrain\|>[^<]{0,100})?<\|message\|>")
+_CHANNEL_MARKS = frozenset({"<|channel|>", "<|message|>", "<|channel>"})
 _MESSAGE_END = re.compile(r"<\|(?:end|return|call|start)\|>")
 # The same channels where a server left out the tokens that mark them.
 _BARE_CHANNELS = re.compile(r"\s*analysis(?=\S)(?P<thought>.*)assistant\s?final", re.DOTALL)
@@ -96,6 +97,15 @@ def without_thought(answer: Answer) -> Answer:
     if thought and logprobs:
         logprobs = _tokens_of(logprobs, answer.text, spans)
     return replace(answer, text=said, thought=thought, logprobs=logprobs)
+
+
+def is_mark(token: str) -> bool:
+    """Whether a token of a vocabulary marks a thought, so that a text without it would run into its thought.
+
+    >>> [is_mark(token) for token in ("[THINK]", "<|END_THINKING|>", "<|channel|>", "<|im_end|>")]
+    [True, True, True, False]
+    """
+    return token in _CHANNEL_MARKS or bool(_OPENING.fullmatch(token) or _CLOSING.fullmatch(token))
 
 
 def split_thought(text: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -23,6 +24,7 @@ from judges.backends.local import Job, LocalBackend, ModelHost
 from judges.backends.model_files import check_model, local_path
 from judges.backends.registry import create_backend, endpoint_identity
 from judges.backends.server_process import COMMAND_VARIABLE, ServerProcess, server_command
+from judges.backends.tokenising import leaves_out_special
 from judges.backends.vllm_options import VLLMOptions
 from judges.backends.warm import WARM, WarmPool
 from judges.backends.wire import WireRequest
@@ -354,3 +356,17 @@ def test_a_server_that_dies_or_is_late_shows_its_log():
         late.start()
     assert not late.is_running()
     late.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("special", "left_out"),
+    [
+        (["<s>", "</s>", "<|im_end|>"], True),
+        (["<s>", "</s>", "[INST]", "[THINK]", "[/THINK]"], False),
+        (["<|START_THINKING|>", "<|END_THINKING|>"], False),
+        (["<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>"], False),
+        ([], True),
+    ],
+)
+def test_special_tokens_that_mark_a_thought_stay_in_the_text(special, left_out):
+    assert leaves_out_special(SimpleNamespace(all_special_tokens=special)) is left_out
