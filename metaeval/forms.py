@@ -56,6 +56,7 @@ class ReportForm(forms.Form):
         choices=EPSILONS,
         required=False,
         initial=f"{EPSILON:g}",
+        widget=forms.Select(attrs={"aria-describedby": "epsilon-hint"}),
     )
 
     def __init__(self, *args: object, names: list[tuple[str, str]] | None = None, **kwargs: object) -> None:

@@ -236,7 +236,7 @@ def _floor_words(content: Content, leader: str, best: Mapping[str, Any]) -> str:
     own, name = standing_of(content, leader)["objective"]["value"], name_of(content, leader)
     rule, reached = name_of(content, best["judge"]), value_text(best["objective"])
     if own is not None and own < best["objective"]["value"]:
-        words = f"The baseline {rule} (no LLM) reaches {reached}, more than {name}, the best judge here."
+        words = f"The baseline {rule} (no LLM) reaches {reached}, more than {name}, the best judge that may be chosen."
     else:
         words = f"{name} is not significantly different from the baseline {rule} (no LLM), which reaches {reached}."
     if best["violations"]:

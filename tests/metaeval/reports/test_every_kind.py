@@ -136,4 +136,6 @@ def test_one_instruction_says_nothing_of_others():
     assert found["items"]["n_instructions"] == 1
     # Without an interval nothing is shown to be better than the baseline either.
     assert tables.verdict_of(found).kind == "floor"
-    assert tables.verdict_of(found | {"selection": found["selection"] | {"best_baseline": None}}).kind == "open"
+    assert (
+        tables.verdict_of(found | {"selection": found["selection"] | {"best_baseline": None}}).kind == "open"
+    )
