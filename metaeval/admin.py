@@ -25,6 +25,12 @@ class ReadOnlyAdmin(admin.ModelAdmin[Any]):
         return False
 
 
+def _page_of(decision: Decision, name: str) -> str:
+    if decision.sweep_id is None:
+        return reverse(f"metaeval:dataset-{name}", args=[decision.dataset.name])
+    return reverse(f"metaeval:{name}", args=[decision.sweep_id])
+
+
 @admin.register(Report)
 class ReportAdmin(ReadOnlyAdmin):
     list_display = ("name", "dataset", "study", "sweep", "short_hash", "created_by", "created_at")
@@ -92,7 +98,7 @@ class DecisionAdmin(ReadOnlyAdmin):
         if decision.selection is None:
             return "None: decided by the comparison on this dataset."
         lines = format_html_join("", "<dt>{}</dt><dd>{}</dd>", summary_lines(decision.selection))
-        url = reverse("metaeval:decision", args=[decision.sweep_id])
+        url = _page_of(decision, "decision")
         return format_html('<dl>{}</dl><p><a href="{}">As it is now</a></p>', lines, url)
 
     @admin.display(description="configuration")
@@ -102,4 +108,4 @@ class DecisionAdmin(ReadOnlyAdmin):
 
     @admin.display(description="comparison")
     def comparison(self, decision: Decision) -> SafeString:
-        return format_html('<a href="{}">Open</a>', reverse("metaeval:comparison", args=[decision.sweep_id]))
+        return format_html('<a href="{}">Open</a>', _page_of(decision, "comparison"))

@@ -37,7 +37,14 @@ class Report(models.Model):
 class Decision(models.Model):
     """The judge chosen from a sweep for a dataset's items of one kind, with the reason. A later one replaces it."""
 
-    sweep = models.ForeignKey("judges.Sweep", on_delete=models.PROTECT, related_name="decisions")
+    sweep = models.ForeignKey(
+        "judges.Sweep",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="decisions",
+        help_text="Empty: it rests on all judgments of the dataset, imported or run.",
+    )
     dataset = models.ForeignKey("annotation.Dataset", on_delete=models.PROTECT, related_name="decisions")
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.PAIRWISE)
     judge = models.ForeignKey("judges.Judge", on_delete=models.PROTECT, related_name="decisions")

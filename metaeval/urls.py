@@ -1,5 +1,8 @@
 """URLs of reports, comparisons and decisions."""
 
+from collections.abc import Callable, Iterator
+
+from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, path, register_converter
 
 import annotation.urls.converters  # noqa: F401  (registers `row`)
@@ -50,6 +53,33 @@ register_converter(ChoiceConverter, "choice_format")
 register_converter(TableConverter, "table_format")
 register_converter(KindConverter, "kind_name")
 
+# The pages of what is compared: a sweep, or all judgments of a dataset. Address, view, name.
+_OF_A_SOURCE: tuple[tuple[str, Callable[..., HttpResponseBase], str], ...] = (
+    ("comparison/", comparisons.comparison, "comparison"),
+    ("comparison.<report_format:suffix>", comparisons.comparison_download, "comparison-download"),
+    (
+        "comparison-<kind_name:kind>.<table_format:suffix>",
+        comparisons.kind_download,
+        "kind-comparison-download",
+    ),
+    ("promote/", comparisons.promote, "promote"),
+    ("decision/", decisions.decision, "decision"),
+    ("decision/summary/", decisions.decision_summary, "decision-summary"),
+    ("decision/promote/", promotions.decision_promote, "decision-promote"),
+    ("decision.<choice_format:suffix>", decisions.decision_download, "decision-download"),
+    ("label-next/", label_next.label_next_page, "label-next"),
+    ("label-next/send/", label_next.label_next_send, "label-next-send"),
+    ("label-next.csv", label_next.label_next_download, "label-next-download"),
+    ("tower-differences.csv", label_next.tower_download, "tower-download"),
+)
+
+
+def _sources() -> Iterator[URLPattern]:
+    for address, view, name in _OF_A_SOURCE:
+        yield path(f"sweeps/<row:pk>/{address}", view, name=name)
+        yield path(f"datasets/<slug:name>/{address}", view, name=f"dataset-{name}")
+
+
 app_name = "metaeval"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/", reports.report_list, name="report-list"),
@@ -61,29 +91,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("datasets/<slug:name>/systems/", systems.systems, name="systems"),
     path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),
     path("datasets/<slug:name>/systems/ratings/", systems.ratings_upload, name="ratings-upload"),
-    path("sweeps/<row:pk>/comparison/", comparisons.comparison, name="comparison"),
-    path(
-        "sweeps/<row:pk>/comparison.<report_format:suffix>",
-        comparisons.comparison_download,
-        name="comparison-download",
-    ),
-    path(
-        "sweeps/<row:pk>/comparison-<kind_name:kind>.<table_format:suffix>",
-        comparisons.kind_download,
-        name="kind-comparison-download",
-    ),
-    path("sweeps/<row:pk>/promote/", comparisons.promote, name="promote"),
-    path("sweeps/<row:pk>/decision/", decisions.decision, name="decision"),
-    path("sweeps/<row:pk>/decision/summary/", decisions.decision_summary, name="decision-summary"),
-    path("sweeps/<row:pk>/decision/promote/", promotions.decision_promote, name="decision-promote"),
-    path(
-        "sweeps/<row:pk>/decision.<choice_format:suffix>",
-        decisions.decision_download,
-        name="decision-download",
-    ),
-    path("sweeps/<row:pk>/label-next/", label_next.label_next_page, name="label-next"),
-    path("sweeps/<row:pk>/label-next/send/", label_next.label_next_send, name="label-next-send"),
-    path("sweeps/<row:pk>/label-next.csv", label_next.label_next_download, name="label-next-download"),
-    path("sweeps/<row:pk>/tower-differences.csv", label_next.tower_download, name="tower-download"),
+    *_sources(),
     path("decisions/<row:pk>/judge.json", comparisons.decision_judge, name="decision-judge"),
 ]

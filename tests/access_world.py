@@ -83,6 +83,7 @@ class World:
         sweep, judge, _ = swept(dataset=dataset)
         decision = self._decide(sweep.pk, dataset, judge)
         checklists, of_checklists = kind_swept(Kind.CHECKLIST)
+        self.checklists = checklists.name
         Dataset.objects.filter(pk=checklists.pk).update(owner=self.alice, split=split)
         link = link_make(self.study)
         item = self.study.study_items.order_by("position")[2].item  # disputed
@@ -146,6 +147,8 @@ class World:
     def _value(self, name: str, route: str) -> str:
         if name == "object_id" and not route.startswith("admin/r/"):
             return str(self._any_row(route))
+        if name == "name" and re.search("kind_name|tower", route):
+            return self.checklists
         if name in ("pk", "token") or (name == "name" and "prompttext" in route):
             found = max((begin for begin in self.rows if route.startswith(begin)), key=len, default=None)
             if found is not None:

@@ -162,16 +162,29 @@ EXPECTED: dict[str, Row] = {
     "metaeval:comparison": read(DATASET),
     "metaeval:comparison-download": read(DATASET),
     "metaeval:kind-comparison-download": read(DATASET),
-    "metaeval:promote": read(RESEARCHERS) | take(ADMINISTRATOR),  # read: leads to the comparison
+    "metaeval:promote": read(DATASET) | take(ADMINISTRATOR),  # read: leads to the comparison
     "metaeval:decision": read(DATASET),
     "metaeval:decision-summary": read(DATASET),
-    "metaeval:decision-promote": read(RESEARCHERS) | take(ADMINISTRATOR),
+    "metaeval:decision-promote": read(DATASET) | take(ADMINISTRATOR),
     "metaeval:decision-download": read(DATASET),
     "metaeval:label-next": read(DATASET),
     "metaeval:label-next-download": read(DATASET),
     "metaeval:label-next-send": take(DATASET),
     "metaeval:tower-download": read(DATASET),
     "metaeval:decision-judge": read(DATASET),
+    # the same of all judgments of a dataset
+    "metaeval:dataset-comparison": read(DATASET),
+    "metaeval:dataset-comparison-download": read(DATASET),
+    "metaeval:dataset-kind-comparison-download": read(DATASET),
+    "metaeval:dataset-decision": read(DATASET),
+    "metaeval:dataset-decision-summary": read(DATASET),
+    "metaeval:dataset-decision-download": read(DATASET),
+    "metaeval:dataset-label-next": read(DATASET),
+    "metaeval:dataset-label-next-download": read(DATASET),
+    "metaeval:dataset-tower-download": read(DATASET),
+    "metaeval:dataset-label-next-send": take(DATASET),
+    "metaeval:dataset-promote": read(DATASET) | take(ADMINISTRATOR),
+    "metaeval:dataset-decision-promote": read(DATASET) | take(ADMINISTRATOR),
     # sweeps, judges, judgments
     "judges:sweep-list": read(RESEARCHERS),
     "judges:sweep-detail": read(DATASET),
@@ -200,6 +213,8 @@ QUERY = {
     "annotation:markdown-preview": "field=guidelines",
     "metaeval:label-next-download": "budget=2&judge=&seed=1",
     "metaeval:label-next-send": "budget=2&judge=&seed=1",
+    "metaeval:dataset-label-next-download": "budget=2&judge=&seed=1",
+    "metaeval:dataset-label-next-send": "budget=2&judge=&seed=1",
 }
 SAID: dict[str, dict[str, str]] = {
     "annotation:entry-door": {"action": "close"},

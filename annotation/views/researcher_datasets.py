@@ -59,6 +59,8 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         "labelled": dataset_labels_for(request.user, dataset),
         "studies": list(studies_visible_to(request.user).filter(dataset=dataset)),
         "criteria": list(dataset.criteria.all()),
+        # Of the application above, by the name of its relation.
+        "has_judgments": dataset.items.filter(judgments__isnull=False).exists(),
         "criteria_form": CriteriaForm() if may_change else None,
         "page_obj": page,
         "filters": filters,

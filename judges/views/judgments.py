@@ -41,6 +41,10 @@ def _filters(request: ResearcherRequest, dataset: Dataset) -> JudgmentFilter:
     """What the address asks, of one dataset only: that bounds what can be read."""
     query = request.GET.copy()
     query["dataset"] = str(dataset.pk)
+    if fingerprint := query.get("fingerprint", ""):
+        # How a comparison knows a judge; from here on it is known by its number.
+        judge = judges_of_dataset(dataset).filter(fingerprint=fingerprint.replace("\x00", "")).first()
+        query["judge"] = str(judge.pk if judge else 0)
     return replace(filter_from(query), reader=_reader(request.user))
 
 

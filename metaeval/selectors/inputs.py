@@ -56,12 +56,14 @@ def report_inputs(
         Only these judges; without them all that judged any pair of the dataset.
     reader : User, optional
         Count only the labels that this person may see: of a dataset that all may read, not those of others' studies.
+        Of a sweep its own reader.
 
     Raises
     ------
     ReportError
         There are no pairwise items, or no such judge.
     """
+    reader = reader if sweep is None else sweep.reader
     facts = _pairwise_facts(dataset)
     if not facts:
         raise ReportError(

@@ -52,6 +52,7 @@ def kind_inputs(
     ReportError
         There are no such items, or no such judge.
     """
+    reader = reader if sweep is None else sweep.reader
     rows = _item_rows(dataset, kind, sweep)
     if not rows:
         raise ReportError(

@@ -124,7 +124,7 @@ def judge_export(decision: Decision) -> dict[str, Any]:
         "decision": {
             "dataset": decision.dataset.name,
             "kind": decision.kind,
-            "sweep": decision.sweep.name,
+            "sweep": None if decision.sweep is None else decision.sweep.name,
             "reason": decision.reason,
             "decided_at": decision.created_at.isoformat(timespec="seconds"),
             "inputs_hash": decision.inputs_hash,

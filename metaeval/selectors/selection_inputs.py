@@ -9,7 +9,8 @@ from hashlib import sha256
 
 from django.db.models import Count, Exists, OuterRef, Q
 
-from annotation.models import Dataset, Instruction, Item, Kind, Label
+from annotation.models import Dataset, Instruction, Item, Kind, Label, User
+from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge, Judgment
 from metaeval.models import Decision
 from metaeval.reports.errors import NothingJudgedError, UnknownNameError
@@ -89,7 +90,14 @@ def swept_datasets(sweep: SweepView, kind: str = PAIRWISE) -> list[SweptDataset]
     }
     datasets = Dataset.objects.filter(pk__in=list(sizes)).annotate(is_judged=Exists(judged)).order_by("name")
     return [
-        SweptDataset(row.pk, row.name, row.title, *sizes[row.pk], _n_labelled(row.pk, kind), row.is_judged)
+        SweptDataset(
+            row.pk,
+            row.name,
+            row.title,
+            *sizes[row.pk],
+            _n_labelled(row.pk, kind, sweep.reader),
+            row.is_judged,
+        )
         for row in datasets
     ]
 
@@ -99,8 +107,9 @@ def _has_votes(kind: str) -> Q:
     return Q(metadata__has_key="votes") if kind == Kind.ANSWER_RANKING else Q()
 
 
-def _n_labelled(dataset_id: int, kind: str) -> int:
-    labels = Label.objects.current().filter(kind=kind, item__dataset_id=dataset_id).order_by()
+def _n_labelled(dataset_id: int, kind: str, reader: User | None) -> int:
+    visible = Label.objects.all() if reader is None else labels_visible_to(reader)
+    labels = visible.current().filter(kind=kind, item__dataset_id=dataset_id).order_by()
     people = labels.values("item").annotate(n=Count("annotator", distinct=True))
     return people.filter(n__gte=2 if kind == PAIRWISE else 1).count()
 

@@ -1,26 +1,32 @@
-"""A sweep as its comparison needs it."""
+"""What is compared: a sweep, or all judgments of a dataset, imported or run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from judges.models import Orders, Sweep
 from judges.selectors.items import GENERATION, WHOLE, ItemSlice, judge_kind, sweep_slice
+from judges.selectors.reading import judges_of_dataset
 from judges.selectors.sweeps import SweepProgress, sweep_progress
 
 
 @dataclass(frozen=True, slots=True)
 class SweepView:
-    """A sweep, its judges, and the datasets of it that the reader may see.
+    """A sweep, its judges, and the datasets of it that the reader may see; or all judgments of one dataset.
 
     Attributes
     ----------
+    pk : int or None
+        None where it is no sweep: then `judge_ids` are all judges that have judged the one dataset.
+    progress : SweepProgress or None
+        None where it is no sweep.
     judge_ids : frozenset of int
         Contestants are none of them: they write responses and judge nothing.
     n_contestants : int
@@ -28,17 +34,20 @@ class SweepView:
         The part of each dataset that was to be judged.
     seed : int
         Of random orders.
+    reader : User or None
+        Whose right to see labels bounds what is counted; None: all labels count.
     """
 
-    pk: int
+    pk: int | None
     name: str
     orders: str
     judge_ids: frozenset[int]
     datasets: tuple[Dataset, ...]
-    progress: SweepProgress
+    progress: SweepProgress | None
     n_contestants: int = 0
     part: ItemSlice = WHOLE
     seed: int = 0
+    reader: User | None = None
 
     def facts(self) -> dict[str, Any]:
         """What a report says of it: which orders, and which part of the datasets where it is not the whole."""
@@ -95,7 +104,30 @@ def sweep_get_for(user: User, sweep_id: int) -> SweepView:
         raise Http404("There is no such sweep.") from None
     if not found.datasets:
         raise Http404("There is no such sweep.")
-    return found
+    return replace(found, reader=_reader(user))
+
+
+def dataset_view_get_for(user: User, name: str) -> SweepView:
+    """All judgments of a dataset that this person may see, to be compared as those of a sweep are; else Http404."""
+    dataset = get_object_or_404(datasets_visible_to(user), name=name)
+    return SweepView(
+        pk=None,
+        name=f"All judgments of {dataset.name}",
+        orders=Orders.BOTH,
+        judge_ids=frozenset(judges_of_dataset(dataset).values_list("pk", flat=True)),
+        datasets=(dataset,),
+        progress=None,
+        reader=_reader(user),
+    )
+
+
+def source_get_for(user: User, pk: int | None = None, name: str | None = None) -> SweepView:
+    """The sweep of this number, or all judgments of the dataset of this name; else Http404."""
+    return sweep_get_for(user, pk) if pk is not None else dataset_view_get_for(user, name or "")
+
+
+def _reader(user: User) -> User | None:
+    return None if user.is_administrator else user
 
 
 def dataset_of(sweep: SweepView, name: str | None) -> Dataset:

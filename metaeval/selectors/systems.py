@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from annotation.models import Dataset
+from annotation.models import Dataset, User
 from annotation.selectors.labels import pairwise_labels
 from annotation.selectors.systems import pairs_of_systems
 from judges.selectors.judgments import pairwise_verdicts
@@ -17,7 +17,7 @@ from metaeval.selectors.inputs import PAIRWISE, dataset_facts, judges_chosen, sa
 from metaeval.selectors.reports import decision_in_force
 
 
-def system_inputs(*, dataset: Dataset) -> SystemInputs:
+def system_inputs(*, dataset: Dataset, reader: User | None = None) -> SystemInputs:
     """Read what a ranking of a dataset's systems depends on; a fixed number of queries.
 
     Raises
@@ -31,7 +31,7 @@ def system_inputs(*, dataset: Dataset) -> SystemInputs:
             f"No pair of dataset {dataset.name!r} stands between two systems that have names: there is nothing to rank."
         )
     place = {pair.item_id: row for row, pair in enumerate(pairs)}
-    labels = pairwise_labels(dataset.pk)
+    labels = pairwise_labels(dataset.pk, reader=reader)
     sources = [_source(PEOPLE, "People", labels.item_id, labels.choice.astype(np.float64), place)]
     judges = judges_chosen(dataset, PAIRWISE, None)
     verdicts = pairwise_verdicts(dataset.pk, [judge.pk for judge in judges])
@@ -57,7 +57,7 @@ def system_inputs(*, dataset: Dataset) -> SystemInputs:
             for row in OutsideRatings.objects.order_by("name")
         ),
         helper=_helper(dataset, sources),
-        weights=sampling_weights(dataset, None, [pair.external_id for pair in pairs]),
+        weights=sampling_weights(dataset, None, [pair.external_id for pair in pairs], reader),
     )
 
 

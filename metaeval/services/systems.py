@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from annotation.models import Dataset
+from annotation.models import Dataset, User
 from metaeval.reports.content import software_version
 from metaeval.reports.systems import systems_content
 from metaeval.selectors.systems import system_inputs
@@ -16,15 +16,17 @@ from metaeval.services.reports import CACHE_SECONDS
 QUICK = 15_000
 
 
-def systems_get(*, dataset: Dataset, wait: bool = False) -> dict[str, Any] | None:
+def systems_get(*, dataset: Dataset, wait: bool = False, reader: User | None = None) -> dict[str, Any] | None:
     """Rank the systems of a dataset; None while it would take so long that the page says so first.
+
+    Labels that `reader` may not see do not count.
 
     Raises
     ------
     ReportError
         There is nothing to rank.
     """
-    inputs = system_inputs(dataset=dataset)
+    inputs = system_inputs(dataset=dataset, reader=reader)
     inputs_hash = inputs.hash()
     key = f"systems:{software_version()}:{inputs_hash}"
     content: dict[str, Any] | None = cache.get(key)

@@ -5,8 +5,10 @@ from typing import Any
 from django import template
 
 from metaeval.reports import figures
+from metaeval.views import addresses
 
 register = template.Library()
+register.simple_tag(addresses.source_url)
 
 
 @register.filter

@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.http import content_disposition_header, urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
@@ -31,10 +30,11 @@ from metaeval.selectors.reports import (
     decisions_of,
     judge_export,
 )
-from metaeval.selectors.sweeps import SweepView, dataset_of, sweep_get_for
+from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_cached, comparison_get
 from metaeval.services.decisions import judge_promote
 from metaeval.services.kind_comparisons import kind_comparison_get, kinds_compared
+from metaeval.views.addresses import source_slug, source_url
 from metaeval.views.files import attachment
 
 
@@ -42,8 +42,8 @@ from metaeval.views.files import attachment
 @never_cache
 @vary_on_headers("HX-Request")
 @researcher_required
-def comparison(request: ResearcherRequest, pk: int) -> HttpResponse:
-    sweep = sweep_get_for(request.user, pk)
+def comparison(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponse:
+    sweep = source_get_for(request.user, pk, name)
     return _page(request, sweep, dataset_of(sweep, request.GET.get("dataset")), wait="now" in request.GET)
 
 
@@ -142,7 +142,7 @@ def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> di
         "dataset": dataset,
         "progress": sweep.progress,
         "may_promote": request.user.is_administrator,
-        "section": "reports",
+        "section": "datasets" if sweep.pk is None else "sweeps",
     }
 
 
@@ -207,13 +207,14 @@ def promote_form(
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @researcher_required
-def promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
+def promote(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponseBase:
     """Promote by POST. The page of a refused promotion has this address: to go to it is to look at the comparison."""
     if request.method != "POST":
-        return redirect(f"{reverse('metaeval:comparison', args=[pk])}?{request.GET.urlencode()}")
+        source = source_get_for(request.user, pk, name)
+        return redirect(f"{source_url(source, 'comparison')}?{request.GET.urlencode()}")
     if not request.user.is_administrator:
         raise PermissionDenied("Only administrators promote a judge.")
-    sweep = sweep_get_for(request.user, pk)
+    sweep = source_get_for(request.user, pk, name)
     dataset = dataset_of(sweep, request.POST.get("dataset"))
     chosen = request.POST.get("judge", "")
     form = PromoteForm(request.POST, judges=[(chosen, chosen)])
@@ -251,27 +252,31 @@ def _refused(
 
 def comparison_url(sweep: SweepView, dataset: Dataset) -> str:
     """The comparison on one dataset of the sweep."""
-    return f"{reverse('metaeval:comparison', args=[sweep.pk])}?{urlencode({'dataset': dataset.name})}"
+    return f"{source_url(sweep, 'comparison')}?{urlencode({'dataset': dataset.name})}"
 
 
 @require_safe
 @researcher_required
-def comparison_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
-    sweep = sweep_get_for(request.user, pk)
+def comparison_download(
+    request: ResearcherRequest, suffix: str, pk: int | None = None, name: str | None = None
+) -> HttpResponse:
+    sweep = source_get_for(request.user, pk, name)
     dataset = dataset_of(sweep, request.GET.get("dataset"))
     try:
         content = comparison_get(sweep=sweep, dataset=dataset, wait=True).content
     except ReportError as error:
         raise Http404(str(error)) from None
     assert content is not None
-    name = f"{dataset.name}-sweep-{sweep.pk}-{content['inputs_hash'][:8]}.{suffix}"
-    return attachment(render_report(content, f".{suffix}"), name, FORMATS[f".{suffix}"][1])
+    filename = f"{dataset.name}-{source_slug(sweep)}-{content['inputs_hash'][:8]}.{suffix}"
+    return attachment(render_report(content, f".{suffix}"), filename, FORMATS[f".{suffix}"][1])
 
 
 @require_safe
 @researcher_required
-def kind_download(request: ResearcherRequest, pk: int, kind: str, suffix: str) -> HttpResponse:
-    sweep = sweep_get_for(request.user, pk)
+def kind_download(
+    request: ResearcherRequest, kind: str, suffix: str, pk: int | None = None, name: str | None = None
+) -> HttpResponse:
+    sweep = source_get_for(request.user, pk, name)
     dataset = dataset_of(sweep, request.GET.get("dataset"))
     against = request.GET.get("against", "")
     try:
@@ -281,10 +286,10 @@ def kind_download(request: ResearcherRequest, pk: int, kind: str, suffix: str) -
     except ReportError as error:
         raise Http404(str(error)) from None
     assert content is not None
-    name = f"{dataset.name}-{kind}-sweep-{sweep.pk}-{content['inputs_hash'][:8]}.{suffix}"
+    filename = f"{dataset.name}-{kind}-{source_slug(sweep)}-{content['inputs_hash'][:8]}.{suffix}"
     if suffix == "csv":
-        return attachment(kind_tables.csv_text(content), name, "text/csv; charset=utf-8")
-    return attachment(canonical_json(content), name, "application/json")
+        return attachment(kind_tables.csv_text(content), filename, "text/csv; charset=utf-8")
+    return attachment(canonical_json(content), filename, "application/json")
 
 
 @require_safe

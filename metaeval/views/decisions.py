@@ -22,8 +22,9 @@ from metaeval.reports.selection_markdown import markdown
 from metaeval.reports.selection_tables import picture_of, table_of
 from metaeval.reports.selection_verdict import verdict_of
 from metaeval.selectors.selection_inputs import decisions_in_force, kinds_judged, swept_datasets
-from metaeval.selectors.sweeps import SweepView, sweep_get_for
+from metaeval.selectors.sweeps import SweepView, source_get_for
 from metaeval.services.selections import selection_get
+from metaeval.views.addresses import source_slug
 from metaeval.views.files import attachment
 
 
@@ -31,8 +32,8 @@ from metaeval.views.files import attachment
 @never_cache
 @vary_on_headers("HX-Request")
 @researcher_required
-def decision(request: ResearcherRequest, pk: int) -> HttpResponse:
-    sweep = sweep_get_for(request.user, pk)
+def decision(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponse:
+    sweep = source_get_for(request.user, pk, name)
     return decision_page(request, sweep, wait="now" in request.GET)
 
 
@@ -44,7 +45,7 @@ def decision_page(request: ResearcherRequest, sweep: SweepView, *, wait: bool, *
         "progress": sweep.progress,
         "form": form,
         "may_promote": request.user.is_administrator,
-        "section": "reports",
+        "section": "datasets" if sweep.pk is None else "sweeps",
         **also,
     }
     if not form.datasets:
@@ -152,9 +153,11 @@ def _parts(content: dict[str, Any]) -> list[tuple[str, str]]:
 @require_safe
 @never_cache
 @researcher_required
-def decision_summary(request: ResearcherRequest, pk: int) -> HttpResponse:
+def decision_summary(
+    request: ResearcherRequest, pk: int | None = None, name: str | None = None
+) -> HttpResponse:
     """A few sentences, for the page of the sweep: the choice with everything preset."""
-    sweep = sweep_get_for(request.user, pk)
+    sweep = source_get_for(request.user, pk, name)
     form = _form({}, sweep)
     context: dict[str, Any] = {"sweep": sweep, "form": form}
     if form.datasets and form.is_valid():
@@ -180,8 +183,10 @@ def decision_summary(request: ResearcherRequest, pk: int) -> HttpResponse:
 
 @require_safe
 @researcher_required
-def decision_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
-    sweep = sweep_get_for(request.user, pk)
+def decision_download(
+    request: ResearcherRequest, suffix: str, pk: int | None = None, name: str | None = None
+) -> HttpResponse:
+    sweep = source_get_for(request.user, pk, name)
     form = selection_form(request, sweep)
     if not form.datasets or not form.is_valid():
         raise Http404("There is no such choice.")
@@ -190,7 +195,7 @@ def decision_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpR
     except ReportError as error:
         raise Http404(str(error)) from None
     assert content is not None
-    name = f"decision-sweep-{sweep.pk}-{content['inputs_hash'][:8]}.{suffix}"
+    filename = f"decision-{source_slug(sweep)}-{content['inputs_hash'][:8]}.{suffix}"
     if suffix == "md":
-        return attachment(markdown(content), name, "text/markdown; charset=utf-8")
-    return attachment(canonical_json(content), name, "application/json")
+        return attachment(markdown(content), filename, "text/markdown; charset=utf-8")
+    return attachment(canonical_json(content), filename, "application/json")

@@ -19,7 +19,7 @@ from annotation.views.access import ResearcherRequest, researcher_required
 from metaeval.forms import LabelNextForm
 from metaeval.reports.errors import ReportError
 from metaeval.selectors.inputs import report_inputs
-from metaeval.selectors.sweeps import SweepView, dataset_of, sweep_get_for
+from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.label_next import (
     ALL_LABELLED,
     draw_csv,
@@ -29,15 +29,22 @@ from metaeval.services.label_next import (
     unlabelled_count,
 )
 from metaeval.services.tower import tower_csv, tower_items
+from metaeval.views.addresses import source_url
 from metaeval.views.files import attachment
 
 
 @require_safe
 @never_cache
 @researcher_required
-def label_next_page(request: ResearcherRequest, pk: int) -> HttpResponse:
-    sweep, dataset = _about(request, pk, request.GET.get("dataset"))
-    context: dict[str, Any] = {"sweep": sweep, "dataset": dataset, "section": "reports"}
+def label_next_page(
+    request: ResearcherRequest, pk: int | None = None, name: str | None = None
+) -> HttpResponse:
+    sweep, dataset = _about(request, pk, name, request.GET.get("dataset"))
+    context: dict[str, Any] = {
+        "sweep": sweep,
+        "dataset": dataset,
+        "section": "datasets" if sweep.pk is None else "sweeps",
+    }
     try:
         form = _form(request, sweep, dataset)
     except ReportError as error:
@@ -65,8 +72,10 @@ def label_next_page(request: ResearcherRequest, pk: int) -> HttpResponse:
 
 @require_safe
 @researcher_required
-def label_next_download(request: ResearcherRequest, pk: int) -> HttpResponse:
-    sweep, dataset = _about(request, pk, request.GET.get("dataset"))
+def label_next_download(
+    request: ResearcherRequest, pk: int | None = None, name: str | None = None
+) -> HttpResponse:
+    sweep, dataset = _about(request, pk, name, request.GET.get("dataset"))
     draw = _drawn(request, sweep, dataset)
     return attachment(
         draw_csv(draw), f"{dataset.name}-label-next-{draw.key[:8]}.csv", "text/csv; charset=utf-8"
@@ -75,9 +84,11 @@ def label_next_download(request: ResearcherRequest, pk: int) -> HttpResponse:
 
 @require_POST
 @researcher_required
-def label_next_send(request: ResearcherRequest, pk: int) -> HttpResponseBase:
-    sweep, dataset = _about(request, pk, request.GET.get("dataset"))
-    back = f"{reverse('metaeval:label-next', args=[pk])}?{request.GET.urlencode()}"
+def label_next_send(
+    request: ResearcherRequest, pk: int | None = None, name: str | None = None
+) -> HttpResponseBase:
+    sweep, dataset = _about(request, pk, name, request.GET.get("dataset"))
+    back = f"{source_url(sweep, 'label-next')}?{request.GET.urlencode()}"
     draw = _drawn(request, sweep, dataset)
     if request.POST.get("draw") != draw.key:
         messages.error(
@@ -98,9 +109,11 @@ def label_next_send(request: ResearcherRequest, pk: int) -> HttpResponseBase:
     return redirect(f"{reverse('annotation:study-detail', args=[study.slug])}#items")
 
 
-def _about(request: ResearcherRequest, pk: int, name: str | None) -> tuple[SweepView, Dataset]:
-    sweep = sweep_get_for(request.user, pk)
-    return sweep, dataset_of(sweep, name)
+def _about(
+    request: ResearcherRequest, pk: int | None, name: str | None, dataset: str | None
+) -> tuple[SweepView, Dataset]:
+    sweep = source_get_for(request.user, pk, name)
+    return sweep, dataset_of(sweep, dataset)
 
 
 def _form(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> LabelNextForm:
@@ -130,9 +143,11 @@ def _drawn(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> An
 
 @require_safe
 @researcher_required
-def tower_download(request: ResearcherRequest, pk: int) -> HttpResponse:
+def tower_download(
+    request: ResearcherRequest, pk: int | None = None, name: str | None = None
+) -> HttpResponse:
     """Checklists on which TOWER and DRFR differ most, as the file that a study takes."""
-    sweep, dataset = _about(request, pk, request.GET.get("dataset"))
+    sweep, dataset = _about(request, pk, name, request.GET.get("dataset"))
     try:
         _, items = tower_items(dataset=dataset, sweep=sweep)
     except ReportError as error:

@@ -20,8 +20,9 @@ from metaeval.forms import SelectionPromoteForm
 from metaeval.models import Decision
 from metaeval.reports import selection_words as words
 from metaeval.reports.errors import DecisionConflict, DecisionError, ReportError
-from metaeval.selectors.sweeps import SweepView, sweep_get_for
+from metaeval.selectors.sweeps import SweepView, source_get_for
 from metaeval.services.promotions import selection_promote
+from metaeval.views.addresses import source_url
 from metaeval.views.decisions import decision_page, selection_form
 
 
@@ -36,14 +37,16 @@ class Refused:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @researcher_required
-def decision_promote(request: ResearcherRequest, pk: int) -> HttpResponseBase:
+def decision_promote(
+    request: ResearcherRequest, pk: int | None = None, name: str | None = None
+) -> HttpResponseBase:
     """Promote by POST. The page of a refused promotion has this address: to go to it is to look at the choice."""
-    page = reverse("metaeval:decision", args=[pk])
+    sweep = source_get_for(request.user, pk, name)
+    page = source_url(sweep, "decision")
     if request.method != "POST":
         return redirect(f"{page}?{request.GET.urlencode()}")
     if not request.user.is_administrator:
         raise PermissionDenied("Only administrators promote a judge.")
-    sweep = sweep_get_for(request.user, pk)
     asked = selection_form(request, sweep)
     if not asked.datasets or not asked.is_valid():
         messages.error(request, "Nothing was promoted. What is asked for has changed: look at it first.")
@@ -86,7 +89,7 @@ def _said(made: list[Decision]) -> str | SafeString:
     said = f"{judge.name} is now the judge for {names}."
     if "composite" not in made[0].evidence:
         return said
-    run = f"{reverse('admin:judges_sweep_add')}?{urlencode({'judge': judge.pk, 'like': made[0].sweep_id})}"
+    run = f"{reverse('admin:judges_sweep_add')}?{urlencode({'judge': judge.pk, 'like': made[0].sweep_id or ''})}"
     return format_html(
         '<span>{} <a href="{}">Look at it</a>, or <a href="{}">run it</a> over the same items: what its parts have '
         "answered is not asked again.</span>",

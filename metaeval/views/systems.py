@@ -32,7 +32,7 @@ def systems(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     context: dict[str, Any] = {"dataset": dataset, "section": "reports", "form": RatingsForm()}
     try:
-        content = systems_get(dataset=dataset, wait="now" in request.GET)
+        content = systems_get(dataset=dataset, wait="now" in request.GET, reader=request.user)
     except ReportError as error:
         return render(request, "metaeval/systems.html", context | {"error": str(error)})
     if content is not None:
@@ -57,7 +57,7 @@ def _shown(content: dict[str, Any], by: str) -> dict[str, Any]:
 def systems_download(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     try:
-        content = systems_get(dataset=dataset, wait=True)
+        content = systems_get(dataset=dataset, wait=True, reader=request.user)
     except ReportError as error:
         raise Http404(str(error)) from None
     assert content is not None

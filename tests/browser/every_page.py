@@ -82,6 +82,15 @@ NO_PAGES = {
     "metaeval:decision-promote": "takes; the page of `decision` when something is wrong",
     "metaeval:decision-download": "a file",
     "metaeval:decision-judge": "a file",
+    "metaeval:dataset-comparison-download": "a file",
+    "metaeval:dataset-kind-comparison-download": "a file",
+    "metaeval:dataset-promote": "takes; the page of `comparison` when something is wrong",
+    "metaeval:dataset-decision-summary": "a part of another page",
+    "metaeval:dataset-decision-promote": "takes; the page of `decision` when something is wrong",
+    "metaeval:dataset-decision-download": "a file",
+    "metaeval:dataset-label-next-download": "a file",
+    "metaeval:dataset-label-next-send": "takes, leads to the study",
+    "metaeval:dataset-tower-download": "a file",
     "metaeval:systems-download": "a file",
     "metaeval:ratings-upload": "takes a file, leads back",
     "metaeval:label-next-download": "a file",
@@ -362,6 +371,8 @@ def judging_stops() -> Iterator[Stop]:
     yield Stop("judges-searched", f"{reverse('judges:judge-list')}?q=nobody")
     yield Stop("judge", reverse("judges:judge-detail", args=[judge.pk]))
     yield Stop("judgments", reverse("judges:judgment-list", args=[dataset.name]))
+    for name in ("comparison", "decision", "label-next"):
+        yield Stop(f"all-judgments-{name}", reverse(f"metaeval:dataset-{name}", args=[dataset.name]))
     judgment = judge.judgments.earliest("pk")
     yield Stop("judgment", reverse("judges:judgment", args=[judgment.pk]))
 
