@@ -34,6 +34,67 @@ class Report(models.Model):
         return f"{self.name} ({self.inputs_hash[:8]})"
 
 
+class JobState(models.TextChoices):
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    CANCELLED = "cancelled", "Cancelled"
+    FAILED = "failed", "Failed"
+    DONE = "done", "Finished"
+
+
+class ReportJob(models.Model):
+    """A report that is to be made: what a worker takes, with a lease that it keeps alive.
+
+    The row is the truth. A worker that dies leaves a lease that runs out, and the next one begins anew; only who holds
+    the row stores a report.
+    """
+
+    dataset = models.ForeignKey("annotation.Dataset", on_delete=models.CASCADE, related_name="report_jobs")
+    study = models.ForeignKey(
+        "annotation.Study", on_delete=models.CASCADE, null=True, blank=True, related_name="report_jobs"
+    )
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    epsilon = models.FloatField(help_text="Of the alternative annotator test.")
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="report_jobs"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    state = models.CharField(max_length=10, choices=JobState.choices, default=JobState.QUEUED)
+    step = models.CharField(max_length=60, blank=True)
+    n_done = models.PositiveIntegerField(default=0)
+    n_total = models.PositiveIntegerField(default=0)
+    owner = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True)
+    report = models.ForeignKey(Report, on_delete=models.SET_NULL, null=True, related_name="jobs")
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [
+            # A form that is sent twice asks for one report.
+            models.UniqueConstraint(
+                fields=["requested_by", "dataset", "kind"],
+                condition=Q(state__in=["queued", "running"], study__isnull=True),
+                name="report_job_dataset_once",
+            ),
+            models.UniqueConstraint(
+                fields=["requested_by", "study", "kind"],
+                condition=Q(state__in=["queued", "running"], study__isnull=False),
+                name="report_job_study_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"report on {self.study or self.dataset}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a worker has it, or will."""
+        return self.state in (JobState.QUEUED, JobState.RUNNING)
+
+
 class Decision(models.Model):
     """The judge chosen from a sweep for a dataset's items of one kind, with the reason. A later one replaces it."""
 

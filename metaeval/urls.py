@@ -84,6 +84,8 @@ app_name = "metaeval"
 urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/", reports.report_list, name="report-list"),
     path("reports/new/", reports.report_new, name="report-new"),
+    path("reports/jobs/<row:pk>/", reports.report_job, name="report-job"),
+    path("reports/jobs/<row:pk>/act/", reports.report_job_act, name="report-job-act"),
     path("reports/<row:pk>/", reports.report_detail, name="report-detail"),
     path(
         "reports/<row:pk>/report.<any_report_format:suffix>", reports.report_download, name="report-download"

@@ -22,7 +22,7 @@ from annotation.services.pay import bonus_grant
 from annotation.services.quality import item_report, message_send
 from annotation.services.tokens import token_create
 from judges.models import Endpoint, Judge, Judgment
-from metaeval.models import Decision
+from metaeval.models import Decision, ReportJob
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.agreement_reports import agreement_report_create
 from metaeval.services.comparisons import comparison_get
@@ -117,6 +117,13 @@ class World:
             "studies/<slug:slug>/reports/": report.pk,
             "reports/": agreement.pk,
             "me/tokens/": token_create(user=self.alice, name="to be revoked")[0].pk,
+            "reports/jobs/": ReportJob.objects.create(
+                dataset=dataset,
+                study=self.study,
+                kind="pairwise",
+                requested_by=self.alice,
+                epsilon=0.1,
+            ).pk,
             "sweeps/": sweep.pk,
             "sweeps/<row:pk>/comparison-<kind_name:kind>": of_checklists.pk,
             "sweeps/<row:pk>/tower": of_checklists.pk,

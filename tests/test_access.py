@@ -43,6 +43,7 @@ WITH_ACCOUNT: Meets = (
 ANNOTATOR: Meets = (HIDDEN, IN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)
 RESEARCHERS: Meets = (LOGIN, REFUSED, REFUSED, IN, IN, IN)
 OWNER: Meets = (LOGIN, REFUSED, REFUSED, HIDDEN, IN, IN)
+ASKED: Meets = (LOGIN, REFUSED, REFUSED, HIDDEN, IN, HIDDEN)  # whoever asked for it
 ADMINISTRATOR: Meets = (LOGIN, REFUSED, REFUSED, REFUSED, REFUSED, IN)
 WITH_TOKEN: Meets = (UNKNOWN, REFUSED, REFUSED, REFUSED, REFUSED, IN)
 NOT_SET_UP: Meets = (HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)
@@ -156,6 +157,8 @@ EXPECTED: dict[str, Row] = {
     "metaeval:report-new": take(RESEARCHERS),
     "metaeval:report-detail": read(OWNER),  # it is on a study
     "metaeval:report-download": read(OWNER),
+    "metaeval:report-job": read(ASKED),
+    "metaeval:report-job-act": take(ASKED),
     "metaeval:systems": read(DATASET),
     "metaeval:systems-download": read(DATASET),
     "metaeval:ratings-upload": take(DATASET),
@@ -220,6 +223,7 @@ SAID: dict[str, dict[str, str]] = {
     "annotation:entry-door": {"action": "close"},
     "annotation:study-copy": {"nonce": "abc"},
     "annotation:study-state": {"action": "pause"},
+    "metaeval:report-job-act": {"action": "cancel"},
     "annotation:study-report-decide": {"decision": "keep"},
     "annotation:dataset-criteria": {"criteria": "helm-instruct"},
 }

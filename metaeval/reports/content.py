@@ -15,6 +15,7 @@ from metaeval.reports.humans import humans_section, label_slots
 from metaeval.reports.inputs import SCHEMA, Booleans, ReportInputs
 from metaeval.reports.judges import PRIMARIES, JudgeScores, Primary, judge_scores, judge_section
 from metaeval.reports.options import ReportOptions
+from metaeval.reports.progress import told
 from metaeval.reports.replacement import choice_section, labels_by_person, replacement_section
 from metaeval.selection import compare
 from metaeval.stats import Resamples
@@ -45,15 +46,19 @@ def content_build(
     layout = layout_of(items)
     resamples = Resamples(items.cluster, options.n_resamples, options.seed)
     slots = label_slots(items, inputs.labels)
-    scores = [judge_scores(judge, items, slots, options) for judge in inputs.judges]
+    n = len(inputs.judges)
+    scores = [judge_scores(judge, items, slots, options) for judge in told("Verdicts", n, inputs.judges)]
     by_person = labels_by_person(items, inputs.labels)
     judges = [
         judge_section(judge, scored, items, layout, resamples, options, inputs.weights)
         | {"replaces": replacement_section(judge, by_person, resamples, options)}
-        for judge, scored in zip(inputs.judges, scores, strict=True)
+        for judge, scored in told("Judges", n, zip(inputs.judges, scores, strict=True))
     ]
     two_labels = (~np.isnan(slots)).sum(axis=1) > 1
-    selection = {primary: _selection(inputs, scores, primary, resamples, options) for primary in PRIMARIES}
+    selection = {
+        primary: _selection(inputs, scores, primary, resamples, options)
+        for primary in told("Comparison of judges", len(PRIMARIES), PRIMARIES)
+    }
     compared = {place: scores[place].agreement for place in selection["agreement"]["ranking"]}
     return {
         "schema": SCHEMA,

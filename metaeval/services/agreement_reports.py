@@ -130,6 +130,14 @@ def agreement_report_create(
     ReportError
         There is nothing to report on.
     """
+    found, chosen = report_subject(user=user, dataset=dataset, study=study)
+    kind = kind_resolve(dataset=found, study=chosen, kind=kind)
+    content = agreement_report_build(dataset=found, kind=kind, study=chosen, reader=user, epsilon=epsilon)
+    return report_save(content=content, dataset=found, study=chosen, user=user)
+
+
+def report_subject(*, user: User, dataset: str = "", study: str = "") -> tuple[Dataset, Study | None]:
+    """The dataset, or the study and its dataset, that this person may report on. Raises UnknownNameError."""
     chosen: Study | None = None
     if study:
         chosen = studies_visible_to(user).select_related("dataset").filter(slug=study).first()
@@ -138,6 +146,4 @@ def agreement_report_create(
     found = chosen.dataset if chosen else datasets_visible_to(user).filter(name=dataset).first()
     if found is None:
         raise UnknownNameError(f"There is no dataset {dataset!r}.")
-    kind = kind_resolve(dataset=found, study=chosen, kind=kind)
-    content = agreement_report_build(dataset=found, kind=kind, study=chosen, reader=user, epsilon=epsilon)
-    return report_save(content=content, dataset=found, study=chosen, user=user)
+    return found, chosen

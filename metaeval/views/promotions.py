@@ -41,12 +41,12 @@ def decision_promote(
     request: ResearcherRequest, pk: int | None = None, name: str | None = None
 ) -> HttpResponseBase:
     """Promote by POST. The page of a refused promotion has this address: to go to it is to look at the choice."""
+    if request.method == "POST" and not request.user.is_administrator:
+        raise PermissionDenied("Only administrators promote a judge.")
     sweep = source_get_for(request.user, pk, name)
     page = source_url(sweep, "decision")
     if request.method != "POST":
         return redirect(f"{page}?{request.GET.urlencode()}")
-    if not request.user.is_administrator:
-        raise PermissionDenied("Only administrators promote a judge.")
     asked = selection_form(request, sweep)
     if not asked.datasets or not asked.is_valid():
         messages.error(request, "Nothing was promoted. What is asked for has changed: look at it first.")

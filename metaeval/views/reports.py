@@ -8,7 +8,10 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Kind
 from annotation.views.access import ResearcherRequest, researcher_required
@@ -19,10 +22,17 @@ from metaeval.reports.html import context_of
 from metaeval.reports.render import formats_of
 from metaeval.reports.render import render as render_report
 from metaeval.selectors.reports import ReportTarget, report_get_for, report_list_for, report_targets
-from metaeval.services.agreement_reports import agreement_report_create
+from metaeval.services.report_jobs import (
+    report_job_cancel,
+    report_job_get_for,
+    report_job_resume,
+    report_jobs_of,
+    report_request,
+)
 from metaeval.views.files import attachment
 
 PER_PAGE = 25
+JOBS_SHOWN = 10
 SUFFIXES = {"html": "HTML", "md": "Markdown", "tex": "LaTeX", "csv": "CSV", "json": "JSON"}
 
 
@@ -33,7 +43,8 @@ def report_list(request: ResearcherRequest) -> HttpResponse:
     targets = report_targets(request.user)
     form = ReportForm(names=_choices(targets), initial={"name": _asked(request, targets)})
     rows = [(report, _kind_label(report), _suffixes(report)) for report in page]
-    context = {"page_obj": page, "rows": rows, "form": form, "section": "reports"}
+    jobs = report_jobs_of(request.user)[:JOBS_SHOWN]
+    context = {"page_obj": page, "rows": rows, "jobs": jobs, "form": form, "section": "reports"}
     return render(request, "metaeval/report_list.html", context)
 
 
@@ -45,7 +56,7 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
     if form.is_valid():
         chosen = next(target for target in targets if target.key == form.cleaned_data["name"])
         try:
-            report = agreement_report_create(
+            made = report_request(
                 user=request.user,
                 dataset=chosen.dataset,
                 kind=chosen.kind,
@@ -55,7 +66,9 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
         except ReportError as error:
             messages.error(request, str(error))
         else:
-            return redirect("metaeval:report-detail", report.pk)
+            if isinstance(made, Report):
+                return redirect("metaeval:report-detail", made.pk)
+            return redirect("metaeval:report-job", made.pk)
     else:
         messages.error(request, "Choose a dataset or a study of the list.")
     return redirect("metaeval:report-list")
@@ -74,6 +87,43 @@ def _asked(request: ResearcherRequest, targets: Sequence[ReportTarget]) -> str |
         if (target.study == study if study else target.dataset == name and not target.study)
     )
     return next((target.key for target in wanted), None)
+
+
+@require_safe
+@never_cache
+@vary_on_headers("HX-Request")
+@researcher_required
+def report_job(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """How far a report is: the whole page and, polled, its moving part. It leads to the report when that is there."""
+    job = report_job_get_for(request.user, pk)
+    part = bool(request.htmx) and not request.htmx.history_restore_request
+    if job.report_id is not None:
+        address = reverse("metaeval:report-detail", args=[job.report_id])
+        if part:
+            return HttpResponse(headers={"HX-Redirect": address})
+        return redirect(address)
+    context = {
+        "section": "reports",
+        "crumbs": [("Reports", reverse("metaeval:report-list")), ("In preparation", None)],
+        "job": job,
+    }
+    return render(request, f"metaeval/{'_report_job' if part else 'report_job'}.html", context)
+
+
+@require_POST
+@researcher_required
+def report_job_act(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """Cancel a report that is being made, or make it after all."""
+    job = report_job_get_for(request.user, pk)
+    action = request.POST.get("action", "")
+    if action == "cancel":
+        if report_job_cancel(job=job):
+            messages.success(request, "The report was cancelled. You can resume it below.")
+    elif action == "resume":
+        report_job_resume(job=job)
+    else:
+        raise Http404("There is no such action.")
+    return redirect("metaeval:report-job", job.pk)
 
 
 @require_safe

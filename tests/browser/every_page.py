@@ -22,7 +22,7 @@ from annotation.services.qualification import qualification_answer, training_ans
 from annotation.services.quality import enrollment_suspend, item_report, message_send
 from annotation.services.studies import study_update
 from judges.models import Orders, Sweep
-from metaeval.models import OutsideRatings
+from metaeval.models import OutsideRatings, ReportJob
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.entry.props import link_make, params
 from tests.annotation.factories import (
@@ -75,6 +75,7 @@ NO_PAGES = {
     "judges:judgment-export": "a file",
     "metaeval:report-new": "takes, leads to the report",
     "metaeval:report-download": "a file",
+    "metaeval:report-job-act": "takes, leads back",
     "metaeval:comparison-download": "a file",
     "metaeval:kind-comparison-download": "a file",
     "metaeval:promote": "takes; the page of `comparison` when something is wrong",
@@ -358,10 +359,16 @@ def label_next_stops(owner: User) -> Iterator[Stop]:
     yield Stop("label-next-nothing", reverse("metaeval:label-next", args=[idle.pk]))
 
 
-def judging_stops() -> Iterator[Stop]:
+def judging_stops(owner: User) -> Iterator[Stop]:
     """Sweeps, judges and judgments as researchers read them: finished, at work, stopped, not launched."""
     dataset = dataset_make(pairs=6)
     sweep, judge, _ = swept(dataset=dataset, good="Right", poor="Wrong")
+    job = ReportJob.objects.create(
+        dataset=dataset, kind="pairwise", requested_by=owner, state="running", step="Judges", n_done=3, n_total=20, epsilon=0.1,
+        lease_until=timezone.now() + timedelta(hours=1),
+    )  # fmt: skip
+    yield Stop("report-job", reverse("metaeval:report-job", args=[job.pk]))
+    yield Stop("reports-in-preparation", reverse("metaeval:report-list"))
     yield Stop("sweeps", reverse("judges:sweep-list"))
     yield Stop("sweep", reverse("judges:sweep-detail", args=[sweep.pk]))
     running = sweep_make(judges=[judge], datasets=[dataset], name="At work", state="running")

@@ -106,7 +106,7 @@ def visit(page: Page, url: str, stops: Iterable[Stop]) -> None:
 def test_every_page_is_visited():
     alice = user_make(username="alice")
     stops = [*steps_stops(), *work_stops(), *door_stops(), *staff_stops(alice)]
-    stops += [*systems_stops(), *label_next_stops(alice), *judging_stops()]
+    stops += [*systems_stops(), *label_next_stops(alice), *judging_stops(alice)]
     visited = {stop.name for stop in stops} | IN_DEMO
     assert every_name() - visited == set(NO_PAGES), (
         "visit the page in `every_page`, or say there why it is none"
@@ -223,9 +223,9 @@ def test_the_comparisons(live_server, page: Page):
 
 
 def test_sweeps_judges_and_judgments(live_server, page: Page):
-    user_make(username="alice")
+    alice = user_make(username="alice")
     log_in(page, live_server.url)
-    visit(page, live_server.url, judging_stops())
+    visit(page, live_server.url, judging_stops(alice))
 
 
 def test_the_decisions(live_server, page: Page):

@@ -1,0 +1,256 @@
+"""Reports that take long: asked for by a page, made by a worker, seen to grow.
+
+Rows are the truth, messages are wake-ups: a lost message, a killed worker, two workers at once make one report.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+from celery import current_app
+from django.db import IntegrityError, close_old_connections, transaction
+from django.db.models import F, Q, QuerySet
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+
+from annotation.models import Item, Kind, Label, User
+from judges.models import Judgment, Queue
+from metaeval.models import JobState, Report, ReportJob
+from metaeval.reports.errors import ReportError
+from metaeval.reports.progress import listening
+from metaeval.selection.replacement import EPSILON
+from metaeval.services.agreement_reports import (
+    agreement_report_build,
+    agreement_report_create,
+    kind_resolve,
+    report_subject,
+)
+from metaeval.services.reports import report_save
+
+logger = logging.getLogger(__name__)
+
+QUICK_ROWS = {Kind.PAIRWISE.value: 30_000}
+OTHER_QUICK_ROWS = 6_000
+"""Judgments and labels on which a report is computed while the page waits: about two seconds."""
+LEASE = timedelta(seconds=120)
+MOST_ATTEMPTS = 3
+TELL_SECONDS = 1.0
+OPEN = (JobState.QUEUED, JobState.RUNNING)
+
+
+class _Interrupted(Exception):  # noqa: N818  (no error: somebody asked for it)
+    """The computation is to end: it was cancelled, the worker stops, or another has it."""
+
+
+def report_request(
+    *, user: User, dataset: str = "", kind: str | None = None, study: str = "", epsilon: float = EPSILON
+) -> Report | ReportJob:
+    """Make a small report at once, or ask for one that takes long; who asks twice gets the same job.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none that they may see.
+    ReportError
+        There is nothing to report on.
+    """
+    found, chosen = report_subject(user=user, dataset=dataset, study=study)
+    kind = kind_resolve(dataset=found, study=chosen, kind=kind)
+    if _is_quick(found.pk, kind):
+        return agreement_report_create(user=user, dataset=dataset, kind=kind, study=study, epsilon=epsilon)
+    wanted = {"requested_by": user, "dataset": found, "study": chosen, "kind": kind}
+    open_jobs = ReportJob.objects.filter(state__in=OPEN, **wanted)
+    job = open_jobs.first()
+    if job is None:
+        try:
+            with transaction.atomic():
+                job = ReportJob.objects.create(**wanted, epsilon=epsilon)
+        except IntegrityError:  # sent twice at once: the other one asked
+            job = open_jobs.get()
+    transaction.on_commit(_wake)
+    return job
+
+
+def _is_quick(dataset_id: int, kind: str) -> bool:
+    """Whether a page may wait for the report. Counts no further than it needs to."""
+    most = QUICK_ROWS.get(kind, OTHER_QUICK_ROWS)
+    items = Item.objects.filter(dataset_id=dataset_id, kind=kind)
+    judged = Judgment.objects.filter(item__dataset_id=dataset_id, item__kind=kind).order_by()
+    labels = Label.objects.filter(item__dataset_id=dataset_id, kind=kind).order_by()
+    return all(rows[: most + 1].count() <= most for rows in (items, labels, judged))
+
+
+def _wake() -> None:
+    try:
+        current_app.send_task("judges.wake", queue=Queue.HTTP.value, retry=False, ignore_result=True)
+    except Exception:
+        # The broker is away. What is to be done stands in the database, and workers look there by themselves.
+        logger.warning("The workers could not be woken up; they will look by themselves.", exc_info=True)
+
+
+def report_jobs_of(user: User) -> QuerySet[ReportJob]:
+    """Reports that this person asked for and that aren't there yet, newest first."""
+    waiting = ReportJob.objects.filter(requested_by=user, state__in=(*OPEN, JobState.FAILED))
+    return waiting.select_related("dataset", "study").order_by("-created_at", "-pk")
+
+
+def report_job_get_for(user: User, pk: int) -> ReportJob:
+    """A report that this person asked for; else Http404."""
+    jobs = ReportJob.objects.select_related("dataset", "study", "report")
+    return get_object_or_404(jobs, pk=pk, requested_by=user)
+
+
+def report_job_cancel(*, job: ReportJob) -> bool:
+    """Stop making a report; False if it isn't being made any more. The worker notices with its next step."""
+    now = timezone.now()
+    rows = ReportJob.objects.filter(pk=job.pk, state__in=OPEN)
+    return bool(rows.update(state=JobState.CANCELLED, owner="", lease_until=None, finished_at=now))
+
+
+def report_job_resume(*, job: ReportJob) -> bool:
+    """Make a report after all that was cancelled or failed; False if that is no longer so."""
+    stopped = ReportJob.objects.filter(pk=job.pk, state__in=(JobState.CANCELLED, JobState.FAILED))
+    try:
+        with transaction.atomic():
+            changed = stopped.update(
+                state=JobState.QUEUED, attempts=0, error="", step="", n_done=0, n_total=0, finished_at=None
+            )
+    except IntegrityError:  # the same was asked for again meanwhile, and is being made
+        return False
+    if changed:
+        transaction.on_commit(_wake)
+    return bool(changed)
+
+
+# --- the worker ---------------------------------------------------------------------------------------------------
+
+
+def report_jobs_work(stop: Callable[[], bool] = lambda: False) -> int:
+    """Make the reports that wait, one after the other; how many were stored. Any number of workers may do this."""
+    n = 0
+    while not stop() and (job := _claim()) is not None:
+        n += _make(job, stop)
+    return n
+
+
+def _pending() -> QuerySet[ReportJob]:
+    ended = Q(state=JobState.RUNNING, lease_until__lt=timezone.now())
+    return ReportJob.objects.filter(Q(state=JobState.QUEUED) | ended)
+
+
+def _claim() -> ReportJob | None:
+    """Take the oldest job that waits, or whose worker was lost."""
+    if not _pending().exists():  # without the write lock that a transaction takes on SQLite
+        return None
+    with transaction.atomic():
+        row = _pending().select_for_update(skip_locked=True).order_by("created_at", "pk").first()
+        if row is None:
+            return None
+        if row.attempts >= MOST_ATTEMPTS:
+            row.state, row.finished_at = JobState.FAILED, timezone.now()
+            row.error = f"The worker was lost {row.attempts} times while it made this report."
+            row.save(update_fields=["state", "finished_at", "error"])
+            return row
+        row.state, row.owner = JobState.RUNNING, uuid.uuid4().hex
+        row.lease_until = timezone.now() + LEASE
+        row.attempts += 1
+        row.save(update_fields=["state", "owner", "lease_until", "attempts"])
+    return ReportJob.objects.select_related("dataset", "study", "requested_by").get(pk=row.pk)
+
+
+def _make(job: ReportJob, stop: Callable[[], bool]) -> int:
+    if job.state != JobState.RUNNING:
+        return 0
+    mine = ReportJob.objects.filter(pk=job.pk, owner=job.owner, state=JobState.RUNNING)
+    tell = _teller(mine, stop)
+    try:
+        tell("Reading labels and judgments", 0, 0)
+        with listening(tell):
+            content = agreement_report_build(
+                dataset=job.dataset,
+                kind=job.kind,
+                study=job.study,
+                reader=job.requested_by,
+                epsilon=job.epsilon,
+            )
+        with transaction.atomic():
+            # Only who still holds the row stores a report: one that was given up on makes no second one.
+            if not mine.select_for_update().exists():
+                return 0
+            report = report_save(content=content, dataset=job.dataset, study=job.study, user=job.requested_by)
+            mine.update(
+                state=JobState.DONE, report=report, owner="", lease_until=None, finished_at=timezone.now()
+            )
+    except _Interrupted:
+        # A stopping worker gives its job back; that one did not fail.
+        mine.update(state=JobState.QUEUED, owner="", lease_until=None, attempts=F("attempts") - 1)
+        return 0
+    except ReportError as error:
+        _fail(mine, str(error))
+        return 0
+    except Exception:
+        logger.exception("A report could not be made")
+        _fail(mine, "An error occurred while this report was made. The operator finds it in the log.")
+        return 0
+    return 1
+
+
+def _fail(mine: QuerySet[ReportJob], error: str) -> None:
+    mine.update(state=JobState.FAILED, error=error, owner="", lease_until=None, finished_at=timezone.now())
+
+
+def _teller(mine: QuerySet[ReportJob], stop: Callable[[], bool]) -> Callable[[str, int, int], None]:
+    """Writes progress, at most once a second or with a new step, and keeps the lease alive meanwhile."""
+    last_step, due = "", 0.0
+
+    def tell(step: str, done: int, total: int) -> None:
+        nonlocal last_step, due
+        if stop():
+            raise _Interrupted
+        now = time.monotonic()
+        if step == last_step and now < due and done != total:
+            return
+        last_step, due = step, now + TELL_SECONDS
+        kept = mine.update(step=step, n_done=done, n_total=total, lease_until=timezone.now() + LEASE)
+        if not kept:
+            raise _Interrupted
+
+    return tell
+
+
+_thread: threading.Thread | None = None
+_starting = threading.Lock()
+
+
+def report_jobs_start(stop: Callable[[], bool]) -> threading.Thread | None:
+    """See to it that this process makes the reports that wait: beside whatever else it does, one thread at most.
+
+    A sweep holds a worker for hours; a report need not wait for its end.
+    """
+    global _thread
+    with _starting:
+        if _thread is not None and _thread.is_alive():
+            return _thread
+        if stop() or not _pending().exists():
+            return None
+        _thread = threading.Thread(target=partial(_work_alone, stop), name="reports", daemon=True)
+        _thread.start()
+        return _thread
+
+
+def _work_alone(stop: Callable[[], bool]) -> None:
+    from django.db import connections
+
+    close_old_connections()
+    try:
+        report_jobs_work(stop)
+    except Exception:
+        logger.exception("Reports could not be made; the next wake-up tries again")
+    finally:
+        connections.close_all()

@@ -1,0 +1,216 @@
+"""Reports that take long are made by a worker: seen to grow, interrupted, resumed, stored once."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connections
+from django.urls import reverse
+from django.utils import timezone
+
+import metaeval.tasks  # noqa: F401  (a worker finds it by itself)
+from annotation.models import Dataset
+from judges.tasks import stop_request, wake
+from metaeval.models import JobState, Report, ReportJob
+from metaeval.services import report_jobs
+from metaeval.services.report_jobs import report_jobs_work, report_request
+from tests.annotation.cast import Cast, client_of, text_of
+from tests.annotation.cast import labels_make as study_labels_make
+from tests.annotation.factories import dataset_make, study_make
+from tests.metaeval.rows import labels_make, swept
+
+NEW = "/reports/new/"
+
+
+@pytest.fixture
+def cast(db: None) -> Cast:
+    return Cast.make()
+
+
+@pytest.fixture(autouse=True)
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every report takes long."""
+    monkeypatch.setattr(report_jobs, "QUICK_ROWS", {"pairwise": 1})
+
+
+@pytest.fixture
+def dataset(db: None) -> Dataset:
+    dataset = dataset_make(pairs=8)
+    labels_make(dataset=dataset, choices=[[1, 2]] * 8)
+    swept(dataset=dataset)
+    return dataset
+
+
+def asked(cast: Cast, dataset: Dataset) -> ReportJob:
+    job = report_request(user=cast.alice, dataset=dataset.name)
+    assert isinstance(job, ReportJob)
+    return job
+
+
+def here(job: ReportJob) -> str:
+    return reverse("metaeval:report-job", args=[job.pk])
+
+
+def test_the_request_makes_a_row_and_computes_nothing(cast: Cast, dataset: Dataset) -> None:
+    browser = client_of(cast.alice)
+    name = {"name": f"dataset/{dataset.name}/pairwise"}
+    first, second = browser.post(NEW, name), browser.post(NEW, name)
+    job = ReportJob.objects.get()  # a form sent twice asks for one
+    assert first["Location"] == second["Location"] == here(job)
+    assert not Report.objects.exists()
+    assert "Waiting for a worker" in text_of(browser.get(here(job)))
+    assert here(job) in browser.get("/reports/").content.decode()
+    assert report_jobs_work() == 1
+    job.refresh_from_db()
+    assert (job.state, job.report, job.owner) == (JobState.DONE, Report.objects.get(), "")
+    assert browser.get(here(job))["Location"] == reverse("metaeval:report-detail", args=[job.report_id])
+    polled = browser.get(here(job), headers={"HX-Request": "true"})
+    assert polled["HX-Redirect"] == reverse("metaeval:report-detail", args=[job.report_id])
+    assert "In preparation" not in text_of(browser.get("/reports/"))
+
+
+def test_small_reports_are_made_at_once(
+    cast: Cast, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_jobs, "QUICK_ROWS", {"pairwise": 1_000})
+    assert isinstance(report_request(user=cast.alice, dataset=dataset.name), Report)
+    assert not ReportJob.objects.exists()
+
+
+def test_it_is_seen_to_grow(cast: Cast, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_jobs, "TELL_SECONDS", 0.0)
+    job = asked(cast, dataset)
+    seen = []
+
+    def stop() -> bool:
+        job.refresh_from_db()
+        seen.append((job.step, job.n_done, job.n_total))
+        return False
+
+    report_jobs_work(stop)
+    steps = [step for step, *_ in seen]
+    assert [step for step in dict.fromkeys(steps) if step] == [
+        "Reading labels and judgments",
+        "Verdicts",
+        "Judges",
+        "Comparison of judges",
+    ]
+    n = len(Report.objects.get().content["judges"])
+    assert [done for step, done, total in seen if step == "Judges" and total == n] == list(range(n + 1))
+
+
+def test_a_stopped_worker_gives_it_back_and_the_next_one_makes_it(cast: Cast, dataset: Dataset) -> None:
+    job = asked(cast, dataset)
+    asks = iter([False, False, False, True])
+    assert report_jobs_work(lambda: next(asks, True)) == 0
+    job.refresh_from_db()
+    assert (job.state, job.attempts, job.owner) == (JobState.QUEUED, 0, "")
+    assert report_jobs_work() == 1
+    assert Report.objects.count() == 1
+
+
+def test_a_killed_workers_job_is_taken_up_when_its_lease_has_run_out(cast: Cast, dataset: Dataset) -> None:
+    job = asked(cast, dataset)
+    lost = report_jobs._claim()
+    assert lost is not None
+    assert report_jobs_work() == 0  # somebody has it
+    ReportJob.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert report_jobs_work() == 1
+    # The lost one comes back after all: it holds the row no more, and stores nothing.
+    assert report_jobs._make(lost, lambda: False) == 0
+    assert Report.objects.count() == 1
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == (JobState.DONE, 2)
+
+
+def test_a_job_that_kills_its_workers_is_given_up(cast: Cast, dataset: Dataset) -> None:
+    job = asked(cast, dataset)
+    for _ in range(3):
+        assert report_jobs._claim() is not None
+        ReportJob.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert report_jobs_work() == 0
+    job.refresh_from_db()
+    assert (job.state, "lost 3 times" in job.error) == (JobState.FAILED, True)
+    assert "lost 3 times" in text_of(client_of(cast.alice).get(here(job)))
+
+
+def test_cancelled_while_it_is_made_and_resumed(cast: Cast, dataset: Dataset) -> None:
+    job = asked(cast, dataset)
+    browser = client_of(cast.alice)
+    act = reverse("metaeval:report-job-act", args=[job.pk])
+
+    def stop() -> bool:
+        job.refresh_from_db()
+        if job.step == "Verdicts" and job.state == JobState.RUNNING:
+            assert browser.post(act, {"action": "cancel"}).status_code == 302
+        return False
+
+    assert report_jobs_work(stop) == 0
+    job.refresh_from_db()
+    assert job.state == JobState.CANCELLED
+    assert not Report.objects.exists()
+    assert "You cancelled this report" in text_of(browser.get(here(job)))
+    for _ in range(2):  # a second press changes nothing
+        assert browser.post(act, {"action": "resume"}, follow=True).status_code == 200
+    assert report_jobs_work() == 1
+    assert browser.post(act, {"action": "cancel"}).status_code == 302
+    job.refresh_from_db()
+    assert job.state == JobState.DONE
+
+
+def test_whoever_did_not_ask_can_neither_see_nor_cancel_it(cast: Cast, dataset: Dataset) -> None:
+    job = asked(cast, dataset)
+    act = reverse("metaeval:report-job-act", args=[job.pk])
+    for user, status in ((None, 302), (cast.carl, 403), (cast.bob, 404), (cast.ann, 404)):
+        assert client_of(user).get(here(job)).status_code == status
+        assert client_of(user).post(act, {"action": "cancel"}).status_code == status
+    assert client_of(cast.alice).post(act, {"action": "x"}).status_code == 404
+    job.refresh_from_db()
+    assert job.state == JobState.QUEUED
+
+
+def test_a_study_that_is_not_theirs_is_not_asked_for(cast: Cast) -> None:
+    study = study_make(pairs=4, owner=cast.alice, slug="hers")
+    study_labels_make(study, [[1, 1]] * 4)
+    client_of(cast.bob).post(NEW, {"name": "study/hers"})
+    assert not ReportJob.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
+def test_asked_for_at_once_and_made_by_three_workers_there_is_one(dataset: Dataset) -> None:
+    cast = Cast.make()
+    together = threading.Barrier(4)
+    jobs: list[int] = []
+
+    def ask() -> None:
+        together.wait()
+        jobs.append(asked(cast, dataset).pk)
+        connections.close_all()
+
+    def work() -> None:
+        report_jobs_work()
+        connections.close_all()
+
+    for target, n in ((ask, 4), (work, 3)):
+        threads = [threading.Thread(target=target) for _ in range(n)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(set(jobs)) == 1
+    assert Report.objects.count() == 1
+    assert ReportJob.objects.get().attempts == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_wake_up_makes_it_beside_what_else_the_worker_does(dataset: Dataset) -> None:
+    """The house's message: the task itself, run here; the thread that it starts is waited for."""
+    job = asked(Cast.make(), dataset)
+    stop_request(stop=False)
+    wake.apply()
+    thread = report_jobs._thread
+    assert thread is not None
+    thread.join()
+    job.refresh_from_db()
+    assert job.state == JobState.DONE
