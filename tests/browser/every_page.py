@@ -364,7 +364,8 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     dataset = dataset_make(pairs=6)
     sweep, judge, _ = swept(dataset=dataset, good="Right", poor="Wrong")
     job = ReportJob.objects.create(
-        dataset=dataset, kind="pairwise", requested_by=owner, state="running", step="Judges", n_done=3, n_total=20, epsilon=0.1,
+        dataset=dataset, kind="pairwise", requested_by=owner, state="running", step="Judges", n_done=3, n_total=20,
+        epsilon=0.1,
         lease_until=timezone.now() + timedelta(hours=1),
     )  # fmt: skip
     yield Stop("report-job", reverse("metaeval:report-job", args=[job.pk]))
