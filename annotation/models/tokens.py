@@ -4,6 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.crypto import salted_hmac
 
+from annotation.models.names import NameField
+
 
 class TokenScope(models.TextChoices):
     """What a token may be used for, within what its user may do."""
@@ -15,8 +17,6 @@ class TokenScope(models.TextChoices):
 def password_mark(password: str) -> str:
     """A mark of a stored password: a token that has another one was made before the password changed."""
     return salted_hmac("annotation.ApiToken", password, algorithm="sha256").hexdigest()
-
-from annotation.models.names import NameField
 
 
 class ApiToken(models.Model):
