@@ -30,7 +30,7 @@ from annotation.models import (
     User,
 )
 from annotation.rendering import MAX_MARKDOWN
-from annotation.selectors.datasets import dataset_sizes, datasets_visible_to
+from annotation.selectors.datasets import dataset_sizes, datasets_of_criteria, datasets_visible_to
 from annotation.selectors.overview import studies_visible_to
 from annotation.selectors.slices import (
     SliceCounts,
@@ -136,6 +136,7 @@ class StudyForm(forms.ModelForm[Study]):
         }
 
     def __init__(self, data: Any = None, *args: Any, user: User, **kwargs: Any) -> None:
+        undecided = data is not None and not str(data.get("qualification_size", "")).strip()
         super().__init__(None if data is None else _filled(data), *args, **kwargs)
         self.locked: dict[str, str] = {}
         self._words()
@@ -151,6 +152,11 @@ class StudyForm(forms.ModelForm[Study]):
                 self.initial.setdefault(name, getattr(self.instance, name))
                 self.initial[name] = f"{getattr(self.instance, name).normalize():f}"
         self._offer_parts()
+        if undecided:
+            filled: Any = self.data  # a copy of what was sent
+            filled["qualification_size"] = str(self.suggested_test())
+        elif self.instance._state.adding and "qualification_size" not in (kwargs.get("initial") or {}):
+            self.initial["qualification_size"] = self.suggested_test()
         self.question_rows: list[QuestionRow] = (
             rows_read(self.data) if self.is_bound else rows_of(self.instance.eligibility or [])
         )
@@ -173,13 +179,20 @@ class StudyForm(forms.ModelForm[Study]):
         self.fields["pay_currency"].validators.append(currency)
 
     def _offer_datasets(self, user: User) -> None:
-        gold = [pk for pk, kinds in self.sizes.items() if any(n for _, n in kinds.values())]
         visible = datasets_visible_to(user).order_by("name")
         for name in DATASETS:
             field = self.fields[name]
             assert isinstance(field, DatasetChoiceField)
             field.sizes = self.sizes
-            field.queryset = visible.filter(pk__in=self.sizes if name == "dataset" else gold)
+            field.queryset = visible.filter(pk__in=self.sizes)
+        kind = self.kind_chosen()
+        gold = [pk for pk, kinds in self.sizes.items() if kinds.get(kind, (0, 0))[1]]
+        chosen = self.dataset_chosen()
+        fitting = datasets_of_criteria(chosen.pk, gold) if kind == Kind.RUBRIC and chosen else gold
+        for name in DATASETS[1:]:
+            stored = getattr(self.instance, f"{name}_id")
+            offered = visible.filter(pk__in={*fitting, stored} - {None})
+            self.fields[name].queryset = offered  # type: ignore[attr-defined]
 
     def _offer_studies(self, user: User) -> None:
         studies = studies_visible_to(user).filter(qualification_size__gt=0, qualification_from=None)
@@ -241,6 +254,13 @@ class StudyForm(forms.ModelForm[Study]):
         """Kinds that the chosen dataset has items of."""
         dataset = self.dataset_chosen()
         return list(self.sizes.get(dataset.pk, {})) if dataset else []
+
+    def suggested_test(self) -> int:
+        """Questions of the test that is suggested: none where the chosen data have no gold for it."""
+        dataset = self.dataset_chosen()
+        n, gold = self.sizes.get(dataset.pk, {}).get(self.kind_chosen(), (0, 0)) if dataset else (0, 0)
+        usual: int = Study._meta.get_field("qualification_size").default
+        return usual if gold >= usual and n >= 2 * usual else 0
 
     def question_rows_to_fill(self) -> list[QuestionRow]:
         return rows_to_fill(self.question_rows)

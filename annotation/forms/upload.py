@@ -24,7 +24,7 @@ from annotation.importers import (
 )
 from annotation.importers.columns import FIELD_CHOICES
 from annotation.importers.errors import UnknownColumnsError, errors_of
-from annotation.models import Split
+from annotation.models import Dataset, Split
 from annotation.services.criteria import criteria_set, criteria_sets
 
 MAX_BYTES = 64 * 2**20
@@ -83,6 +83,18 @@ class CriteriaForm(forms.Form):
     criteria = forms.ChoiceField(label="Set", choices=criteria_choices)
 
 
+SPLIT_HELP = "Only you and administrators see a private dataset. Nothing of it leaves the site."
+
+
+class DatasetForm(forms.ModelForm[Dataset]):
+    """What is said of a dataset that is there."""
+
+    class Meta:
+        model = Dataset
+        fields = ("title", "split", "licence")
+        help_texts = {"split": SPLIT_HELP, "licence": "Such as CC-BY-4.0."}
+
+
 class DatasetUploadForm(forms.Form):
     """A dataset from a file."""
 
@@ -111,7 +123,7 @@ class DatasetUploadForm(forms.Form):
     split = forms.ChoiceField(
         choices=Split.choices,
         initial=Split.PRIVATE,
-        help_text="Only you and administrators see a private dataset. Nothing of it leaves the site.",
+        help_text=SPLIT_HELP,
     )
     licence = forms.CharField(max_length=100, required=False, help_text="Such as CC-BY-4.0.")
     criteria = forms.ChoiceField(

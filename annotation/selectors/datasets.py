@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -130,10 +131,31 @@ def datasets_visible_to(user: User) -> QuerySet[Dataset]:
     return Dataset.objects.filter(~Q(split=Split.PRIVATE) | Q(owner=user))
 
 
+def datasets_of_criteria(dataset_id: int, among: Collection[int]) -> list[int]:
+    """Those of the datasets `among` that have the criteria of a dataset, in the same words; two queries at most."""
+    wanted = _criteria_words([dataset_id]).get(dataset_id, {})
+    found = _criteria_words(among)
+    return [pk for pk in among if wanted.items() <= found.get(pk, {}).items()]
+
+
+def _criteria_words(datasets: Collection[int]) -> dict[int, dict[str, str]]:
+    words: dict[int, dict[str, str]] = defaultdict(dict)
+    rows = Criterion.objects.filter(dataset__in=list(datasets))
+    for dataset, key, question, options in rows.values_list("dataset_id", "key", "question", "options"):
+        words[dataset][key] = json.dumps([question, options], sort_keys=True)
+    return words
+
+
 def datasets_changeable_by(user: User) -> QuerySet[Dataset]:
     """Datasets that this person may add to: their own and nobody's; administrators: all."""
     visible = datasets_visible_to(user)
     return visible if user.is_administrator else visible.filter(Q(owner=user) | Q(owner=None))
+
+
+def datasets_settled_by(user: User) -> QuerySet[Dataset]:
+    """Datasets whose split and licence this person decides: their own; administrators: all."""
+    visible = datasets_visible_to(user)
+    return visible if user.is_administrator else visible.filter(owner=user)
 
 
 def items_for_judging(dataset_id: int, item_ids: Sequence[int] | None = None) -> Iterator[ItemRow]:

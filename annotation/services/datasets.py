@@ -139,6 +139,28 @@ def dataset_import(
     return result
 
 
+@transaction.atomic
+def dataset_update(*, dataset: Dataset, title: str, split: str, licence: str) -> bool:
+    """Change what is said of a dataset; whether anything was different. Items and labels stay as they are.
+
+    Raises
+    ------
+    DatasetImportError
+        An empty title or an unknown split.
+    """
+    if not title.strip():
+        raise DatasetImportError("title: expected some text.")
+    if split not in Split.values:
+        raise DatasetImportError(f"split: expected {', '.join(Split.values)}, found {split!r}.")
+    locked = dataset_lock(dataset_id=dataset.pk)
+    given = {"title": title, "split": split, "licence": licence}
+    changed = [name for name, value in given.items() if getattr(locked, name) != value]
+    for name in changed:
+        setattr(locked, name, given[name])
+    locked.save(update_fields=changed)
+    return bool(changed)
+
+
 def dataset_lock(*, dataset_id: int) -> Dataset:
     """Hold the dataset's row until the transaction ends, so that imports into it take turns."""
     return Dataset.objects.select_for_update().get(pk=dataset_id)
@@ -153,5 +175,5 @@ def _refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User 
         if stored != value:
             raise DatasetImportError(
                 f"dataset {dataset.name!r} exists with {setting} {stored!r}, not {value!r}; "
-                f"leave the option out, or change the dataset in the admin first."
+                f"leave the option out, or change the dataset first, on its page."
             )

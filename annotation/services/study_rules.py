@@ -21,6 +21,7 @@ from annotation.models import (
     StudyState,
     TiePolicy,
 )
+from annotation.selectors.datasets import datasets_of_criteria
 from annotation.selectors.slices import study_slice
 
 # What a study is, rather than a rule of it.
@@ -153,6 +154,20 @@ def _check_test(study: Study) -> None:
         raise StudyRuleError("qualification_from", "has no test")
 
 
+def _check_sources(study: Study) -> None:
+    """Questions from another dataset are of the study's kind, and ask what its own items ask."""
+    for purpose in ("training", "qualification", "check"):
+        field = f"{purpose}_dataset"
+        source = getattr(study, field)
+        if source is None or source.pk == study.dataset_id or not getattr(study, f"{purpose}_size"):
+            continue
+        if not Item.objects.filter(dataset=source, kind=study.kind, gold__isnull=False).exists():
+            what = study.get_kind_display().lower()
+            raise StudyRuleError(field, f"“{source.title}” has no {what} item with gold")
+        if study.kind == Kind.RUBRIC and not datasets_of_criteria(study.dataset_id, [source.pk]):
+            raise StudyRuleError(field, f"“{source.title}” asks other criteria than the study's dataset")
+
+
 def _check_checks(study: Study) -> None:
     if study.check_rate and not study.check_size:
         raise StudyRuleError("check_size", "say how many gold items are kept for checks")
@@ -187,6 +202,7 @@ CHECKS = (
     _check_sampling,
     _check_answers,
     _check_test,
+    _check_sources,
     _check_checks,
     _check_entry,
     _check_eligibility,

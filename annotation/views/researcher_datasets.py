@@ -7,8 +7,12 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from annotation.forms.upload import CriteriaForm
-from annotation.selectors.datasets import dataset_counts, datasets_changeable_by, datasets_visible_to
+from annotation.forms.upload import CriteriaForm, DatasetForm
+from annotation.selectors.datasets import (
+    dataset_counts,
+    datasets_changeable_by,
+    datasets_visible_to,
+)
 from annotation.selectors.overview import (
     dataset_labels_for,
     dataset_list_for,
@@ -48,6 +52,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         item.tally = tallies.get(item.pk)  # type: ignore[attr-defined]  # for the template
     counts = dataset_counts(dataset.pk)
     may_change = datasets_changeable_by(request.user).filter(pk=dataset.pk).exists()
+    may_settle = request.user.is_administrator or dataset.owner_id == request.user.pk
     context = {
         "section": "datasets",
         "crumbs": [("Datasets", "/datasets/"), (dataset.title, None)],
@@ -62,6 +67,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         # Of the application above, by the name of its relation.
         "has_judgments": dataset.items.filter(judgments__isnull=False).exists(),
         "criteria_form": CriteriaForm() if may_change else None,
+        "settings_form": DatasetForm(instance=dataset) if may_settle else None,
         "page_obj": page,
         "filters": filters,
         "filtered": any(filters.values()),

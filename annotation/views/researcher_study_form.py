@@ -51,7 +51,11 @@ def study_of(request: ResearcherRequest, slug: str) -> Study:
 @researcher_required
 def study_create_view(request: ResearcherRequest) -> HttpResponse:
     if request.method != "POST":
-        return _form_page(request, _new_form(request))
+        form = _new_form(request)
+        if not form.fields["dataset"].queryset.exists():  # type: ignore[attr-defined]
+            messages.info(request, "A study needs a dataset. Upload one first.")
+            return redirect("annotation:dataset-upload")
+        return _form_page(request, form)
     if request.POST.get("action"):
         return _form_page(request, _form_again(request, None))
     form = StudyForm(request.POST, user=request.user)
@@ -85,6 +89,9 @@ def _form_again(request: ResearcherRequest, study: Study | None) -> StudyForm:
         typed["guidelines"] = starting_text(typed.get("kind") or blank.kind_chosen())
     form = StudyForm(user=request.user, instance=study, initial=typed)
     form.initial.update(typed)
+    if study is None and typed.get("qualification_size") in ("", request.POST.get("suggested_test")):
+        # Nobody has touched the suggestion: it follows the dataset.
+        form.initial["qualification_size"] = form.suggested_test()
     form.question_rows = rows_read(request.POST)
     return form
 
@@ -152,7 +159,6 @@ def _form_page(request: ResearcherRequest, form: StudyForm) -> HttpResponse:
         "stored_title": crumbs[-1][0] if study else "",
         "crumbs": [*crumbs, ("Edit" if study else "New study", None)],
         "sections": FORM_SECTIONS,
-        "datasets": form.fields["dataset"].queryset.exists(),  # type: ignore[attr-defined]
         "kinds_offered": form.kinds_offered(),
         "problems": _problems(form),
         "plan": _plan(request, form, seconds),

@@ -10,13 +10,20 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.errors import StudyRuleError
-from annotation.forms.upload import MAX_BYTES, CriteriaForm, DatasetUploadForm, ItemChoiceForm, on_disk
+from annotation.forms.upload import (
+    MAX_BYTES,
+    CriteriaForm,
+    DatasetForm,
+    DatasetUploadForm,
+    ItemChoiceForm,
+    on_disk,
+)
 from annotation.importers import ImportFileError
 from annotation.importers.errors import UnknownColumnsError, errors_of
 from annotation.models import Dataset
-from annotation.selectors.datasets import datasets_changeable_by
+from annotation.selectors.datasets import datasets_changeable_by, datasets_settled_by
 from annotation.services.criteria import criteria_add
-from annotation.services.datasets import DatasetImportError, dataset_import
+from annotation.services.datasets import DatasetImportError, dataset_import, dataset_update
 from annotation.services.item_choice import chosen_items_read, items_choose
 from annotation.views.access import ResearcherRequest, is_researcher, researcher_required
 from annotation.views.bodies import FORM_BYTES, accepts_body
@@ -99,6 +106,22 @@ def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | No
             "The judges' verdicts in the file were not stored. To store them, use import_dataset on the command line.",
         )
     return result.dataset
+
+
+@require_POST
+@researcher_required
+def dataset_settings(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Change title, split and licence of a dataset of theirs; the same again changes nothing."""
+    dataset = get_object_or_404(datasets_settled_by(request.user), name=name)
+    form = DatasetForm(request.POST, instance=dataset)
+    back = redirect(f"{reverse('annotation:dataset-detail', args=[name])}#about")
+    if not form.is_valid():
+        problems = [f"{form[field].label}: {words[0]}" for field, words in form.errors.items()]
+        messages.error(request, f"Nothing was changed. {' '.join(problems)}")
+        return back
+    changed = dataset_update(dataset=dataset, **form.cleaned_data)
+    messages.success(request, "The dataset was changed." if changed else "Nothing was different.")
+    return back
 
 
 @require_POST

@@ -5,9 +5,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotation.models import Instruction
-from tests.annotation.cast import client_of, labels_make, text_of
+from annotation.models import Dataset, Instruction
+from tests.annotation.cast import Cast, client_of, labels_make, text_of, url
 from tests.annotation.factories import dataset_make, study_make
+from tests.annotation.researcher.test_uploads import _press
 
 pytestmark = pytest.mark.django_db
 
@@ -142,3 +143,56 @@ def test_labels_of_somebody_elses_study_are_not_counted(cast, dataset, study):
         user: client_of(user).get(reverse(LIST)).context["rows"][0].labels for user in (cast.alice, cast.bob)
     }
     assert rows == {cast.alice: 2, cast.bob: 0}
+
+
+class TestSettings:
+    SENT = {"title": "A better title", "split": "private", "licence": "CC0-1.0"}
+
+    def test_the_owner_changes_title_split_and_licence(self, cast):
+        dataset_make(name="hers", owner=cast.alice, split="public", pairs=1)
+        client = client_of(cast.alice)
+        assert "Change title, split or licence" in text_of(client.get(url("dataset-detail", "hers")))
+        page = client.post(url("dataset-settings", "hers"), self.SENT, follow=True)
+        assert "The dataset was changed" in text_of(page)
+        dataset = Dataset.objects.get(name="hers")
+        assert (dataset.title, dataset.split, dataset.licence) == tuple(self.SENT.values())
+        assert (dataset.version, dataset.items.count()) == (1, 1)
+        assert client_of(cast.bob).get(url("dataset-detail", "hers")).status_code == 404
+        page = client.post(url("dataset-settings", "hers"), self.SENT, follow=True)
+        assert "Nothing was different" in text_of(page)
+
+    @pytest.mark.parametrize("wrong", [{"title": " "}, {"split": "secret"}, {"licence": "x" * 101}])
+    def test_what_is_wrong_changes_nothing(self, cast, wrong):
+        dataset = dataset_make(name="hers", owner=cast.alice, split="public")
+        page = client_of(cast.alice).post(url("dataset-settings", "hers"), self.SENT | wrong, follow=True)
+        assert "Nothing was changed" in text_of(page)
+        assert Dataset.objects.get().title == dataset.title
+
+    def test_who_may_not(self, cast):
+        dataset_make(name="hers", owner=cast.alice, split="public")
+        dataset_make(name="nobodys", owner=None, split="public")
+        for user, name, status in (
+            (None, "hers", 302),
+            (cast.carl, "hers", 403),
+            (cast.bob, "hers", 404),
+            (cast.bob, "nobodys", 404),
+        ):
+            assert client_of(user).post(url("dataset-settings", name), self.SENT).status_code == status
+        assert client_of(cast.alice).get(url("dataset-settings", "hers")).status_code == 405
+        assert not Dataset.objects.filter(split="private").exists()
+        assert "Change title" not in text_of(client_of(cast.bob).get(url("dataset-detail", "nobodys")))
+        assert client_of(cast.ann).post(url("dataset-settings", "nobodys"), self.SENT).status_code == 302
+        assert Dataset.objects.get(name="nobodys").split == "private"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
+def test_one_change_from_many_tabs():
+    cast = Cast.make()
+    dataset_make(name="hers", owner=cast.alice, split="public")
+    clients = [client_of(cast.alice) for _ in range(4)]
+    pages = _press(
+        clients, lambda one: one.post(url("dataset-settings", "hers"), TestSettings.SENT).status_code
+    )
+    assert set(pages) == {302}
+    assert Dataset.objects.get().split == "private"

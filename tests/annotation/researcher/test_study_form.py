@@ -140,8 +140,10 @@ class TestCreate:
         page = client_of(cast.alice).get(url("study-create") + "?dataset=pairs").content.decode()
         assert re.search(rf'<option value="{dataset.pk}" selected>', page)
 
-    def test_without_datasets_the_page_says_what_to_do(self, cast):
-        assert "import_dataset" in text_of(client_of(cast.alice).get(url("study-create")))
+    def test_without_datasets_it_leads_to_importing_one(self, cast):
+        page = client_of(cast.alice).get(url("study-create"), follow=True)
+        assert page.redirect_chain == [(url("dataset-upload"), 302)]
+        assert "A study needs a dataset" in text_of(page)
 
 
 class TestPreview:

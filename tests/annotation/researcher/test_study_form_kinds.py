@@ -2,9 +2,11 @@
 
 import pytest
 
+from annotation.domain.errors import StudyRuleError
 from annotation.models import Criterion, Kind, Study
 from annotation.rendering import render_markdown
 from annotation.selectors.guidelines import starting_text
+from annotation.services.studies import study_create
 from tests.annotation.cast import client_of, study_fields, text_of, url
 from tests.annotation.factories import (
     dataset_make,
@@ -220,3 +222,48 @@ class TestAgain:
 def test_a_starting_text_flows_in_every_width(kind):
     """Line breaks are kept on the pages, so a text that is wrapped in its file would be ragged."""
     assert "<br" not in render_markdown(starting_text(kind))
+
+
+class TestSuggestions:
+    """What a new study's form offers before anybody has typed."""
+
+    def size(self, client, query=""):
+        return client.get(url("study-create") + query).context["form"]["qualification_size"].value()
+
+    def test_a_test_is_suggested_from_gold_alone(self, cast):
+        dataset_make(name="golden", pairs=30).items.update(gold={"choice": 1})
+        dataset_make(name="bare", pairs=30).items.update(gold=None)
+        client = client_of(cast.alice)
+        assert [self.size(client, query) for query in ("?dataset=golden", "?dataset=bare", "")] == [10, 0, 0]
+
+    def test_the_suggestion_follows_the_dataset_until_somebody_types(self, cast):
+        golden = dataset_make(name="golden", pairs=30)
+        golden.items.update(gold={"choice": 1})
+        client = client_of(cast.alice)
+        for typed, found in (("0", 10), ("3", "3"), ("", 10)):
+            sent = {"action": "refresh", "dataset": golden.pk, "kind": "pairwise", "suggested_test": "0"}
+            page = client.post(url("study-create"), sent | {"qualification_size": typed})
+            assert page.context["form"]["qualification_size"].value() == found
+
+    def test_only_data_of_the_kind_and_with_the_criteria_are_offered(self, cast):
+        made = {name: dataset_make(name=name, pairs=4) for name in ("one", "same", "other", "pairs")}
+        made["pairs"].items.update(gold={"choice": 1})
+        for name, question in (("one", "Clear?"), ("same", "Clear?"), ("other", "Clever?")):
+            made[name].items.update(kind="rubric", gold={"ratings": {"c": 3}})
+            Criterion.objects.create(dataset=made[name], key="c", question=question, options={}, position=0)
+        client = client_of(cast.alice)
+        for name, offered in (("one", {"one", "same"}), ("pairs", {"pairs"})):
+            form = client.get(url("study-create") + f"?dataset={name}").context["form"]
+            for field in ("qualification_dataset", "training_dataset", "check_dataset"):
+                assert {one.name for one in form.fields[field].queryset} == offered
+        for source in ("other", "pairs"):
+            with pytest.raises(StudyRuleError) as refused:
+                study_create(
+                    dataset=made["one"],
+                    title="t",
+                    kind="rubric",
+                    qualification_size=2,
+                    qualification_pass=1,
+                    qualification_dataset=made[source],
+                )
+            assert refused.value.field == "qualification_dataset"
