@@ -44,6 +44,15 @@
     details.open = false;
     details.querySelector("summary").focus();
   });
+  // While typing, Enter is a new line: with Ctrl, or Command on a Mac, it submits.
+  document.addEventListener("keydown", (event) => {
+    const form = event.target.closest?.("form[data-annotate]");
+    if (!form || event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat) return;
+    event.preventDefault();
+    const submit = form.querySelector(".dock button[type=submit]");
+    if (submit.disabled) window.touchstoneAnswers.of(form)?.tell("local", "Your answer isn’t complete yet");
+    else submit.click();
+  });
   document.addEventListener("paste", (event) => {
     const counter = box(event.target)?.querySelector("[data-pasted]");
     const pasted = event.clipboardData?.getData("text").length ?? 0;

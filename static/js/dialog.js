@@ -10,6 +10,9 @@
       const dialog = document.getElementById(opener.dataset.openDialog);
       if (!(dialog instanceof HTMLDialogElement)) return;
       event.preventDefault();
+      // A menu closes first, so that the focus comes back to its button and not to what is hidden.
+      const menu = opener.closest("[popover]");
+      if (menu?.matches(":popover-open")) menu.hidePopover();
       if (!dialog.open) dialog.showModal();
       return;
     }

@@ -23,7 +23,8 @@
     !element.disabled && element.getAttribute("aria-disabled") !== "true" && !element.querySelector("input:disabled");
   const bindings = () => {
     const scope = document.querySelector("dialog[open]") ?? document;
-    return [...scope.querySelectorAll("[data-key]")].filter(visible);
+    // What stands in a menu has its key while the menu is closed.
+    return [...scope.querySelectorAll("[data-key]")].filter((element) => visible(element) || element.closest("[popover]"));
   };
   const keysOf = (element) => element.dataset.key.toLowerCase().split(/\s+/);
 
@@ -54,7 +55,7 @@
   const label = (element) => {
     if (element.dataset.keyLabel) return element.dataset.keyLabel;
     const copy = element.cloneNode(true);
-    copy.querySelectorAll("kbd, .visually-hidden, .only-short, svg").forEach((part) => part.remove());
+    copy.querySelectorAll("kbd, .visually-hidden, svg").forEach((part) => part.remove());
     return copy.textContent.trim().replace(/\s+/g, " ");
   };
   const row = (keys, text) => {

@@ -286,12 +286,7 @@
 
     /** What is longer than its box: an answer gets a button, the instruction beside the list can be reached by Tab. */
     clamp() {
-      const source = this.section.parentElement.querySelector("[data-rank-source]");
-      if (source && source.scrollHeight > source.clientHeight + 1) {
-        source.tabIndex = 0;
-        source.setAttribute("role", "region");
-        source.setAttribute("aria-label", "Instruction");
-      }
+      this.reach();
       this.cards.forEach((card) => {
         const [body, button] = [card.querySelector("[data-rank-body]"), card.querySelector("[data-expand]")];
         if (!body) return;
@@ -299,6 +294,13 @@
         body.toggleAttribute("data-whole", !long);
         button.hidden = !long;
       });
+    }
+    reach() {
+      const source = this.section.parentElement?.querySelector("[data-rank-source]");
+      if (!source || source.scrollHeight <= source.clientHeight + 1) return;
+      source.tabIndex = 0;
+      source.setAttribute("role", "region");
+      source.setAttribute("aria-label", "Instruction text");
     }
     expand(index) {
       const [body, button] = [this.cards[index].querySelector("[data-rank-body]"), this.cards[index].querySelector("[data-expand]")];
@@ -355,6 +357,7 @@
     action();
   });
 
+  addEventListener("resize", () => document.querySelectorAll("[data-ranking]").forEach((section) => known.get(section)?.reach()));
   document.addEventListener("touchstone:work", (event) => start(event.detail?.root ?? document));
   document.addEventListener("htmx:load", () => start(document));
   addEventListener("pageshow", () => start(document)); // the browser may have put fields back by now

@@ -102,14 +102,17 @@
     const missing = all.find((part) => part.hasAttribute("data-missing"));
     mark(missing ?? all.find((part) => !given(part)) ?? all[0]);
     if (missing) go(missing);
-    const text = document.querySelector("[data-judge-text]");
-    // What scrolls by itself has to be within reach of the keyboard.
-    if (text && text.scrollHeight > text.clientHeight + 1) {
-      text.tabIndex = 0;
-      text.setAttribute("role", "region");
-      text.setAttribute("aria-label", "What is judged");
-    }
+    reach();
   };
+  // What scrolls by itself has to be within reach of the keyboard.
+  const reach = () => {
+    const text = document.querySelector("[data-judge-text]");
+    if (!text || text.scrollHeight <= text.clientHeight + 1) return;
+    text.tabIndex = 0;
+    text.setAttribute("role", "region");
+    text.setAttribute("aria-label", "What is judged");
+  };
+  addEventListener("resize", reach);
   addEventListener("pageshow", () => root() && count()); // the browser may restore inputs after this script ran
   document.addEventListener("touchstone:work", start); // another item, or a draft put back
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -50,14 +50,14 @@ def test_a_new_item_is_not_framed(page: Page, live_server, study):
 
 @pytest.mark.parametrize("window", [{"width": 1280, "height": 500}, PHONE], ids=["desktop", "phone"])
 def test_what_has_the_focus_is_not_under_the_dock(new_context, live_server, study, window):
-    Response.objects.update(text=LONG * 3)
+    Response.objects.update(text=f"{LONG * 3}\n\n[A source](https://example.org/)")
     page = new_context(viewport=window).new_page()
     open_work(page, live_server, study)
     expect(page.locator(".dock")).to_be_visible()
     page.wait_for_load_state("load")
     for _ in range(20):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.matches('main .cluster a')"):
+        if page.evaluate("document.activeElement.matches('.response-body a')"):
             break
     link, dock = page.evaluate(
         "[document.activeElement, document.querySelector('.dock')].map(one => one.getBoundingClientRect().toJSON())"

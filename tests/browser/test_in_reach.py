@@ -1,0 +1,188 @@
+"""What is asked and what one can do stay in view, or a tap away, wherever a long item is scrolled to."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from annotation.models import Label
+from tests.browser.conftest import DESKTOP, assert_no_sideways_scroll, press
+from tests.browser.long_items import KINDS, QUESTION, answer_of, long_work, open_long
+from tests.browser.test_accessibility import violations
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PHONE = {"width": 390, "height": 844}
+SMALL = {"width": 360, "height": 740}
+
+
+@pytest.fixture
+def phone(new_context: Callable[..., BrowserContext]) -> Page:
+    return new_context(viewport=PHONE, has_touch=True, is_mobile=True).new_page()
+
+
+def top_of(page: Page) -> int:
+    return page.evaluate("Math.round(scrollY)")
+
+
+def is_seen(one: Locator) -> bool:
+    """Whether somebody sees it: in the window, under nothing else."""
+    return one.evaluate(
+        """one => {
+          const box = one.getBoundingClientRect();
+          const [x, y] = [box.x + Math.min(box.width / 2, 20), box.y + Math.min(box.height / 2, 10)];
+          const top = document.elementFromPoint(x, y);
+          return box.width > 1 && box.height > 1 && one.contains(top);
+        }"""
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_question_is_seen_and_the_instruction_is_a_tap_away(live_server, phone: Page, kind: str):
+    open_long(phone, live_server, long_work(kind))
+    phone.evaluate("scrollTo({ top: 1500, behavior: 'instant' })")
+    expect(phone.get_by_role("heading", level=1)).to_have_text(QUESTION)
+    assert is_seen(phone.get_by_role("heading", level=1))
+    before, heading = top_of(phone), phone.locator("#instruction-label")
+    assert not is_seen(heading)
+    toggle = phone.get_by_role("button", name="Instruction")
+    assert min(toggle.bounding_box()["width"], toggle.bounding_box()["height"]) >= 40
+    toggle.tap()
+    expect(toggle).to_have_attribute("aria-expanded", "true")
+    assert is_seen(heading)
+    assert is_seen(phone.locator(".instruction .prose"))
+    toggle.tap()
+    expect(toggle).to_have_attribute("aria-expanded", "false")
+    assert not is_seen(heading)
+    assert top_of(phone) == before
+    assert_no_sideways_scroll(phone)
+    toggle.tap()
+    assert not violations(phone)
+
+
+def test_the_instruction_is_held_by_its_key_and_let_go_by_escape(live_server, page: Page):
+    open_long(page, live_server, long_work("pairwise"))
+    press(page, "a")
+    page.evaluate("scrollTo({ top: 1500, behavior: 'instant' })")
+    press(page, "i")
+    assert is_seen(page.locator("#instruction-label"))
+    press(page, "b")  # answers are given meanwhile
+    assert answer_of(page) == {"choice": "2"}
+    press(page, "Escape")
+    assert not is_seen(page.locator("#instruction-label"))
+    assert top_of(page) == 1500
+
+
+@pytest.mark.parametrize("window", [PHONE, SMALL], ids=["390", "360"])
+def test_buttons_say_what_they_choose(live_server, new_context: Callable[..., BrowserContext], window):
+    page = new_context(viewport=window, has_touch=True, is_mobile=True).new_page()
+    open_long(page, live_server, long_work("pairwise", tie_policy="both_bad", ask_strength=True))
+    for words in ("A is better", "Tie", "Both bad", "B is better"):
+        choice = page.locator(".dock label.choice", has_text=words)
+        assert is_seen(choice)
+        assert choice.evaluate("one => one.scrollWidth <= one.clientWidth")
+    page.locator(".dock label.choice", has_text="B is better").tap()
+    assert answer_of(page)["choice"] == "2"
+    assert_no_sideways_scroll(page)
+
+
+@pytest.mark.parametrize("words", ["Report a problem", "Take a break or stop"])
+def test_report_and_break_are_two_taps_away(live_server, phone: Page, words: str):
+    open_long(phone, live_server, long_work("pairwise"))
+    phone.evaluate("scrollTo({ top: 1500, behavior: 'instant' })")
+    before = top_of(phone)
+    more = phone.get_by_role("button", name="More")
+    assert is_seen(more)
+    more.tap()
+    phone.get_by_role("link", name=words).tap()
+    dialog = phone.locator("dialog[open]")
+    expect(dialog).to_be_visible()
+    phone.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(more).to_be_focused()
+    assert top_of(phone) == before
+
+
+@pytest.mark.parametrize("window", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("kind", ["pairwise", "rubric"])
+def test_tab_in_a_bar_does_not_move_the_page(live_server, new_context, kind: str, window):
+    page = new_context(viewport=window).new_page()
+    open_long(page, live_server, long_work(kind, ask_comment=True, ask_strength=kind == "pairwise"))
+    press(page, "a" if kind == "pairwise" else "3")
+    page.evaluate("scrollTo({ top: 200, behavior: 'instant' })")
+    for bar in (".dock", ".topbar"):
+        first = page.locator(
+            f"{bar} :is(a[href], button:not(:disabled), summary, input:checked):visible"
+        ).first
+        first.focus()
+        for _ in range(4):
+            where = page.evaluate("document.activeElement.outerHTML.slice(0, 80)")
+            assert top_of(page) == 200, where
+            page.keyboard.press("Tab")
+            if not page.evaluate("bar => document.activeElement.closest(bar) !== null", bar):
+                break
+        page.evaluate("scrollTo({ top: 200, behavior: 'instant' })")
+
+
+def test_the_arrow_of_the_bar_leads_to_the_first_question_first(live_server, phone: Page):
+    open_long(phone, live_server, long_work("rubric"))
+    current = phone.locator("[data-part][aria-current]")
+    for number in (1, 2):
+        phone.get_by_role("button", name="Next question").tap()
+        expect(current).to_have_attribute("id", f"part-{number}")
+        expect(current).to_be_in_viewport()
+    phone.get_by_role("button", name="Previous question").tap()
+    expect(current).to_have_attribute("id", "part-1")
+
+
+def test_the_heading_of_a_part_higher_than_the_window_is_seen(live_server, new_context):
+    page = new_context(viewport={"width": 390, "height": 520}).new_page()
+    open_long(page, live_server, long_work("rubric"))
+    for number in (1, 2, 3):
+        press(page, "j")
+        part = page.locator(f"#part-{number}")
+        expect(part).to_be_focused()
+        assert part.evaluate("part => part.offsetHeight") > 300
+        page.wait_for_function(
+            """id => document.querySelector(`${id} .part-head`).getBoundingClientRect().top
+                     >= document.querySelector(".topbar").getBoundingClientRect().bottom - 1""",
+            arg=f"#part-{number}",
+        )
+        assert is_seen(part.locator(".part-name"))
+
+
+@pytest.mark.parametrize("key", ["Control+Enter", "Meta+Enter"])
+def test_a_comment_is_submitted_by_key(live_server, page: Page, key: str):
+    open_long(page, live_server, long_work("pairwise", ask_comment=True))
+    press(page, "m")
+    page.keyboard.type("Both are long.")
+    page.keyboard.press(key)
+    expect(page.locator("[data-draft-state]")).to_have_text("Your answer isn’t complete yet")
+    page.locator("label.choice[for=choice-a]").click()
+    page.locator("textarea[name=comment]").focus()
+    page.keyboard.press(key)
+    expect(page.locator(".progress-label")).to_have_text("1 of 2")
+    assert Label.objects.get().comment == "Both are long."
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "rubric"])
+def test_forced_colors_show_where_one_is(live_server, new_context, kind: str):
+    page = new_context(forced_colors="active").new_page()
+    open_long(page, live_server, long_work(kind))
+    press(page, "a" if kind == "pairwise" else "3")
+
+    def style(selector: str, name: str) -> str:
+        return page.locator(selector).first.evaluate("(one, name) => getComputedStyle(one)[name]", name)
+
+    assert style(".dock", "borderTopWidth") == "2px"
+    bar = page.locator(".work-bar progress")
+    pictures = []
+    for value in (0, 2):
+        bar.evaluate("(bar, value) => (bar.value = value)", value)
+        pictures.append(bar.screenshot())
+    assert pictures[0] != pictures[1]
+    if kind == "rubric":
+        assert style("[data-part][aria-current]", "borderTopWidth") == "3px"
+        assert style("[data-part]:not([aria-current])", "borderTopWidth") == "1px"
+    else:
+        assert style(".response-a", "borderTopWidth") == "3px"
+        assert style(".response-b", "borderTopWidth") == "1px"
