@@ -117,6 +117,25 @@ def test_on_a_phone(live_server, new_context, sweep, scheme, composed):
     assert_no_sideways_scroll(page)
 
 
+@pytest.mark.parametrize("width", [360, 390])
+def test_the_picture_of_cost_is_whole_on_a_phone(live_server, new_context, sweep, width):
+    """No judge of it is out of sight, and its words can be read."""
+    page = new_context(viewport={"width": width, "height": 844}).new_page()
+    log_in(page, live_server.url, "administrator")
+    page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
+    frame = page.locator(".picture-scroll")
+    assert frame.evaluate("box => box.scrollWidth <= box.clientWidth")
+    edges = frame.bounding_box()
+    points = page.locator(".picture-point")
+    assert points.count() > 1
+    for k in range(points.count()):
+        box = points.nth(k).bounding_box()
+        assert edges["x"] <= box["x"]
+        assert box["x"] + box["width"] <= edges["x"] + edges["width"]
+    small = "text => text.getBoundingClientRect().height"
+    assert page.locator(".picture-point text").first.evaluate(small) >= 9
+
+
 def test_without_scripts(live_server, new_context, sweep):
     page = new_context(java_script_enabled=False).new_page()
     log_in(page, live_server.url, "researcher")
