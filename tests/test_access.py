@@ -109,6 +109,7 @@ EXPECTED: dict[str, Row] = {
     "annotation:skip": both(ANNOTATOR),
     "annotation:report": both(ANNOTATOR),
     "annotation:answers": read(ANNOTATOR),
+    "annotation:link": both(ANNOTATOR),
     "annotation:rest": both(ANNOTATOR),
     "annotation:message": take(ANNOTATOR),
     "annotation:changes": read(ANNOTATOR),

@@ -42,4 +42,4 @@ class ApiToken(models.Model):
     @property
     def scope_names(self) -> str:
         """Its scopes in words."""
-        return ", ".join(str(TokenScope(scope).label) for scope in self.scopes)
+        return ", ".join(scope.capitalize() for scope in self.scopes)

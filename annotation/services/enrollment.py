@@ -115,9 +115,7 @@ def enrollment_start(
             return known
         if reason := entry_refusal(study=locked, device=device, annotator=annotator, now=now):
             raise EntryRefusedError(reason)
-        enrollment = known or Enrollment(
-            study=locked, annotator=annotator, resume_token=secrets.token_urlsafe(RESUME_TOKEN_BYTES)
-        )
+        enrollment = known or Enrollment(study=locked, annotator=annotator, resume_token=link_new())
         enrollment.stage = _stage_after(locked, annotator, None, now)
         enrollment.invitation = invitation
         enrollment.platform_link = platform_link
@@ -273,3 +271,20 @@ def enrollment_finish(*, enrollment: Enrollment, now: datetime | None = None) ->
         return locked
 
     return transaction_retried(finish)
+
+
+def link_new() -> str:
+    """The secret of a personal link that nobody has yet."""
+    return secrets.token_urlsafe(RESUME_TOKEN_BYTES)
+
+
+def link_replace(*, pk: int, old: str, new: str) -> Enrollment:
+    """Give a person the link `new` in place of `old`; the same again changes nothing.
+
+    Raises
+    ------
+    Enrollment.DoesNotExist
+        Their link is neither.
+    """
+    Enrollment.objects.filter(pk=pk, resume_token=old).update(resume_token=new)
+    return Enrollment.objects.select_related("study", "annotator").get(pk=pk, resume_token=new)

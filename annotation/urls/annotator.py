@@ -3,7 +3,7 @@
 from django.urls import URLPattern, path
 
 from annotation.urls import converters  # noqa: F401  (makes `row` known)
-from annotation.views.annotator import entry, steps, work
+from annotation.views.annotator import entry, link, steps, work
 
 urlpatterns: list[URLPattern] = [
     path("join/<str:token>/", entry.join, name="join"),
@@ -25,6 +25,7 @@ urlpatterns: list[URLPattern] = [
     path("s/<slug:slug>/break/", work.rest, name="rest"),
     path("s/<slug:slug>/messages/<row:pk>/", work.message, name="message"),
     path("s/<slug:slug>/guidelines/changes/", work.changes, name="changes"),
+    path("s/<slug:slug>/link/", link.link, name="link"),
     path("s/<slug:slug>/finish/", steps.finish, name="finish"),
     path("s/<slug:slug>/done/", steps.done, name="done"),
 ]

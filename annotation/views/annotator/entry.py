@@ -5,12 +5,13 @@ import secrets
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.domain.errors import EntryRefusedError
 from annotation.models import Annotator, Enrollment, Invitation, Stage, Study
-from annotation.selectors.steps import annotator_sharing_test
+from annotation.selectors.steps import annotator_sharing_test, is_over
 from annotation.selectors.work import (
     enrollment_get_by_resume_token,
     enrollment_get_for,
@@ -125,5 +126,9 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
         enrollment = enrollment_get_by_resume_token(token)
     except Enrollment.DoesNotExist:
         return refuse(request, "unknown")
+    # The link ends with the study; the browser that the person worked in still shows them their code.
+    held = enrollment_held(request, enrollment.study)
+    if is_over(enrollment.study, timezone.now()) and (held is None or held.pk != enrollment.pk):
+        return refuse(request, "closed")
     session_hold(request, enrollment)
     return redirect("annotation:place", enrollment.study.slug)

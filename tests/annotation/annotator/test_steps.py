@@ -15,6 +15,7 @@ from annotation.models import (
     Label,
     QualificationAnswer,
     Stage,
+    Study,
 )
 from annotation.selectors.steps import question_next
 from annotation.views.annotator.common import POST_RATE
@@ -216,8 +217,9 @@ class TestSteps:
     @pytest.mark.parametrize(("state", "words"), [("paused", "is paused"), ("closed", "has ended")])
     @pytest.mark.parametrize("stage", [Stage.CONSENT, Stage.QUALIFICATION])
     def test_a_study_that_is_not_open(self, state, words, stage):
-        study = study_make(state=state, qualification=1)
+        study = study_make(qualification=1)
         browser = client_of(enrollment_make(study=study, stage=stage))
+        Study.objects.filter(pk=study.pk).update(state=state)
         assert words in text_of(browser.get(url("place", study)))
 
     def test_the_address_of_a_post_is_a_way_back(self, browser, study):
