@@ -138,6 +138,7 @@ EXPECTED: dict[str, Row] = {
     "annotation:study-pay": read(OWNER),
     "annotation:study-pay-export": read(OWNER),
     "annotation:study-bonus": both(OWNER),
+    "annotation:people-export": read(OWNER),
     "annotation:study-export": read(OWNER),
     "annotation:study-people": read(OWNER),
     "annotation:study-person": read(OWNER),
@@ -152,6 +153,7 @@ EXPECTED: dict[str, Row] = {
     "annotation:dataset-upload": both(RESEARCHERS),
     "annotation:dataset-detail": read(DATASET),
     "annotation:dataset-criteria": take(OWNER),
+    "annotation:dataset-settings": take(OWNER),
     "annotation:dataset-export": read(DATASET),
     # reports, comparisons, decisions
     "metaeval:report-list": read(RESEARCHERS),
@@ -227,6 +229,7 @@ SAID: dict[str, dict[str, str]] = {
     "metaeval:report-job-act": {"action": "cancel"},
     "annotation:study-report-decide": {"decision": "keep"},
     "annotation:dataset-criteria": {"criteria": "helm-instruct"},
+    "annotation:dataset-settings": {"title": "t", "split": "private", "licence": ""},
 }
 # Tables that say only that somebody came by.
 SEEN = ("django_session", "annotation_apitoken")

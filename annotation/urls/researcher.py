@@ -34,6 +34,7 @@ urlpatterns = [
     path("studies/<slug:slug>/pay/", researcher_pay.pay, name="study-pay"),
     path("studies/<slug:slug>/pay.csv", researcher_pay.pay_export, name="study-pay-export"),
     path("studies/<slug:slug>/pay/<str:public_id>/", researcher_pay.bonus, name="study-bonus"),
+    path("studies/<slug:slug>/people.<str:format>/", exports.people_export, name="people-export"),
     path("studies/<slug:slug>/labels.<str:format>/", exports.study_export, name="study-export"),
     path("datasets/", researcher_datasets.dataset_list, name="dataset-list"),
     path("datasets/upload/", researcher_upload.dataset_upload_view, name="dataset-upload"),

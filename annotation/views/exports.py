@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
@@ -12,6 +14,7 @@ from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import labels_visible_to, may_identify, studies_visible_to
 from annotation.services.exports import FORMATS, SHAPES, export_lines
+from annotation.services.people_exports import people_lines
 from annotation.views.access import ResearcherRequest, researcher_required
 
 
@@ -37,21 +40,41 @@ def dataset_export(request: ResearcherRequest, name: str, format: str) -> HttpRe
     return _download(request, labels, dataset.name, format, identifiable=request.user.is_administrator)
 
 
+@require_safe
+@researcher_required
+def people_export(request: ResearcherRequest, slug: str, format: str) -> HttpResponseBase:
+    """The people of a study: answers about themselves and test results; `?identify=1` with who they are."""
+    study = get_object_or_404(studies_visible_to(request.user), slug=slug)
+    if format not in FORMATS:
+        raise Http404(f"There is no format {format}.")
+    identify = _identify(request, identifiable=may_identify(request.user, study))
+    return _streamed(people_lines(study, format=format, identify=identify), f"{slug}-people", format)
+
+
+def _identify(request: ResearcherRequest, *, identifiable: bool) -> bool:
+    identify = request.GET.get("identify") == "1"
+    if identify and not identifiable:
+        raise PermissionDenied("Only the owner of a study may export who its annotators are.")
+    return identify
+
+
 def _download(
     request: ResearcherRequest, labels: LabelQuerySet, name: str, format: str, *, identifiable: bool
 ) -> HttpResponseBase:
     if format not in FORMATS:
         raise Http404(f"There is no format {format}.")
-    identify = request.GET.get("identify") == "1"
-    if identify and not identifiable:
-        raise PermissionDenied("Only the owner of a study may export who its annotators are.")
+    identify = _identify(request, identifiable=identifiable)
     shape = request.GET.get("shape", "labels")
     if shape not in SHAPES:
         raise Http404(f"There is no shape {shape}.")
     history = request.GET.get("history") == "1"
     lines = export_lines(labels, format=format, history=history, identify=identify, shape=shape)
+    return _streamed(lines, f"{name}-{shape}", format)
+
+
+def _streamed(lines: Iterator[str], name: str, format: str) -> StreamingHttpResponse:
     response = StreamingHttpResponse(lines, content_type=FORMATS[format])
-    filename = f"{name}-{shape}-{timezone.now():%Y%m%d}.{format}"
+    filename = f"{name}-{timezone.now():%Y%m%d}.{format}"
     response.headers["Content-Disposition"] = f'attachment; filename="{filename}"'
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"

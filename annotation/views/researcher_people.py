@@ -134,10 +134,13 @@ def _person_page(
         if offered[name] or refused:
             panels.append({"name": name, "action": action, "form": form, "refused": refused})
     people_url = reverse("annotation:study-people", args=[study.slug])
+    words = {question["key"]: question["question"] for question in study.eligibility or []}
     context = study_page(study, "people", ("People", people_url), (row.short_id, None)) | {
         "people": everybody,
         "row": row,
         "enrollment": enrollment,
+        "eligibility": [(words.get(key, key), answer) for key, answer in enrollment.eligibility.items()],
+        "attempts": list(enrollment.attempts.exclude(finished_at=None)),
         "interventions": interventions_of(enrollment),
         "answers": answers_latest(enrollment),
         "panels": panels,

@@ -10,19 +10,20 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.domain.csv_text import csv_cell, csv_lines
 from annotation.domain.pseudonyms import pseudonym
-from annotation.models import Label, StudyItem
+from annotation.models import Enrollment, Label, QualificationAttempt, Study, StudyItem
 from annotation.selectors.agreement import agreement_so_far
 from annotation.services import exports
 from annotation.services.exports import COLUMNS, jsonl_lines, label_rows
 from annotation.services.labels import label_change
 from metaeval.stats import leave_one_out_agreement
-from tests.annotation.cast import client_of, label_make, labels_make
-from tests.annotation.factories import annotator_make, dataset_make, study_make
+from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
+from tests.annotation.factories import annotator_make, dataset_make, enrollment_make, study_make
 
 
 @pytest.mark.parametrize(
@@ -208,10 +209,10 @@ def test_a_private_dataset_is_exported_by_its_owner_only(cast):
     study = study_make(
         dataset=dataset_make(pairs=1, name="secret", split="private", owner=cast.alice), owner=None
     )
-    for url in (address(study), reverse("annotation:dataset-export", args=["secret", "csv"])):
-        assert client_of(cast.bob).get(url).status_code == 404
-        assert client_of(cast.alice).get(url).status_code == 200
-        assert client_of(cast.ann).get(url).status_code == 200
+    for there in (address(study), reverse("annotation:dataset-export", args=["secret", "csv"])):
+        assert client_of(cast.bob).get(there).status_code == 404
+        assert client_of(cast.alice).get(there).status_code == 200
+        assert client_of(cast.ann).get(there).status_code == 200
 
 
 @pytest.mark.django_db
@@ -314,3 +315,29 @@ def test_one_person_has_another_pseudonym_in_each_study_and_keeps_it(cast):
     ]
     assert all(len(found) == 1 for found in names)
     assert names[0] == names[1] != names[2]
+
+
+@pytest.mark.django_db
+def test_eligibility_answers_and_test_scores_are_shown_and_exported(cast):
+    asked = [{"key": "native", "question": "Is English your language?", "options": []}]
+    study = study_make(pairs=1, owner=cast.alice, slug="mine")
+    Study.objects.filter(pk=study.pk).update(eligibility=asked)
+    person = enrollment_make(study=study)
+    Enrollment.objects.filter(pk=person.pk).update(eligibility={"native": "=No"})
+    for number, right in ((1, 3), (2, 9)):
+        QualificationAttempt.objects.create(
+            enrollment=person, test=study, number=number, started_at=timezone.now(), finished_at=timezone.now(),
+            n_right=right, accuracy=right / 10, passed=right == 9,
+        )  # fmt: skip
+    client = client_of(cast.alice)
+    row = csv_rows(client.get(url("people-export", "mine", "csv")))[0]
+    assert (row["annotator"], row["eligibility.native"]) == (person.pseudonym, "'=No")
+    assert (row["test_attempts"], row["test_right"], row["test_accuracy"]) == ("2", "9", "0.9")
+    assert (row["test_passed"], "annotator_external_id" in row) == ("true", False)
+    assert "annotator_external_id" in body(client.get(url("people-export", "mine", "jsonl") + "?identify=1"))
+    words = text_of(client.get(url("study-person", "mine", person.pseudonym)))
+    for expected in ("Is English your language?", "=No", "Qualification test", "Not passed", "90"):
+        assert expected in words
+    assert client.get(url("people-export", "mine", "xml")).status_code == 404
+    for user, status in ((None, 302), (cast.carl, 403), (cast.bob, 404)):
+        assert client_of(user).get(url("people-export", "mine", "csv")).status_code == status
