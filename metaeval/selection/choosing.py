@@ -13,13 +13,14 @@ from metaeval.selection.evidence import Evidence, evidence_of
 from metaeval.selection.procedure import MIN_FOLDS, procedure_run
 from metaeval.selection.replacement import EPSILON, replacement_test
 from metaeval.selection.requirements import requirements_of
-from metaeval.selection.scoring import judged_verdicts
+from metaeval.selection.scoring import in_one_order, judged_verdicts
 from metaeval.selection.settling import settling_of
 from metaeval.selection.standings import behind_leader, chosen_shares, pareto_front, ranking, standing_of
 from metaeval.selection.table import COST, table_build
 from metaeval.selection.types import Candidate, Constraints, JudgedDataset, Selection, Settling
-from metaeval.stats import InvalidInputError, Resamples, StatisticsWarning
-from metaeval.stats.arrays import Integers, Seed, generator
+from metaeval.stats import Resamples, StatisticsWarning
+from metaeval.stats.arrays import Integers, Seed, as_list, generator
+from metaeval.stats.options import as_count, as_level
 
 _NO_CONSTRAINTS = Constraints()
 
@@ -94,6 +95,8 @@ def choose(
     ('clear', 'good', 0.9)
     """
     _check(confidence, n_folds, n_repeats, power)
+    datasets = [in_one_order(dataset) for dataset in as_list(datasets, "datasets")]
+    candidates = as_list(candidates, "candidates")
     table, notes = table_build(datasets, candidates)
     requirements = requirements_of(constraints, candidates, table, [one.role == "gold" for one in datasets])
     draws = Draws(table.n_clusters, n_resamples, generator(rng))
@@ -105,13 +108,10 @@ def choose(
 
 
 def _check(confidence: float, n_folds: int, n_repeats: int, power: float) -> None:
-    for name, value in (("confidence", confidence), ("power", power)):
-        if not 0 < value < 1:
-            raise InvalidInputError(f"{name}: expected a number between 0 and 1, got {value}")
-    if n_folds < MIN_FOLDS:
-        raise InvalidInputError(f"n_folds: expected {MIN_FOLDS} or more, got {n_folds}")
-    if n_repeats < 1:
-        raise InvalidInputError(f"n_repeats: expected 1 or more, got {n_repeats}")
+    as_level(confidence, "confidence")
+    as_level(power, "power")
+    as_count(n_folds, "n_folds", MIN_FOLDS)
+    as_count(n_repeats, "n_repeats", 1)
 
 
 def _select(

@@ -16,8 +16,10 @@ from metaeval.selection.draws import Draws
 from metaeval.selection.objective import Objective
 from metaeval.selection.table import table_of_scores
 from metaeval.stats import PairedDifference, Resamples, StatisticsWarning, paired_difference
-from metaeval.stats.arrays import as_items
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import as_items, as_mapping, as_weights
 from metaeval.stats.differences import check_scores
+from metaeval.stats.resampling import as_resamples
 
 Scores = Mapping[str, NDArray[np.float64]]
 
@@ -58,6 +60,7 @@ class Comparison:
         return self.leader is not None and bool(self.differences) and not self.tied
 
 
+@aligned()
 def compare(
     scores: Scores,
     *,
@@ -91,7 +94,9 @@ def compare(
     >>> compare({"a": right, "b": right.copy()}, resamples=Resamples(40, 1000)).tied
     ('b',)
     """
-    scores, below = _read(scores, "scores", resamples), _read(floors or {}, "floors", resamples)
+    weights = as_weights(weights, as_resamples(resamples).n_items)
+    scores = _read(scores, "scores", resamples)
+    below = {} if floors is None else _read(floors, "floors", resamples)
     ranking = _ranked(scores, weights)
     if not ranking:
         return Comparison()
@@ -124,7 +129,10 @@ def compare(
 
 def _read(scores: Scores, name: str, resamples: Resamples) -> Scores:
     """The scores by judge, each checked to be one share an item."""
-    read = {key: as_items(column, f"{name}[{key!r}]", resamples.n_items) for key, column in scores.items()}
+    read = {
+        key: as_items(column, f"{name}[{key!r}]", resamples.n_items)
+        for key, column in as_mapping(scores, name).items()
+    }
     for key, column in read.items():
         check_scores(column, (0.0, 1.0), f"{name}[{key!r}]")
     return read
@@ -134,7 +142,7 @@ def _ranked(scores: Scores, weights: NDArray[np.float64] | None) -> tuple[str, .
     """Names by mean, best first; equal means in the order given, those without a mean left out."""
     means = {}
     for name, column in scores.items():
-        counted = ~np.isnan(column)
+        counted = ~np.isnan(column) if weights is None else ~np.isnan(column) & (weights > 0)
         if counted.any():
             share = None if weights is None else weights[counted]
             means[name] = float(np.average(column[counted], weights=share))

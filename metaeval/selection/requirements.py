@@ -8,7 +8,7 @@ import numpy as np
 
 from metaeval.selection.table import COST, POSITIONAL, SECONDS, UNPARSED, Table
 from metaeval.selection.types import Booleans, Candidate, Constraints, Floats, Violation
-from metaeval.stats import InvalidInputError
+from metaeval.stats.options import as_number
 
 # A figure that is the limit satisfies it, however it was added up.
 _GRAIN = 1e-9
@@ -113,7 +113,4 @@ def _limit(constraints: Constraints, name: str) -> float | None:
     value: float | None = getattr(constraints, name)
     if value is None:
         return None
-    if not math.isfinite(value) or value < 0 or (name in _SHARES and value > 1):
-        expected = "a share between 0 and 1" if name in _SHARES else "a number, 0 or more"
-        raise InvalidInputError(f"constraints: {name}: expected {expected}, got {value}")
-    return float(value)
+    return as_number(value, f"constraints: {name}", 0, 1 if name in _SHARES else math.inf)

@@ -1,7 +1,7 @@
 """One dataset: what each judge said there, as scores of items and sums that figures are ratios of."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,10 @@ from metaeval.stats import (
     leave_one_out_contributions,
     positional_agreement_contributions,
 )
-from metaeval.stats.arrays import as_codes, as_items, as_matrix, as_weights, check_choices
+from metaeval.stats.alignment import align
+from metaeval.stats.arrays import as_items, as_mapping, as_mask, as_matrix, as_weights, check_choices
+from metaeval.stats.ids import as_ids
+from metaeval.stats.options import as_number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +28,32 @@ class Block:
     covered: Booleans
     weights: Floats
     measures: list[tuple[Floats, Floats]]  # sums and numbers of positional agreement, unparsed, cost, seconds
+
+
+def in_one_order(dataset: JudgedDataset) -> JudgedDataset:
+    """The dataset with the rows of all that is indexed in one order, and the columns of frames by name.
+
+    Raises
+    ------
+    InvalidInputError
+        Naming the dataset.
+    """
+    names = [each.name for each in fields(dataset) if each.name not in ("name", "role", "weight")]
+    try:
+        mappings = {
+            name: as_mapping(getattr(dataset, name), name)
+            for name in ("verdicts", "judged", "costs", "seconds", "unparsed")
+        }
+        if dataset.scores is not None:
+            mappings["scores"] = as_mapping(dataset.scores, "scores")
+        found = align({name: getattr(dataset, name) for name in names} | mappings)
+        for name in ("clusters", "categories"):
+            distinct, codes = as_ids(found[name], name)
+            # The same name in two datasets is the same one, so names are texts.
+            found[name] = np.array([str(each) for each in distinct.tolist()], dtype=np.str_)[codes]
+    except InvalidInputError as error:
+        raise InvalidInputError(f"dataset {dataset.name!r}: {error}") from error
+    return replace(dataset, **found)
 
 
 def block_of(dataset: JudgedDataset, judges: Sequence[str]) -> Block:
@@ -44,12 +73,8 @@ def block_of(dataset: JudgedDataset, judges: Sequence[str]) -> Block:
 def _block_unnamed(dataset: JudgedDataset, judges: Sequence[str]) -> Block:
     n = len(dataset.clusters)
     for name in ("clusters", "categories"):
-        shape = np.shape(getattr(dataset, name))
-        if shape != (n,):
-            raise InvalidInputError(f"{name}: expected shape ({n},), got {shape}")
-    as_codes(dataset.clusters, "clusters")  # refuses an item without one
-    if not (np.isfinite(dataset.weight) and dataset.weight >= 0):
-        raise InvalidInputError(f"weight: expected 0 or more, got {dataset.weight}")
+        as_ids(getattr(dataset, name), name, n)  # refuses an item without one
+    as_number(dataset.weight, "weight", 0)
     if dataset.scores is None:
         score, scorable = _scorer(dataset, n)
         columns = [_judge(dataset, key, n, score) for key in judges]
@@ -165,10 +190,9 @@ def _scored(dataset: JudgedDataset, key: str, n: int, scorable: Booleans) -> tup
 
 
 def _booleans(values: Any, n: int, what: str) -> Booleans:
-    array = np.asarray(values)
-    if array.dtype != np.bool_ or array.shape != (n,):
-        raise InvalidInputError(f"{what}: expected booleans of shape ({n},)")
-    return array
+    found = as_mask(values, n, what)
+    assert found is not None
+    return found
 
 
 def judged_verdicts(dataset: JudgedDataset, key: str) -> tuple[Floats, Booleans]:

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, as_items, as_verdicts, check_choices, check_option
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
@@ -16,6 +17,7 @@ UnparsedVerdict: TypeAlias = Literal["wrong", "hedge", "omit"]
 UnparsedRating: TypeAlias = Literal["other", "hedge", "omit"]
 
 
+@aligned()
 def accuracy(
     verdicts: ArrayLike,
     gold: ArrayLike,
@@ -52,6 +54,7 @@ def accuracy(
     return mean_estimate(contributions, reason="no item with a gold answer", **options)
 
 
+@aligned()
 def accuracy_contributions(
     verdicts: ArrayLike, gold: ArrayLike, *, hedge: float = 0.5, unparsed: UnparsedVerdict = "wrong"
 ) -> Floats:
@@ -75,6 +78,7 @@ def accuracy_contributions(
     return mean_of_orders(scores)
 
 
+@aligned()
 def positional_agreement(
     verdicts: ArrayLike, *, unparsed_agree: bool = False, **options: Unpack[Sampling]
 ) -> Estimate:
@@ -98,6 +102,7 @@ def positional_agreement(
     return mean_estimate(contributions, reason="no item is judged in both orders", **options)
 
 
+@aligned()
 def positional_agreement_contributions(verdicts: ArrayLike, *, unparsed_agree: bool = False) -> Floats:
     """1 where the two orders agree, else 0: shape (n_items,).
 
@@ -117,6 +122,7 @@ def positional_agreement_contributions(verdicts: ArrayLike, *, unparsed_agree: b
     return result
 
 
+@aligned()
 def unparsed_rate(verdicts: ArrayLike, **options: Unpack[Sampling]) -> Estimate:
     """Share of verdicts, over items and orders, that could not be read.
 
@@ -131,6 +137,7 @@ def unparsed_rate(verdicts: ArrayLike, **options: Unpack[Sampling]) -> Estimate:
     )
 
 
+@aligned()
 def rating_verdicts(score_1: ArrayLike, score_2: ArrayLike) -> Floats:
     """Verdicts that two ratings amount to: 1, 2, 0 where they are equal (a hedge), NaN where one is missing.
 
@@ -145,6 +152,7 @@ def rating_verdicts(score_1: ArrayLike, score_2: ArrayLike) -> Floats:
     return np.where(np.isnan(one) | np.isnan(two), np.nan, verdict)
 
 
+@aligned()
 def hedging_rate(
     verdicts: ArrayLike, *, unparsed: UnparsedRating = "other", **options: Unpack[Sampling]
 ) -> Estimate:
@@ -169,6 +177,7 @@ def hedging_rate(
     return mean_estimate(contributions, reason="no verdicts", **options)
 
 
+@aligned()
 def hedging_contributions(verdicts: ArrayLike, *, unparsed: UnparsedRating = "other") -> Floats:
     """What each item contributes to `hedging_rate`, (n_items,).
 

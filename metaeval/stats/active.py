@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import (
     Booleans,
     Floats,
@@ -41,6 +42,7 @@ _ROUNDS = 100
 _LEAST = 1e-9
 
 
+@aligned()
 def judge_uncertainty(
     answers: ArrayLike | None = None,
     *,
@@ -220,6 +222,7 @@ class LabelPlan:
     width_even: float
 
 
+@aligned()
 def items_to_label_next(
     judgments: ArrayLike,
     uncertainty: ArrayLike,

@@ -14,10 +14,12 @@ from metaeval.stats.accuracy import (
     hedging_contributions,
     positional_agreement_contributions,
 )
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Integers, as_mask, as_verdicts, check_choices, check_option
 from metaeval.stats.biases import LeaningUnparsed, first_shown_preference, lean_contributions
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.options import as_switch
 from metaeval.stats.sharing import with_resamples
@@ -101,6 +103,7 @@ class PositionalBias:
     agreement: Estimate
 
 
+@aligned()
 def subset_accuracy(
     verdicts: ArrayLike,
     gold: ArrayLike,
@@ -184,6 +187,7 @@ def subset_accuracy(
     return SubsetTable(tuple(rows), _gap(sums, *sides, "macro") if all(sides) else None)
 
 
+@aligned()
 def adversarial_gap(
     verdicts: ArrayLike,
     gold: ArrayLike,
@@ -232,6 +236,7 @@ def adversarial_gap(
     return _gap(sums, *_sides(leaves, adversarial, natural), mean)
 
 
+@aligned()
 def positional_bias(
     verdicts: ArrayLike, *, unparsed: LeaningUnparsed = "neither", **options: Unpack[Sampling]
 ) -> PositionalBias:
@@ -274,13 +279,12 @@ def positional_bias(
 
 def _leaves(subsets: Sequence[str], n_items: int, options: Sampling) -> tuple[list[str], Integers]:
     """The paths that items have, and which of them each item has; of items left out by ``where``, any."""
-    paths = np.asarray(subsets).astype(str)
-    if paths.shape != (n_items,):
-        raise InvalidInputError(f"subsets: expected shape ({n_items},), got {paths.shape}")
+    distinct, codes = as_ids(subsets, "subsets", n_items)
     mask = as_mask(options.get("where"), n_items)
     if mask is not None and not mask.any():
         mask = None  # every path is there, and undefined
-    names, codes = np.unique(paths if mask is None else paths[mask], return_inverse=True)
+    used, codes = np.unique(codes if mask is None else codes[mask], return_inverse=True)
+    names = distinct[used].tolist()
     # Equal but for a slash at an end.
     leaves = sorted({str(name).strip("/") for name in names})
     places = np.array([leaves.index(str(name).strip("/")) for name in names], dtype=np.intp)
@@ -318,7 +322,7 @@ def _gap(sums: SubsetTotals, tame: list[int], hostile: list[int], mean: SubsetMe
     for side, sign in ((tame, 1.0), (hostile, -1.0)):
         parts = [[one] for one in side] if mean == "macro" else [side]
         if not side:
-            return undefined(f"no {'natural' if sign > 0 else 'adversarial'} items", stacklevel=4)
+            return undefined(f"no {'natural' if sign > 0 else 'adversarial'} items")
         groups += parts
         factors += [sign / len(parts)] * len(parts)
     return sums.combination(groups, factors, _NO_GOLD_IN_ONE, bounds=(-1.0, 1.0))

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, as_items, as_matrix, as_verdicts, check_option
 from metaeval.stats.counts import count_labels
 from metaeval.stats.estimate import Estimate
@@ -19,6 +20,7 @@ AgreementMean: TypeAlias = Literal["items", "pairs"]
 _GRAIN = 1e-9
 
 
+@aligned()
 def percent_agreement(
     labels: Any, *, average: AgreementMean = "items", **options: Unpack[Sampling]
 ) -> Estimate:
@@ -63,6 +65,7 @@ def percent_agreement(
     return ratio_estimate(np.where(pairs > 0, shares, 0.0) * pairs, pairs, reason=reason, **options)
 
 
+@aligned()
 def tolerant_accuracy(
     verdicts: ArrayLike,
     gold: ArrayLike,
@@ -105,6 +108,7 @@ def tolerant_accuracy(
     return mean_estimate(contributions, reason="no item with a gold answer", **options)
 
 
+@aligned()
 def tolerant_accuracy_contributions(
     verdicts: ArrayLike, gold: ArrayLike, *, tolerance: float = 1.0, unparsed: Unparsed = "wrong"
 ) -> Floats:
@@ -127,6 +131,7 @@ def tolerant_accuracy_contributions(
     return mean_of_orders(scores)
 
 
+@aligned()
 def self_consistency(
     samples: ArrayLike, *, unparsed: Unparsed = "wrong", **options: Unpack[Sampling]
 ) -> Estimate:
@@ -161,6 +166,7 @@ def self_consistency(
     return mean_estimate(contributions, reason="no item has two samples", **options)
 
 
+@aligned()
 def self_consistency_contributions(samples: ArrayLike, *, unparsed: Unparsed = "wrong") -> Floats:
     """What each item contributes to `self_consistency`, (n_items,); NaN where it has no two samples.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.alpha_many import ManyValues, alpha_and_range, influence, resampled_alpha
 from metaeval.stats.arrays import Booleans, Floats, Integers, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
@@ -35,6 +36,7 @@ _MOST_OF_THE_PACKAGE = 20_000_000
 _CHUNK = 2_000
 
 
+@aligned()
 def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpack[Sampling]) -> Estimate:
     """Agreement of any number of annotators beyond chance, 1 minus observed over expected disagreement.
 
@@ -118,7 +120,7 @@ def _of_many(
 ) -> Estimate:
     data = ManyValues.of(counts, pairable, weights)
     if len(data.values) < 2:
-        return undefined(_ONE_VALUE, stacklevel=4)
+        return undefined(_ONE_VALUE)
     value, bounds = alpha_and_range(data, level)
     size = np.count_nonzero(pairable) * len(data.values) ** 2
     if weights is None and krippendorff is not None and size <= _MOST_OF_THE_PACKAGE:

@@ -6,7 +6,6 @@ less than epsilon worse than that person, and the judge passes if it wins over a
 """
 
 import math
-import warnings
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -14,16 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import (
     Booleans,
     Floats,
     Integers,
-    as_floats,
     as_mask,
     as_verdicts,
     check_option,
 )
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.counts import read_labels
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import clusters_counted
 from metaeval.stats.multiple_testing import Adjustment, adjust_p_values
@@ -117,6 +117,7 @@ class AlternativeAnnotatorTest:
         return {**result, "advantage_probability": self.advantage_probability.as_dict(), "annotators": rows}
 
 
+@aligned()
 def alternative_annotator_test(
     labels: Any,
     verdicts: ArrayLike,
@@ -216,7 +217,8 @@ def alternative_annotator_test(
         raise InvalidInputError("clusters: the resamples bring their own; pass one or the other")
     if resamples.n_items != n_items:
         raise InvalidInputError(f"clusters or resamples: expected {n_items} items, got {resamples.n_items}")
-    item, person, value, names = _long(labels, n_items)
+    read = read_labels(labels, n_items)
+    item, person, value, names = read.item, read.annotator, read.values[read.code], read.annotators.tolist()
     mask = as_mask(where, n_items)
     kept = np.bincount(item, minlength=n_items)[item] >= min_labels
     if mask is not None:
@@ -238,7 +240,7 @@ def alternative_annotator_test(
     reason = None
     if len(tested) < min_annotators:
         reason = f"{len(tested)} people with {min_items} items or more, and the test needs {min_annotators}"
-        warnings.warn(reason, StatisticsWarning, stacklevel=2)
+        warn(reason)
     n_won = sum(row.rejected for row in compared)
     rate = n_won / len(tested) if reason is None and tested else math.nan
     return AlternativeAnnotatorTest(
@@ -257,31 +259,6 @@ def alternative_annotator_test(
         test=test,
         reason=reason,
     )
-
-
-def _long(labels: Any, n_items: int) -> tuple[Integers, Integers, Floats, list[Any]]:
-    """Labels one by one: (row of the item, code of the person, value), and who the persons are."""
-    if isinstance(labels, tuple) and len(labels) == 3 and all(np.ndim(part) == 1 for part in labels):
-        items, people, values = np.asarray(labels[0]), np.asarray(labels[1]), as_floats(labels[2], "labels")
-        if not len(items) == len(people) == len(values):
-            raise InvalidInputError("labels: item, annotator and value must have one length")
-        known, item = np.unique(items, return_inverse=True)
-        if len(known) != n_items:
-            if items.dtype.kind not in "iu" or (len(known) and not (known[0] >= 0 and known[-1] < n_items)):
-                raise InvalidInputError(f"labels: expected {n_items} items, got {len(known)}")
-            item = items.astype(np.intp)
-        distinct, person = np.unique(people, return_inverse=True)
-        if len(np.unique(item * max(1, len(distinct)) + person)) != len(item):
-            raise InvalidInputError("labels: an annotator has labelled one item twice")
-        present = ~np.isnan(values)
-        return item[present], person[present], values[present], distinct.tolist()
-    array = as_floats(labels, "labels")
-    if array.ndim != 2:
-        raise InvalidInputError(f"labels: expected shape (n_items, n_annotators), got {array.shape}")
-    if len(array) != n_items:
-        raise InvalidInputError(f"labels: expected {n_items} items, got {len(array)}")
-    item, person = np.nonzero(~np.isnan(array))
-    return item, person, array[item, person], list(range(array.shape[1]))
 
 
 def _by_person(person: Integers, kept: Booleans, n_people: int) -> list[Integers]:

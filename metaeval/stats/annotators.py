@@ -5,10 +5,11 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, as_mask, as_weights
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, as_mask, as_verdicts, as_weights
 from metaeval.stats.counts import LongLabels, read_labels
-from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
+from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import Sampling, mean_estimate, resolve
 from metaeval.stats.leave_one_out import (
     TieBreak,
@@ -20,6 +21,7 @@ from metaeval.stats.leave_one_out import (
 _NO_LABELS = "no item has two labels"
 
 
+@aligned()
 def leave_one_out_by(
     labels: Any,
     groups: Any,
@@ -58,15 +60,13 @@ def leave_one_out_by(
     contributions = leave_one_out_contributions(
         labels, verdicts, tie_break=tie_break, unparsed=unparsed, rng=options.get("rng")
     )
-    names = np.asarray(groups)
-    if names.shape != contributions.shape:
-        raise InvalidInputError(f"groups: expected shape {contributions.shape}, got {names.shape}")
+    distinct, codes = as_ids(groups, "groups", len(contributions))
     resamples, mask, confidence = resolve(len(contributions), options, weighted=True)
-    wanted = np.ones(len(names), dtype=bool) if mask is None else mask
+    wanted = np.ones(len(codes), dtype=bool) if mask is None else mask
     result = {}
-    for name in sorted(set(names[wanted].tolist()), key=lambda name: (name is not None, name)):
-        member = wanted & (names == name)
-        result[name] = mean_estimate(
+    for code in np.unique(codes[wanted]).tolist():
+        member = wanted & (codes == code)
+        result[distinct[code : code + 1].tolist()[0]] = mean_estimate(
             contributions,
             reason=_NO_LABELS,
             resamples=resamples,
@@ -77,6 +77,7 @@ def leave_one_out_by(
     return result
 
 
+@aligned()
 def leave_one_out_by_annotator(
     labels: Any,
     verdicts: ArrayLike | None = None,
@@ -121,7 +122,7 @@ def leave_one_out_by_annotator(
     >>> {annotator: estimate.value for annotator, estimate in found.items()}
     {0: 0.75, 1: 0.75, 2: 0.5}
     """
-    read = read_labels(labels, None if verdicts is None else len(np.asarray(verdicts)))
+    read = read_labels(labels, None if verdicts is None else len(as_verdicts(verdicts)))
     scores = leave_one_out_scores(
         read, verdicts, tie_break=tie_break, unparsed=unparsed, rng=options.get("rng")
     )

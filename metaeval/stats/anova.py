@@ -1,7 +1,6 @@
 """Whether several systems differ at all: one-way analysis of variance, and its permutation test within blocks."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from metaeval.stats.arrays import Floats, Seed, as_codes, as_items, generator
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.alignment import align
+from metaeval.stats.arrays import Floats, Seed, as_items, as_list, generator
+from metaeval.stats.errors import InvalidInputError, warn
+from metaeval.stats.ids import as_codes
 from metaeval.stats.options import as_count
 
 # Draws of one number kept at once.
@@ -94,6 +95,10 @@ def one_way_anova(
     >>> round(found.statistic, 6), found.df_between, found.df_within, round(found.p_value, 4)
     (13.0, 2, 6, 0.0066)
     """
+    groups = as_list(groups, "groups")
+    if blocks is not None:  # the same items in every group
+        given = align({"groups": groups, "blocks": blocks})
+        groups, blocks = given["groups"], given["blocks"]
     columns = [as_items(values, f"groups[{place}]") for place, values in enumerate(groups)]
     samples = [column[~np.isnan(column)] for column in columns]
     samples = [sample for sample in samples if len(sample)]
@@ -106,7 +111,7 @@ def one_way_anova(
     elif np.ptp(np.concatenate(samples)) == 0:
         reason = "all values are the same"
     if reason is not None:
-        warnings.warn(reason, StatisticsWarning, stacklevel=2)
+        warn(reason)
         return OneWayAnova(
             math.nan, math.nan, max(size - 1, 0), max(n - size, 0), math.nan, n, size, reason=reason
         )

@@ -1,29 +1,63 @@
 """Reading what callers pass: arrays of labels, verdicts, lengths and clusters, checked once and here."""
 
+import math
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.ids import as_ids, is_missing
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.intp]
 Booleans: TypeAlias = NDArray[np.bool_]
 Seed: TypeAlias = int | np.random.Generator | None
 
+# The sum of the fourth powers of larger numbers is no number.
+_LARGEST = 1e70
+# What converts to a number, and is none.
+_NO_NUMBERS = (np.datetime64, np.timedelta64, complex)
+
 
 def as_floats(values: ArrayLike, name: str) -> Floats:
-    """``values`` as float64, missing as NaN; refuses infinities and what is no number."""
+    """``values`` as float64; what is missing (None, NaN, NA, NaT, masked) is NaN. Refuses infinities and no numbers."""
+    array = values if type(values) is np.ndarray and values.dtype == np.float64 else _numbers(values, name)
+    if (np.abs(array) > _LARGEST).any():
+        if np.isinf(array).any():
+            raise InvalidInputError(f"{name}: infinite values are neither a label nor missing")
+        raise InvalidInputError(f"{name}: numbers beyond {_LARGEST:g} cannot be computed with")
+    return array
+
+
+def _numbers(values: Any, name: str) -> Floats:
     if values is None:
         raise InvalidInputError(f"{name}: expected numbers, got None")
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        array = np.asarray(_unmasked(values))
+        if array.dtype.kind == "O":
+            plain = [math.nan if is_missing(value) else value for value in array.ravel().tolist()]
+            strange = next((value for value in plain if isinstance(value, _NO_NUMBERS)), None)
+            if strange is not None:
+                raise TypeError(f"found {strange!r}")
+            array = np.fromiter(plain, dtype=object, count=len(plain)).reshape(array.shape)
+        elif array.dtype.kind in "mMcV":
+            raise TypeError(f"found {array.dtype}")
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"{name}: expected numbers, with NaN where missing ({error})") from error
-    if np.isinf(array).any():
-        raise InvalidInputError(f"{name}: infinite values are neither a label nor missing")
-    return array
+
+
+def _unmasked(values: Any) -> Any:
+    """NaN for what is masked, also in rows of a list: an array made of them would bring to light what they hide."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(values), math.nan, values.data.astype(object))
+    if isinstance(values, list | tuple) and any(
+        issubclass(each, list | tuple | np.ma.MaskedArray) for each in set(map(type, values))
+    ):
+        return [_unmasked(value) for value in values]
+    return values
 
 
 def as_items(values: ArrayLike, name: str, n_items: int | None = None) -> Floats:
@@ -73,29 +107,62 @@ def check_option(value: str, allowed: tuple[str, ...], name: str) -> None:
         raise InvalidInputError(f"{name}: expected one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
-def as_codes(values: Any, name: str, n_items: int | None = None) -> tuple[Integers, int]:
-    """Any labels (numbers, strings) as codes 0..k-1 in sorted order, and k."""
-    array = np.asarray(values)
-    if array.ndim != 1 or (n_items is not None and len(array) != n_items):
-        expected = "(n_items,)" if n_items is None else f"({n_items},)"
-        raise InvalidInputError(f"{name}: expected shape {expected}, got {array.shape}")
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        raise InvalidInputError(f"{name}: an item without a {name.rstrip('s')} (NaN)")
-    if array.dtype.kind == "O":
-        if any(value is None for value in array):
-            raise InvalidInputError(f"{name}: an item without a {name.rstrip('s')} (None)")
-        array = array.astype(str)
-    unique, codes = np.unique(array, return_inverse=True)
-    return codes.astype(np.intp, copy=False), len(unique)
+def as_texts(values: Any, name: str) -> list[str]:
+    """One text an item."""
+    found = as_list(values, name)
+    for place, value in enumerate(found):
+        if not isinstance(value, str):
+            raise InvalidInputError(f"{name}: expected texts, found {value!r} at {place}")
+    return found
 
 
-def as_mask(where: ArrayLike | None, n_items: int) -> Booleans | None:
+def as_list(values: Any, name: str) -> list[Any]:
+    """The elements of a sequence: of a list, a tuple, an array, an indexed column."""
+    single = isinstance(values, np.ndarray) and values.ndim == 0
+    if single or isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
+        raise InvalidInputError(f"{name}: expected a sequence, got {type(values).__name__}")
+    return list(values)
+
+
+def as_mapping(values: Any, name: str) -> dict[Any, Any]:
+    """The values by name: of a mapping, or of the columns of a frame."""
+    if isinstance(values, Mapping):
+        return dict(values)
+    if not (hasattr(values, "keys") and hasattr(values, "items")):
+        raise InvalidInputError(
+            f"{name}: expected a mapping, from names to values, got {type(values).__name__}"
+        )
+    pairs = list(values.items())
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise InvalidInputError(f"{name}: a name is there twice")
+    return found
+
+
+def as_rows(values: Any, name: str, n_labels: int) -> Integers:
+    """The row of the item of each label: whole numbers from 0 on."""
+    distinct, codes = as_ids(values, name, n_labels)
+    if len(distinct) and (distinct.dtype.kind not in "iu" or distinct[0] < 0):
+        raise InvalidInputError(f"{name}: expected row numbers from 0 on, found {distinct[0]!r}")
+    return distinct.astype(np.intp)[codes]
+
+
+def as_mask(where: ArrayLike | None, n_items: int, name: str = "where") -> Booleans | None:
     """A selection of items: a boolean an item, or None for all."""
     if where is None:
         return None
-    mask = np.asarray(where)
-    if mask.dtype != np.bool_ or mask.shape != (n_items,):
-        raise InvalidInputError(f"where: expected {n_items} booleans, got {mask.dtype} of shape {mask.shape}")
+    masked = isinstance(where, np.ma.MaskedArray) and bool(np.ma.getmaskarray(where).any())
+    hidden = masked or (isinstance(where, list | tuple) and any(value is np.ma.masked for value in where))
+    try:
+        found: NDArray[Any] = np.zeros(0) if hidden else np.asarray(where)
+    except ValueError:
+        found = np.zeros(0)
+    if found.dtype == object and all(isinstance(value, bool | np.bool_) for value in found.ravel().tolist()):
+        found = found.astype(np.bool_)
+    if found.dtype != np.bool_ or found.shape != (n_items,):
+        what = "some that are masked" if hidden else f"{found.dtype} of shape {found.shape}"
+        raise InvalidInputError(f"{name}: expected {n_items} booleans, got {what}")
+    mask: Booleans = found
     return mask
 
 

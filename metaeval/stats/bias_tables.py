@@ -7,7 +7,8 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, as_mask, as_matrix, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Booleans, Floats, as_mapping, as_mask, as_matrix, check_option
 from metaeval.stats.biases import (
     NO_DIFFERENCE,
     LeaningTies,
@@ -19,6 +20,7 @@ from metaeval.stats.biases import (
 from metaeval.stats.differences import paired_difference
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, PairedDifference
+from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.sharing import with_resamples
 
@@ -50,6 +52,7 @@ class BiasRow:
     difference: PairedDifference | None = None
 
 
+@aligned()
 def self_preference(
     verdicts: ArrayLike,
     families_1: Any,
@@ -119,6 +122,7 @@ def self_preference(
     )
 
 
+@aligned()
 def bias_table(
     verdicts: ArrayLike,
     features: Mapping[str, tuple[ArrayLike, ArrayLike]],
@@ -165,12 +169,16 @@ def bias_table(
     answers, said = read_answers(verdicts), None if labels is None else as_matrix(labels, "labels")
     shared = with_resamples(options, len(answers))
     where = as_mask(options.get("where"), len(answers))
-    smallest = min_differences or {}
+    features = as_mapping(features, "features")
+    smallest = {} if min_differences is None else as_mapping(min_differences, "min_differences")
     unknown = smallest.keys() - features.keys()
     if unknown:
-        raise InvalidInputError(f"min_differences: no feature {sorted(unknown)[0]!r}")
+        raise InvalidInputError(f"min_differences: no feature {sorted(unknown, key=str)[0]!r}")
     rows = []
-    for name, (one, two) in features.items():
+    for name, pair in features.items():
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidInputError(f"features[{name!r}]: expected two columns, of either response")
+        one, two = pair
         least = smallest.get(name, 0)
         judge = feature_contributions(answers, one, two, min_difference=least, ties=ties, unparsed=unparsed)
         people = (
@@ -189,14 +197,11 @@ def _categories(
 ) -> list[tuple[str | None, Booleans | None]]:
     if categories is None:
         return [(None, where)]
-    names = np.asarray(categories).astype(str)
-    if names.shape != (n_items,):
-        raise InvalidInputError(f"categories: expected shape ({n_items},), got {names.shape}")
-    known = np.unique(names if where is None else names[where])
+    names, codes = as_ids(categories, "categories", n_items)
     rows: list[tuple[str | None, Booleans | None]] = [(None, where)]
-    for name in known:
-        mask = names == name
-        rows.append((str(name), mask if where is None else mask & where))
+    for code in np.unique(codes if where is None else codes[where]).tolist():
+        mask = codes == code
+        rows.append((str(names[code]), mask if where is None else mask & where))
     return rows
 
 

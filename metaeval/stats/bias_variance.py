@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.alpaca_convention import alpaca_scale, alpaca_target
 from metaeval.stats.arrays import Floats, as_matrix, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
@@ -32,6 +33,7 @@ class BiasAndVariance:
     variance: Estimate
 
 
+@aligned()
 def bias_and_variance(
     labels: Any,
     samples: ArrayLike | None = None,

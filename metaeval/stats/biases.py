@@ -7,9 +7,11 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, as_items, as_matrix, check_choices, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, as_items, as_list, as_matrix, as_texts, check_choices, check_option
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
+from metaeval.stats.ids import is_missing
 from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.leave_one_out import mean_of_orders
 from metaeval.stats.options import as_number
@@ -28,6 +30,7 @@ _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _LEAST_ITEMS = 2
 
 
+@aligned()
 def feature_preference(
     verdicts: ArrayLike,
     feature_1: ArrayLike,
@@ -74,6 +77,7 @@ def feature_preference(
     return mean_estimate(contributions, bounds=(-1.0, 1.0), reason=NO_DIFFERENCE, **options)
 
 
+@aligned()
 def feature_contributions(
     verdicts: ArrayLike,
     feature_1: ArrayLike,
@@ -112,6 +116,8 @@ def has_list(text: str) -> bool:
     >>> has_list("Take:\\n- flour\\n- milk"), has_list("1) Mix.\\n2) Bake."), has_list("A well-known cake.")
     (True, True, False)
     """
+    if not isinstance(text, str):
+        raise InvalidInputError(f"text: expected a text, got {text!r}")
     items, fenced = 0, False
     for line in text.splitlines():
         if _FENCE.match(line):
@@ -121,6 +127,7 @@ def has_list(text: str) -> bool:
     return items >= _LEAST_ITEMS
 
 
+@aligned()
 def list_preference(
     verdicts: ArrayLike,
     texts_1: Sequence[str],
@@ -157,11 +164,13 @@ def list_preference(
     1.0
     """
     lists_1, lists_2 = (
-        np.array([detect(text) for text in texts], dtype=np.float64) for texts in (texts_1, texts_2)
+        np.array([detect(text) for text in as_texts(texts, name)], dtype=np.float64)
+        for name, texts in (("texts_1", texts_1), ("texts_2", texts_2))
     )
     return feature_preference(verdicts, lists_1, lists_2, ties=ties, unparsed=unparsed, **options)
 
 
+@aligned()
 def first_shown_preference(
     verdicts: ArrayLike,
     shown_first: ArrayLike | None = None,
@@ -197,6 +206,7 @@ def first_shown_preference(
     return mean_estimate(contributions, bounds=(-1.0, 1.0), reason=_NOT_SHOWN, **options)
 
 
+@aligned()
 def first_shown_contributions(
     verdicts: ArrayLike,
     shown_first: ArrayLike | None = None,
@@ -224,6 +234,7 @@ def first_shown_contributions(
     return lean_contributions(answers, shown, ties, unparsed)
 
 
+@aligned()
 def family_features(families_1: Any, families_2: Any, judge_family: str) -> tuple[Floats, Floats]:
     """1 where a response is of the judge's family, 0 where of another, NaN where that is not known ("" or None).
 
@@ -232,15 +243,25 @@ def family_features(families_1: Any, families_2: Any, judge_family: str) -> tupl
     >>> [column.tolist() for column in family_features(["gpt", "llama"], ["llama", None], "gpt")]
     [[1.0, 0.0], [0.0, nan]]
     """
-    if not judge_family:
+    if not isinstance(judge_family, str) or not judge_family:
         raise InvalidInputError("judge_family: expected a name")
     one, two = (
-        np.array([np.nan if not family else float(str(family) == judge_family) for family in families])
-        for families in (families_1, families_2)
+        _kin(families, name, judge_family)
+        for name, families in (("families_1", families_1), ("families_2", families_2))
     )
     if one.shape != two.shape:
         raise InvalidInputError(f"families_2: expected {len(one)} families, got {len(two)}")
     return one, two
+
+
+def _kin(families: Any, name: str, judge_family: str) -> Floats:
+    found = []
+    for place, family in enumerate(as_list(families, name)):
+        if not isinstance(family, str) and not is_missing(family):
+            raise InvalidInputError(f"{name}: expected names, found {family!r} at {place}")
+        known = isinstance(family, str) and family != ""
+        found.append(float(family == judge_family) if known else np.nan)
+    return np.array(found)
 
 
 def read_answers(verdicts: ArrayLike) -> Floats:

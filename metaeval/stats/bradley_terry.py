@@ -1,6 +1,5 @@
 """Bradley-Terry strengths of many systems from pairwise comparisons, with intervals resampled by instruction."""
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, Unpack
@@ -8,7 +7,8 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Booleans, Floats, Integers, as_floats, as_items, as_mapping, check_option
 from metaeval.stats.bradley_terry_fit import (
     Design,
     components,
@@ -19,7 +19,7 @@ from metaeval.stats.bradley_terry_fit import (
     separated,
 )
 from metaeval.stats.bradley_terry_result import BradleyTerry, Scale, Uncertain
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, item_weights, resolve
 from metaeval.stats.options import as_number, as_switch
 from metaeval.stats.pair_resampling import resampled_counts
@@ -62,6 +62,7 @@ class _Rows:
         return np.bincount(self.cell, self.amount, 3 * n_pairs).astype(np.float64).reshape(3, n_pairs)
 
 
+@aligned()
 def bradley_terry(
     first: Any,
     second: Any,
@@ -189,9 +190,9 @@ def bradley_terry(
     n_clusters = clusters_counted(chosen, resamples)
     uncertain = Uncertain(point, resampled, numbers, data.design.n_systems, n_clusters, confidence)
     if resamples.n_resamples and n_clusters <= 1:
-        warnings.warn(ONE_CLUSTER, StatisticsWarning, stacklevel=2)
+        warn(ONE_CLUSTER)
     if len(numbers) < len(rows.names):
-        warnings.warn(f"{_missing(rows.names, numbers)}: {APART}", StatisticsWarning, stacklevel=2)
+        warn(f"{_missing(rows.names, numbers)}: {APART}")
     return result.filled(
         uncertain,
         names,
@@ -207,11 +208,12 @@ def _covariates(
     """Names and columns, (n_items, k)."""
     if covariates is None:
         return [], np.zeros((n_items, 0))
-    if isinstance(covariates, Mapping):
+    if isinstance(covariates, Mapping) or hasattr(covariates, "columns"):
+        covariates = as_mapping(covariates, "covariates")
         names = [str(name) for name in covariates]
         columns = [as_items(column, f"covariates[{name!r}]", n_items) for name, column in covariates.items()]
         return names, np.stack(columns, axis=1) if columns else np.zeros((n_items, 0))
-    array = np.asarray(covariates, dtype=np.float64)
+    array = as_floats(covariates, "covariates")
     if array.ndim != 2 or len(array) != n_items:
         raise InvalidInputError(f"covariates: expected shape ({n_items}, k), got {array.shape}")
     columns = [as_items(column, "covariates", n_items) for column in array.T]
@@ -339,5 +341,5 @@ def _missing(names: tuple[Any, ...], numbers: Integers) -> str:
 
 
 def _undefined(result: BradleyTerry, reason: str) -> BradleyTerry:
-    warnings.warn(reason, StatisticsWarning, stacklevel=3)
+    warn(reason)
     return result.without(reason)

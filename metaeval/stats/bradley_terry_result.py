@@ -1,7 +1,7 @@
 """What a Bradley-Terry fit says: strengths on a scale, ranks, chances, each with its interval."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -265,6 +265,8 @@ def _anchor(anchor: Any, scale: Scale) -> tuple[Any, float]:
         if len(anchor) != 2 or not isinstance(anchor[1], int | float) or not math.isfinite(anchor[1]):
             raise InvalidInputError(f"anchor: expected a system, or (system, rating), got {anchor!r}")
         return anchor[0], float(anchor[1])
+    if not isinstance(anchor, Hashable):
+        raise InvalidInputError(f"anchor: expected a system, or (system, rating), got {anchor!r}")
     return anchor, _CENTRE[scale]
 
 

@@ -1,7 +1,6 @@
 """How well an evaluation set of a given size tells models apart: HREF's capacity curves."""
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,19 +10,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import (
     Booleans,
     Floats,
     Integers,
     Seed,
-    as_codes,
     as_floats,
     as_items,
+    as_list,
     as_mask,
     check_option,
     generator,
 )
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.errors import InvalidInputError, warn
+from metaeval.stats.ids import as_codes
 from metaeval.stats.options import as_count, as_level, as_number
 from metaeval.stats.sign_flips import sign_flip_p_value
 
@@ -74,6 +75,7 @@ class CapacityCurve:
     reason: str | None = None
 
 
+@aligned(apart=("sizes", "quantiles"))
 def capacity_curve(
     scores: Mapping[str, ArrayLike] | ArrayLike,
     *,
@@ -160,7 +162,7 @@ def capacity_curve(
     shape = (len(chosen), n_draws)
     undefined: Booleans = np.asarray(np.isnan(p_values).all(axis=1))
     if undefined.any():
-        warnings.warn(_NO_PAIR, StatisticsWarning, stacklevel=2)
+        warn(_NO_PAIR)
     known = np.where(undefined[:, np.newaxis], 1.0, p_values)
     found = np.nanquantile(known, levels, axis=1).T
     share = np.nanmean(np.where(np.isnan(known), np.nan, known <= alpha), axis=1)
@@ -188,7 +190,7 @@ def capacity_curve(
 
 def _columns(scores: Mapping[str, ArrayLike] | ArrayLike) -> Floats:
     if isinstance(scores, Mapping):
-        named = [as_items(values, name) for name, values in scores.items()]
+        named = [as_items(values, f"scores[{name!r}]") for name, values in scores.items()]
         if len({len(column) for column in named}) > 1:
             raise InvalidInputError("scores: models with different numbers of items")
         columns = np.stack(named, axis=1) if named else np.zeros((0, 0))
@@ -214,10 +216,10 @@ def _sizes(sizes: Sequence[int] | None, n_clusters: int) -> Integers:
             raise InvalidInputError("scores: expected two clusters or more")
         smallest = min(_SMALLEST, n_clusters)
         return np.unique(np.geomspace(smallest, n_clusters, _DEFAULT_SIZES).round().astype(np.intp))
-    chosen = np.unique([as_count(size, "sizes", 2) for size in sizes]).astype(np.intp)
-    if not len(chosen) or chosen[-1] > n_clusters:
+    asked = [as_count(size, "sizes", 2) for size in as_list(sizes, "sizes")]
+    if not asked or max(asked) > n_clusters:
         raise InvalidInputError(f"sizes: expected numbers from 2 to the {n_clusters} clusters")
-    return chosen
+    return np.unique(asked).astype(np.intp)
 
 
 def _draws(n_clusters: int, sizes: Integers, n_draws: int, rng: np.random.Generator) -> Floats:

@@ -5,16 +5,18 @@ all right for certain: with groups of 10 and 1,500 items its interval covers 42 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, as_items
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, as_items, as_list
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import (
     Sampling,
     finish,
@@ -84,6 +86,7 @@ def combined_interval(
     return max(float(ends[0]), value - down), min(float(ends[1]), value + up)
 
 
+@aligned(apart=("among",))
 def macro_mean(
     contributions: ArrayLike,
     groups: Any,
@@ -109,17 +112,22 @@ def macro_mean(
     0.5
     """
     values = as_items(contributions, "contributions")
-    names = np.asarray(groups)
-    if names.shape != values.shape:
-        raise InvalidInputError(f"groups: expected shape {values.shape}, got {names.shape}")
+    distinct, codes = as_ids(groups, "groups", len(values))
+    names = distinct.tolist()
     resamples, mask, confidence = resolve(len(values), options, weighted=True)
     weights = item_weights(len(values), options)
     weights = np.ones(len(values)) if weights is None else weights
     counted = ~np.isnan(values) & (weights > 0)
     if mask is not None:
         counted &= mask
-    chosen = list(np.unique(names if mask is None else names[mask])) if among is None else list(among)
-    members = [counted & (names == name) for name in chosen]
+    if among is None:
+        chosen = [names[place] for place in np.unique(codes if mask is None else codes[mask]).tolist()]
+    else:
+        chosen = as_list(among, "among")
+    if not all(isinstance(name, Hashable) and not isinstance(name, np.void) for name in chosen):
+        raise InvalidInputError("among: expected names of groups")
+    place = {name: code for code, name in enumerate(names)}
+    members = [counted & (codes == place.get(name, -1)) for name in chosen]
     empty = [str(name) for name, member in zip(chosen, members, strict=True) if not member.any()]
     if empty or not chosen:
         return undefined(f"no item counts in group {empty[0]}" if empty else "no item counts")

@@ -1,7 +1,6 @@
 """Correlations over items: of a judge with people's mean rating, and of one person with the mean of the others."""
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Unpack
 
@@ -9,10 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from metaeval.stats.arrays import Booleans, Floats, Integers, as_floats, as_items, check_option
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, as_rows, check_option
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, PairedDifference, undefined
 from metaeval.stats.fisher import finish_correlation
+from metaeval.stats.ids import as_codes
 from metaeval.stats.intervals import (
     ONE_CLUSTER,
     Sampling,
@@ -32,6 +33,7 @@ FEWEST_SHARED = 5
 _DIGITS = 12
 
 
+@aligned()
 def correlation(
     first: ArrayLike, second: ArrayLike, *, method: Method = "pearson", **options: Unpack[Sampling]
 ) -> Estimate:
@@ -77,6 +79,7 @@ def correlation(
     return finish_correlation(value, resampled, counted, resamples, confidence)
 
 
+@aligned()
 def correlation_difference(
     first: ArrayLike,
     second: ArrayLike,
@@ -126,7 +129,7 @@ def correlation_difference(
         return PairedDifference(value, math.nan, math.nan, n, n_clusters)
     better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2)
     if n_clusters < 2:
-        warnings.warn(ONE_CLUSTER, StatisticsWarning, stacklevel=2)
+        warn(ONE_CLUSTER)
         return PairedDifference(value, math.nan, math.nan, n, 1, reason=ONE_CLUSTER, share_better=better)
     error = float(finite.std()) * math.sqrt(n_clusters / (n_clusters - 1))
     reach = float(special.stdtrit(n_clusters - 1, (1 + confidence) / 2)) * error
@@ -134,6 +137,7 @@ def correlation_difference(
     return PairedDifference(value, *ends, n, n_clusters, "t", None, better)
 
 
+@aligned()
 def person_correlation(
     labels: tuple[ArrayLike, ArrayLike, ArrayLike],
     *,
@@ -236,10 +240,11 @@ def is_flat(values: Floats) -> bool:
 
 
 def _long(labels: tuple[ArrayLike, ArrayLike, ArrayLike], n_items: int) -> tuple[Integers, Integers, Floats]:
-    item, person = (np.asarray(column, dtype=np.intp) for column in labels[:2])
-    value = as_floats(labels[2], "labels")
-    if not item.shape == person.shape == value.shape or item.ndim != 1:
-        raise InvalidInputError("labels: expected three columns of the same length")
+    if not isinstance(labels, tuple | list) or len(labels) != 3:
+        raise InvalidInputError("labels: expected a tuple (item, person, rating)")
+    value = as_items(labels[2], "labels (ratings)")
+    item = as_rows(labels[0], "labels (items)", len(value))
+    person = as_codes(labels[1], "labels (people)", len(value))[0]
     if len(item) and not (item.min() >= 0 and item.max() < n_items):
         raise InvalidInputError(f"labels: expected items 0 to {n_items - 1} (n_items - 1)")
     return item, person, value

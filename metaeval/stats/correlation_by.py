@@ -6,12 +6,14 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, Integers, as_codes, as_items, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, check_option
 from metaeval.stats.correlation import FEWEST, mean_of_known
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.fisher import finish_correlation
 from metaeval.stats.grouped_correlation import sums_within_groups
+from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import Sampling, item_weights, ratio_estimate, resolve
 from metaeval.stats.options import as_count
 from metaeval.stats.resampling import Resamples
@@ -64,6 +66,7 @@ class GroupedCorrelation(Estimate):
         return {**Estimate.as_dict(self), "n_undefined": self.n_undefined}
 
 
+@aligned()
 def correlation_by(
     first: ArrayLike,
     second: ArrayLike,
@@ -125,7 +128,8 @@ def correlation_by(
     one, two = as_items(first, "first"), as_items(second, "second")
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
-    codes, n_groups = as_codes(groups, "groups", len(one))
+    distinct, codes = as_ids(groups, "groups", len(one))
+    names, n_groups = distinct.tolist(), len(distinct)
     shared = with_resamples(
         options, codes if groups_are == "sampled" else len(one), shared=groups_are == "fixed"
     )
@@ -137,7 +141,6 @@ def correlation_by(
         counted &= mask
     parts = _Parts(one, two, codes, np.where(counted, weights, 0.0), n_groups, method, fewest)
     found = (_of_sampled if groups_are == "sampled" else _of_fixed)(parts, aggregate, resamples, confidence)
-    names = np.unique(np.asarray(groups)).tolist()
     return replace(found, names=tuple(names[place] for place in found.names))
 
 
@@ -226,7 +229,7 @@ def _of_fixed(parts: _Parts, aggregate: str, resamples: Resamples, confidence: f
         means = mean_of_known(single[:, known].T)
         whole = finish_correlation(float(values[known].mean()), means, there, resamples, confidence)
     else:
-        whole = undefined(_NO_GROUP, stacklevel=4)
+        whole = undefined(_NO_GROUP)
     return _result(whole, mine, values, low, high, parts.sizes)
 
 
@@ -235,7 +238,7 @@ def _pooled(
 ) -> Estimate:
     value = float(correlation_of(sums))
     if np.isnan(value):
-        return undefined(_NO_GROUP, stacklevel=5)
+        return undefined(_NO_GROUP)
     return finish_correlation(value, correlation_of(totals), counted, resamples, confidence)
 
 

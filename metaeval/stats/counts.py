@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.arrays import Booleans, Floats, Integers, as_floats
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.ids import as_ids
 
 # The largest table of patterns worth having: (annotators + 1) ** values.
 _MOST_PATTERNS = 20_000
@@ -224,17 +225,17 @@ def _read_long(
     item: Any, annotator: Any, value: Any, *, n_items: int | None
 ) -> tuple[Integers, Integers, Floats, int, np.ndarray[Any, Any]]:
     """(item, annotator and value of each label that is not missing, number of items, the annotators)."""
-    items, who, values = np.asarray(item), np.asarray(annotator), as_floats(value, "labels")
-    if not len(items) == len(who) == len(values):
+    values = as_floats(value, "labels (values)")
+    known, codes = as_ids(item, "labels (items)")
+    annotators, annotator_codes = as_ids(annotator, "labels (annotators)")
+    if not len(codes) == len(annotator_codes) == len(values):
         raise InvalidInputError("labels: item, annotator and value must have one length")
-    known, codes = np.unique(items, return_inverse=True)
-    annotators, annotator_codes = np.unique(who, return_inverse=True)
     _refuse_repeated(codes * max(1, len(annotators)) + annotator_codes, len(known) * len(annotators))
     size = len(known)
     if n_items is not None and size != n_items:
-        if items.dtype.kind not in "iu" or (size and not (known[0] >= 0 and known[-1] < n_items)):
+        if known.dtype.kind not in "iu" or (size and not (known[0] >= 0 and known[-1] < n_items)):
             raise InvalidInputError(f"labels: expected {n_items} items, got {size}")
-        codes, size = items.astype(np.intp), n_items
+        codes, size = known.astype(np.intp)[codes], n_items
     present = ~np.isnan(values)
     if not present.all():
         codes, annotator_codes, values = codes[present], annotator_codes[present], values[present]

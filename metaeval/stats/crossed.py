@@ -7,16 +7,17 @@ wide side, as what items and people do jointly is counted up to three times.
 """
 
 import math
-import warnings
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse, special
 
-from metaeval.stats.arrays import Booleans, Floats, Integers, as_floats, generator
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Booleans, Floats, as_floats, as_items, as_rows, generator
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.ids import as_codes
 from metaeval.stats.intervals import (
     Sampling,
     clusters_counted,
@@ -31,6 +32,7 @@ METHOD = "pigeonhole"
 _NOTHING_VARIES = 1e-14
 
 
+@aligned(rows=("item", "scores", "annotator", "shares"))
 def crossed_mean_estimate(
     scores: ArrayLike,
     item: ArrayLike,
@@ -48,7 +50,7 @@ def crossed_mean_estimate(
     scores : array_like of shape (n_labels,)
         NaN takes no part.
     item, annotator : array_like of shape (n_labels,)
-        Row numbers of the items, and any codes of the people from 0 on.
+        Row numbers of the items from 0 on, and any ids of the people.
     n_items : int, optional
         How many items there are, those without a label included. Default: the largest row number and one.
     shares : array_like of shape (n_labels,), optional
@@ -80,13 +82,13 @@ def crossed_mean_estimate(
     score = as_floats(scores, "scores")
     if score.ndim != 1 or ((score < 0) | (score > 1)).any():
         raise InvalidInputError("scores: expected one number a label between 0 and 1, or NaN")
-    items, people = _codes(item, "item", score), _codes(annotator, "annotator", score)
+    items, people = as_rows(item, "item", len(score)), as_codes(annotator, "annotator", len(score))[0]
     size = int(items.max(initial=-1)) + 1 if n_items is None else as_count(n_items, "n_items")
     if len(items) and items.max() >= size:
         raise InvalidInputError(f"item: expected row numbers below {size} (n_items), got {items.max()}")
     resamples, mask, confidence = resolve(size, options, weighted=True)
     weights = item_weights(size, options)
-    label = np.ones(len(score)) if shares is None else as_floats(shares, "shares").copy()
+    label = np.ones(len(score)) if shares is None else as_items(shares, "shares", len(score)).copy()
     if weights is not None:
         label *= weights[items]
     counted = ~np.isnan(score) & (label > 0)
@@ -106,7 +108,7 @@ def crossed_mean_estimate(
         return Estimate(value, math.nan, math.nan, n, n_clusters)
     if shape[1] == 1:
         why = "no interval: one person says nothing about others"
-        warnings.warn(why, StatisticsWarning, stacklevel=2)
+        warn(why)
         return Estimate(value, math.nan, math.nan, n, n_clusters, reason=why)
     drawn = _resampled(top, bottom, resamples, generator(options.get("rng"), 7))
     variance = float(np.nanvar(drawn))
@@ -180,12 +182,3 @@ def _interval(value: float, variance: float, parts: _Parts, confidence: float) -
     doubt = float(special.stdtrit(parts.freedom(), tail) / special.ndtri(tail)) ** 2
     size = value * (1 - value) / (variance * parts.correction() * doubt)
     return wilson_interval(value, max(1.0, size), confidence)
-
-
-def _codes(values: Any, name: str, scores: Floats) -> Integers:
-    codes = np.asarray(values)
-    if codes.shape != scores.shape or scores.ndim != 1 or codes.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name}: expected row numbers of shape {scores.shape}")
-    if len(codes) and codes.min() < 0:
-        raise InvalidInputError(f"{name}: expected row numbers from 0 on")
-    return codes.astype(np.intp, copy=False)

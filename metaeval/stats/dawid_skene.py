@@ -1,6 +1,5 @@
 """Dawid and Skene's model: what is true of each item, and how each person errs, from people's labels alone."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Integers, as_items
 from metaeval.stats.counts import LongLabels, read_labels
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import wilson_interval
 from metaeval.stats.options import as_count, as_number
@@ -85,6 +85,7 @@ class DawidSkene:
         )
 
 
+@aligned(apart=("values",))
 def dawid_skene(
     labels: Any, *, values: ArrayLike | None = None, n_iter: int = 200, tol: float = 1e-7
 ) -> DawidSkene:
@@ -141,7 +142,7 @@ def dawid_skene(
     size = np.bincount(read.item, minlength=read.n_items)
     labelled = np.flatnonzero(size)
     if not len(labelled):
-        warnings.warn("no item has a label", StatisticsWarning, stacklevel=2)
+        warn("no item has a label")
         return _nothing(read, known)
     place = np.cumsum(size > 0) - 1
     given = sparse.csr_array(
@@ -151,11 +152,7 @@ def dawid_skene(
     em = _Em(given, n_annotators, n_values)
     steps, converged = em.run(n_iter, tol)
     if tol > 0 and not converged:
-        warnings.warn(
-            f"Dawid-Skene did not converge in {n_iter} steps: raise n_iter or tol",
-            StatisticsWarning,
-            stacklevel=2,
-        )
+        warn(f"Dawid-Skene did not converge in {n_iter} steps: raise n_iter or tol")
     probabilities = np.full((read.n_items, n_values), np.nan)
     probabilities[labelled] = em.probabilities
     chosen = np.full(read.n_items, np.nan)

@@ -1,7 +1,6 @@
 """Differences of judges: of two given ones, and of the best of many to each of the others."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Unpack
 
@@ -9,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from metaeval.stats.arrays import Floats, as_items, as_weights
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, as_items, as_list, as_weights
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import PairedDifference, undefined
 from metaeval.stats.intervals import (
     ALL_THE_SAME,
@@ -33,6 +33,7 @@ _GRAIN = 1e-9
 _ROUNDING = 1e-13
 
 
+@aligned()
 def paired_difference(
     first: ArrayLike,
     second: ArrayLike,
@@ -99,7 +100,7 @@ def paired_difference(
     totals = resamples.cluster_totals(np.stack([gap, size, np.abs(gap)], axis=1))
     totals = totals[totals[:, 1] > 0]
     if len(totals) < 2:
-        warnings.warn(ONE_CLUSTER, StatisticsWarning, stacklevel=2)
+        warn(ONE_CLUSTER)
         return PairedDifference(
             value, math.nan, math.nan, n, len(totals), reason=ONE_CLUSTER, share_better=better
         )
@@ -110,7 +111,7 @@ def paired_difference(
     # The largest gap that there can be is the unit of the adjustment; without bounds, the largest that there is.
     unit = bounds[1] - bounds[0] if bounds is not None else float(np.abs(one - two)[counted].max())
     if unit == 0:
-        warnings.warn(ALL_THE_SAME, StatisticsWarning, stacklevel=2)
+        warn(ALL_THE_SAME)
         return PairedDifference(
             value, math.nan, math.nan, n, len(totals), reason=ALL_THE_SAME, share_better=better
         )
@@ -195,6 +196,7 @@ def shrinkage(n_clusters: int) -> float:
     return n_clusters / (n_clusters + 2)
 
 
+@aligned()
 def critical_values(
     columns: Sequence[Floats],
     n_candidates: int,
@@ -241,6 +243,9 @@ def critical_values(
     """
     n_candidates, confidence = as_count(n_candidates, "n_candidates", 1), as_level(confidence, "confidence")
     weighted = as_weights(weights, as_resamples(resamples).n_items)
+    columns = as_list(columns, "columns")
+    if not len(columns):
+        raise InvalidInputError("columns: expected one judge or more")
     scores = np.stack([as_items(column, "columns", resamples.n_items) for column in columns], axis=1)
     counted = ~np.isnan(scores)
     shares = counted * (1.0 if weighted is None else weighted[:, np.newaxis])

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Integers, check_option, generator
 from metaeval.stats.bradley_terry_result import ELO
 from metaeval.stats.errors import InvalidInputError
@@ -55,6 +56,7 @@ class EloRatings:
         return sorted(rows, key=lambda row: -row[1].value if row[1].defined else np.inf)
 
 
+@aligned()
 def elo_ratings(
     first: Any,
     second: Any,
@@ -183,7 +185,7 @@ def _without_order_noise(drawn: Floats, values: Floats, spread: Floats) -> Float
 
 def _estimate(value: float, drawn: Floats, n: int, n_clusters: int, confidence: float) -> Estimate:
     if n == 0:
-        return undefined(NO_GAME, stacklevel=4)
+        return undefined(NO_GAME)
     if not len(drawn) or n_clusters <= 1:
         reason = ONE_CLUSTER if len(drawn) else None
         return Estimate(float(value), np.nan, np.nan, n, n_clusters, "none", reason)

@@ -8,6 +8,9 @@
     └── StatisticsWarning     the input is valid, but the figure (or its interval) is undefined: NaN
 """
 
+import inspect
+import warnings
+
 
 class InvalidInputError(ValueError):
     """The input has a shape, a value or an option that no statistic can be computed from."""
@@ -15,3 +18,11 @@ class InvalidInputError(ValueError):
 
 class StatisticsWarning(UserWarning):
     """A figure is undefined and NaN was returned in its place; the message says why."""
+
+
+def warn(reason: str) -> None:
+    """Say why a figure is undefined, at the line that called the library, whatever is between."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("metaeval.stats"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(reason, StatisticsWarning, stacklevel=level + 1)

@@ -1,11 +1,10 @@
 """Results: a number, how sure we are of it, and what it was computed from."""
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.stats.errors import StatisticsWarning
+from metaeval.stats.errors import warn
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +76,9 @@ class PairedDifference(Estimate):
         return {**Estimate.as_dict(self), "share_better": _null_if_nan(self.share_better)}
 
 
-def undefined(reason: str, *, stacklevel: int = 3) -> Estimate:
+def undefined(reason: str) -> Estimate:
     """An estimate that does not exist: NaN, with a warning that says why."""
-    warnings.warn(reason, StatisticsWarning, stacklevel=stacklevel)
+    warn(reason)
     return Estimate(math.nan, math.nan, math.nan, n=0, reason=reason)
 
 

@@ -8,11 +8,13 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, Integers, as_codes, as_matrix, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, Integers, as_mapping, as_matrix, check_option
 from metaeval.stats.correlation import is_flat, why_not
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.fisher import finish_correlation
+from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import (
     Sampling,
     clusters_counted,
@@ -74,6 +76,7 @@ class EvaluatorCorrelations:
         return found
 
 
+@aligned()
 def evaluator_correlations(
     ratings: Mapping[str, ArrayLike],
     *,
@@ -128,6 +131,7 @@ def evaluator_correlations(
     return _table(columns, weights, resamples, confidence, method)
 
 
+@aligned()
 def evaluator_correlations_by(
     ratings: Mapping[str, ArrayLike],
     criteria: Any,
@@ -154,20 +158,19 @@ def evaluator_correlations_by(
     """
     columns = _columns(ratings)
     n_items = len(next(iter(columns.values())))
-    codes, _ = as_codes(criteria, "criteria", n_items)
+    distinct, codes = as_ids(criteria, "criteria", n_items)
     shared = with_resamples(options, n_items)
-    where = np.ones(n_items, dtype=np.bool_)
-    if options.get("where") is not None:
-        where = np.asarray(options["where"])
-        resolve(n_items, shared, weighted=True)  # refuses what is no mask
+    mask = resolve(n_items, shared, weighted=True)[1]
+    where = np.ones(n_items, dtype=np.bool_) if mask is None else mask
     found = {}
-    for place, name in enumerate(np.unique(np.asarray(criteria)).tolist()):
+    for place, name in enumerate(distinct.tolist()):
         chosen: Sampling = {**shared, "where": where & (codes == place)}
         found[name] = evaluator_correlations(columns, method=method, missing=missing, **chosen)
     return found
 
 
 def _columns(ratings: Mapping[str, ArrayLike]) -> dict[str, Floats]:
+    ratings = as_mapping(ratings, "ratings")
     if len(ratings) < 2:
         raise InvalidInputError("ratings: expected two evaluators or more")
     columns = {}

@@ -1,13 +1,12 @@
 """Intervals of correlations: on Fisher's scale, where their spread does not depend on their size."""
 
 import math
-import warnings
 
 import numpy as np
 from scipy import special
 
 from metaeval.stats.arrays import Booleans, Floats
-from metaeval.stats.errors import StatisticsWarning
+from metaeval.stats.errors import warn
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import clusters_counted, wilson_interval
 from metaeval.stats.resampling import Resamples
@@ -66,5 +65,5 @@ def finish_correlation(
     low, high, method = fisher_interval(value, resampled, n_clusters=n_clusters, confidence=confidence)
     reason = _NO_INTERVAL if math.isnan(low) and len(resampled) else None
     if reason is not None:
-        warnings.warn(reason, StatisticsWarning, stacklevel=4)
+        warn(reason)
     return Estimate(value, low, high, n, n_clusters, method, reason)

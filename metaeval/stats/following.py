@@ -5,16 +5,18 @@ in sorted order, and what is aligned with items (``clusters``, ``where``) follow
 way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, Integers, as_codes, as_items, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, as_mapping, check_option
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
+from metaeval.stats.ids import as_codes, as_ids, is_missing
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
 from metaeval.stats.options import as_count
 
@@ -24,6 +26,7 @@ Unsure: TypeAlias = Literal["not_followed", "omit"]
 _NOTHING = "no aspect was answered"
 
 
+@aligned(rows=("items", "answers"))
 def drfr(
     answers: ArrayLike,
     items: Any,
@@ -64,10 +67,12 @@ def drfr(
     >>> round(drfr([1, 1, 0, 1, 0], ["a", "a", "a", "b", "b"], average="macro").value, 6)     # (2/3 + 1/2) / 2
     0.583333
     """
-    read = _read(answers, items, np.ones(np.shape(answers)), unsure)
+    given = as_items(answers, "answers")
+    read = _read(given, items, np.ones(len(given)), unsure)
     return _estimate(read.followed, read.total, average, options)
 
 
+@aligned(rows=("items", "answers", "levels"))
 def tower_score(
     answers: ArrayLike,
     items: Any,
@@ -97,10 +102,12 @@ def tower_score(
     >>> tower_score(answers, items, levels).value     # (1 / (1 + 1/2 + 1/2) + 1) / 2
     0.75
     """
-    read = _read(answers, items, 1.0 / _levels(levels, np.shape(answers)), unsure)
+    given = as_items(answers, "answers")
+    read = _read(given, items, 1.0 / _levels(levels, len(given)), unsure)
     return _estimate(read.followed, read.total, average, options)
 
 
+@aligned(rows=("items", "answers", "levels"))
 def follow_rate_by_level(
     answers: ArrayLike,
     items: Any,
@@ -117,7 +124,8 @@ def follow_rate_by_level(
     >>> {level: rate.value for level, rate in rates.items()}
     {1: 1.0, 2: 0.0}
     """
-    level = _levels(levels, np.shape(answers))
+    answers = as_items(answers, "answers")
+    level = _levels(levels, len(answers))
     found = {}
     for one in np.unique(level):
         read = _read(answers, items, (level == one).astype(np.float64), unsure)
@@ -146,6 +154,7 @@ class ScoreDifferences:
         return len(self.item)
 
 
+@aligned(rows=("items", "answers", "levels"))
 def tower_drfr_differences(
     answers: ArrayLike,
     items: Any,
@@ -168,7 +177,8 @@ def tower_drfr_differences(
     (('a',), [0.166667])
     """
     n = as_count(n, "n")
-    level = _levels(levels, np.shape(answers))
+    answers = as_items(answers, "answers")
+    level = _levels(levels, len(answers))
     plain, weighted = (
         _read(answers, items, np.ones(len(level)), unsure),
         _read(answers, items, 1.0 / level, unsure),
@@ -179,9 +189,9 @@ def tower_drfr_differences(
     gap = tower_share - drfr_share
     order = np.argsort(-np.abs(np.nan_to_num(gap)), kind="stable")
     order = order[np.abs(np.nan_to_num(gap[order])) > 1e-12][:n]
-    names = np.unique(np.asarray(items))
+    names = as_ids(items, "items")[0].tolist()
     return ScoreDifferences(
-        tuple(names[place].item() for place in order), drfr_share[order], tower_share[order], gap[order]
+        tuple(names[place] for place in order), drfr_share[order], tower_share[order], gap[order]
     )
 
 
@@ -198,6 +208,13 @@ def aspect_levels(parents: Mapping[Any, Any]) -> dict[Any, int]:
     >>> aspect_levels({"poem": None, "lines": "poem", "rhyme": "lines"})
     {'poem': 1, 'lines': 2, 'rhyme': 3}
     """
+    parents = {
+        name: None if is_missing(parent) else parent
+        for name, parent in as_mapping(parents, "parents").items()
+    }
+    for name, parent in parents.items():
+        if not isinstance(parent, Hashable):
+            raise InvalidInputError(f"parents: {parent!r} of {name!r} is the name of no aspect")
     found: dict[Any, int] = {}
     for start in parents:
         path: list[Any] = []
@@ -224,9 +241,8 @@ class _Read:
     total: Floats
 
 
-def _read(answers: ArrayLike, items: Any, weights: Floats, unsure: Unsure) -> _Read:
+def _read(given: Floats, items: Any, weights: Floats, unsure: Unsure) -> _Read:
     check_option(unsure, ("not_followed", "omit"), "unsure")
-    given = as_items(answers, "answers")
     known: Booleans = (given == 0) | (given == 1)
     if not (known | np.isnan(given)).all():
         wrong = given[~known & ~np.isnan(given)][0]
@@ -241,8 +257,8 @@ def _sums(codes: Integers, weights: Floats, n_items: int) -> Floats:
     return sums
 
 
-def _levels(levels: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    level = as_items(levels, "levels", shape[0] if shape else None)
+def _levels(levels: ArrayLike, n: int) -> Floats:
+    level = as_items(levels, "levels", n)
     if np.isnan(level).any() or (level < 1).any() or (level != np.floor(level)).any():
         raise InvalidInputError("levels: expected whole numbers from 1, the level of a root")
     return level

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, as_items, as_mask, as_weights, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.errors import InvalidInputError
@@ -19,6 +20,7 @@ AgreementWeights: TypeAlias = Literal[
 _WEIGHTS = ("identity", "ordinal", "linear", "quadratic", "radical", "ratio", "circular", "bipolar")
 
 
+@aligned(apart=("values",))
 def gwet_ac(
     labels: Any,
     *,

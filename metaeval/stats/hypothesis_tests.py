@@ -1,7 +1,6 @@
 """Tests of a difference between two judges: paired t, McNemar, and sign flips of whole clusters."""
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Seed, as_items, check_option, generator
 from metaeval.stats.differences import paired_difference
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.options import as_count, as_switch
 from metaeval.stats.paired import PairedScores, paired_scores, ratio_variance
@@ -88,6 +88,7 @@ class TestResult:
         return result
 
 
+@aligned()
 def paired_t_test(
     first: ArrayLike,
     second: ArrayLike,
@@ -147,7 +148,7 @@ def paired_t_test(
     # What remains of a constant difference after rounding is no spread.
     if error <= _GRAIN * max(abs(pairs.mean), np.finfo(float).tiny):
         reason = _NO_SPREAD if freedom else _ONE_CLUSTER
-        warnings.warn(reason, StatisticsWarning, stacklevel=2)
+        warn(reason)
         nothing = Estimate(pairs.mean, math.nan, math.nan, pairs.n, len(pairs.gaps), "none", reason)
         return _no_test(nothing, len(pairs.gaps), "paired t", alternative, reason)
     statistic = pairs.mean / error
@@ -160,6 +161,7 @@ def paired_t_test(
     return TestResult(statistic, _positive(p_value), estimate, pairs.n, len(pairs.gaps), method, alternative)
 
 
+@aligned()
 def mcnemar_test(
     first_right: ArrayLike,
     second_right: ArrayLike,
@@ -219,7 +221,8 @@ def mcnemar_test(
         exact = as_switch(exact, "exact")
     if mid_p and exact is False:
         raise InvalidInputError("mid_p: only with the exact distribution")
-    right = as_items(first_right, "first_right"), as_items(second_right, "second_right")
+    first = as_items(first_right, "first_right")
+    right = first, as_items(second_right, "second_right", len(first))
     pairs = paired_scores(*right, clusters, where, confidence)
     if pairs is None:
         return _no_test(undefined(_NO_PAIR), 0, "McNemar", alternative, _NO_PAIR)
@@ -248,6 +251,7 @@ def mcnemar_test(
     )
 
 
+@aligned()
 def paired_permutation_test(
     first: ArrayLike,
     second: ArrayLike,
@@ -343,7 +347,7 @@ def _t_estimate(pairs: PairedScores, error: float, confidence: float) -> Estimat
     n_clusters = len(pairs.gaps)
     if error == 0:
         reason = "no interval: nothing varies" if n_clusters > 1 else "no interval: the items are one cluster"
-        warnings.warn(reason, StatisticsWarning, stacklevel=3)
+        warn(reason)
         return Estimate(pairs.mean, math.nan, math.nan, pairs.n, n_clusters, "none", reason)
     reach = float(special.stdtrit(n_clusters - 1, (1 + confidence) / 2)) * error
     return Estimate(pairs.mean, pairs.mean - reach, pairs.mean + reach, pairs.n, n_clusters, "t")

@@ -8,10 +8,12 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, Integers, as_floats, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, Integers, as_floats, as_list, as_mapping, as_mask, check_option
 from metaeval.stats.correlation import mean_of_known
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.ids import is_missing
 from metaeval.stats.intervals import Sampling, finish, item_weights, mean_estimate, resolve
 from metaeval.stats.rankings import rank_pairs
 from metaeval.stats.sharing import with_resamples
@@ -74,6 +76,7 @@ class ImportanceTable:
     people: Estimate | None
 
 
+@aligned(parts=("first", "second"))
 def importance_agreement(
     first: Rankings,
     second: Rankings,
@@ -120,6 +123,7 @@ def importance_agreement(
     return _agreement(rhos, sizes, options)
 
 
+@aligned(parts=("people", "methods"))
 def importance_agreement_by_annotator(
     people: Mapping[str, Rankings],
     methods: Mapping[str, Rankings] | None = None,
@@ -155,11 +159,13 @@ def importance_agreement_by_annotator(
     (0.933, 0.75)
     """
     _check(preset, people_are, methods_are)
+    people = as_mapping(people, "people")
     if not people:
         raise InvalidInputError("people: expected one annotator or more")
     orders = {name: _ordered(ranks, people_are, f"people[{name!r}]") for name, ranks in people.items()}
     others = {
-        name: _ordered(ranks, methods_are, f"methods[{name!r}]") for name, ranks in (methods or {}).items()
+        name: _ordered(ranks, methods_are, f"methods[{name!r}]")
+        for name, ranks in ({} if methods is None else as_mapping(methods, "methods")).items()
     }
     shared = with_resamples(options, len(next(iter(orders.values()))))
 
@@ -195,8 +201,8 @@ def _check(preset: str | None, *scales: str) -> None:
 def _ordered(rankings: Rankings, scale: Scale, name: str) -> list[Floats | None]:
     """Numbers of which the lower means more important."""
     found: list[Floats | None] = []
-    for place, ranks in enumerate(rankings):
-        if ranks is None:
+    for place, ranks in enumerate(as_list(rankings, name)):
+        if is_missing(ranks):
             found.append(None)
             continue
         array = as_floats(ranks, f"{name}[{place}]")
@@ -245,9 +251,8 @@ def _printed_formula(orders: Floats) -> float:
 
 def _agreement(rhos: Floats, sizes: Integers, options: Sampling) -> ImportanceAgreement:
     found = mean_estimate(rhos, bounds=(-1.0, 1.0), reason=_NO_RHO, **options)
-    counted = np.ones(len(rhos), dtype=np.bool_)
-    if options.get("where") is not None:
-        counted &= np.asarray(options["where"])
+    mask = as_mask(options.get("where"), len(rhos))
+    counted = np.ones(len(rhos), dtype=np.bool_) if mask is None else mask
     known = counted & ~np.isnan(rhos)
     plain = {each.name: getattr(found, each.name) for each in fields(Estimate)}
     return ImportanceAgreement(
@@ -263,7 +268,7 @@ def _mean(cells: Sequence[ImportanceAgreement], options: Sampling) -> Estimate:
     """Unweighted mean of cells that are defined, on the same resamples."""
     cells = [each for each in cells if each.defined]
     if not cells:
-        return undefined(_NO_RHO, stacklevel=4)
+        return undefined(_NO_RHO)
     rhos = np.stack([each.rhos for each in cells], axis=1)
     resamples, mask, confidence = resolve(len(rhos), options, weighted=True)
     weights = item_weights(len(rhos), options)

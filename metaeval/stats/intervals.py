@@ -1,15 +1,15 @@
 """Intervals, and the estimators that all others are made of: mean, ratio, macro mean."""
 
 import math
-import warnings
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, Seed, as_items, as_mask, as_weights
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.options import as_level, as_number, as_positive, as_range
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples, as_resamples
@@ -218,7 +218,7 @@ def finish(
     elif math.isnan(low) and len(resampled):
         reason = ONE_CLUSTER if n_clusters <= 1 else "no interval: undefined in every resample"
     if reason is not None:
-        warnings.warn(reason, StatisticsWarning, stacklevel=4)
+        warn(reason)
     return Estimate(value, low, high, n, n_clusters, method, reason)
 
 
@@ -231,6 +231,7 @@ def clusters_counted(counted: Booleans, resamples: Resamples) -> int:
     )
 
 
+@aligned()
 def ratio_estimate(
     numerator: ArrayLike,
     denominator: ArrayLike,
@@ -259,6 +260,9 @@ def ratio_estimate(
     """
     top = as_items(numerator, "numerator")
     bottom = as_items(denominator, "denominator", len(top))
+    if np.isnan(bottom).any() or np.isnan(top[bottom > 0]).any():
+        what = "denominator" if np.isnan(bottom).any() else "numerator"
+        raise InvalidInputError(f"{what}: found NaN; an item that does not count has the denominator 0")
     resamples, mask, confidence = resolve(len(top), options, weighted=True)
     weights = item_weights(len(top), options)
     if weights is not None:
@@ -270,7 +274,7 @@ def ratio_estimate(
         top, bottom = np.where(counted, top, 0.0), np.where(counted, bottom, 0.0)
     whole = float(bottom.sum())
     if whole == 0:
-        return undefined(reason, stacklevel=4)
+        return undefined(reason)
     value = float(top.sum()) / whole
     rows = resamples.cluster_totals(np.stack([top, bottom], axis=1))
     spread = ratio_spread(rows[:, 0] - value * rows[:, 1], rows[:, 1])
@@ -278,6 +282,7 @@ def ratio_estimate(
     return finish(value, resampled, counted, resamples, confidence, bounds, spread)
 
 
+@aligned()
 def mean_estimate(
     contributions: ArrayLike,
     *,

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Seed, as_items, as_weights, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
@@ -36,6 +37,7 @@ class Resampling(TypedDict, total=False):
     rng: Seed
 
 
+@aligned()
 def cohen_kappa(
     first: ArrayLike,
     second: ArrayLike,
@@ -131,6 +133,7 @@ def with_sampling_weights(options: Resampling, weights: ArrayLike | None, n_item
     return cast("Sampling", {**options, "weights": as_weights(weights, n_items, "sampling_weights")})
 
 
+@aligned()
 def fleiss_kappa(labels: Any, **options: Unpack[Sampling]) -> Estimate:
     """Agreement of any number of people beyond chance, all drawing from one distribution of values.
 
@@ -200,7 +203,7 @@ def chance_corrected(counts: LabelCounts, distance: Floats, chance: Chance, opti
     columns[~taking_part] = 0.0
     pairable = columns[:, 1] > 0
     if not pairable.any():
-        return undefined(_NO_PAIR, stacklevel=4)
+        return undefined(_NO_PAIR)
 
     def kappa(totals: Floats) -> tuple[Floats, Floats]:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -209,7 +212,7 @@ def chance_corrected(counts: LabelCounts, distance: Floats, chance: Chance, opti
 
     value, expected = kappa(columns.sum(axis=0)[np.newaxis])
     if not expected[0] > 0:
-        return undefined(_ONE_VALUE, stacklevel=4)
+        return undefined(_ONE_VALUE)
     resampled = kappa(resamples.totals(columns))[0] if resamples.n_resamples else np.zeros(0)
     bounds = 1 - float(distance.max()) / float(expected[0]), 1.0
     spread = spread_of_totals(columns, lambda totals: kappa(totals)[0], pairable, resamples)

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, Integers, Seed, as_items, check_option, generator
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.errors import InvalidInputError
@@ -43,6 +44,7 @@ class MajorityVote:
     tied: Booleans
 
 
+@aligned()
 def majority_vote(labels: Any, *, ties: VoteTies = "none", rng: Seed = None) -> MajorityVote:
     """The value that most people gave to each item.
 
@@ -97,6 +99,7 @@ def majority_vote(labels: Any, *, ties: VoteTies = "none", rng: Seed = None) -> 
     return MajorityVote(chosen, share, size[counts.row], tied)
 
 
+@aligned()
 def aggregate_labels(
     labels: Any, *, how: Aggregate = "mode", ties: VoteTies = "none", rng: Seed = None
 ) -> Floats:
@@ -142,6 +145,7 @@ def aggregate_labels(
     return result
 
 
+@aligned(apart=("values",))
 def soft_labels(labels: Any, values: ArrayLike | None = None) -> Floats:
     """The share of an item's labels that each value has.
 

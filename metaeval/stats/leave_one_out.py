@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.alpaca_convention import alpaca_judge, alpaca_people
 from metaeval.stats.arrays import Floats, Integers, Seed, as_verdicts, check_option, generator
 from metaeval.stats.counts import LabelCounts, LongLabels, count_labels, pattern_table, read_labels
@@ -23,6 +24,7 @@ _TIE_BREAKS = ("expected", "random", "alpaca_eval")
 _NO_LABELS = "no item has two labels"
 
 
+@aligned()
 def leave_one_out_agreement(
     labels: Any,
     verdicts: ArrayLike | None = None,
@@ -101,7 +103,7 @@ def leave_one_out_agreement(
             labels, verdicts, tie_break=tie_break, unparsed=unparsed, rng=rng
         )
         return mean_estimate(contributions, reason=_NO_LABELS, **options)
-    read = read_labels(labels, None if verdicts is None else len(np.asarray(verdicts)))
+    read = read_labels(labels, None if verdicts is None else len(as_verdicts(verdicts)))
     scores = leave_one_out_scores(read, verdicts, tie_break=tie_break, unparsed=unparsed, rng=rng)
     counted = ~np.isnan(scores)
     n_labels = np.bincount(read.item[counted], minlength=read.n_items)
@@ -166,6 +168,7 @@ def _drawn(scores: Floats, tie_break: TieBreak, rng: np.random.Generator) -> Flo
     return np.where(np.isnan(scores), np.nan, rng.random(len(scores)) < scores)
 
 
+@aligned()
 def leave_one_out_contributions(
     labels: Any,
     verdicts: ArrayLike | None = None,
@@ -197,6 +200,7 @@ def leave_one_out_contributions(
     return scores[0] if len(scores) == 1 else mean_of_orders(np.stack(scores, axis=1))
 
 
+@aligned()
 def best_reachable_agreement(
     labels: Any,
     *,

@@ -1,7 +1,6 @@
 """Length-controlled win rates: how often a model would be preferred to the baseline if it wrote no more than it."""
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, Unpack
@@ -9,9 +8,10 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, as_floats, as_items, as_matrix, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Booleans, Floats, as_floats, as_items, as_list, as_matrix, check_option
 from metaeval.stats.difficulty import joint_difficulty
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, finish, item_weights, mean_estimate, resolve
 from metaeval.stats.options import as_number
@@ -79,6 +79,7 @@ class LengthControlled(Estimate):
     penalty: float = math.nan
 
 
+@aligned()
 def length_controlled_win_rate(
     preferences: ArrayLike,
     length_baseline: ArrayLike,
@@ -205,6 +206,7 @@ class LengthControlledTable:
         return sorted(rows, key=lambda row: -row[1].value if row[1].defined else math.inf)
 
 
+@aligned(apart=("names",))
 def length_controlled_win_rates(
     preferences: ArrayLike,
     length_baseline: ArrayLike,
@@ -250,7 +252,7 @@ def length_controlled_win_rates(
     if baseline.shape not in ((n_items, 1), target.shape):
         raise InvalidInputError(f"length_baseline: expected {n_items} items, got {baseline.shape}")
     gaps = baseline - lengths
-    labels = tuple(range(n_models)) if names is None else tuple(names)
+    labels = tuple(range(n_models)) if names is None else tuple(as_list(names, "names"))
     if len(labels) != n_models:
         raise InvalidInputError(f"names: expected {n_models}, got {len(labels)}")
     if options.get("resamples") is None:
@@ -313,7 +315,11 @@ class _Regression:
             columns["difficulty"] = hard[counted]
         goal, weights = target[counted], size[counted]
         if regularising is not None:
-            rows = len(regularising.preferences)
+            if not isinstance(regularising, RegularisingRows):
+                raise InvalidInputError(
+                    f"regularising: expected RegularisingRows, got {type(regularising).__name__}"
+                )
+            rows = len(as_items(regularising.preferences, "regularising.preferences"))
             more = {
                 "length": np.tanh(as_items(regularising.length, "regularising.length", rows)),
                 "difficulty": as_items(regularising.difficulty, "regularising.difficulty", rows),
@@ -392,5 +398,5 @@ def _length_feature(gap: Floats, counted: Booleans) -> Floats:
 
 
 def _without(reason: str, **rest: Any) -> LengthControlled:
-    warnings.warn(reason, StatisticsWarning, stacklevel=3)
+    warn(reason)
     return LengthControlled(math.nan, math.nan, math.nan, n=0, reason=reason, **rest)

@@ -7,11 +7,13 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, Integers, as_codes, as_floats, as_items, as_mask, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, Integers, as_floats, as_items, as_list, as_mask, check_option
 from metaeval.stats.combined import macro_mean
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.grouped_correlation import sums_within_groups
+from metaeval.stats.ids import as_codes, as_ids
 from metaeval.stats.intervals import Sampling, mean_estimate, percentiles
 from metaeval.stats.options import as_count, as_level
 from metaeval.stats.sharing import with_resamples
@@ -49,6 +51,7 @@ class LikelihoodCorrelation(Estimate):
         return {**Estimate.as_dict(self), "n_undefined": self.n_undefined, "topics": topics}
 
 
+@aligned(rows=("questions", "scores", "votes", "lengths"))
 def likelihood_correlation(
     scores: Any,
     votes: Any,
@@ -130,9 +133,8 @@ def _over_questions(
         where = where & np.asarray(as_mask(options["where"], len(values)))
     by_topic: dict[str, Estimate] = {}
     if topics is not None:
-        names = np.asarray(topics)
-        codes, _ = as_codes(topics, "topics", len(values))
-        for code, name in enumerate(np.unique(names).tolist()):
+        names, codes = as_ids(topics, "topics", len(values))
+        for code, name in enumerate(names.tolist()):
             chosen: Sampling = {**options, "where": where & (codes == code)}
             by_topic[str(name)] = mean_estimate(values, bounds=(-1.0, 1.0), reason=_NO_QUESTION, **chosen)
     if average == "macro":
@@ -154,7 +156,7 @@ def _questions(scores: Any, questions: Any) -> tuple[Integers, int]:
     """(the question of each answer, how many questions there are)."""
     if questions is not None:
         return as_codes(questions, "questions")
-    sizes = [len(np.atleast_1d(np.asarray(each))) for each in scores]
+    sizes = [as_floats(each, f"scores[{place}]").size for place, each in enumerate(as_list(scores, "scores"))]
     return np.repeat(np.arange(len(sizes)), sizes), len(sizes)
 
 
@@ -162,7 +164,7 @@ def _flat(values: Any, name: str, codes: Integers, ragged: bool) -> Floats:
     if not ragged:
         return as_items(values, name, len(codes))
     parts: Sequence[Floats] = [
-        as_floats(each, f"{name}[{place}]").ravel() for place, each in enumerate(values)
+        as_floats(each, f"{name}[{place}]").ravel() for place, each in enumerate(as_list(values, name))
     ]
     expected = np.bincount(codes, minlength=len(parts))
     if len(parts) != len(expected) or [len(part) for part in parts] != expected.tolist():
@@ -191,6 +193,7 @@ class FamilyOrder:
     n_models: int
 
 
+@aligned(apart=("draws",))
 def family_monotonicity(
     sizes: ArrayLike,
     scores: ArrayLike,
@@ -233,11 +236,11 @@ def family_monotonicity(
     confidence = as_level(confidence, "confidence")
     size = as_items(sizes, "sizes")
     score = as_items(scores, "scores", len(size))
-    codes, n_families = as_codes(np.zeros(len(size)) if families is None else families, "families", len(size))
+    distinct, codes = as_ids(["all"] * len(size) if families is None else families, "families", len(size))
+    names, n_families = distinct.tolist(), len(distinct)
     drawn = np.zeros((0, len(size))) if draws is None else as_floats(draws, "draws")
     if drawn.ndim != 2 or drawn.shape[1] != len(size):
         raise InvalidInputError(f"draws: expected shape (n_resamples, {len(size)}), got {drawn.shape}")
-    names = ["all"] if families is None else np.unique(np.asarray(families)).tolist()
     counted = ~np.isnan(size) & ~np.isnan(score)
     return {
         names[family]: _order(size[mine], np.vstack([score[mine], drawn[:, mine]]), method, confidence)

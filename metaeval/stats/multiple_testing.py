@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, Seed, as_floats, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, Seed, as_floats, as_items, as_mapping, check_option
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.hypothesis_tests import TestResult, paired_permutation_test
 from metaeval.stats.options import as_count
@@ -97,6 +98,7 @@ class Comparison:
     adjusted_p_value: float
 
 
+@aligned()
 def compare_all(
     scores: Mapping[str, ArrayLike],
     *,
@@ -139,17 +141,24 @@ def compare_all(
     """
     check_option(method, _ADJUSTMENTS, "method")
     n_permutations = as_count(n_permutations, "n_permutations", 1)
-    if against is not None and against not in scores:
+    columns = {
+        name: as_items(column, f"scores[{name!r}]") for name, column in as_mapping(scores, "scores").items()
+    }
+    if len({len(column) for column in columns.values()}) > 1:
+        raise InvalidInputError("scores: judges with different numbers of items")
+    if against is not None and against not in list(columns):
         raise InvalidInputError(f"against: no scores of {against!r}")
     names = [
         (one, two)
-        for one, two in (combinations(scores, 2) if against is None else ((name, against) for name in scores))
+        for one, two in (
+            combinations(columns, 2) if against is None else ((name, against) for name in columns)
+        )
         if one != two
     ]
     tests = [
         paired_permutation_test(
-            scores[one],
-            scores[two],
+            columns[one],
+            columns[two],
             clusters=clusters,
             n_permutations=max(n_permutations, _PERMUTATIONS_PER_TEST * len(names)),
             alternative=alternative,

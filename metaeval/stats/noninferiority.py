@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from metaeval.stats.arrays import Floats, as_codes, as_items, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, as_items, check_option
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.ids import as_codes
 from metaeval.stats.options import as_number
 
 Test: TypeAlias = Literal["score", "t"]
@@ -17,6 +19,7 @@ Test: TypeAlias = Literal["score", "t"]
 _GRAIN = 1e-12
 
 
+@aligned()
 def noninferiority_test(
     differences: ArrayLike, *, margin: float, clusters: Any = None, test: Test = "score"
 ) -> float:

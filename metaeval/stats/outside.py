@@ -1,7 +1,6 @@
 """Our scores of systems against somebody else's: an arena's ratings, another leaderboard's scores."""
 
 import difflib
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -10,9 +9,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, Seed, as_floats, check_option
+from metaeval.stats.arrays import Floats, Seed, as_floats, as_items, as_mapping, check_option
 from metaeval.stats.correlation import correlation
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.ids import is_missing
 from metaeval.stats.options import as_count
 from metaeval.stats.resampling import DEFAULT_RESAMPLES
 from metaeval.stats.systems import SystemCorrelation, correlation_of_means
@@ -98,11 +98,12 @@ def outside_correlation(
     n_clusters = None if n_clusters is None else as_count(n_clusters, "n_clusters", 1)
     if unit == "instructions" and draws is None:
         raise InvalidInputError("draws: expected our scores in each resample of the instructions")
+    ours, outside = as_mapping(ours, "ours"), as_mapping(outside, "outside")
     mine, theirs = _named(ours, "ours"), _named(outside, "outside")
     matched = [key for key in mine if key in theirs]
     columns = [list(ours).index(mine[key]) for key in matched]
-    first = as_floats([ours[mine[key]] for key in matched], "ours")
-    second = as_floats([outside[theirs[key]] for key in matched], "outside")
+    first = as_items([ours[mine[key]] for key in matched], "ours")
+    second = as_items([outside[theirs[key]] for key in matched], "outside")
     systems = tuple(mine[key] for key in matched)
     if unit == "instructions":
         sampled = _draws(draws, len(ours))[:, columns]
@@ -150,12 +151,14 @@ def _named(scores: Mapping[str, float], name: str) -> dict[str, str]:
     """The names that have a score, by what they are matched by."""
     found: dict[str, str] = {}
     for system, score in scores.items():
+        if not isinstance(system, str):
+            raise InvalidInputError(f"{name}: expected names of systems, found {system!r}")
         key = str(system).strip().casefold()
         if key in found:
             raise InvalidInputError(
                 f"{name}: {found[key]!r} and {system!r} are one name but for case and blanks"
             )
-        if not math.isnan(score):
+        if not is_missing(score):
             found[key] = system
     return found
 

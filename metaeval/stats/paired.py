@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Booleans, Floats, as_codes, as_items, as_mask, as_weights
+from metaeval.stats.arrays import Booleans, Floats, as_items, as_mask, as_weights
+from metaeval.stats.ids import as_codes
 from metaeval.stats.options import as_level
 
 

@@ -4,6 +4,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats
 from metaeval.stats.counts import count_labels
 from metaeval.stats.estimate import Estimate
@@ -11,6 +12,7 @@ from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.options import as_number
 
 
+@aligned()
 def pairwise_agreement(labels: Any, *, tolerance: float = 0.0, **options: Unpack[Sampling]) -> Estimate:
     """How often two people who labelled the same item are within ``tolerance`` of each other.
 
@@ -50,6 +52,7 @@ def pairwise_agreement(labels: Any, *, tolerance: float = 0.0, **options: Unpack
     )
 
 
+@aligned()
 def pairwise_agreement_contributions(labels: Any, *, tolerance: float = 0.0) -> Floats:
     """What each item contributes to `pairwise_agreement`: shape (n_items,), NaN where it has no pair.
 

@@ -81,6 +81,7 @@ def cross_validated_penalty(
     features: Floats, target: Floats, weights: Floats, candidates: Floats, n_folds: int = 5
 ) -> float:
     """The candidate with the least log loss on rows that had no part in the fit; every n-th row is a fold."""
+    n_folds = min(n_folds, len(target))
     fold = np.arange(len(target)) % n_folds
     inside = (fold[:, np.newaxis] != np.arange(n_folds)).astype(np.float64)
     losses = np.zeros(len(candidates))

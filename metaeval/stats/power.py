@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Seed, check_option
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
@@ -186,6 +187,7 @@ class LabelsNeeded:
     power_now: float
 
 
+@aligned()
 def labels_needed_from(
     first: ArrayLike,
     second: ArrayLike,

@@ -6,20 +6,20 @@ whatever the judge is like; a good judge makes the interval shorter, a useless o
 """
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import (
     Floats,
     as_matrix,
     check_choices,
     check_option,
 )
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.leave_one_out import mean_of_orders
 from metaeval.stats.options import as_level, as_number, as_range
@@ -71,6 +71,7 @@ class PredictionPowered(Estimate):
         }
 
 
+@aligned(apart=("judgments_unlabelled",))
 def ppi_mean(
     labels: ArrayLike,
     judgments: ArrayLike,
@@ -173,7 +174,7 @@ def ppi_mean(
     classical = estimate(data, 0.0, False, bounds, interval, confidence)
     found = classical if weight == 0 else estimate(data, chosen, tuned, bounds, interval, confidence)
     if found.reason is not None:
-        warnings.warn(found.reason, StatisticsWarning, stacklevel=2)
+        warn(found.reason)
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = float(np.divide(classical.high - classical.low, found.high - found.low))
     return PredictionPowered(
@@ -186,6 +187,7 @@ def ppi_mean(
     )
 
 
+@aligned(apart=("verdicts_unlabelled",))
 def ppi_win_rate(
     labels: ArrayLike,
     verdicts: ArrayLike,

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, as_items, as_matrix, check_choices, check_option
 from metaeval.stats.biases import lean_contributions
 from metaeval.stats.errors import InvalidInputError
@@ -20,6 +21,7 @@ _NOTHING = "no label or parsed verdict"
 _NO_LENGTHS = "no answer to an item whose responses differ in length by more than min_difference"
 
 
+@aligned()
 def tie_rate(verdicts: ArrayLike, **options: Unpack[Sampling]) -> Estimate:
     """Share of ties among the answers that there are.
 
@@ -39,6 +41,7 @@ def tie_rate(verdicts: ArrayLike, **options: Unpack[Sampling]) -> Estimate:
     return _pooled(answers == 0, ~np.isnan(answers), _NOTHING, options)
 
 
+@aligned()
 def preference_share(
     verdicts: ArrayLike, *, response: Literal[1, 2] = 1, ties: Ties = "half", **options: Unpack[Sampling]
 ) -> Estimate:
@@ -64,6 +67,7 @@ def preference_share(
     return _pooled(np.nan_to_num(credit), ~np.isnan(credit), _NOTHING, options)
 
 
+@aligned()
 def expected_win_rate(
     verdicts: ArrayLike, *, response: Literal[1, 2] = 1, ties: Ties = "half", **options: Unpack[Sampling]
 ) -> Estimate:
@@ -98,6 +102,7 @@ def expected_win_rate(
     return mean_estimate(contributions, reason=_NOTHING, **options)
 
 
+@aligned()
 def longer_preference_share(
     verdicts: ArrayLike,
     length_1: ArrayLike,
@@ -135,6 +140,7 @@ def longer_preference_share(
     return _pooled(np.nan_to_num(credit), ~np.isnan(credit), _NO_LENGTHS, options)
 
 
+@aligned()
 def length_bias_rate(
     verdicts: ArrayLike,
     length_1: ArrayLike,

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from metaeval.stats.arrays import Floats, Integers, as_floats
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, Integers, as_floats, as_list
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
@@ -53,7 +54,7 @@ def rank_pairs(rankings: Sequence[ArrayLike]) -> RankPairs:
     >>> rank_pairs([[[1, 2, 3], [1, 2, 3], [3, 2, 1]]]).rho.round(6).tolist()
     [1.0, -1.0, -1.0]
     """
-    matrices = [_matrix(ranks, place) for place, ranks in enumerate(rankings)]
+    matrices = [_matrix(ranks, place) for place, ranks in enumerate(as_list(rankings, "rankings"))]
     shapes: dict[tuple[int, ...], list[int]] = {}
     for place, matrix in enumerate(matrices):
         if matrix.shape[0] >= 2:
@@ -79,6 +80,7 @@ def rank_pairs(rankings: Sequence[ArrayLike]) -> RankPairs:
     )
 
 
+@aligned(parts=("rankings",))
 def rank_agreement(rankings: Sequence[ArrayLike], **options: Unpack[Sampling]) -> Estimate:
     """Mean pairwise Spearman's rho: per item over its pairs of people, then over items.
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from metaeval.stats.arrays import Floats, Integers, as_codes, as_floats, as_mask
+from metaeval.stats.arrays import Floats, Integers, as_floats, as_mask
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
+from metaeval.stats.ids import as_codes
 from metaeval.stats.intervals import wilson_interval
 
 Interval: TypeAlias = Literal["t", "normal"]

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.stats.arrays import Floats, Integers, Seed, as_codes, generator
+from metaeval.stats.alignment import is_indexed
+from metaeval.stats.arrays import Floats, Integers, Seed, generator
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.ids import as_codes
 from metaeval.stats.options import as_count
 
 DEFAULT_RESAMPLES = 10_000
@@ -65,6 +67,8 @@ class Resamples:
     ) -> None:
         n_resamples = as_count(n_resamples, "n_resamples")
         self.codes: Integers | None = None  # None: every item is its own cluster
+        # The labels of the items, if the clusters have any.
+        self.index: Any = clusters.index if is_indexed(clusters) else None
         if isinstance(clusters, int | np.integer):
             self.n_items = self.n_clusters = as_count(clusters, "clusters")
         else:

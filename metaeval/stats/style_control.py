@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.arrays import Floats, as_floats
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, as_floats, as_texts
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.options import as_switch
 
@@ -38,12 +39,13 @@ def style_counts(texts: Sequence[str]) -> Floats:
     [[23.0, 1.0, 2.0, 1.0], [5.0, 0.0, 0.0, 0.0]]
     """
     rows = []
-    for text in texts:
+    for text in as_texts(texts, "texts"):
         prose = _CODE.sub("", text)
         rows.append([len(text), *(len(pattern.findall(prose)) for pattern in (_HEADER, _LIST_ITEM, _BOLD))])
     return np.array(rows, dtype=np.float64).reshape(-1, len(STYLE))
 
 
+@aligned()
 def style_covariates(first: ArrayLike, second: ArrayLike, *, center: bool = True) -> Floats:
     """Differences of style between two responses, as Chatbot Arena's style control measures them.
 

@@ -78,7 +78,7 @@ class SubsetTotals:
         in_clusters, sizes = (part @ member for part in np.split(self._in_clusters, 2, axis=1))
         bottoms = sizes.sum(axis=0)
         if not len(groups) or not (bottoms > 0).all():
-            return undefined(reason, stacklevel=4)
+            return undefined(reason)
         means = in_clusters.sum(axis=0) / bottoms
         resampled_tops, resampled_bottoms = (part @ member for part in np.split(self._resampled, 2, axis=1))
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,7 +1,6 @@
 """Correlation of systems' means, and its interval where the means themselves are measured with error."""
 
 import math
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
@@ -9,12 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from metaeval.stats.arrays import Floats, Integers, as_codes, as_items, check_option
+from metaeval.stats.alignment import aligned
+from metaeval.stats.arrays import Floats, Integers, as_items, check_option
 from metaeval.stats.correlation import why_not
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.fisher import fisher_interval
 from metaeval.stats.grouped_correlation import sums_within_groups
+from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import Sampling, clusters_counted, item_weights, resolve
 from metaeval.stats.weighted_correlation import METHODS, Columns, Method, correlation_of, weighted_correlation
 
@@ -52,6 +53,7 @@ class SystemCorrelation(Estimate):
     corrected: float = math.nan
 
 
+@aligned()
 def system_correlation(
     first: ArrayLike,
     second: ArrayLike,
@@ -102,8 +104,8 @@ def system_correlation(
     one, two = as_items(first, "first"), as_items(second, "second")
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
-    codes, _ = as_codes(systems, "systems", len(one))
-    names = np.unique(np.asarray(systems)).tolist()
+    distinct, codes = as_ids(systems, "systems", len(one))
+    names = distinct.tolist()
     resamples, mask, confidence = resolve(len(one), options, weighted=True)
     weights = item_weights(len(one), options)
     weights = np.ones(len(one)) if weights is None else weights
@@ -141,28 +143,20 @@ def correlation_of_means(
     if len(systems) < 3:
         reason = "fewer than 3 systems"
     if reason is not None:
-        nothing = undefined(reason, stacklevel=4)
+        nothing = undefined(reason)
         return SystemCorrelation(nothing.value, math.nan, math.nan, 0, reason=reason, systems=systems)
     if len(systems) < FEW_SYSTEMS:
-        warnings.warn(
-            f"a correlation of {len(systems)} systems cannot be told from chance",
-            StatisticsWarning,
-            stacklevel=3,
-        )
+        warn(f"a correlation of {len(systems)} systems cannot be told from chance")
     value = weighted_correlation(Columns(first, second, np.ones(len(first))), method)
     low, high, reliability, corrected = _interval(
         value, (first, second), draws, method, n_clusters, confidence
     )
     if min(reliability) < _LEAST_RELIABLE:
-        warnings.warn(
-            "the systems' means differ little more than by chance; the interval covers too little",
-            StatisticsWarning,
-            stacklevel=3,
-        )
+        warn("the systems' means differ little more than by chance; the interval covers too little")
     reason = None
     if math.isnan(low) and len(draws[0]):
         reason = "no interval: undefined in every resample"
-        warnings.warn(reason, StatisticsWarning, stacklevel=3)
+        warn(reason)
     return SystemCorrelation(
         value,
         low,

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, as_mask, as_weights, check_choices
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.ids import as_shared_ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +61,7 @@ class WinMatrix:
         return shares
 
 
+@aligned()
 def win_matrix(
     first: Any, second: Any, outcome: ArrayLike, *, where: ArrayLike | None = None, weights: Any = None
 ) -> WinMatrix:
@@ -106,48 +109,13 @@ def read_comparisons(first: Any, second: Any, outcome: Any, where: ArrayLike | N
     """Check pairwise rows and number their systems."""
     values = as_items(outcome, "outcome")
     check_choices(values, "outcome")
-    names, codes = _number([_names(first, "first", len(values)), _names(second, "second", len(values))])
-    one, two = codes
+    distinct, (one, two) = as_shared_ids({"first": first, "second": second}, len(values))
+    names = tuple(distinct.tolist())
+    if not all(isinstance(name, str | int) for name in names):
+        raise InvalidInputError("first and second: expected names or whole numbers of systems")
     if (one == two).any():
         row = int(np.argmax(one == two))
         raise InvalidInputError(f"second: row {row} compares {names[one[row]]!r} with itself")
     counted = ~np.isnan(values)
     mask = as_mask(where, len(values))
     return Comparisons(names, one, two, values, counted if mask is None else counted & mask)
-
-
-def _names(values: Any, name: str, n_items: int) -> np.ndarray[Any, np.dtype[Any]]:
-    array = np.asarray(values)
-    if array.shape != (n_items,):
-        raise InvalidInputError(f"{name}: expected shape ({n_items},), got {array.shape}")
-    if not n_items:
-        return array.astype(np.intp)
-    if array.dtype.kind not in "iuUO":
-        raise InvalidInputError(f"{name}: expected names or whole numbers of systems, got {array.dtype}")
-    if array.dtype.kind == "O":
-        wrong = [value for value in set(array.tolist()) if not isinstance(value, str | int)]
-        if wrong:
-            raise InvalidInputError(f"{name}: a row without a system ({wrong[0]!r})")
-    return array
-
-
-def _number(columns: list[np.ndarray[Any, np.dtype[Any]]]) -> tuple[tuple[Any, ...], list[Integers]]:
-    """The distinct names of all columns, sorted, and each column as places among them."""
-    if all(column.dtype.kind in "iu" for column in columns):
-        low = min((int(column.min(initial=0)) for column in columns), default=0)
-        high = max((int(column.max(initial=0)) for column in columns), default=0)
-        if low >= 0 and high < 1_000_000:  # codes already: no sorting of a million rows
-            seen = np.zeros(high + 1, dtype=bool)
-            for column in columns:
-                seen[column] = True
-            place = np.cumsum(seen) - 1
-            return tuple(np.flatnonzero(seen).tolist()), [place[column] for column in columns]
-    lists = [column.tolist() for column in columns]
-    # Names as text where they mix text and numbers.
-    distinct = set().union(*lists)
-    if len({isinstance(name, str) for name in distinct}) > 1:
-        lists = [[str(name) for name in names] for names in lists]
-        distinct = set().union(*lists)
-    names = tuple(sorted(distinct))
-    number = {name: place for place, name in enumerate(names)}
-    return names, [np.fromiter(map(number.__getitem__, row), np.intp, len(row)) for row in lists]

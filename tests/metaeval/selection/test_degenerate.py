@@ -144,7 +144,7 @@ def test_none_anywhere():
         ({"gold": [1, 1, 1]}, "dataset 'Traps': gold"),
         ({"gold": [1, 5]}, "dataset 'Traps': gold"),
         ({"clusters": np.arange(3)}, "dataset 'Traps'"),
-        ({"clusters": np.array(["x", None])}, "dataset 'Traps': clusters: an item without a cluster"),
+        ({"clusters": np.array(["x", None])}, "dataset 'Traps': clusters: entry 1 is missing"),
         ({"categories": np.array(["x"])}, "dataset 'Traps': categories"),
         ({"judged": {"a": np.ones((2, 2))}}, "dataset 'Traps': judged of 'a': expected booleans"),
         ({"weights": [1, -1]}, "dataset 'Traps': weights"),

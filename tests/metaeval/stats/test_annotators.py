@@ -53,10 +53,10 @@ class TestByGroup:
 
     def test_each_group_is_the_selection(self, study):
         labels, verdicts = study
-        groups = np.array([None, "b", "a"], dtype=object)[np.arange(60) % 3]
+        groups = np.array(["", "b", "a"], dtype=object)[np.arange(60) % 3]
         resamples = Resamples(60, 500)
         found = leave_one_out_by(labels, groups, verdicts, resamples=resamples, unparsed="omit")
-        assert list(found) == [None, "a", "b"]
+        assert list(found) == ["", "a", "b"]
         for group, estimate in found.items():
             assert estimate == leave_one_out_agreement(
                 labels, verdicts, where=groups == group, resamples=resamples, unparsed="omit"
@@ -229,7 +229,9 @@ class TestPeopleAsASample:
         with pytest.raises(InvalidInputError, match="item"):
             crossed_mean_estimate([1], [5], [0], n_items=3)
         with pytest.raises(InvalidInputError, match="annotator"):
-            crossed_mean_estimate([1, 0], [0, 1], ["a", "b"])
+            crossed_mean_estimate([1, 0], [0, 1], ["a", None])
+        by_number = crossed_mean_estimate([1, 0, 1], [0, 1, 2], [0, 1, 1])
+        assert crossed_mean_estimate([1, 0, 1], [0, 1, 2], ["a", "b", "b"]) == by_number
         with pytest.raises(InvalidInputError, match="people"):
             leave_one_out_agreement([[1, 2]], people="random")
 

@@ -215,7 +215,7 @@ def test_nobody_to_compare():
         person_correlation(([], [], []), n_items=0)
     with pytest.raises(InvalidInputError, match="expected items 0 to 1"):
         person_correlation(([0, 2], [0, 0], [1, 2]), n_items=2)
-    with pytest.raises(InvalidInputError, match="same length"):
+    with pytest.raises(InvalidInputError, match=r"labels \(items\): expected shape"):
         person_correlation(([0], [0, 0], [1, 2]), n_items=2)
     with pytest.raises(InvalidInputError, match="expected shape"):
         correlation([1, 2, 3], [1, 2])
