@@ -34,7 +34,7 @@ _HTML = """
 """
 _HTML_TAGS = frozenset(_HTML.split())
 ALLOWED_TAGS = _HTML_TAGS | MATHML_TAGS
-_DIRECTED = _HTML_TAGS - {"br", "hr", "em", "strong", "s", "a", "thead", "tbody", "tr", "div", "span"}
+_DIRECTED = _HTML_TAGS - {"br", "hr", "em", "strong", "s", "a", "thead", "tbody", "tr", "span"}
 _CLEANER = nh3.Cleaner(
     tags=set(ALLOWED_TAGS),
     clean_content_tags={"script", "style"},
@@ -56,6 +56,8 @@ _CLEANER = nh3.Cleaner(
 _LINK = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 # Control characters have no picture; directional overrides can make text read otherwise than it is.
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+# An answer of one line is no list and no quote: "50.", "+ 5", "- 3", "> 2" stay as they are written.
+_ONE_LINE = re.compile(r"(\s*)(?:([-+*>])(?=\s)|(\d{1,9})([.)])(?=\s|$))([^\n]*)", re.ASCII)
 EMPTY = '<p class="muted">(empty)</p>'
 
 
@@ -104,7 +106,8 @@ def _render_cell(
 
 
 def _render_table_open(_: RendererHTML, tokens: list[Token], index: int, *__: object) -> str:
-    return f'<div class="prose-scroll"><table dir="{tokens[index].attrs["dir"]}">\n'
+    direction = tokens[index].attrs["dir"]
+    return f'<div class="prose-scroll" dir="{direction}"><table dir="{direction}">\n'
 
 
 def _render_table_close(*_: object) -> str:
@@ -208,6 +211,9 @@ def _render(text: str) -> SafeString:
 
 def _render_now(text: str) -> SafeString:
     env: dict[str, object] = {}
+    if one := _ONE_LINE.fullmatch(text.strip()):
+        _, mark, number, dot, rest = one.groups("")
+        text = f"{number}\\{mark or dot}{rest}"
     try:
         tokens = _PARSER.parse(text, env)
         _demote_headings(tokens)

@@ -126,10 +126,6 @@ class WorkForm:
     def active_time(self) -> int | None:
         return milliseconds(self.data.get("active_ms"))
 
-    @property
-    def wall_time(self) -> int | None:
-        return milliseconds(self.data.get("wall_ms"))
-
     def _check_comment(self) -> None:
         if len(self.comment) > MAX_COMMENT:
             words = (

@@ -177,6 +177,7 @@ class AnswerPart:
 
     name: str
     words: str
+    is_wrong: bool = False
 
 
 def answer_words(item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:

@@ -233,6 +233,15 @@ def feedback_get(enrollment: Enrollment, pk: int | None = None) -> Feedback | No
     )
 
 
+def test_just_passed(enrollment: Enrollment) -> QualificationAttempt | None:
+    """The test that this person, who stood before it a moment ago, has passed by now."""
+    enrollment.refresh_from_db(fields=["stage"])
+    if enrollment.stage == Stage.QUALIFICATION:
+        return None
+    passed = QualificationAttempt.objects.filter(enrollment__annotator=enrollment.annotator_id, passed=True)
+    return passed.filter(test=enrollment.study.test_study).order_by("-finished_at", "-pk").first()
+
+
 def question_get_for(enrollment: Enrollment, pk: int, part: str = QuestionPart.TEST) -> QualificationQuestion:
     """A question that this person may be asked; `QualificationQuestion.DoesNotExist` for any other."""
     study = asked_by(enrollment, part)

@@ -4,7 +4,7 @@ name.
 Permission lives in the fetch: `enrollment_get_for` and `assignment_get_for` are the only ways to these rows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -27,6 +27,7 @@ from annotation.models import (
     Study,
     StudyItem,
 )
+from annotation.selectors.shown import answer_words, fields_of_value, item_shown
 
 PLACES_TAKEN = F("n_open") + F("n_accepted")
 # Above this many free items a person's own total is not counted: it would cost more than the answer itself.
@@ -213,9 +214,25 @@ def answers_list(enrollment: Enrollment) -> QuerySet[Assignment]:
     """What a person has answered, newest first, whatever its role: one of them looks like another."""
     return (
         Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.SUBMITTED)
-        .select_related("study_item__item__instruction")
+        .select_related("study_item__item__instruction", "study_item__item__dataset")
         .order_by("-submitted_at", "-pk")
     )
+
+
+def answers_in_words(enrollment: Enrollment, given: Iterable[Assignment]) -> list[tuple[Assignment, str]]:
+    """Each of these answers with what it says now, in words, as this person saw the item."""
+    given, study = list(given), enrollment.study
+    labels = {label.assignment_id: label for label in Label.objects.standing().filter(assignment__in=given)}
+    found = []
+    for assignment in given:
+        label, words = labels.get(assignment.pk), ""
+        if label is not None:
+            item = item_shown(study, assignment.study_item.item, assignment.shown_order)
+            value = from_canonical(label.kind, label.value, label.shown_order or [])
+            parts = answer_words(item, fields_of_value(label.kind, value))
+            words = ", ".join(f"{part.name}: {part.words}" if part.name else part.words for part in parts)
+        found.append((assignment, words))
+    return found
 
 
 def texts_unread(enrollment: Enrollment) -> list[Intervention]:

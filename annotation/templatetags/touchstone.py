@@ -6,6 +6,7 @@ undefined parts are None or NaN and are shown as "not defined", never as 0.
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from django import template
@@ -14,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from annotation.rendering import render_markdown, render_plain
-from annotation.selectors.shown import AnswerPart, ShownItem, answer_words, spoken
+from annotation.selectors.shown import NO_ANSWER, AnswerPart, ShownItem, answer_words, spoken
 
 register = template.Library()
 
@@ -47,9 +48,18 @@ def spoken_filter(key: str) -> str:
 
 
 @register.simple_tag(name="answer_words")
-def answer_words_tag(item: ShownItem, fields: Mapping[str, str] | None) -> tuple[AnswerPart, ...]:
-    """What an answer, given as form fields, says of each part of the item."""
-    return answer_words(item, fields or {})
+def answer_words_tag(
+    item: ShownItem, fields: Mapping[str, str] | None, right: Mapping[str, str] | None = None
+) -> tuple[AnswerPart, ...]:
+    """What an answer, given as form fields, says of each part of the item; marked where `right` says otherwise."""
+    parts = answer_words(item, fields or {})
+    if not right:
+        return parts
+    expected = {part.name: part.words for part in answer_words(item, right)}
+    return tuple(
+        replace(part, is_wrong=expected.get(part.name, part.words) not in (part.words, NO_ANSWER))
+        for part in parts
+    )
 
 
 def _number(value: object) -> float | None:

@@ -1,6 +1,6 @@
 // Small behaviours declared in markup:
 //   <form data-once>                 a second submit is ignored; the button shows that it is busy
-//   <form data-confirm="Really?">    asks first (also on a submit button)
+//   <form data-confirm="Really?" data-confirm-verb="Delete it">    asks first (also on a submit button)
 //   <button data-copy="#code">       copies the text of an element
 // and: what scrolls sideways can be reached by the keyboard.
 "use strict";
@@ -12,7 +12,7 @@
       if (on) button.setAttribute("aria-busy", "true");
     });
   };
-  const ask = (text, agreed) => {
+  const ask = (text, verb, agreed) => {
     const dialog = document.createElement("dialog");
     dialog.className = "dialog dialog-small";
     dialog.setAttribute("aria-label", text);
@@ -32,7 +32,7 @@
       });
       return element;
     };
-    foot.append(button("Cancel", ""), button("Go on", "btn-primary", agreed));
+    foot.append(button("Cancel", ""), button(verb, "btn-primary", agreed));
     dialog.append(body, foot);
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
@@ -49,7 +49,7 @@
         event.preventDefault();
         event.stopPropagation();
         const submitter = event.submitter;
-        ask(question, () => {
+        ask(question, event.submitter?.dataset.confirmVerb ?? form.dataset.confirmVerb ?? "Go on", () => {
           form.setAttribute("data-confirmed", "");
           form.requestSubmit(submitter);
           form.removeAttribute("data-confirmed");

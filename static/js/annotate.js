@@ -1,7 +1,7 @@
 // The form of an answer: drafts, active time, a lease kept alive. Everything here is a help: without it the inputs and
 // the button do the work.
 //   <form data-annotate data-assignment="7-12" data-draft-url="/…/draft/" data-idle-seconds="30" data-lease-seconds="1800"
-//         data-once> with hidden inputs active_ms and wall_ms; [data-draft-state] says what became of the draft;
+//         data-once> with the hidden input active_ms; [data-draft-state] says what became of the draft;
 //   [data-announcer] is a live region. [data-no-draft] on an input keeps it out of drafts.
 // A draft is POSTed form-encoded (the form's own fields, csrf token included) and kept in this browser as well,
 // so that what was typed survives a reload even when the server could not be reached.
@@ -13,7 +13,7 @@
   const SAVE_AFTER = 600;
   const KEEP_FOR = 14 * 24 * 3_600_000;
   const PREFIX = "touchstone:draft:";
-  const NOT_DRAFT = new Set(["csrfmiddlewaretoken", "active_ms", "wall_ms"]);
+  const NOT_DRAFT = new Set(["csrfmiddlewaretoken", "active_ms"]);
   const ACTIVITY = ["pointerdown", "pointermove", "keydown", "scroll", "wheel", "touchstart"];
 
   // What this browser keeps, by assignment: {fields, saved, opened, active, at} and, of an answer that was submitted
@@ -145,6 +145,9 @@
       if (!state) return;
       state.dataset.state = name;
       if (state.textContent !== words) state.textContent = words;
+      // That a draft is saved is not said aloud: a choice is one announcement. That it is not, is.
+      const announcer = this.form.querySelector("[data-announcer]");
+      if (announcer && name === "local") announcer.textContent = words;
     }
 
     // Returns whether this browser keeps it.
@@ -156,10 +159,8 @@
 
     fillTimes() {
       if (this.waiting) return; // the time until it was submitted first
-      const [active, wall] = [this.time("active_ms"), this.time("wall_ms")];
+      const active = this.time("active_ms");
       if (active) active.value = String(this.watch.read());
-      // At least the active time: the clocks differ by a millisecond, and it may have been begun on another device.
-      if (wall) wall.value = String(Math.max(this.watch.read(), Date.now() - this.opened));
     }
 
     ready() {

@@ -209,7 +209,7 @@ def test_line_breaks_are_kept():
 
 def test_table_scrolls_and_aligns_by_class():
     html = render_markdown("| a | b | c |\n|---|:-:|--:|\n| 1 | 2 | 3 |")
-    assert html.startswith('<div class="prose-scroll"><table dir="ltr">')
+    assert html.startswith('<div class="prose-scroll" dir="ltr"><table dir="ltr">')
     assert re.search(r'<td [^>]*class="align-right"[^>]*>3</td>', html)
     assert "style" not in html
 
@@ -386,7 +386,7 @@ def test_every_block_has_the_direction_of_its_script(text):
 
 def test_a_formula_at_the_beginning_decides_no_direction():
     assert render_markdown(f"$x$ {ARABIC}").startswith('<p dir="rtl">')
-    assert '<li dir="rtl">' in render_markdown(f"- $x$ {ARABIC}")
+    assert '<li dir="rtl">' in render_markdown(f"- $x$ {ARABIC}\n- y")
 
 
 def test_a_quote_without_letters_is_left_to_right():

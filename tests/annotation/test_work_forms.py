@@ -100,11 +100,11 @@ def test_every_kind_has_a_form(kind):
 def test_times_are_a_help_and_never_a_reason_to_refuse():
     data = {"choice": "1", "active_ms": "1200", "wall_ms": "2000"}
     form = work_form(STUDY, PAIR, data)
-    assert (form.active_time, form.wall_time) == (1200, 2000)
+    assert form.active_time == 1200
     for odd in ("", "0", "-5", "x", "1.5", "9" * 400, "٣"):
         form = work_form(STUDY, PAIR, data | {"active_ms": odd, "wall_ms": odd})
         assert form.is_valid()
-        assert (form.active_time, form.wall_time) == (None, None)
+        assert form.active_time is None
     assert work_form(STUDY, PAIR, {"active_ms": str(10**12)}).active_time == DAY_MS
 
 

@@ -44,4 +44,4 @@ def test_only_a_tab_that_is_seen_and_used_counts(page: Page, live_server, study)
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
     label = Label.objects.get()
     assert label.active_ms >= active
-    assert label.wall_ms >= label.active_ms + 600_000
+    assert label.wall_ms < 600_000, "from the lease to the answer by the server's clock, not the browser's"

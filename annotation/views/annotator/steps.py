@@ -26,6 +26,7 @@ from annotation.selectors.steps import (
     question_get_for,
     question_next,
     standing_get,
+    test_just_passed,
     training_next,
 )
 from annotation.selectors.work import answers_given, texts_unread
@@ -277,7 +278,15 @@ def qualification(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         qualification_answer(**given, attempt=_number(request.POST.get("attempt")))
 
     _, error = _take(request, enrollment, QuestionPart.TEST, answer)
-    return _test(request, enrollment, error=error) if error else _here(enrollment)
+    if error:
+        return _test(request, enrollment, error=error)
+    attempt = test_just_passed(enrollment)
+    if attempt is not None:
+        total = attempt.test.qualification_size
+        messages.success(
+            request, f"You passed the test: {attempt.n_right} of {total} of your answers were right."
+        )
+    return _here(enrollment)
 
 
 @limited(group="steps", rate=POST_RATE, by="session", method="POST")

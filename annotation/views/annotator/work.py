@@ -25,6 +25,7 @@ from annotation.selectors.pay import earned_by
 from annotation.selectors.shown import value_rules
 from annotation.selectors.work import (
     Standing,
+    answers_in_words,
     answers_list,
     assignment_get_for,
     assignment_in_hand,
@@ -217,7 +218,6 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
             comment=form.comment,
             pasted_chars=form.pasted_chars,
             active_ms=form.active_time,
-            wall_ms=form.wall_time,
         )
     except LabelValueError as error:
         return _show(request, found, form=form, error=error.message)
@@ -235,14 +235,14 @@ def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
     form = work_form(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
     if not form.is_valid():
         return _show(request, found, form=form, error=form.error)
+    before = own_label(found)
     try:
-        label_change(
+        standing = label_change(
             assignment=found,
             shown_value=form.shown_value,
             comment=form.comment,
             pasted_chars=form.pasted_chars,
             active_ms=form.active_time,
-            wall_ms=form.wall_time,
         )
     except LabelValueError as error:
         return _show(request, found, form=form, error=error.message)
@@ -251,7 +251,10 @@ def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
     except (StageError, SuspendedError):
         messages.warning(request, "That answer cannot be changed.")
     else:
-        messages.success(request, "Your answer was changed.")
+        is_changed = before is None or standing.pk != before.pk
+        messages.success(
+            request, "Your answer was changed." if is_changed else "Your answer is the same as before."
+        )
     return _go(request, "place", enrollment)
 
 
@@ -326,6 +329,7 @@ def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     page = Paginator(answers_list(enrollment), ANSWERS_A_PAGE).get_page(request.GET.get("page"))
     context = study_context(request, enrollment) | {
         "page_obj": page,
+        "given": answers_in_words(enrollment, page),
         "is_at_work": enrollment.stage == Stage.WORK,
     }
     return render(request, "annotation/annotator/answers.html", context)

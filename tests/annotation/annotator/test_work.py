@@ -46,7 +46,8 @@ class TestWork:
         page = self.submit(browser, lease, active_ms="1500", wall_ms="2500")
         label = Label.objects.get()
         assert label.choice == lease.shown_order[0] + 1
-        assert (label.active_ms, label.wall_ms) == (1500, 2500)
+        assert label.active_ms == 1500
+        assert label.wall_ms != 2500  # what a browser says of the time is not believed
         assert page.redirect_chain[-1][0] != url("assignment", study, lease.pk)
         assert "1 of 3" in text_of(page)
 
@@ -92,7 +93,7 @@ class TestWork:
         assert page.context["undo_url"] == url("assignment", study, lease.pk)
         for _ in range(2):
             page = self.submit(browser, lease, "2", change="1")
-        assert "Your answer was changed" in text_of(page)
+        assert "Your answer is the same as before" in text_of(page)
         assert Label.objects.count() == 2
         assert Label.objects.current().get().choice == lease.shown_order[1] + 1
 
@@ -245,7 +246,7 @@ class TestWhatIsShown:
         Response.objects.filter(pk=first.pk).update(text="**x** " * (MAX_MARKDOWN // 6 + 1))
         Response.objects.filter(pk=second.pk).update(text="**short**")
         html = browser.get(url("assignment", study, lease.pk)).content.decode()
-        assert '<pre class="plain">**short**</pre>' in html
+        assert '<pre class="plain" dir="auto">**short**</pre>' in html
         assert "<strong>x" not in html
 
     def test_a_lease_that_ran_out_and_is_theirs_again_is_not_said_to_be_gone(self, browser, lease, study):

@@ -1,0 +1,106 @@
+"""What the pages of the steps and of the answers say, and only where it is so."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from annotation.models import Enrollment, Kind, Label, Stage
+from annotation.rendering import render_markdown
+from annotation.selectors.shown import ShownAspect, ShownItem
+from annotation.templatetags.touchstone import answer_words_tag
+from tests.annotation.cast import text_of
+from tests.annotation.factories import enrollment_make, study_make
+from tests.annotation.visits import client_of, url
+
+pytestmark = pytest.mark.django_db
+
+
+def submit(browser: Client, lease, **fields):
+    return browser.post(url("assignment", lease.enrollment.study, lease.pk), fields, follow=True)
+
+
+def test_a_passed_test_says_so():
+    study = study_make(pairs=3, qualification=2)
+    person = enrollment_make(study=study, stage=Stage.QUALIFICATION)
+    browser = client_of(person)
+    page = browser.get(url("place", study), follow=True)
+    for _ in range(2):
+        question = page.context["question"]
+        gold = question.question.item.gold["choice"]
+        fields = {"question": question.question.pk, "choice": question.order.index(gold - 1) + 1}
+        page = browser.post(
+            url("qualification", study), fields | {"attempt": question.attempt or ""}, follow=True
+        )
+    assert Enrollment.objects.get().stage == Stage.WORK
+    assert "You passed the test: 2 of 2 of your answers were right." in text_of(page)
+
+
+def test_feedback_marks_the_rows_that_were_wrong():
+    item = ShownItem(
+        kind=Kind.CHECKLIST,
+        instruction="x",
+        aspects=(ShownAspect("a", "Short?"), ShownAspect("b", "Polite?")),
+    )
+    given, right = {"answer-a": "yes", "answer-b": "no"}, {"answer-a": "yes", "answer-b": "yes"}
+    assert [part.is_wrong for part in answer_words_tag(item, given, right)] == [False, True]
+    assert not any(part.is_wrong for part in answer_words_tag(item, given))
+
+
+def test_changed_is_said_only_of_what_was_changed(browser, lease, study):
+    submit(browser, lease, choice="1")
+    assert "Your answer was changed" not in text_of(submit(browser, lease, choice="1", change="1"))
+    assert Label.objects.count() == 1
+    assert "Your answer was changed" in text_of(submit(browser, lease, choice="2", change="1"))
+    assert Label.objects.count() == 2
+
+
+def test_your_answers_shows_them(browser, lease, study):
+    submit(browser, lease, choice="2")
+    assert "B is better" in text_of(browser.get(url("answers", study)))
+    submit(browser, lease, choice="1", change="1")
+    page = text_of(browser.get(url("answers", study)))
+    assert "A is better" in page
+    assert "B is better" not in page
+
+
+def test_who_has_finished_is_not_offered_a_break(browser, lease, study, person):
+    submit(browser, lease, choice="1")
+    at_work = browser.get(url("assignment", study, lease.pk)).content.decode()
+    assert "Take a break" in at_work
+    browser.post(url("finish", study))
+    finished = browser.get(url("assignment", study, lease.pk)).content.decode()
+    assert "Your answer" in finished
+    assert "Take a break" not in finished
+
+
+@pytest.mark.parametrize("text", ["50.", "+ 5", "- 3", "* 2", "> 7", "1986. A great year", "12) b", "1)"])
+def test_an_answer_of_one_line_stays_as_it_is_written(text):
+    html = render_markdown(text)
+    assert re.sub(r"<[^>]*>", "", html).strip().replace("&gt;", ">") == text
+    assert not re.search("<(ol|ul|li|blockquote)", html)
+
+
+def test_a_list_is_a_list():
+    assert "<ul" in render_markdown("- a\n- b")
+    assert re.search('<ol [^>]*start="50"', render_markdown("50. a\n51. b"))
+
+
+def test_stopping_for_good_asks_once_more(browser, lease, study):
+    address = url("finish", study)
+    for name, pk in (("assignment", [lease.pk]), ("rest", [])):
+        page = browser.get(url(name, study, *pk)).content.decode()
+        forms = re.findall(rf'<form [^>]*action="{address}"[^>]*>', page)
+        assert forms
+        assert all("data-confirm=" in form for form in forms)
+
+
+def test_one_live_region_says_a_choice(browser, lease, study):
+    page = browser.get(url("assignment", study, lease.pk)).content.decode()
+    dock = page[page.index('class="dock"') :]
+    assert len(re.findall(r'role="status"|aria-live', dock[: dock.index("</section>")])) == 1
+
+
+def test_wall_time_is_the_servers(browser, lease, study):
+    submit(browser, lease, choice="1", active_ms="900", wall_ms="86400000")
+    assert Label.objects.get().wall_ms < 86_400_000
