@@ -265,11 +265,14 @@ def ratio_estimate(
         raise InvalidInputError(f"{what}: found NaN; an item that does not count has the denominator 0")
     resamples, mask, confidence = resolve(len(top), options, weighted=True)
     weights = item_weights(len(top), options)
-    if weights is not None:
-        top, bottom = top * weights, bottom * weights
     counted = bottom > 0
     if mask is not None:
         counted &= mask
+    if weights is not None:
+        if counted.any() and not weights[counted].any():
+            reason = "no item counts: all that could have the weight 0"
+        top, bottom = top * weights, bottom * weights
+        counted &= weights > 0
     if not counted.all():
         top, bottom = np.where(counted, top, 0.0), np.where(counted, bottom, 0.0)
     whole = float(bottom.sum())

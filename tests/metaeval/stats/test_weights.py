@@ -86,6 +86,8 @@ class TestValues:
         assert (estimate.value, estimate.n, estimate.n_clusters) == (pytest.approx(2 / 3), 3, 3)
         with pytest.warns(StatisticsWarning, match="no item counts"):
             assert not mean_estimate([1, 0], weights=[0, 0]).defined
+        with pytest.warns(StatisticsWarning, match="weight 0"):  # there is a gold answer
+            assert not accuracy([1, 2], [1, 1], weights=[0, 0]).defined
         with pytest.warns(StatisticsWarning, match="group b"):
             assert not macro_mean([1, 0], ["a", "b"], weights=[1, 0]).defined
         with pytest.warns(StatisticsWarning, match="scored for both"):
