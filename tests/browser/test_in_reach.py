@@ -78,7 +78,7 @@ def test_buttons_say_what_they_choose(live_server, new_context: Callable[..., Br
     open_long(page, live_server, long_work("pairwise", tie_policy="both_bad", ask_strength=True))
     for words in ("A is better", "Tie", "Both bad", "B is better"):
         choice = page.locator(".dock label.choice", has_text=words)
-        assert is_seen(choice)
+        expect(choice.get_by_text(words, exact=True)).to_be_visible()
         assert choice.evaluate("one => one.scrollWidth <= one.clientWidth")
     page.locator(".dock label.choice", has_text="B is better").tap()
     assert answer_of(page)["choice"] == "2"
