@@ -98,6 +98,8 @@ NO_PAGES = {
     "metaeval:tower-download": "a file",
     "metaeval:label-next-send": "takes, leads to the study",
     "logout": "takes, leads to the login",
+    "health": "answers JSON",
+    "token-revoke": "takes, leads back",
     "password-change": "takes; shown by `me` when something is wrong",
 }
 # Visited with the demonstration, whose pages are full: sweeps and reports.
@@ -237,7 +239,7 @@ def _around(study: Study, person: Enrollment, lease: Assignment) -> Iterator[Sto
         yield Stop(name, at(name, study.slug, lease.pk), person)
     resting = enrollment_make(study=study)
     yield Stop("resting", at("rest", study.slug), resting)
-    for name in ("answers", "rest", "changes", "guidelines", "finish"):
+    for name in ("answers", "rest", "changes", "guidelines", "link", "finish"):
         yield Stop(name, at(name, study.slug), person)
 
 
@@ -391,6 +393,7 @@ def staff_stops(owner: User) -> Iterator[Stop]:
     draft = walk_study("checklist", state="draft", owner=owner, slug="draft", training=1, test=1, checks=1)
     ended = study_make(pairs=2, state="closed", owner=owner, slug="ended")
     yield Stop("me", reverse("me"))
+    yield Stop("API tokens", reverse("tokens"))
     yield Stop("studies", at("study-list"))
     yield Stop("study-new", f"{at('study-create')}?dataset={study.dataset.name}")
     for one in (study, draft, ended):
