@@ -11,6 +11,10 @@ os.environ["DATABASE_URL"] = services.test_database_url()
 os.environ["DATABASE_POOL_SIZE"] = "40"  # more than the threads of the tests of concurrency
 os.environ.setdefault("TOUCHSTONE_VAR", str(services.scratch_directory()))
 os.environ.setdefault("RATELIMIT_ENABLE", "false")
+# The variables that tests name as keys of model servers; of some it matters that they are not set.
+os.environ["MODEL_KEY_VARIABLES"] = ",".join(
+    ("TEST_KEY", "TRIAL_KEY", "THE_KEY", "KEY", "NO_SUCH_KEY", "TOUCHSTONE_NO_SUCH_KEY", "TOUCHSTONE_NO_KEY")
+)
 os.environ.setdefault("EMAIL_URL", "memorymail://")
 # Playwright runs its own event loop in the thread of the browser tests.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")

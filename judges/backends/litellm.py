@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from judges.backends.addresses import check_url
 from judges.backends.async_backend import AsyncBackend
 from judges.backends.errors import (
     BackendError,
@@ -25,7 +26,7 @@ from judges.backends.errors import (
 from judges.backends.openai_protocol import ServerReply, build_body, error_for, read_reply
 from judges.backends.openai_vectors import embed_body, read_embedding
 from judges.backends.registry import endpoint_identity
-from judges.backends.settings import PriceTable, check_limits, check_local, read_key
+from judges.backends.settings import PriceTable, check_limits, read_key
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
 
@@ -43,7 +44,8 @@ class LiteLLMBackend(AsyncBackend):
     base_url : str
         Of a server of one's own or a proxy; empty for the vendor's address.
     api_key_env : str
-        Name of the environment variable that holds the key. Empty: the vendor's usual one, as LiteLLM reads it.
+        Name of the environment variable that holds the key. Empty: the vendor's usual one,
+        as LiteLLM reads it, and none for an address of one's own.
     capacity : int
         Requests in flight, >= 1.
     timeout : float
@@ -85,8 +87,13 @@ class LiteLLMBackend(AsyncBackend):
             raise EndpointError(f"structured: expected one of {', '.join(STRUCTURED)}, found {structured!r}.")
         if taken := sorted(_OURS & self._extra.keys()):
             raise EndpointError(f"extra_body: {', '.join(taken)} cannot be set here.")
-        if is_local:
-            check_local(base_url)
+        if "os.environ/" in f"{self._extra}{base_url}":
+            # To LiteLLM such a text is the name of a variable of any kind, whose value it sends.
+            raise EndpointError("extra_body: texts with 'os.environ/' cannot be used.")
+        if base_url:
+            check_url(base_url, only_own=is_local)
+        elif is_local:
+            raise EndpointError("is_local: a vendor without an address of your own is not local.")
         self._prices = PriceTable(price_prompt, price_completion, prices)
         self._key = read_key(api_key_env, base_url or "the vendor")
         self._litellm = _load()
@@ -131,8 +138,9 @@ class LiteLLMBackend(AsyncBackend):
     async def _call(self, function: Any, model: str, body: dict[str, Any]) -> tuple[ServerReply, float]:
         """Return the reply in OpenAI's form and LiteLLM's figure of its cost; raises BackendError."""
         arguments = body | {"timeout": self._timeout, "max_retries": 0, "num_retries": 0}
-        if self._key:
-            arguments["api_key"] = self._key
+        if self._key or self._base_url:
+            # Without one, LiteLLM takes the vendor's usual key from the environment, and would send it to any address.
+            arguments["api_key"] = self._key or "none"
         if self._base_url:
             arguments["api_base"] = self._base_url
         where = self._base_url or f"LiteLLM, model {model}"

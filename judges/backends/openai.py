@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 
+from judges.backends.addresses import check_url
 from judges.backends.async_backend import AsyncBackend
 from judges.backends.errors import (
     EndpointError,
@@ -22,16 +23,19 @@ from judges.backends.errors import (
     PermanentBackendError,
     TransientBackendError,
 )
+from judges.backends.network import CheckedNetwork
 from judges.backends.openai_protocol import STRUCTURED, ServerReply, build_body, read_reply
 from judges.backends.openai_score import ContinuationScorer, score_answer
 from judges.backends.openai_vectors import classify_body, embed_body, read_classes, read_embedding
 from judges.backends.registry import endpoint_identity
-from judges.backends.settings import PriceTable, check_limits, check_local, proxy_for, read_key
+from judges.backends.settings import PriceTable, check_limits, proxy_for, read_key
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
 
-MAX_BODY = 32 * 1024 * 1024
+MAX_BODY = 16 * 1024 * 1024
 """Bytes of a reply that are read before the server is taken to be broken."""
+MAX_HELD = 4 * MAX_BODY
+"""The same of all replies that are read at the same moment."""
 _OURS = frozenset({"model", "messages", "n", "stream"})
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
@@ -98,8 +102,7 @@ class OpenAIBackend(AsyncBackend):
             raise EndpointError(f"max_tokens_field: {max_tokens_field!r} is no field of the protocol.")
         if taken := sorted(_OURS & self._extra.keys()):
             raise EndpointError(f"extra_body: {', '.join(taken)} cannot be set here.")
-        if is_local:
-            check_local(base_url)
+        check_url(base_url, only_own=is_local)
         self._prices = PriceTable(price_prompt, price_completion, prices)
         self._key = read_key(api_key_env, base_url)
         self.is_local = is_local
@@ -121,10 +124,14 @@ class OpenAIBackend(AsyncBackend):
         self._extensions = {"timeout": limits.as_dict()}
         # The transport of `httpx.AsyncClient` without the client, whose cookies, redirects and authentication are
         # not wanted here and cost a tenth of a request's time.
+        proxy = None if is_local else proxy_for(base_url)
         self._transport = httpx.AsyncHTTPTransport(
-            limits=httpx.Limits(max_connections=capacity, max_keepalive_connections=capacity),
-            proxy=None if is_local else proxy_for(base_url),
+            limits=httpx.Limits(max_connections=capacity, max_keepalive_connections=capacity), proxy=proxy
         )
+        if proxy is None:  # a proxy is the operator's, and looks up the rest itself
+            # httpx has no parameter for it; a test connects to what is refused, so a change of httpx is noticed.
+            self._transport._pool._network_backend = CheckedNetwork(base_url, only_own=is_local)
+        self._held = 0
         self._urls: dict[str, httpx.URL] = {}
         self._scorer = ContinuationScorer(
             self._post, completions_url=f"{self._base}/completions", tokenize_url=self._beside("tokenize")
@@ -135,12 +142,18 @@ class OpenAIBackend(AsyncBackend):
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
-            "Accept-Encoding": "gzip, deflate",
+            # A few kB of gzip can become gigabytes before a limit is asked; replies are short anyway.
+            "Accept-Encoding": "identity",
             "User-Agent": "touchstone",
         }
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         return [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
+
+    def use_key(self, key: str) -> None:
+        """Send this key: of a server that this process started, so that no variable names it."""
+        self._key = key
+        self._headers = self._make_headers()
 
     async def _end(self) -> None:
         await self._transport.aclose()
@@ -188,8 +201,6 @@ class OpenAIBackend(AsyncBackend):
             raise TransientBackendError(f"{url}: no answer within {self._timeout:g} s.") from error
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise EndpointError(self._clean(f"{url}: {error}")) from error
-        except httpx.DecodingError as error:
-            raise MisbehavingServerError(f"{url}: a reply that cannot be decompressed.") from error
         except httpx.TransportError as error:
             what = str(error) or type(error).__name__
             raise TransientBackendError(self._clean(f"{url}: {what}")) from error
@@ -199,22 +210,29 @@ class OpenAIBackend(AsyncBackend):
             "POST", self._parsed(url), headers=self._headers, content=content, extensions=self._extensions
         )
         response = await self._transport.handle_async_request(request)
+        body = bytearray()
         try:
-            chunks, size = [], 0
-            async for chunk in response.aiter_bytes():
-                chunks.append(chunk)
-                size += len(chunk)
-                if size > MAX_BODY:
+            if response.headers.get("content-encoding", "identity").lower() != "identity":
+                raise MisbehavingServerError(
+                    f"{url}: a compressed reply, which was not asked for.", status=response.status_code
+                )
+            async for chunk in response.stream:  # type: ignore[union-attr]  # asynchronous, as the transport is
+                body += chunk
+                self._held += len(chunk)
+                if len(body) > MAX_BODY or self._held > MAX_HELD:
                     raise MisbehavingServerError(
-                        f"{url}: a reply of more than {MAX_BODY >> 20} MiB.", status=response.status_code
+                        f"{url}: a reply of more than {MAX_BODY >> 20} MiB, or of more than {MAX_HELD >> 20} MiB with "
+                        "those that came at the same moment.",
+                        status=response.status_code,
                     )
         finally:
+            self._held -= len(body)
             await response.aclose()
         return ServerReply(
             url=url,
             status=response.status_code,
             headers=response.headers,
-            body=b"".join(chunks),
+            body=bytes(body),
             secret=self._key,
         )
 

@@ -51,15 +51,18 @@ class ServerReply:
     secret: str = field(default="", repr=False)
 
     def excerpt(self) -> str:
-        """Return a short piece of the body: the server's own message if it sent one, on one line."""
-        text = self.body[:20_000].decode("utf-8", "replace")
+        """Return the message of an error in the protocol's form, on one line; nothing of any other body.
+
+        An address that is no model server could be a page of the inside of a network, which nobody is to read here.
+        """
         try:
-            error = json.loads(text)
-            error = error.get("error", error)
-            message = error if isinstance(error, str) else error.get("message") or error.get("detail")
-            text = message if isinstance(message, str) else text
+            document = json.loads(self.body[:20_000])
+            error = document.get("error", document if document.get("object") == "error" else None)
+            text = error if isinstance(error, str) else error.get("message")
         except (ValueError, AttributeError, RecursionError):
-            pass
+            return ""
+        if not isinstance(text, str):
+            return ""
         if self.secret:
             text = text.replace(self.secret, "[key]")
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())

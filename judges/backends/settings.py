@@ -1,19 +1,36 @@
-"""What the options of a backend must be: limits, prices, where the key is, what counts as local."""
+"""What the options of a backend must be: limits, prices, where the key is."""
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from judges.backends.errors import EndpointError
 
+KEY_VARIABLES = "MODEL_KEY_VARIABLES"
+"""The environment variable in which the operator lists those that hold keys of model servers."""
+
+
+def check_key_variable(variable: str) -> None:
+    """Raise EndpointError for a variable that the operator does not list as a key of a model server.
+
+    Whoever may set an endpoint chooses the address, too: without the list they could have any secret of the site,
+    such as its database's password, sent to themselves.
+    """
+    listed = {name.strip() for name in os.environ.get(KEY_VARIABLES, "").split(",")} - {""}
+    if variable and variable not in listed:
+        raise EndpointError(
+            f"The environment variable {variable} is not listed as a key of a model server. Whoever operates the site "
+            f"can add it: {KEY_VARIABLES}={','.join(sorted(listed | {variable}))}"
+        )
+
 
 def read_key(variable: str, base_url: str) -> str:
     """Return the key from the environment, "" without a variable's name; raises EndpointError."""
     if not variable:
         return ""
+    check_key_variable(variable)
     key = os.environ.get(variable, "").strip()
     if not key:
         raise EndpointError(
@@ -23,14 +40,6 @@ def read_key(variable: str, base_url: str) -> str:
         # httpx would refuse it as a header, and show it in its message.
         raise EndpointError(f"The environment variable {variable} holds characters that no key may have.")
     return key
-
-
-def check_local(base_url: str) -> None:
-    """Raise EndpointError for an address that is not under the operator's control."""
-    if not _is_private_host(urlsplit(base_url).hostname or ""):
-        raise EndpointError(
-            f"is_local: {base_url} is neither this machine nor in a private network, so it is not local."
-        )
 
 
 def proxy_for(base_url: str) -> str | None:
@@ -44,18 +53,6 @@ def proxy_for(base_url: str) -> str | None:
     if not proxy or (parts.hostname and proxy_bypass(parts.hostname)):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
-
-
-def _is_private_host(host: str) -> bool:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        name = host.lower().rstrip(".")
-        # A name without a dot, as in Docker's networks, or under a suffix that public DNS does not serve.
-        return bool(name) and (
-            "." not in name or name.endswith((".local", ".internal", ".lan", ".localhost"))
-        )
-    return address.is_loopback or address.is_private
 
 
 def check_limits(capacity: int, **seconds: float) -> None:

@@ -191,12 +191,9 @@ class VLLMServerBackend:
             self.submit(token, request)
 
     def _connect(self) -> OpenAIBackend:
-        variable = f"TOUCHSTONE_SERVER_KEY_{id(self)}"
-        os.environ[variable] = self._server.key
-        try:
-            return OpenAIBackend(base_url=self._server.url, api_key_env=variable, **self._client_options)
-        finally:
-            del os.environ[variable]
+        client = OpenAIBackend(base_url=self._server.url, **self._client_options)
+        client.use_key(self._server.key)
+        return client
 
 
 def _server(model: str, revision: str, options: VLLMOptions, startup_timeout: float) -> ServerProcess:

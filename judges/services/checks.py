@@ -11,6 +11,8 @@ from django.conf import settings
 
 from annotation.models import Instruction
 from annotation.selectors.judging import count_without_response
+from judges.backends.errors import EndpointError
+from judges.backends.settings import check_key_variable
 from judges.models import BackendKind, Endpoint, Judge, Sweep
 from judges.selectors.items import GENERATION, ItemCounts, judge_kind, sweep_slice
 from judges.services.pairings import Pairings, pairings
@@ -245,6 +247,11 @@ def _endpoints(judges: list[Judge]) -> Iterator[Endpoint]:
 
 def _endpoint_problems(judges: list[Judge]) -> Iterator[str]:
     for endpoint in _endpoints(judges):
+        try:
+            check_key_variable(endpoint.api_key_env)
+        except EndpointError as error:
+            yield f"'{endpoint}': {error}"
+            continue
         if endpoint.api_key_env and not os.environ.get(endpoint.api_key_env, "").strip():
             yield (
                 f"The environment variable {endpoint.api_key_env}, which holds the key of the endpoint "

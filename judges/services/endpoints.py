@@ -10,9 +10,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from judges.backends.addresses import check_url
 from judges.backends.base import Backend, WireRequest
-from judges.backends.errors import BackendError
+from judges.backends.errors import BackendError, EndpointError
 from judges.backends.registry import create_backend
+from judges.backends.settings import check_key_variable
 from judges.models import IN_WORKER, BackendKind, Endpoint, Judge, Structured, SweepRun
 from judges.selectors.judges import judges_at_work, judges_of_endpoint
 from judges.services.pairings import judge_queue
@@ -31,7 +33,7 @@ BY_HTTP = (BackendKind.OPENAI, BackendKind.VLLM_SERVER)
 def endpoint_create(*, name: str, base_url: str = "", **fields: Any) -> Endpoint:
     """Make an endpoint; raises ValidationError by field."""
     endpoint = Endpoint(name=name, base_url=base_url, **fields)
-    endpoint.full_clean()
+    _check(endpoint)
     endpoint.save()
     return endpoint
 
@@ -52,7 +54,7 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
     old, before_queue = answering_settings(endpoint), endpoint.queue
     for name, value in fields.items():
         setattr(endpoint, name, value)
-    endpoint.full_clean()
+    _check(endpoint)
     changed = [name for name in ANSWERING if getattr(endpoint, name) != before[name]]
     used = judges_of_endpoint(endpoint, used=True)[:5] if changed else ()
     if names := ", ".join(f"'{judge}'" for judge in used):
@@ -76,6 +78,21 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
     if endpoint.queue != before_queue:
         _runs_follow(endpoint)
     return endpoint
+
+
+def _check(endpoint: Endpoint) -> None:
+    endpoint.full_clean()
+    for field, check in (
+        ("api_key_env", lambda: check_key_variable(endpoint.api_key_env)),
+        (
+            "base_url",
+            lambda: check_url(endpoint.base_url, only_own=endpoint.is_local) if endpoint.base_url else None,
+        ),
+    ):
+        try:
+            check()
+        except EndpointError as error:
+            raise ValidationError({field: str(error)}) from None
 
 
 def _runs_follow(endpoint: Endpoint) -> None:
