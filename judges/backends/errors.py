@@ -38,11 +38,21 @@ class TransientBackendError(BackendError):
     ----------
     retry_after : float or None
         Seconds that the server asked to wait, >= 0.
+    was_sent : bool
+        The server had the request and did not say that it refused it, so the work may be on the bill.
     """
 
-    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        was_sent: bool = False,
+    ) -> None:
         super().__init__(message, status=status)
         self.retry_after = retry_after
+        self.was_sent = was_sent or status == 200
 
 
 class MisbehavingServerError(TransientBackendError):

@@ -148,7 +148,7 @@ class LiteLLMBackend(AsyncBackend):
             async with asyncio.timeout(self._timeout):
                 response = await function(**arguments)
         except TimeoutError as error:
-            raise TransientBackendError(f"{where}: no answer within {self._timeout:g} s.") from error
+            raise TransientBackendError(f"{where}: no answer within {self._timeout:g} s.", was_sent=True) from error
         except Exception as error:
             raise self._translated(error, where) from error
         raw = response.model_dump_json().encode()
@@ -171,7 +171,7 @@ class LiteLLMBackend(AsyncBackend):
         names = {each.__name__ for each in type(error).__mro__}
         message = self._clean(f"{where}: {' '.join(str(error).split())[:300]}")
         if "Timeout" in names or "APITimeoutError" in names:
-            return TransientBackendError(f"{where}: no answer within {self._timeout:g} s.")
+            return TransientBackendError(f"{where}: no answer within {self._timeout:g} s.", was_sent=True)
         if "APIConnectionError" in names:
             return TransientBackendError(message)
         if "LiteLLMUnknownProvider" in names or "LLM Provider NOT provided" in str(error):

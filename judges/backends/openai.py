@@ -198,12 +198,17 @@ class OpenAIBackend(AsyncBackend):
             async with asyncio.timeout(self._timeout):
                 return await self._exchange(url, content)
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise TransientBackendError(f"{url}: no answer within {self._timeout:g} s.") from error
+            reached = not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
+            raise TransientBackendError(
+                f"{url}: no answer within {self._timeout:g} s.", was_sent=reached
+            ) from error
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise EndpointError(self._clean(f"{url}: {error}")) from error
         except httpx.TransportError as error:
             what = str(error) or type(error).__name__
-            raise TransientBackendError(self._clean(f"{url}: {what}")) from error
+            raise TransientBackendError(
+                self._clean(f"{url}: {what}"), was_sent=not isinstance(error, httpx.ConnectError)
+            ) from error
 
     async def _exchange(self, url: str, content: bytes) -> ServerReply:
         request = httpx.Request(

@@ -232,6 +232,8 @@ class Engine(Desk):
 
     def _receive_error(self, transport: Transport, flight: Flight, error: BackendError, now: float) -> None:
         if isinstance(error, TransientBackendError):
+            if error.was_sent:
+                flight.lost()
             transport.failed(flight, error, now)
             if (error.retry_after or 0.0) > self.options.longest_pause:
                 self.troubles.append(

@@ -16,8 +16,9 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from judges.engine import store
+from judges.engine.meters import Meter
 from judges.engine.works import ActiveRun, Counts
-from judges.models import IN_WORKER, JudgeModel, Sweep, SweepRun, SweepState
+from judges.models import IN_WORKER, BudgetReservation, JudgeModel, Sweep, SweepRun, SweepState
 from judges.selectors.sweeps import judgment_tallies, worked_seconds
 from judges.services.sweep_states import ACTIVE, sweep_stop
 
@@ -101,7 +102,7 @@ def counts_write(runs: Iterable[ActiveRun]) -> None:
             continue
         rows.append((*counts.row(), run.run_id))
         for meter in run.meters:
-            meter.written(counts.cost, counts.tokens)
+            meter.wrote(counts.cost, counts.tokens)
         run.counts = Counts()
     if rows:
         store.counts_add(rows)
@@ -185,8 +186,6 @@ class RunControl:
 
     Attributes
     ----------
-    limits, spent : tuple of two
-        Of the sweep: in US dollars and in tokens.
     minutes_used : int or None
         The sweep's budget in minutes, where that is used up.
     """
@@ -195,13 +194,11 @@ class RunControl:
     is_active: bool
     is_private: bool
     is_local: bool
-    limits: tuple[float | None, float | None]
-    spent: tuple[float, float]
     minutes_used: int | None
 
 
 def runs_control(*, runs: Collection[ActiveRun]) -> dict[int, RunControl]:
-    """Read what may have changed under the worker's hands: state, ownership, privacy, budgets."""
+    """Read what may have changed under the worker's hands: state, ownership, privacy, time."""
     if not runs:
         return {}
     now = timezone.now()
@@ -210,17 +207,12 @@ def runs_control(*, runs: Collection[ActiveRun]) -> dict[int, RunControl]:
         .select_related("sweep", "dataset")
         .prefetch_related("judge__models__endpoint")
     )
-    spent: dict[int, tuple[float, float]] = {}
-    if any(run.meters for run in runs):
-        spent = sweeps_spent({run.sweep_id for run in runs})
     return {
         row.pk: RunControl(
             owner=row.owner,
             is_active=row.sweep.state in ACTIVE,
             is_private=bool(getattr(row.dataset, "is_private")),  # noqa: B009 (typed as any model)
             is_local=all(each.endpoint.keeps_private for each in row.judge.models.all()),
-            limits=sweep_limits(row.sweep),
-            spent=spent.get(row.sweep_id, (0.0, 0.0)),
             minutes_used=_minutes_used(row.sweep, now),
         )
         for row in rows
@@ -233,6 +225,45 @@ def sweep_limits(sweep: Sweep) -> tuple[float | None, float | None]:
         None if sweep.budget is None else float(sweep.budget),
         None if sweep.budget_tokens is None else float(sweep.budget_tokens),
     )
+
+
+def budget_reserve(*, meter: Meter, owner: str, lease: float, more: float, at_once: int) -> None:
+    """Reserve what this worker has under way in a sweep, and `more` beside it, as far as the budget allows.
+
+    One worker after the other, under a lock of the sweep: what all have reserved and what is spent never is more than
+    the budget. Where there is room, enough for `at_once` requests like it is reserved, but no more than a quarter of
+    what is left, so that others get some and the lock is not taken for each.
+    """
+    now = timezone.now()
+    place = 0 if meter.is_money else 1
+    with transaction.atomic():
+        sweep = Sweep.objects.select_for_update().get(pk=meter.sweep_id)
+        limit = sweep_limits(sweep)[place]
+        spent = sweeps_spent([meter.sweep_id]).get(meter.sweep_id, (0.0, 0.0))[place]
+        rows = BudgetReservation.objects.filter(sweep=sweep, is_money=meter.is_money)
+        others = rows.filter(lease_until__gt=now).exclude(owner=owner).aggregate(sum=Sum("amount"))["sum"] or 0.0
+        limit = meter.limit if limit is None else limit
+        free = max(limit - spent - others, 0.0)
+        least = meter.outstanding + more
+        amount = least + min(more * at_once, max(free - least, 0.0) / 4)
+        # What is under way was reserved before and stays so, whatever the budget says now.
+        amount = max(min(amount, free), meter.outstanding)
+        if amount > 0.0:
+            rows.update_or_create(
+                sweep=sweep,
+                owner=owner,
+                is_money=meter.is_money,
+                defaults={"amount": amount, "lease_until": now + timedelta(seconds=lease)},
+            )
+        else:
+            rows.filter(owner=owner).delete()
+    meter.reserved(amount, limit=limit, spent=spent, others=others)
+
+
+def budgets_release(*, owner: str, sweep_ids: Collection[int] | None = None) -> None:
+    """Give back what a worker has reserved, of these sweeps or of all, when nothing of it is under way any more."""
+    rows = BudgetReservation.objects.filter(owner=owner)
+    (rows if sweep_ids is None else rows.filter(sweep__in=sweep_ids)).delete()
 
 
 def sweeps_spent(sweep_ids: Collection[int]) -> dict[int, tuple[float, float]]:

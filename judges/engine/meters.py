@@ -36,23 +36,36 @@ class Account:
 
 @dataclass(slots=True, eq=False)
 class Meter:
-    """A sweep's budget in money or in tokens: lets a request through only if it is expected to stay below it.
+    """A worker's part of a sweep's budget in money or in tokens: what it has reserved, and what it used of that.
 
-    The expectation is the mean of what that model answered; until there is one, its requests go one at a time.
+    Several workers share a budget, and none sees what the others have under way. So each reserves in the database what
+    it is about to send, under a lock, and sends no more than that. A request is expected to take the mean of what its
+    model's answers took; until there is one, what its length and its limit let expect, and they go one at a time.
 
     Attributes
     ----------
     is_money : bool
         In US dollars; otherwise in tokens, prompt and completion.
-    limit, spent, unwritten : float
-        `spent` stands in the database, `unwritten` does not yet.
+    limit, spent, others : float
+        Of the sweep, as of the last look: its budget, what is spent, and what other workers have reserved.
+    used, written : float
+        What this worker's requests took, and how much of it stands in the database.
+    ceiling : float
+        What `used` and the requests under way may come to together.
+    wanted : float
+        What a request that had to wait needs beside them; 0: none waits.
     """
 
     sweep_id: int
     is_money: bool
     limit: float
     spent: float = 0.0
-    unwritten: float = 0.0
+    others: float = 0.0
+    used: float = 0.0
+    written: float = 0.0
+    ceiling: float = 0.0
+    wanted: float = 0.0
+    under_way: float = 0.0
     accounts: dict[Model, Account] = field(default_factory=lambda: defaultdict(Account))
 
     @property
@@ -60,43 +73,63 @@ class Meter:
         """Requests under way."""
         return sum(account.sent for account in self.accounts.values())
 
-    def is_open(self, model: Model) -> bool:
-        """Whether one more request may be sent to a model now."""
-        account = self.accounts[model]
-        under_way = sum(each.sent * each.mean for each in self.accounts.values())
-        expected = self.spent + self.unwritten + under_way
-        if not account.n_answers:
-            return account.sent == 0 and expected < self.limit
-        # Sums of prices are not exact in binary: a budget for exactly n requests is one for n.
-        return expected + account.mean <= self.limit * (1 + 1e-9)
+    @property
+    def outstanding(self) -> float:
+        """What is used or under way and does not stand in the database: the least that has to be reserved."""
+        return max(self.used - self.written, 0.0) + self.under_way
 
-    def sent(self, model: Model, n: int = 1) -> None:
-        """Count a request as under way; -1: no more."""
-        self.accounts[model].sent += n
+    def expected(self, model: Model, typical: float) -> float:
+        """Return what a request is expected to take; `typical` where this sweep has no answer of the model yet."""
+        account = self.accounts[model]
+        return account.mean if account.n_answers else typical
+
+    def is_open(self, model: Model, typical: float) -> bool:
+        """Whether one more request may be sent to a model now; if not, more is wanted."""
+        account, expected = self.accounts[model], self.expected(model, typical)
+        taken = self.used + self.under_way
+        # Sums of prices are not exact in binary: a budget for exactly n requests is one for n.
+        slack = 1e-9 * max(self.limit, 1e-12)
+        if account.n_answers:
+            is_open = taken + expected <= self.ceiling + slack
+        else:
+            # What an unknown model takes may be less than it could: with anything left, one is tried.
+            is_open = account.sent == 0 and taken + min(expected, slack) < self.ceiling
+        self.wanted = 0.0 if is_open else max(expected, slack)
+        return is_open
+
+    def sent(self, model: Model, amount: float) -> None:
+        """Count a request as under way."""
+        self.accounts[model].sent += 1
+        self.under_way += amount
+
+    def landed(self, model: Model, amount: float) -> None:
+        """Count it as under way no more."""
+        self.accounts[model].sent -= 1
+        self.under_way = max(self.under_way - amount, 0.0) if self.n_sent else 0.0
 
     def add(self, model: Model, cost: float, tokens: int) -> None:
         """Count an answer."""
         account, amount = self.accounts[model], cost if self.is_money else tokens
         account.n_answers += 1
         account.amount += amount
-        self.unwritten += amount
+        self.used += amount
 
-    def written(self, cost: float, tokens: int) -> None:
+    def lose(self, cost: float, tokens: float) -> None:
+        """Count a request whose answer never came: it may well be on the bill."""
+        self.used += cost if self.is_money else tokens
+
+    def wrote(self, cost: float, tokens: int) -> None:
         """So much of it stands in the database now."""
-        amount = cost if self.is_money else tokens
-        self.spent += amount
-        self.unwritten -= amount
+        self.written += cost if self.is_money else tokens
 
-    def read(self, limits: tuple[float | None, float | None], spent: tuple[float, float]) -> None:
-        """Take over what the database says: limits and what is spent, in US dollars and in tokens."""
-        place = 0 if self.is_money else 1
-        limit = limits[place]
-        self.limit = self.limit if limit is None else limit
-        self.spent = spent[place]
+    def reserved(self, amount: float, *, limit: float, spent: float, others: float) -> None:
+        """Take over what the database gave; `amount` is beside what it has as spent."""
+        self.limit, self.spent, self.others = limit, spent, others
+        self.ceiling = self.written + amount
 
     def message(self, model: Model) -> str:
         """Say that it is reached, for requests to this model."""
-        spent, mean = self.spent + self.unwritten, self.accounts[model].mean
+        spent, mean = self.spent + self.used - self.written, self.accounts[model].mean
         if self.is_money:
             return (
                 f"The budget of ${self.limit:.2f} is reached: ${spent:.4f} is spent, and a request costs about "
@@ -180,9 +213,13 @@ class Pace:
 
     def estimate(self, wire: WireRequest) -> float:
         """Return how many tokens a request will take, prompt and completion."""
-        characters = sum(len(content) for _, content in wire.messages) + len(wire.text) + len(wire.prefix)
-        tokens = characters / CHARACTERS_A_TOKEN
-        if wire.kind == "chat":
-            share = self._used / self._allowed if self._allowed else 1.0
-            tokens += share * (wire.decoding.max_tokens or DEFAULT_COMPLETION)
-        return tokens
+        prompt, completion = likely_tokens(wire)
+        share = self._used / self._allowed if self._allowed else 1.0
+        return prompt + share * completion
+
+
+def likely_tokens(wire: WireRequest) -> tuple[float, float]:
+    """Return about how many tokens a prompt has, and the most that its completion is likely to have."""
+    characters = sum(len(content) for _, content in wire.messages) + len(wire.text) + len(wire.prefix)
+    completion = (wire.decoding.max_tokens or DEFAULT_COMPLETION) if wire.kind == "chat" else 0.0
+    return characters / CHARACTERS_A_TOKEN, completion

@@ -30,7 +30,7 @@ from judges.engine.options import EngineOptions
 from judges.engine.sinks import GENERATIONS, JUDGMENTS
 from judges.engine.supply import Supply
 from judges.engine.transport import Transport
-from judges.engine.works import ActiveRun, Route
+from judges.engine.works import ActiveRun, Flight, Route
 from judges.models import IN_WORKER, Endpoint, SweepRun, SweepState
 from judges.selectors.items import GENERATION
 from judges.services.checks import judge_endpoints, judge_spec, private_refusal
@@ -128,6 +128,7 @@ class _Session:
         self.endpoints: dict[Transport, int] = {}
         self.in_worker: dict[Transport, tuple[int, str]] = {}
         self.meters: dict[tuple[int, bool], Meter] = {}
+        self.afford_at: dict[Meter, float] = {}
         self.supply = Supply()
         self.n_runs = 0
         self.claim_at = self.tick_at = self.keep_at = 0.0
@@ -157,6 +158,7 @@ class _Session:
             for transport in self.transports.values():
                 transport.close()
         self.engine.release_all()
+        leases.budgets_release(owner=self.owner)
         return SessionReport(self.n_runs, self.is_stopping)
 
     # --- what may change meanwhile --------------------------------------------------------------------------
@@ -176,8 +178,6 @@ class _Session:
             if row is None or row.owner != self.owner:
                 self.engine.stop_run(run, lost=True)
                 continue
-            for meter in run.meters:
-                meter.read(row.limits, row.spent)
             if not row.is_active:
                 self.engine.stop_run(run, grace=self.options.cancel_grace)
             elif row.is_private and not row.is_local:
@@ -186,7 +186,11 @@ class _Session:
                 self._stop_sweep(
                     run.sweep_id,
                     f"The budget of {row.minutes_used:,} min is used up. Resume with a larger one to go on.",
+                    state=SweepState.PAUSED,
                 )
+        # What is not needed is given back for other workers, and what is, is kept.
+        for meter in {meter for run in self.engine.runs for meter in run.meters}:
+            self._reserve(meter)
         self._share()
         if now >= self.keep_at:
             self.keep_at = now + self.options.heartbeat
@@ -290,6 +294,7 @@ class _Session:
                 pace=Pace(requests=endpoint.requests_per_minute, tokens=endpoint.tokens_per_minute)
                 if endpoint.requests_per_minute or endpoint.tokens_per_minute
                 else None,
+                price=endpoint.price_of,
             )
             self.transports[key] = transport
             self.endpoints[transport] = endpoint.pk
@@ -300,13 +305,11 @@ class _Session:
     def _meters(self, row: SweepRun, *, is_priced: bool) -> tuple[Meter, ...]:
         """Return the sweep's budgets that a run's requests count towards; its runs share them."""
         limits = leases.sweep_limits(row.sweep)
-        spent = leases.sweeps_spent([row.sweep_id])[row.sweep_id]
         found = []
         for is_money, limit in zip((True, False), limits, strict=True):
             if limit is not None and (is_priced or not is_money):
                 key = (row.sweep_id, is_money)
                 found.append(self.meters.setdefault(key, Meter(row.sweep_id, is_money, limit)))
-                found[-1].read(limits, spent)
         return tuple(found)
 
     def _share(self) -> None:
@@ -329,6 +332,11 @@ class _Session:
                 leases.run_finish(run=run, owner=self.owner)
                 self.n_runs += 1
         if over:
+            gone = {run.sweep_id for run in over} - {run.sweep_id for run in self.engine.runs}
+            if ended := {key for key in self.meters if key[0] in gone}:
+                leases.budgets_release(owner=self.owner, sweep_ids=gone)
+                for key in ended:
+                    self.afford_at.pop(self.meters.pop(key), None)
             leases.sweeps_settle()
             self._close_idle()
         if over or any(run.exhausted and run.transport is not None for run in self.engine.runs):
@@ -343,9 +351,25 @@ class _Session:
         for (transport, model), message in latest.items():
             self._stop_endpoint(transport, message, model)
         for transport in self.engine.transports():
-            meter, asked = transport.closed or (None, ("", ""))
-            if meter is not None and meter.n_sent == 0 and not meter.is_open(asked):
-                self._stop_sweep(meter.sweep_id, meter.message(asked))
+            if transport.closed is not None:
+                self._afford(transport, *transport.closed)
+
+    def _afford(self, transport: Transport, meter: Meter, flight: Flight) -> None:
+        """Reserve more of a budget; where there is no more, and no other worker may give some back, stop the sweep."""
+        now = time.monotonic()
+        if now < self.afford_at.get(meter, 0.0):
+            return
+        self._reserve(meter, more=meter.wanted, at_once=transport.ceiling)
+        if transport.shut(flight) is not meter:
+            return
+        self.afford_at[meter] = now + self.options.tick / 4
+        if meter.n_sent == 0 and not meter.others:
+            self._stop_sweep(meter.sweep_id, meter.message(flight.asked), state=SweepState.PAUSED)
+
+    def _reserve(self, meter: Meter, *, more: float = 0.0, at_once: int = 0) -> None:
+        leases.budget_reserve(
+            meter=meter, owner=self.owner, lease=self.options.lease, more=more, at_once=at_once
+        )
 
     def _stop_unreadable(self) -> None:
         """Stop the runs whose answers mostly cannot be read; what is under way may still arrive."""
@@ -368,8 +392,8 @@ class _Session:
         )
         transport.refresh()
 
-    def _stop_sweep(self, sweep_id: int, message: str) -> None:
-        sweep_stop(sweep_id=sweep_id, state=SweepState.FAILED, message=message)
+    def _stop_sweep(self, sweep_id: int, message: str, *, state: SweepState) -> None:
+        sweep_stop(sweep_id=sweep_id, state=state, message=message)
         for run in self.engine.runs:
             if run.sweep_id == sweep_id:
                 self.engine.stop_run(run, grace=self.options.cancel_grace)
@@ -378,6 +402,7 @@ class _Session:
         """Try to give back what we have; where that fails too, the leases run out by themselves."""
         try:
             self.engine.release_all()
+            leases.budgets_release(owner=self.owner)
             for run in self.engine.runs:
                 leases.run_release(run_id=run.run_id, owner=self.owner)
         except DatabaseError:

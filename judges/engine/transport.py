@@ -5,12 +5,14 @@ from __future__ import annotations
 import heapq
 import random
 from collections import deque
+from collections.abc import Callable
 from itertools import count
 from typing import TypeAlias
 
 from judges.backends.base import Backend
 from judges.backends.errors import BackendError, TransientBackendError
-from judges.engine.meters import Meter, Model, Pace
+from judges.backends.wire import WireRequest
+from judges.engine.meters import Meter, Pace, likely_tokens
 from judges.engine.options import EngineOptions
 from judges.engine.works import Flight
 from judges.strategies.types import Answer
@@ -39,6 +41,7 @@ class Transport:
         options: EngineOptions,
         is_priced: bool = False,
         pace: Pace | None = None,
+        price: Callable[[str], tuple[float, float]] = lambda _model: (0.0, 0.0),
     ) -> None:
         self.name = name
         self.backend = backend
@@ -56,7 +59,9 @@ class Transport:
         self.limit = float(backend.capacity)
         self.paused_until = 0.0
         self.pace = pace
-        self.closed: tuple[Meter, Model] | None = None
+        self.price = price
+        self.closed: tuple[Meter, Flight] | None = None
+        self._seen: dict[str, tuple[int, float, float]] = {}
         self.share(1)
         self._numbers = count()
         self._random = random.Random()  # noqa: S311 (jitter)
@@ -83,13 +88,32 @@ class Transport:
             if flight.dropped:
                 continue
             flight.payer = flight.payer_chosen()
-            shut = next((meter for meter in flight.payer.meters if not meter.is_open(flight.asked)), None)
+            shut = self.shut(flight)
             if shut is not None:
                 held.append(flight)
-                self.closed = (shut, flight.asked)
+                self.closed = (shut, flight)
                 continue
             self._send(flight)
         self.ready.extendleft(reversed(held))
+
+    def shut(self, flight: Flight) -> Meter | None:
+        """Return the budget that does not let a request through now."""
+        if not flight.payer.meters:
+            return None
+        cost, tokens = self.typical(flight.wire)
+        for meter in flight.payer.meters:
+            if not meter.is_open(flight.asked, cost if meter.is_money else tokens):
+                return meter
+        return None
+
+    def typical(self, wire: WireRequest) -> tuple[float, float]:
+        """Return what a request takes, in US dollars and in tokens: as answers of its model did, else as it may."""
+        if wire.model in self._seen:
+            n, cost, tokens = self._seen[wire.model]
+            return cost / n, tokens / n
+        prompt, completion = likely_tokens(wire)
+        price_prompt, price_completion = self.price(wire.model)
+        return (prompt * price_prompt + completion * price_completion) / 1e6, prompt + completion
 
     def _has_room(self) -> bool:
         n_sent = len(self.sent)
@@ -113,8 +137,12 @@ class Transport:
             if flight is None:  # given up before it came
                 continue
             flight.landed()
-            if self.pace is not None and isinstance(outcome, Answer):
-                self.pace.answered(flight.wire, flight.estimate, outcome)
+            if isinstance(outcome, Answer):
+                n, cost, tokens = self._seen.get(flight.wire.model, (0, 0.0, 0.0))
+                used = outcome.prompt_tokens + outcome.completion_tokens
+                self._seen[flight.wire.model] = (n + 1, cost + outcome.cost, tokens + used)
+                if self.pace is not None:
+                    self.pace.answered(flight.wire, flight.estimate, outcome)
             arrivals.append((flight, outcome))
         return arrivals
 
@@ -124,6 +152,7 @@ class Transport:
             if each is flight:
                 del self.sent[token]
                 flight.landed()
+                flight.lost()
 
     def next_due(self, now: float) -> float:
         """Return the seconds until something may be sent again; infinite if nothing waits for time."""

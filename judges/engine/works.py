@@ -224,10 +224,13 @@ class Flight:
         Its answer is here and about to be written.
     estimate : float
         The tokens that it was taken for when it was sent.
+    booked : list of (Meter, float)
+        What it was taken for in the budgets of its payer, while it is under way.
     """
 
     __slots__ = (
         "attempts",
+        "booked",
         "canonical",
         "dropped",
         "earlier",
@@ -252,6 +255,7 @@ class Flight:
         self.transport = transport
         self.waiters: list[tuple[Work, int]] = []
         self.payer: ActiveRun
+        self.booked: list[tuple[Meter, float]] = []
         self.attempts = 0
         self.earlier = 0
         self.failures = 0
@@ -277,21 +281,35 @@ class Flight:
         """Note that it is with the backend."""
         self.is_sent = True
         self.payer.n_sent += 1
-        for meter in self.payer.meters:
-            meter.sent(self.asked)
+        cost, tokens = self.transport.typical(self.wire)
+        self.booked = [
+            (meter, meter.expected(self.asked, cost if meter.is_money else tokens))
+            for meter in self.payer.meters
+        ]
+        for meter, amount in self.booked:
+            meter.sent(self.asked, amount)
 
     def landed(self) -> None:
         """Note that it is with the backend no more."""
         self.is_sent = False
         self.payer.n_sent -= 1
-        for meter in self.payer.meters:
-            meter.sent(self.asked, -1)
+        for meter, amount in self.booked:
+            meter.landed(self.asked, amount)
+        self.booked = []
 
     def pass_on(self) -> None:
         """Let another run that waits pay for it; what it paid for before stays counted there."""
         self.landed()
         self.payer = self.payer_chosen()
         self.sent()
+
+    def lost(self) -> None:
+        """Note that its answer will not come although it may be on the bill: its payer is taken to have paid."""
+        cost, tokens = self.transport.typical(self.wire)
+        self.payer.counts.cost += cost
+        self.payer.counts.tokens += round(tokens)
+        for meter in self.payer.meters:
+            meter.lose(cost, round(tokens))
 
     def is_wanted(self) -> bool:
         """Whether a run that goes on waits for it."""

@@ -13,12 +13,13 @@ from judges.models.configurations import (
     Structured,
 )
 from judges.models.judgments import Generation, Judgment, ModelRequest, Order, ParseStatus, RequestState
-from judges.models.sweeps import Orders, Sweep, SweepRun, SweepState
+from judges.models.sweeps import BudgetReservation, Orders, Sweep, SweepRun, SweepState
 
 __all__ = [
     "ENDPOINT_KINDS",
     "IN_WORKER",
     "BackendKind",
+    "BudgetReservation",
     "Endpoint",
     "Generation",
     "Judge",

@@ -150,6 +150,11 @@ class Endpoint(models.Model):
     def is_priced(self) -> bool:
         return bool(self.price_input or self.price_output or self.prices)
 
+    def price_of(self, model: str) -> tuple[float, float]:
+        """Return what a million prompt tokens and a million completion tokens of a model cost, in US dollars."""
+        prompt, completion = self.prices.get(model, (self.price_input, self.price_output))
+        return float(prompt), float(completion)
+
 
 class PromptText(models.Model):
     """A version of a prompt that was written in the admin. Never changed: a change is the next version.

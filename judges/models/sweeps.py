@@ -137,3 +137,24 @@ class SweepRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.judge} on {self.dataset}"
+
+
+class BudgetReservation(models.Model):
+    """What a worker is about to spend of a sweep's budget: others may not count on it.
+
+    Kept alive like the worker's other leases. It says nothing once it has run out.
+    """
+
+    sweep = models.ForeignKey(Sweep, on_delete=models.CASCADE, related_name="reservations")
+    owner = models.CharField(max_length=64, help_text="The worker.")
+    is_money = models.BooleanField(help_text="In US dollars; otherwise in tokens.")
+    amount = models.FloatField()
+    lease_until = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["sweep", "owner", "is_money"], name="budget_reservation_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.amount} of {self.sweep_id}"
