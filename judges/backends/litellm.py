@@ -148,7 +148,9 @@ class LiteLLMBackend(AsyncBackend):
             async with asyncio.timeout(self._timeout):
                 response = await function(**arguments)
         except TimeoutError as error:
-            raise TransientBackendError(f"{where}: no answer within {self._timeout:g} s.", was_sent=True) from error
+            raise TransientBackendError(
+                f"{where}: no answer within {self._timeout:g} s.", was_sent=True
+            ) from error
         except Exception as error:
             raise self._translated(error, where) from error
         raw = response.model_dump_json().encode()

@@ -241,13 +241,18 @@ def budget_reserve(*, meter: Meter, owner: str, lease: float, more: float, at_on
         limit = sweep_limits(sweep)[place]
         spent = sweeps_spent([meter.sweep_id]).get(meter.sweep_id, (0.0, 0.0))[place]
         rows = BudgetReservation.objects.filter(sweep=sweep, is_money=meter.is_money)
-        others = rows.filter(lease_until__gt=now).exclude(owner=owner).aggregate(sum=Sum("amount"))["sum"] or 0.0
+        others = (
+            rows.filter(lease_until__gt=now).exclude(owner=owner).aggregate(sum=Sum("amount"))["sum"] or 0.0
+        )
         limit = meter.limit if limit is None else limit
         free = max(limit - spent - others, 0.0)
         least = meter.outstanding + more
-        amount = least + min(more * at_once, max(free - least, 0.0) / 4)
-        # What is under way was reserved before and stays so, whatever the budget says now.
-        amount = max(min(amount, free), meter.outstanding)
+        # What was reserved and is not needed yet is kept as long as nobody else could use it.
+        kept = 0.0 if others or more else meter.ceiling - meter.written
+        amount = max(least + min(more * at_once, max(free - least, 0.0) / 4), kept)
+        granted = min(amount, free) if sweep.state in ACTIVE else 0.0
+        # What is under way may turn out to be more than was granted: others are to know of it all the same.
+        amount = max(granted, meter.outstanding)
         if amount > 0.0:
             rows.update_or_create(
                 sweep=sweep,
@@ -257,7 +262,7 @@ def budget_reserve(*, meter: Meter, owner: str, lease: float, more: float, at_on
             )
         else:
             rows.filter(owner=owner).delete()
-    meter.reserved(amount, limit=limit, spent=spent, others=others)
+    meter.reserved(granted, limit=limit, spent=spent, others=others)
 
 
 def budgets_release(*, owner: str, sweep_ids: Collection[int] | None = None) -> None:

@@ -92,8 +92,9 @@ class Meter:
         if account.n_answers:
             is_open = taken + expected <= self.ceiling + slack
         else:
-            # What an unknown model takes may be less than it could: with anything left, one is tried.
-            is_open = account.sent == 0 and taken + min(expected, slack) < self.ceiling
+            # What an unknown model takes may be less than it could: with a budget that is untouched, one is tried.
+            untouched = not (self.spent or self.others or taken) and self.ceiling > 0.0
+            is_open = account.sent == 0 and (untouched or taken + expected <= self.ceiling + slack)
         self.wanted = 0.0 if is_open else max(expected, slack)
         return is_open
 
@@ -127,9 +128,9 @@ class Meter:
         self.limit, self.spent, self.others = limit, spent, others
         self.ceiling = self.written + amount
 
-    def message(self, model: Model) -> str:
+    def message(self, model: Model, typical: float) -> str:
         """Say that it is reached, for requests to this model."""
-        spent, mean = self.spent + self.used - self.written, self.accounts[model].mean
+        spent, mean = self.spent + self.used - self.written, self.expected(model, typical)
         if self.is_money:
             return (
                 f"The budget of ${self.limit:.2f} is reached: ${spent:.4f} is spent, and a request costs about "

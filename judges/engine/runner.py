@@ -263,6 +263,10 @@ class _Session:
             for role, model in spec.models().items()
         }
         transport = next((route.transport for route in routes.values()), None)
+        asked = {(route.transport, route.model) for route in routes.values()}
+        if len(asked) == 1 and row.n_requests:
+            ((where, model),) = asked
+            where.remember(model, n=row.n_requests, cost=row.cost, tokens=row.n_tokens)
         is_priced = any(route.transport.is_priced for route in routes.values())
         return ActiveRun(
             run_id=row.pk,
@@ -352,19 +356,23 @@ class _Session:
             self._stop_endpoint(transport, message, model)
         for transport in self.engine.transports():
             if transport.closed is not None:
-                self._afford(transport, *transport.closed)
+                self._afford(transport, transport.closed)
 
-    def _afford(self, transport: Transport, meter: Meter, flight: Flight) -> None:
+    def _afford(self, transport: Transport, flight: Flight) -> None:
         """Reserve more of a budget; where there is no more, and no other worker may give some back, stop the sweep."""
         now = time.monotonic()
-        if now < self.afford_at.get(meter, 0.0):
+        meter = transport.shut(flight)  # asked anew: answers that came since may have changed what is expected
+        if meter is None or now < self.afford_at.get(meter, 0.0):
             return
         self._reserve(meter, more=meter.wanted, at_once=transport.ceiling)
         if transport.shut(flight) is not meter:
+            transport.dispatch(now)  # at once, before the next tick gives back what is not used
             return
         self.afford_at[meter] = now + self.options.tick / 4
         if meter.n_sent == 0 and not meter.others:
-            self._stop_sweep(meter.sweep_id, meter.message(flight.asked), state=SweepState.PAUSED)
+            cost, tokens = transport.typical(flight.wire)
+            message = meter.message(flight.asked, cost if meter.is_money else tokens)
+            self._stop_sweep(meter.sweep_id, message, state=SweepState.PAUSED)
 
     def _reserve(self, meter: Meter, *, more: float = 0.0, at_once: int = 0) -> None:
         leases.budget_reserve(

@@ -60,7 +60,7 @@ class Transport:
         self.paused_until = 0.0
         self.pace = pace
         self.price = price
-        self.closed: tuple[Meter, Flight] | None = None
+        self.closed: Flight | None = None
         self._seen: dict[str, tuple[int, float, float]] = {}
         self.share(1)
         self._numbers = count()
@@ -88,10 +88,9 @@ class Transport:
             if flight.dropped:
                 continue
             flight.payer = flight.payer_chosen()
-            shut = self.shut(flight)
-            if shut is not None:
+            if self.shut(flight) is not None:
                 held.append(flight)
-                self.closed = (shut, flight)
+                self.closed = flight
                 continue
             self._send(flight)
         self.ready.extendleft(reversed(held))
@@ -114,6 +113,10 @@ class Transport:
         prompt, completion = likely_tokens(wire)
         price_prompt, price_completion = self.price(wire.model)
         return (prompt * price_prompt + completion * price_completion) / 1e6, prompt + completion
+
+    def remember(self, model: str, *, n: int, cost: float, tokens: int) -> None:
+        """Take over what requests to a model took in an earlier session, where this one has seen none."""
+        self._seen.setdefault(model, (n, cost, float(tokens)))
 
     def _has_room(self) -> bool:
         n_sent = len(self.sent)

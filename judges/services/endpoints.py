@@ -81,18 +81,16 @@ def endpoint_update(*, endpoint: Endpoint, **fields: Any) -> Endpoint:
 
 
 def _check(endpoint: Endpoint) -> None:
+    """Raise ValidationError by field: also for a key that the operator does not list, and an address that has none."""
     endpoint.full_clean()
-    for field, check in (
-        ("api_key_env", lambda: check_key_variable(endpoint.api_key_env)),
-        (
-            "base_url",
-            lambda: check_url(endpoint.base_url, only_own=endpoint.is_local) if endpoint.base_url else None,
-        ),
-    ):
-        try:
-            check()
-        except EndpointError as error:
-            raise ValidationError({field: str(error)}) from None
+    field = "api_key_env"
+    try:
+        check_key_variable(endpoint.api_key_env)
+        field = "base_url"
+        if endpoint.base_url:
+            check_url(endpoint.base_url, only_own=endpoint.is_local)
+    except EndpointError as error:
+        raise ValidationError({field: str(error)}) from None
 
 
 def _runs_follow(endpoint: Endpoint) -> None:

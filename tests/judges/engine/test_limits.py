@@ -150,7 +150,7 @@ def test_a_budget_in_tokens_stops_the_sweep_and_a_larger_one_goes_on():
     sweep = sweep_make([judge_make(endpoint_make())], dataset_make(pairs=20), budget_tokens=1000)
     run_instant(respond)
     sweep.refresh_from_db()
-    assert (sweep.state, len(sent)) == ("failed", 10)
+    assert (sweep.state, len(sent)) == ("paused", 10)
     assert "budget of 1,000 tokens is reached: 1,000 are used" in sweep.message
     assert sweep_progress(sweep.pk).n_tokens == 1000
     with pytest.raises(SweepError, match=r"1,000 tokens is used up .*resume with a larger one"):
@@ -192,7 +192,7 @@ def test_a_budget_in_minutes_counts_the_time_at_work_alone():
 
     run(backends=lambda *_: InstantBackend(respond, capacity=1))
     sweep.refresh_from_db()
-    assert sweep.state == "failed"
+    assert sweep.state == "paused"
     assert "budget of 1 min is used up" in sweep.message.replace("1 minute ", "1 minutes ")
     assert sweep.worked_seconds >= 60
     assert sweep.resumed_at is None
@@ -348,5 +348,5 @@ def test_a_dear_model_beside_a_cheap_one_is_not_taken_for_as_cheap():
 
     run(backends=backend)
     progress = sweep_progress(sweep.pk)
-    assert (progress.state, "budget of $3.00 is reached" in progress.message) == ("failed", True)
+    assert (progress.state, "budget of $3.00 is reached" in progress.message) == ("paused", True)
     assert 2.0 < progress.cost <= 3.0

@@ -54,7 +54,7 @@ def test_a_spent_budget_of_one_sweep_holds_up_no_other():
         stop=within(100),
     )
     assert not report.was_stopped
-    assert sweep_progress(poor.pk).state == "failed"
+    assert sweep_progress(poor.pk).state == "paused"
     assert sweep_progress(rich.pk).state == "finished"
     assert Judgment.objects.filter(judge=judge).count() == 12
 

@@ -311,7 +311,7 @@ def test_the_budget_stops_the_sweep_and_a_larger_one_goes_on():
 
     run_instant(respond)
     sweep.refresh_from_db()
-    assert sweep.state == "failed"
+    assert sweep.state == "paused"
     assert "budget of $1.00 is reached" in sweep.message
     assert n_sent == 10
     assert sweep_progress(sweep.pk).cost == pytest.approx(1.0)
