@@ -161,7 +161,7 @@ CACHES = {
 }
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["judges.api.access.TokenAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["judges.api.access.IsAdministrator", "judges.api.access.HasScope"],
+    "DEFAULT_PERMISSION_CLASSES": ["judges.api.access.MayReadOrAdministrates", "judges.api.access.HasScope"],
     "DEFAULT_THROTTLE_CLASSES": ["judges.api.access.TokenThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["judges.api.parsing.PlainJSONParser"],

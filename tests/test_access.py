@@ -46,6 +46,11 @@ OWNER: Meets = (LOGIN, REFUSED, REFUSED, HIDDEN, IN, IN)
 ASKED: Meets = (LOGIN, REFUSED, REFUSED, HIDDEN, IN, HIDDEN)  # whoever asked for it
 ADMINISTRATOR: Meets = (LOGIN, REFUSED, REFUSED, REFUSED, REFUSED, IN)
 WITH_TOKEN: Meets = (UNKNOWN, REFUSED, REFUSED, REFUSED, REFUSED, IN)
+READ_WITH_TOKEN: Meets = (UNKNOWN, REFUSED, REFUSED, IN, IN, IN)
+OF_DATASET_WITH_TOKEN: dict[str, Meets] = {
+    "public": READ_WITH_TOKEN,
+    "private": (UNKNOWN, REFUSED, REFUSED, HIDDEN, IN, IN),
+}
 NOT_SET_UP: Meets = (HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)
 # Of a dataset's rows: every researcher's if it is public, its owner's if it is private.
 DATASET: dict[str, Meets] = {"public": RESEARCHERS, "private": OWNER}
@@ -200,19 +205,19 @@ EXPECTED: dict[str, Row] = {
     "judges:judgment-list": read(DATASET),
     "judges:judgment-export": read(DATASET),
     # the API of judging
-    "api:index": {"GET": WITH_TOKEN},
-    "api:strategies": {"GET": WITH_TOKEN},
+    "api:index": {"GET": READ_WITH_TOKEN},
+    "api:strategies": {"GET": READ_WITH_TOKEN},
     "api:endpoints": {"GET": WITH_TOKEN},
-    "api:judges": {"GET": WITH_TOKEN} | take(WITH_TOKEN),
-    "api:judge": {"GET": WITH_TOKEN},
-    "api:sweeps": {"GET": WITH_TOKEN} | take(WITH_TOKEN),
-    "api:sweep": {"GET": WITH_TOKEN},
-    "api:sweep_estimate": {"GET": WITH_TOKEN},
+    "api:judges": {"GET": READ_WITH_TOKEN} | take(WITH_TOKEN),
+    "api:judge": {"GET": OF_DATASET_WITH_TOKEN},
+    "api:sweeps": {"GET": READ_WITH_TOKEN} | take(WITH_TOKEN),
+    "api:sweep": {"GET": OF_DATASET_WITH_TOKEN},
+    "api:sweep_estimate": {"GET": OF_DATASET_WITH_TOKEN},
     "api:sweep_start": take(WITH_TOKEN),
     "api:sweep_pause": take(WITH_TOKEN),
     "api:sweep_resume": take(WITH_TOKEN),
     "api:sweep_cancel": take(WITH_TOKEN),
-    "api:sweep_judgments": {"GET": WITH_TOKEN},
+    "api:sweep_judgments": {"GET": OF_DATASET_WITH_TOKEN},
 }
 # What is asked where nothing said would find nothing.
 QUERY = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import admin, messages
@@ -20,7 +21,7 @@ from judges.forms import BudgetForm, SweepForm
 from judges.forms.redrawn import REDRAW
 from judges.forms.state_chips import STATE_CHIPS
 from judges.models import Sweep, SweepState
-from judges.selectors.estimate import sweep_estimate
+from judges.selectors.estimate import budget_warnings, sweep_estimate
 from judges.selectors.judges import judges_runnable
 from judges.selectors.overview import judge_strategy, sweep_plan, sweeps_overview
 from judges.selectors.reading import runs_stopped
@@ -144,15 +145,19 @@ class SweepAdmin(ServiceAdmin[Sweep]):
         partial = bool(getattr(request, "htmx", False))
         stopped = runs_stopped(progress.runs)
         seen = f"{progress.state}-{'some' if progress.n_done else 'none'}"
+        estimate = sweep_estimate(sweep, most_works=TRIED) if draft else None
+        check = sweep_check(sweep=sweep) if draft else None
+        if check is not None and estimate is not None:
+            check = replace(check, warnings=(*check.warnings, *budget_warnings(sweep, estimate)))
         context = {
             **self.admin_site.each_context(request),
             "title": sweep.name,
             "opts": self.opts,
             "sweep": sweep,
             "progress": progress,
-            "check": sweep_check(sweep=sweep) if draft else None,
+            "check": check,
             "plan": sweep_plan(sweep) if draft else None,
-            "estimate": sweep_estimate(sweep, most_works=TRIED) if draft else None,
+            "estimate": estimate,
             "chip": STATE_CHIPS[SweepState(progress.state)],
             "can_resume": progress.state in RESUMABLE,
             "budget_fields": _budget_fields(sweep),

@@ -45,8 +45,20 @@ def has_valid_token(request: HttpRequest) -> bool:
         return False
 
 
+class MayReadOrAdministrates(BasePermission):
+    """Researchers read what the pages show them; judging is the administrators' business."""
+
+    message = "Only administrators may do this."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        user = request.user
+        if not isinstance(user, User):
+            return False
+        return user.is_administrator or (user.is_researcher and request.method in SAFE_METHODS)
+
+
 class IsAdministrator(BasePermission):
-    """Judging is the administrators' business."""
+    """What shows how the operator's servers are reached."""
 
     message = "Only administrators may do this."
 

@@ -6,17 +6,19 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
-from rest_framework.decorators import api_view
+from rest_framework.decorators import api_view, permission_classes
 from rest_framework.exceptions import NotFound
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.models import User
+from annotation.models import Dataset, User
+from annotation.selectors.datasets import datasets_visible_to
+from judges.api.access import HasScope, IsAdministrator
 from judges.api.serializers import (
     EndpointSerializer,
     JudgeSerializer,
@@ -26,9 +28,9 @@ from judges.api.serializers import (
     progress_json,
     strategy_json,
 )
-from judges.models import Endpoint, Judge, Judgment, Sweep
-from judges.selectors.estimate import sweep_estimate
-from judges.selectors.sweeps import sweep_progress
+from judges.models import Endpoint, Judgment, Sweep
+from judges.selectors.estimate import budget_warnings, sweep_estimate
+from judges.selectors.reading import judge_get_for, judges_visible_to, sweep_read_for, sweeps_visible_to
 from judges.services.plans import judge_carry_out, plan_carry_out
 from judges.services.sweeps import SweepError, sweep_cancel, sweep_pause, sweep_resume, sweep_start
 from judges.strategies.registry import STRATEGIES
@@ -52,6 +54,7 @@ def strategies(request: Request) -> Response:
 
 
 @api_view(["GET"])
+@permission_classes([IsAdministrator, HasScope])
 def endpoints(request: Request) -> Response:
     """List where models answer; no key is among it."""
     return _page(request, Endpoint.objects.all(), EndpointSerializer)
@@ -63,19 +66,19 @@ def judges(request: Request) -> Response:
     if request.method == "POST":
         judge, is_new = judge_carry_out(values=_object(request), user=_user(request))
         return Response(JudgeSerializer(judge).data, status=201 if is_new else 200)
-    return _page(request, Judge.objects.all(), JudgeSerializer)
+    return _page(request, judges_visible_to(_user(request)), JudgeSerializer)
 
 
 @api_view(["GET"])
 def judge(request: Request, pk: int) -> Response:
     """One judge with its whole specification."""
-    return Response(JudgeSerializer(get_object_or_404(Judge, pk=pk)).data)
+    return Response(JudgeSerializer(judge_get_for(_user(request), pk)).data)
 
 
 @api_view(["GET", "POST"])
 def sweeps(request: Request) -> Response:
     """List sweeps; or make the draft of one from a plan, with the judges that are missing."""
-    rows = Sweep.objects.prefetch_related("judges", "datasets")
+    rows = _sweeps(request)
     if request.method == "POST":
         planned = plan_carry_out(plan=_object(request), user=_user(request))
         sweep = rows.get(pk=planned.sweep.pk)
@@ -87,14 +90,23 @@ def sweeps(request: Request) -> Response:
 @api_view(["GET"])
 def sweep(request: Request, pk: int) -> Response:
     """A sweep and how far it is."""
-    row = get_object_or_404(Sweep.objects.prefetch_related("judges", "datasets"), pk=pk)
-    return Response(SweepSerializer(row).data | {"progress": progress_json(sweep_progress(pk))})
+    row = get_object_or_404(_sweeps(request), pk=pk)
+    progress = sweep_read_for(_user(request), pk).progress
+    # Of a sweep over private datasets too, the message may be about these.
+    return Response(
+        SweepSerializer(row).data | {"message": progress.message, "progress": progress_json(progress)}
+    )
 
 
 @api_view(["GET"])
 def estimate(request: Request, pk: int) -> Response:
-    """What a sweep will ask and cost; nothing is asked."""
-    return Response(estimate_json(sweep_estimate(get_object_or_404(Sweep, pk=pk))))
+    """What a sweep will ask and cost; nothing is asked. For those who may see all of its datasets."""
+    if not _user(request).is_administrator:
+        hidden = Dataset.objects.exclude(pk__in=datasets_visible_to(_user(request)).values("pk"))
+        get_object_or_404(_sweeps(request).exclude(datasets__in=hidden), pk=pk)
+    row = get_object_or_404(Sweep, pk=pk)
+    found = sweep_estimate(row)
+    return Response(estimate_json(found) | {"warnings": budget_warnings(row, found)})
 
 
 @api_view(["POST"])
@@ -153,15 +165,22 @@ def resume(request: Request, pk: int) -> Response:
 @api_view(["GET"])
 def judgments(request: Request, pk: int) -> Response:
     """The judgments of a sweep's judges on its datasets, page by page; ``?judge=`` and ``?status=`` choose."""
-    sweep = get_object_or_404(Sweep, pk=pk)
+    sweep = get_object_or_404(_sweeps(request), pk=pk)
+    datasets = datasets_visible_to(_user(request)).filter(sweeps=sweep)
     rows = Judgment.objects.filter(
-        judge__in=sweep.judges.values("pk"), item__dataset__in=sweep.datasets.values("pk")
+        judge__in=sweep.judges.values("pk"), item__dataset__in=datasets.values("pk")
     ).select_related("judge", "item__dataset")
     for field, lookup in (("judge", "judge__name"), ("status", "status")):
         if wanted := request.query_params.get(field):
             # PostgreSQL refuses a query with a NUL in it.
             rows = rows.filter(**{lookup: wanted.replace("\x00", "")})
     return _page(request, rows, JudgmentSerializer)
+
+
+def _sweeps(request: Request) -> QuerySet[Sweep]:
+    """Return the sweeps that the user may see, each with those of its datasets that they may see."""
+    user = _user(request)
+    return sweeps_visible_to(user).prefetch_related("judges", Prefetch("datasets", datasets_visible_to(user)))
 
 
 def _moved(pk: int, move: Callable[[Sweep], list[str]]) -> Response:

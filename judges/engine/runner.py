@@ -361,7 +361,9 @@ class _Session:
     def _afford(self, transport: Transport, flight: Flight) -> None:
         """Reserve more of a budget; where there is no more, and no other worker may give some back, stop the sweep."""
         now = time.monotonic()
-        meter = transport.shut(flight)  # asked anew: answers that came since may have changed what is expected
+        meter = transport.shut(
+            flight
+        )  # asked anew: answers that came since may have changed what is expected
         if meter is None or now < self.afford_at.get(meter, 0.0):
             return
         self._reserve(meter, more=meter.wanted, at_once=transport.ceiling)

@@ -13,6 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from django.db.models import Sum
+
 from annotation.models import Dataset
 from judges.backends.answers import answer_from_json
 from judges.backends.wire import WireRequest, build_wire, canonical_hash
@@ -129,6 +131,26 @@ def sweep_estimate(sweep: Sweep, *, most_works: int = MOST_WORKS) -> SweepEstima
     """
     dry = _DryRun(sweep, most_works)
     return dry.estimate()
+
+
+def budget_warnings(sweep: Sweep, estimate: SweepEstimate) -> tuple[str, ...]:
+    """Say where what is left of a sweep is estimated at more than is left of its budgets."""
+    sums = SweepRun.objects.filter(sweep=sweep).aggregate(cost=Sum("cost"), tokens=Sum("n_tokens"))
+    found = []
+    if sweep.budget is not None and (left := float(sweep.budget) - (sums["cost"] or 0.0)) < estimate.cost:
+        found.append(
+            f"The estimated cost is ${estimate.cost:,.2f}, and ${max(left, 0.0):,.2f} of the budget is left: "
+            "the sweep will pause when it is spent."
+        )
+    if (
+        sweep.budget_tokens is not None
+        and (left := sweep.budget_tokens - (sums["tokens"] or 0)) < estimate.tokens
+    ):
+        found.append(
+            f"The estimate is {estimate.tokens:,} tokens, and {max(left, 0):,.0f} of the budget are left: "
+            "the sweep will pause when they are used."
+        )
+    return tuple(found)
 
 
 @dataclass(slots=True)

@@ -26,6 +26,7 @@ from judges.models import (
     SweepRun,
     SweepState,
 )
+from judges.selectors.estimate import budget_warnings, sweep_estimate
 from judges.selectors.items import judge_kind
 from judges.selectors.sweeps import judgment_tallies, worked_seconds
 from judges.selectors.tallies import result_table, sweep_results
@@ -36,6 +37,9 @@ from judges.services.sweep_states import ACTIVE, RESUMABLE, sweep_move
 
 if TYPE_CHECKING:
     from annotation.models import Dataset, User
+
+TRIED = 200
+"""Items times orders that the estimate before a start is made from: somebody waits for it."""
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +121,13 @@ def sweep_start(*, sweep: Sweep) -> Launch:
             _runs_prepare(sweep)
             transaction.on_commit(workers_wake)
     sweep.refresh_from_db()
-    return Launch(sweep, changed, check.warnings)
+    return Launch(sweep, changed, (*check.warnings, *_over_budget(sweep)))
+
+
+def _over_budget(sweep: Sweep) -> tuple[str, ...]:
+    if sweep.budget is None and sweep.budget_tokens is None:
+        return ()
+    return budget_warnings(sweep, sweep_estimate(sweep, most_works=TRIED))
 
 
 def sweep_pause(*, sweep: Sweep) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from decimal import Decimal
 from io import StringIO
 from threading import Barrier, Thread
 
@@ -17,6 +18,7 @@ from annotation.services.tokens import token_create, token_revoke, token_use
 from judges.api.access import TokenThrottle
 from judges.models import Judge, Judgment, Sweep, SweepState
 from judges.strategies.registry import STRATEGIES
+from judges.strategies.types import Answer
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.props import endpoint_make, judge_make, run_instant, sweep_make
 
@@ -74,10 +76,48 @@ def test_without_a_token_nobody_gets_in(ada):
     assert signed_in.get("/api/v1/judges/").status_code == 401
 
 
-def test_a_researcher_may_not_judge():
-    program = Program(token_create(user=user_make(), name="test")[1])
-    assert "Only administrators" in reasons(program.get("sweeps/", status=403))
-    program.post("sweeps/", {}, status=403)
+def test_a_researcher_reads_what_they_may_see_and_changes_nothing(ada):
+    grace = user_make()
+    open_one, hidden = dataset_make(pairs=1), dataset_make(pairs=1, split="private", owner=user_make())
+    seen, other = judge_make(name="Seen"), judge_make(strategy="shortest", endpoint=None, name="Other")
+    public, both, private = (
+        sweep_make([seen], open_one),
+        sweep_make([seen], open_one, hidden),
+        sweep_make([other], hidden),
+    )
+    run_instant()
+    program = Program(token_create(user=grace, name="test")[1])
+    assert {row["id"] for row in program.get("sweeps/")["results"]} == {public.pk, both.pk}
+    assert [row["name"] for row in program.get("judges/")["results"]] == ["Seen"]
+    assert program.get(f"sweeps/{both.pk}/")["datasets"] == [open_one.name]
+    rows = program.get(f"sweeps/{both.pk}/judgments/")["results"]
+    assert {row["dataset"] for row in rows} == {open_one.name}
+    program.get(f"sweeps/{private.pk}/", status=404)
+    program.get(f"sweeps/{private.pk}/judgments/", status=404)
+    program.get(f"sweeps/{both.pk}/estimate/", status=404)
+    program.get(f"sweeps/{public.pk}/estimate/")
+    program.get(f"judges/{other.pk}/", status=404)
+    assert "Only administrators" in reasons(program.get("endpoints/", status=403))
+    for path in ("sweeps/", "judges/", f"sweeps/{public.pk}/start/", f"sweeps/{public.pk}/cancel/"):
+        assert "Only administrators" in reasons(program.post(path, {}, status=403))
+    assert hidden.name not in str(program.get("sweeps/")) + str(program.get(f"sweeps/{both.pk}/"))
+
+
+def test_an_estimate_above_the_budget_warns_before_and_at_the_start(program):
+    endpoint = endpoint_make(price_input=Decimal(1000), price_output=Decimal(1000))
+    sweep = sweep_make([judge_make(endpoint)], dataset_make(pairs=20), start=False, budget=Decimal("0.01"))
+    (warning,) = program.get(f"sweeps/{sweep.pk}/estimate/")["warnings"]
+    assert "$0.01 of the budget is left" in warning
+    assert warning in program.post(f"sweeps/{sweep.pk}/start/")["warnings"]
+
+
+def test_a_sweep_that_its_budget_stopped_is_paused_and_says_why(program):
+    endpoint = endpoint_make(price_input=Decimal(1000))
+    sweep = sweep_make([judge_make(endpoint)], dataset_make(pairs=20), budget=Decimal("1.00"))
+    run_instant(lambda wire: Answer("A", cost=0.1))
+    found = program.get(f"sweeps/{sweep.pk}/")
+    assert found["state"] == "paused"
+    assert "budget of $1.00 is reached" in found["message"]
 
 
 def test_a_token_ends_by_date_by_revocation_and_with_its_user(ada):

@@ -56,7 +56,8 @@ def test_a_missing_slash_still_leads_on():
 
 def test_who_may_not_look_learns_not_what_exists():
     sweep = draft()
-    for role, status in ((None, 401), (Role.RESEARCHER, 403)):
+    sweep.datasets.update(split="private")
+    for role, status in ((None, 401), (Role.RESEARCHER, 404)):
         client = client_make(role)
         there, missing = (client.get(f"/api/v1/sweeps/{pk}/") for pk in (sweep.pk, sweep.pk + 1))
         assert there.status_code == missing.status_code == status
