@@ -1,10 +1,12 @@
 """The admin site: for administrators, whatever Django's own staff flag says."""
 
+from collections.abc import Callable
+from functools import update_wrapper
 from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.apps import AdminConfig
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models.signals import pre_migrate
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
@@ -33,6 +35,10 @@ class TouchstoneAdminConfig(AdminConfig):
             admin.site.unregister(Group)
 
 
+def _is_key(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
 class TouchstoneAdminSite(AdminSite):
     site_title = site_header = "Touchstone"
     index_title = "Administration"
@@ -43,6 +49,16 @@ class TouchstoneAdminSite(AdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         return {**super().each_context(request), "section": "admin", "in_tabs": IN_TABS}
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
+        """Refuse the rows of an action that are none: Django's own page of a list answers 500 to these."""
+
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if request.method == "POST" and not all(map(_is_key, request.POST.getlist("_selected_action"))):
+                raise BadRequest("An action was sent for something that is no row.")
+            return view(request, *args, **kwargs)
+
+        return super().admin_view(update_wrapper(checked, view), cacheable)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Lead to the one login of the site, which counts attempts; who is signed in already is refused."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -57,6 +58,9 @@ def report_build(
     return content_get(inputs, options)
 
 
+_HASH = re.compile("[0-9a-f]{64}")
+
+
 def inputs_read(
     *,
     dataset: Dataset,
@@ -80,7 +84,9 @@ def content_get(inputs: ReportInputs, options: ReportOptions = DEFAULTS) -> dict
 
 
 def content_cached(inputs_hash: str) -> dict[str, Any] | None:
-    """The content with this hash, if it was computed lately."""
+    """The content with this hash, if it was computed lately. The hash may be any text: it comes from an address."""
+    if not _HASH.fullmatch(inputs_hash):
+        return None
     found: dict[str, Any] | None = cache.get(_key(inputs_hash))
     return found
 
