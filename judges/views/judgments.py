@@ -63,7 +63,7 @@ def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
     chosen = _query(filters)
     kinds = dataset.items.order_by("kind").values_list("kind", flat=True).distinct()
     context = {
-        "section": "judges",
+        "section": "datasets",
         "crumbs": [
             ("Datasets", reverse("annotation:dataset-list")),
             (dataset.title, reverse("annotation:dataset-detail", args=[dataset.name])),
@@ -103,8 +103,9 @@ def judgment_page(request: ResearcherRequest, pk: int) -> HttpResponse:
         return with_query(reverse("judges:judgment", args=[other]), query) if other else ""
 
     context = {
-        "section": "judges",
+        "section": "datasets",
         "crumbs": [
+            ("Datasets", reverse("annotation:dataset-list")),
             (dataset.title, reverse("annotation:dataset-detail", args=[dataset.name])),
             ("Judgments", list_url),
             (detail.item.external_id, None),

@@ -84,7 +84,7 @@ def _row(row: Row, kind: str) -> list[str]:
         plain_text(row.judge["name"]),
         plain_text(how),
         full_text(standing["objective"]),
-        *(full_text(score) for score in row.scores),
+        *(full_text(score) for _, score in row.scores),
         *([full_text(standing["positional_agreement"])] if kind == PAIRWISE else []),
         full_text(standing["unparsed"]),
         full_text(standing["cost_per_1000"], "money"),

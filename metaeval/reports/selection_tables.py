@@ -17,13 +17,16 @@ FREE = 0.0
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A judge. ``status`` is "winner", "leads", "in set", "behind", "violates", "not ranked" or "baseline"."""
+    """A judge. ``status`` is "winner", "leads", "in set", "behind", "violates", "not ranked" or "baseline".
+
+    ``scores`` has a dataset and the judge's figure on it for each column of the table.
+    """
 
     judge: Mapping[str, Any]
     standing: Mapping[str, Any]
     status: str
     violations: tuple[str, ...]
-    scores: tuple[Mapping[str, Any] | None, ...]
+    scores: tuple[tuple[Mapping[str, Any], Mapping[str, Any] | None], ...]
     drawn: bool
 
 
@@ -31,13 +34,15 @@ class Row:
 class Table:
     """All judges, best first, with the axis of their plots.
 
-    Datasets have a column each, but for one that alone decides: its score is the objective.
+    Datasets have a column each, but for one that alone decides: its score is the objective, and it is
+    ``objective_of``.
     """
 
     datasets: tuple[Mapping[str, Any], ...]
     rows: tuple[Row, ...]
     low: float
     high: float
+    objective_of: Mapping[str, Any] | None
 
 
 def table_of(content: Content) -> Table:
@@ -58,11 +63,11 @@ def table_of(content: Content) -> Table:
                 standing=standing,
                 status=_status(content, judge, standing),
                 violations=unbroken([violation_words(one) for one in standing["violations"]]),
-                scores=tuple(standing["scores"].get(row["name"]) for row in datasets),
+                scores=tuple((row, standing["scores"].get(row["name"])) for row in datasets),
                 drawn=value is not None and low <= value <= high,
             )
         )
-    return Table(tuple(datasets), tuple(rows), low, high)
+    return Table(tuple(datasets), tuple(rows), low, high, deciding[0] if len(deciding) == 1 else None)
 
 
 def _status(content: Content, judge: Mapping[str, Any], standing: Mapping[str, Any]) -> str:

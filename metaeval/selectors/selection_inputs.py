@@ -146,7 +146,7 @@ def selection_inputs(*, sweep: SweepView, choice: Choice) -> SelectionInputs:
         read = kind_parts(asked, names, kind=choice.kind, sweep=sweep)
     judges = [judge for part in read for judge in part.judges]
     if all(judge.baseline for judge in judges):
-        raise NothingJudgedError("No judge of this sweep has judged these datasets yet.")
+        raise NothingJudgedError("No judge has judged these datasets yet.")
     return SelectionInputs(sweep.facts(), read, tuple(_candidates(judges)), choice)
 
 

@@ -64,7 +64,7 @@ def kind_comparison_get(
         raise NothingJudgedError(CONTESTANTS_ONLY)
     inputs = kind_inputs(dataset=dataset, kind=kind, sweep=sweep)
     if not inputs.judges:
-        raise NothingJudgedError("No judge of this sweep has judged items of this kind yet.")
+        raise NothingJudgedError("No judge has judged items of this kind yet.")
     targets = inputs.targets()
     if not targets:
         raise ReportError(

@@ -37,7 +37,7 @@ def tower_items(*, dataset: Dataset, sweep: SweepView, n: int = MOST_ITEMS) -> t
     """
     inputs = kind_inputs(dataset=dataset, kind=Kind.CHECKLIST.value, sweep=sweep)
     if not inputs.judges:
-        raise NothingJudgedError("No judge of this sweep has judged a checklist yet.")
+        raise NothingJudgedError("No judge has judged a checklist yet.")
     judge = max(inputs.judges, key=lambda one: len(one.values))
     items, answers, levels = _flat(inputs, judge)
     if not levels or max(levels) == 1:

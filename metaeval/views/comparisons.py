@@ -119,7 +119,7 @@ def _kinds_context(
             about = {"kind": kind, "label": label, "n_items": found.n_items, "n_judges": found.n_judges}
             sections.append(about | ({} if found.content is None else _kind_section(found.content)))
     if alone and not sections:
-        return {"kinds": [], "error": "No judge of this sweep has judged this dataset yet."}
+        return {"kinds": [], "error": "No judge has judged this dataset yet."}
     return {"kinds": sections}
 
 

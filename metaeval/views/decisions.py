@@ -72,7 +72,7 @@ def _form(given: dict[str, str], sweep: SweepView) -> SelectionForm:
     """Without a kind it is about the first by which judges can be chosen, pairs before the others."""
     kinds, asked = kinds_judged(sweep), given.get("kind")
     if asked not in (None, PAIRWISE, *kinds):
-        raise Http404("No judge of this sweep has judged items of this kind.")
+        raise Http404("No judge has judged items of this kind.")
     # Where judges can be chosen by none of them, the page is about the first, and says why.
     for kind in [asked] if asked else [*kinds, next(iter(kinds), PAIRWISE)]:
         form = SelectionForm(given, datasets=swept_datasets(sweep, kind), kind=kind, kinds=kinds)
@@ -83,7 +83,7 @@ def _form(given: dict[str, str], sweep: SweepView) -> SelectionForm:
 
 def _nothing(form: SelectionForm) -> str:
     return (
-        f"No judge of this sweep has judged {form.words.items} that people or gold answers speak of, "
+        f"No judge has judged {form.words.items} that have human labels or gold answers, "
         "so there is nothing to choose by."
     )
 

@@ -72,6 +72,8 @@ NO_PAGES = {
     "annotation:study-export": "a file",
     "annotation:dataset-export": "a file",
     "annotation:dataset-criteria": "takes, leads back",
+    "annotation:dataset-settings": "takes, leads back; shown by `dataset-detail`",
+    "annotation:people-export": "a file",
     "judges:judgment-export": "a file",
     "metaeval:report-new": "takes, leads to the report",
     "metaeval:report-download": "a file",

@@ -55,6 +55,8 @@ def test_every_kind_has_its_section(client, researcher, kind):
     assert "n = 12" in text
     assert "Nothing to compare" not in text
     assert "pairs" not in text
+    for judge in sweep.judges.all():
+        assert f"/judgments/?fingerprint={judge.fingerprint}" in text
     assert 'style="' not in text
     assert "<script>" not in text
 

@@ -39,7 +39,7 @@ def test_every_kind_in_every_format(kind, tmp_path):
         text = report(dataset.name, tmp_path / f"a{suffix}", "--save")
         report(dataset.name, tmp_path / f"b{suffix}")
         assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
-        assert render(kept.content, suffix) == (tmp_path / f"a{suffix}").read_text()
+        assert render(kept.content, suffix) == (tmp_path / f"a{suffix}").read_bytes().decode()
         if suffix == ".tex":
             assert check(text)
     assert Report.objects.count() == 1

@@ -157,7 +157,7 @@ class TestPage:
         one = judge_make("One")
         kind_judgments(one, dataset, Kind.RUBRIC)
         sweep = sweep_make(judges=[one], datasets=[dataset])
-        assert "has judged rated responses that people or gold answers speak of" in page(client, sweep)
+        assert "has judged rated responses that have human labels or gold answers" in page(client, sweep)
         assert "nothing to choose by" in client.get(at(sweep, "decision-summary")).content.decode()
 
     def test_the_summary(self, client, administrator):

@@ -69,6 +69,20 @@ def test_the_verdict_then_what_it_rests_on(client, administrator, sweep):
     assert "<script>" not in text
 
 
+def test_names_and_figures_lead_to_the_judgments_behind_them(client, researcher, sweep):
+    good = sweep.judges.get(name="Good judge")
+
+    def drill(dataset):
+        return f"{reverse('judges:judgment-list', args=[dataset])}?fingerprint={good.fingerprint}"
+
+    text = page(client, sweep)  # people decide alone: their figure is the objective, and gold has a column
+    assert text.count(f'href="{drill("people")}"') == 1
+    assert text.count(f'href="{drill("gold")}"') == 1
+    both = page(client, sweep, **{"role-people": "people", "role-gold": "gold", "weight-gold": 1})
+    assert both.count(f'href="{drill("people")}"') == 1
+    assert {row.judgment.judge for row in client.get(drill("gold")).context["page"].rows} == {good}
+
+
 def test_who_may_see_it(client, sweep):
     urls = [at(sweep), at(sweep, "decision-summary"), at(sweep, "decision-download", "json")]
     for url in urls:
@@ -203,7 +217,7 @@ def test_nothing_judged_yet(client, researcher):
 def test_a_dataset_that_nobody_judged_takes_no_part(client, researcher, sweep):
     sweep.datasets.add(dataset_make(pairs=3, name="later"))
     text = page(client, sweep)
-    assert "Later takes no part: no judge of this sweep has judged it" in text
+    assert "Later takes no part: no judge has judged it here" in text
     assert "Good judge is the judge to use" in text
 
 

@@ -52,7 +52,8 @@ def kind_methods(content: Mapping[str, Any]) -> list[str]:
     kind, options = content["kind"], content["options"]
     found = [*_PEOPLE[kind]] if content["people"]["n_labels"] else []
     if content["judges"]:
-        found.append(_JUDGES[kind].format(against=_AGAINST[kind, options["against"]]))
+        if content["selection"]["leader"] is not None:
+            found.append(_JUDGES[kind].format(against=_AGAINST[kind, options["against"]]))
         found.append(
             "Answers that could not be read are left out of correlations, scores and mean ratings, and count as wrong "
             "for agreement and for being within one point."

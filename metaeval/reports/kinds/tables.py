@@ -34,13 +34,14 @@ class Cell:
 @dataclass(frozen=True, slots=True)
 class KindRow:
     """A line: people, the gold answers, or a judge. `status`: "people", "gold", "leads", "tied", "behind",
-    "incomplete"; `notes` stand below the name.
+    "incomplete"; `notes` stand below the name; `fingerprint` is a judge's.
     """
 
     name: str
     status: str
     notes: tuple[str, ...]
     cells: tuple[Cell, ...]
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,9 @@ def main_table(content: Content, *, of_judges: bool = False) -> KindTable:
             status,
             notes,
             tuple(Cell(_overall(measures, info.key), info, drawn=info.key == primary) for info in infos),
+            fingerprint,
         )
-        for name, status, notes, measures in _lines(content)
+        for name, status, notes, measures, fingerprint in _lines(content)
     ]
     people = _value(content["people"]["measures"], primary)
     return KindTable("all", "All judges", tuple(info.label for info in infos), tuple(rows), people)
@@ -96,7 +98,7 @@ def group_tables(content: Content, *, of_judges: bool = False) -> list[KindTable
             groups = _groups(content, info.key, axis)
             if not any(
                 (_in(measures, info.key, *group) or {}).get("value") is not None
-                for _, _, _, measures in _lines(content)
+                for *_, measures, _ in _lines(content)
                 for group in groups
             ):
                 continue  # a table of dashes says nothing
@@ -104,7 +106,7 @@ def group_tables(content: Content, *, of_judges: bool = False) -> list[KindTable
                 KindRow(
                     name, status, (), tuple(Cell(_in(measures, info.key, *group), info) for group in groups)
                 )
-                for name, status, _, measures in _lines(content)
+                for name, status, _, measures, _ in _lines(content)
                 if info.key in measures
             ]
             heads = tuple(Slice(*group).label for group in groups)
@@ -139,7 +141,7 @@ def verdict_of(content: Content) -> KindVerdict:
     info, against = primary_info(content), _AGAINST[content["options"]["against"]]
     cautions = _cautions(content)
     if selection["leader"] is None:
-        why = f"No judge has a figure of {info.label} against {against} yet."
+        why = f"{info.label} with {against} is undefined for every judge so far."
         said = _of_responses(content)
         if said:
             why = f"{why} So nothing says how far to trust a judge here."
@@ -305,20 +307,21 @@ def _is_known(content: Content, key: str) -> bool:
     return any(_value(judge["measures"], key) is not None for judge in content["judges"])
 
 
-def _lines(content: Content) -> list[tuple[str, str, tuple[str, ...], Mapping[str, Any]]]:
-    """(name, status, notes, measures) of people, gold and judges, best first."""
-    found: list[tuple[str, str, tuple[str, ...], Mapping[str, Any]]] = []
+def _lines(content: Content) -> list[tuple[str, str, tuple[str, ...], Mapping[str, Any], str]]:
+    """(name, status, notes, measures, fingerprint) of people, gold and judges, best first."""
+    found: list[tuple[str, str, tuple[str, ...], Mapping[str, Any], str]] = []
     people = content["people"]
     if people["measures"]:
         word = "person" if people["n_annotators"] == 1 else "people"
         note = f"{people['n_annotators']:,} {word}, {people['n_labels']:,} labels"
-        found.append(("People among themselves", "people", (note,), people["measures"]))
+        found.append(("People among themselves", "people", (note,), people["measures"], ""))
     if content["gold"]["measures"]:
-        found.append(("Gold answers", "gold", (), content["gold"]["measures"]))
+        found.append(("Gold answers", "gold", (), content["gold"]["measures"], ""))
     places = sorted(range(len(content["judges"])), key=lambda place: _order(content, place))
     for place in places:
         judge = content["judges"][place]
-        found.append((judge["name"], _status(content, place), _notes(content, judge), judge["measures"]))
+        about = (judge["name"], _status(content, place), _notes(content, judge))
+        found.append((*about, judge["measures"], judge["fingerprint"]))
     return found
 
 
