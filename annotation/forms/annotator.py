@@ -1,19 +1,19 @@
-"""What an annotator says of an item beside the answer: why it is left out, what is wrong with it."""
+"""What an annotator says of an item beside the answer: why it is skipped, what is wrong with it."""
 
 from django import forms
 
 SKIP_REASONS = (
-    ("unclear", "I cannot tell what is asked"),
-    ("knowledge", "It needs knowledge that I do not have"),
-    ("distressing", "It is distressing or offensive"),
+    ("unclear", "The instruction is unclear"),
+    ("knowledge", "It needs knowledge that I don’t have"),
+    ("distressing", "It’s distressing or offensive"),
     ("other", "Something else"),
 )
 # Not what is hard to judge, but what nobody could judge.
 REPORT_REASONS = (
-    ("broken", "A text is broken, cut off or cannot be read"),
+    ("broken", "A text is broken, cut off or unreadable"),
     ("missing", "Something that is needed is missing"),
-    ("language", "It is in a language that I cannot read"),
-    ("harmful", "It is illegal, harmful or tells something private"),
+    ("language", "It’s in a language that I can’t read"),
+    ("harmful", "It’s illegal, harmful or reveals private information"),
     ("other", "Something else"),
 )
 
@@ -22,7 +22,7 @@ class SkipForm(forms.Form):
     reason = forms.ChoiceField(
         choices=SKIP_REASONS,
         widget=forms.RadioSelect,
-        label="Why do you leave it out?",
+        label="Why are you skipping this item?",
         error_messages={"required": "Choose a reason first."},
     )
     note = forms.CharField(required=False, max_length=150, label="In your words")

@@ -48,18 +48,25 @@ def spoken_filter(key: str) -> str:
 
 
 @register.simple_tag(name="answer_words")
-def answer_words_tag(
-    item: ShownItem, fields: Mapping[str, str] | None, right: Mapping[str, str] | None = None
-) -> tuple[AnswerPart, ...]:
-    """What an answer, given as form fields, says of each part of the item; marked where `right` says otherwise."""
-    parts = answer_words(item, fields or {})
-    if not right:
-        return parts
-    expected = {part.name: part.words for part in answer_words(item, right)}
-    return tuple(
-        replace(part, is_wrong=expected.get(part.name, part.words) not in (part.words, NO_ANSWER))
-        for part in parts
-    )
+def answer_words_tag(item: ShownItem, fields: Mapping[str, str] | None) -> tuple[AnswerPart, ...]:
+    """What an answer, given as form fields, says of each part of the item."""
+    return answer_words(item, fields or {})
+
+
+@register.simple_tag
+def compared_words(
+    item: ShownItem, given: Mapping[str, str], right: Mapping[str, str]
+) -> tuple[tuple[AnswerPart, AnswerPart], ...]:
+    """Each part of an item as it was answered, marked where it is wrong, and as it is right; in the order of the
+    right answer, so that two rankings can be read side by side.
+    """
+    answered = {part.name: part for part in answer_words(item, given)}
+    pairs = []
+    for expected in answer_words(item, right):
+        said = answered.get(expected.name, AnswerPart(expected.name, NO_ANSWER))
+        is_wrong = expected.words not in (said.words, NO_ANSWER)
+        pairs.append((replace(said, is_wrong=is_wrong), expected))
+    return tuple(pairs)
 
 
 def _number(value: object) -> float | None:

@@ -136,7 +136,7 @@ def _consent(walk: Walk) -> HttpResponse:
             return walk.page("declined")
         if walk.request.POST.get("agree"):
             return walk.go(walk.following())
-        messages.warning(walk.request, "To take part, tick the box first; or leave with “I do not agree”.")
+        messages.warning(walk.request, "To take part, check the box first. To leave, choose “I don’t agree”.")
     return walk.page("consent", fingerprint="")
 
 

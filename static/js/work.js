@@ -34,10 +34,10 @@
     return body.toString();
   };
   const wordsFor = (status, here) => {
-    const where = here ? "Your answer is kept in this browser and" : "Keep this page open: your answer";
-    if (status === 429) return `A little too fast. ${where} is sent by itself in a moment.`;
-    if (status === 0) return `No connection. ${where} is sent by itself when it is back.`;
-    return `The site does not answer just now. ${where} is sent again by itself.`;
+    const where = here ? "Your answer is saved here and will be sent" : "Keep this page open: your answer will be sent";
+    if (status === 429) return `Too many requests. ${where} in a moment.`;
+    if (status === 0) return `You’re offline. ${where} when you reconnect.`;
+    return `The site isn’t responding. ${where} when it does.`;
   };
 
   // Before it leaves: if this page dies on the way, the next one sends it.
@@ -94,7 +94,7 @@
     words.dataset.notSent = "";
     words.className = "field-error";
     words.setAttribute("role", "alert");
-    words.textContent = "That could not be sent. Try again in a moment.";
+    words.textContent = "We couldn’t send that. Try again in a moment.";
   };
 
   addEventListener("online", () => {
@@ -149,7 +149,7 @@
     const form = document.querySelector("#work form[data-annotate]");
     const answer = form && of(form);
     if (answer?.waiting) {
-      answer.tell("local", "Sending the answer that was kept in this browser…");
+      answer.tell("local", "Sending the answer saved in this browser…");
       again(form, 50); // once htmx listens
     }
     sendOthers();

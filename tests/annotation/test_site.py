@@ -69,7 +69,7 @@ def test_many_attempts_on_one_name_are_refused_politely(cast, limited):
     response = log_in(Client(), " ALICE", PASSWORD)
     assert response.status_code == 429
     assert response["Retry-After"] == "60"
-    assert "A little too fast" in response.content.decode()
+    assert "Too many requests" in response.content.decode()
     assert "_auth_user_id" not in response.wsgi_request.session
     assert log_in(Client(), "bob").status_code == 302, "another name is not held up"
 

@@ -135,7 +135,7 @@ def test_what_the_site_says_for_itself(live_server, chromium, monkeypatch, setti
         found = violations(page)
         monkeypatch.setattr("annotation.views.annotator.common.too_often", lambda **_: True)
         page.goto(f"{live_server.url}/join/x/")
-        expect(page.get_by_role("heading", level=1)).to_have_text("That was a little too fast")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Too many requests")
         picture(page, "too-many")
         found += violations(page)
         settings.SENDS_MAIL = False
@@ -190,7 +190,7 @@ def test_the_studies_of_an_account(live_server, page: Page):
     page.goto(f"{live_server.url}/account/sign-up/")
     page.get_by_label("Email").fill("mia@example.org")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Make an account").click()
+    page.get_by_role("button", name="Create an account").click()
     page.get_by_role("button", name="Take part in Open to all").click()
     Enrollment.objects.update(stage=Stage.DONE, completion_code="TS-23456-789AB")
     page.goto(f"{live_server.url}/account/")

@@ -55,7 +55,7 @@ def test_a_submit_without_a_network_is_kept_and_sent_when_it_is_back(unwatched, 
     press(page, "b")
     expect(draft_state(page)).to_have_text("Draft kept in this browser")
     press(page, "Enter")
-    expect(draft_state(page)).to_contain_text("No connection. Your answer is kept in this browser")
+    expect(draft_state(page)).to_contain_text("You’re offline. Your answer is saved here")
     page.wait_for_timeout(1500)  # tried again meanwhile, in vain
     assert not Label.objects.exists()
     assert page.url == work
@@ -74,7 +74,7 @@ def test_what_was_submitted_offline_is_sent_by_the_next_page(unwatched, live_ser
     unwatched.set_offline(True)
     press(page, "a")
     press(page, "Enter")
-    expect(draft_state(page)).to_contain_text("No connection")
+    expect(draft_state(page)).to_contain_text("You’re offline")
     page.close()
     unwatched.set_offline(False)
     page = unwatched.new_page()
@@ -91,7 +91,7 @@ def test_what_waits_for_another_item_is_sent_too(unwatched, live_server, study):
     unwatched.set_offline(True)
     press(page, "a")
     press(page, "Enter")
-    expect(draft_state(page)).to_contain_text("No connection")
+    expect(draft_state(page)).to_contain_text("You’re offline")
     page.close()
     late = Assignment.objects.get()
     late.study_item.item.study_items.update(overlap=1, n_open=0, n_accepted=1)
@@ -115,7 +115,7 @@ def test_another_choice_calls_back_what_waits(unwatched, live_server, study):
     unwatched.set_offline(True)
     press(page, "a")
     press(page, "Enter")
-    expect(draft_state(page)).to_contain_text("No connection")
+    expect(draft_state(page)).to_contain_text("You’re offline")
     press(page, "b")
     expect(draft_state(page)).to_have_text("Draft kept in this browser")
     unwatched.set_offline(False)
@@ -154,7 +154,7 @@ def test_whom_the_browser_does_not_know_any_more_gets_the_page_that_says_so(unwa
     unwatched.clear_cookies(name="studies")
     press(page, "b")
     press(page, "Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("We do not know you in this browser")
+    expect(page.get_by_role("heading", level=1)).to_have_text("We don't recognize this browser")
     assert page.locator("h1").count() == 1
 
 
@@ -209,7 +209,7 @@ def test_two_tabs_show_one_item_and_lose_nothing(page: Page, live_server, study)
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
     press(other, "b")
     press(other, "Enter")
-    expect(other.locator("#messages")).to_contain_text("You had answered that item already")
+    expect(other.locator("#messages")).to_contain_text("Your first answer was kept")
     assert other.url == page.url
     label = Label.objects.get()
     assert label.choice == label.shown_order[0] + 1

@@ -32,9 +32,9 @@ def test_the_dock_hides_nothing_however_high_it_grows(new_context, live_server, 
     expect(page.locator("[data-strength]")).to_be_visible()
     assert_the_end_is_seen(page)
     press(page, "m")
-    expect(page.get_by_label("Comment, if you wish")).to_be_focused()
+    expect(page.get_by_label("Comment (optional)")).to_be_focused()
     assert_the_end_is_seen(page)
-    expect(page.get_by_label("Comment, if you wish")).to_be_in_viewport()
+    expect(page.get_by_label("Comment (optional)")).to_be_in_viewport()
 
 
 def test_a_new_item_is_not_framed(page: Page, live_server, study):

@@ -100,7 +100,7 @@ def begin(page: Page, live_server, link: PlatformLink) -> None:
     arrive(page, live_server, link)
     expect(page.get_by_role("heading", level=1)).to_have_text(link.study.title)
     press(page, "Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Before you begin")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Before you start")
 
 
 def consent(page: Page) -> None:
@@ -155,7 +155,7 @@ def test_from_prolific_and_back_not_eligible(page: Page, live_server, link, plat
 
 def test_from_prolific_and_back_without_consent(page: Page, live_server, link, platform, look):
     begin(page, live_server, link)
-    page.get_by_role("button", name="I do not agree").click()
+    page.get_by_role("button", name="I don't agree").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Thank you")
     found = look(page, "no-consent")
     go_back(page, platform, "CNO")
@@ -165,7 +165,7 @@ def test_from_prolific_and_back_without_consent(page: Page, live_server, link, p
 
 def test_by_keyboard_alone_back_to_prolific(page: Page, live_server, link, platform):
     begin(page, live_server, link)
-    page.get_by_role("button", name="I do not agree").focus()
+    page.get_by_role("button", name="I don't agree").focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("text=Return to Prolific")
     press(page, "Enter")
@@ -179,7 +179,7 @@ def test_refused_politely(chromium, live_server, link, look):
     begin(page, live_server, link)
     stranger = second.new_page()
     arrive(stranger, live_server, link, session="guessed")
-    expect(stranger.get_by_role("heading", level=1)).to_have_text("You are in this study already")
+    expect(stranger.get_by_role("heading", level=1)).to_have_text("You're already in this study")
     found = look(stranger, "refused")
     stranger.goto(
         f"{live_server.url}{reverse('annotation:enter', args=['prolific', link.token])}?PROLIFIC_PID=x"
@@ -196,15 +196,15 @@ def test_an_account_from_signing_up_to_the_work(page: Page, live_server, look):
     page.goto(f"{live_server.url}/account/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     found = look(page, "sign-in")
-    page.get_by_role("link", name="Make one").click()
+    page.get_by_role("link", name="Create one").click()
     found += look(page, "sign-up")
     page.get_by_label("Email").fill("mia@example.org")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Make an account").click()
+    page.get_by_role("button", name="Create an account").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("My studies")
     found += look(page, "my-studies-new")
     page.get_by_role("button", name="Take part").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Before you begin")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Before you start")
     Enrollment.objects.update(stage=Stage.WORK)
     page.goto(f"{live_server.url}{reverse('annotation:place', args=[study.slug])}")
     answer(page, "a")
@@ -246,7 +246,7 @@ def test_the_entry_page(page: Page, live_server, settings, look, tmp_path):
         address = address.replace("{{%" + name + "%}}", value)
     worker.goto(address)
     press(worker, "Enter")
-    expect(worker.get_by_role("heading", level=1)).to_have_text("Before you begin")
+    expect(worker.get_by_role("heading", level=1)).to_have_text("Before you start")
     worker.context.close()
 
     file = tmp_path / "prolific_export.csv"

@@ -183,7 +183,7 @@ class TestPair:
         page.goto(f"{kinds}/pairwise/full/")
         press(page, "t")
         press(page, "m")
-        box = page.get_by_label("Comment, if you wish")
+        box = page.get_by_label("Comment (optional)")
         expect(box).to_be_focused()
         page.keyboard.type("typed ")
         box.evaluate(
@@ -294,7 +294,7 @@ class TestWorkPage:
         press(page, "Enter")
         expect(page.locator("[data-parts-count]")).to_have_text("0 of 3 answered")
         press(page, "u")
-        expect(page.get_by_text("You answered this one")).to_be_visible()
+        expect(page.get_by_text("You answered this item")).to_be_visible()
         press(page, "n")
         press(page, "Enter")
         expect(page.get_by_text("Your answer was changed.")).to_be_visible()

@@ -214,6 +214,6 @@ def test_enter_without_consent_leads_to_what_is_to_be_ticked(live_server, page: 
     """The browser says what is missing at the box, and nothing takes the focus from there."""
     person = enrollment_make(study=study, stage="consent")
     page.goto(f"{live_server.url}{reverse('annotation:resume', args=[person.resume_token])}")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Before you begin")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Before you start")
     press(page, "Enter")
     expect(page.locator("#agree")).to_be_focused()

@@ -75,7 +75,7 @@ class TestHiddenChecks:
         self.work_carelessly(walker, until="Your work here has stopped")
         walker.heading("Your work here has stopped")
         expect(page.get_by_text("too many of your recent answers differ")).to_be_visible()
-        expect(page.get_by_text("Nothing that you submitted is deleted.")).to_be_visible()
+        expect(page.get_by_text("Nothing you submitted is deleted.")).to_be_visible()
         person.refresh_from_db()
         aside = Label.objects.filter(is_set_aside=True)
         assert person.suspended_at is not None
@@ -142,7 +142,7 @@ class TestProlific:
             query = f"PROLIFIC_PID={pid}&STUDY_ID={STUDY_ID}&SESSION_ID={session}"
             page.goto(f"{live_server.url}{door}?{query}")
             walker = Walker(page, study.kind)
-            walker.button("Begin")
+            walker.button("Start")
             walker.consent()
             walker.guidelines()
             walker.progress("0 of 2")
@@ -295,7 +295,7 @@ def test_a_study_of_each_kind_from_the_form_to_the_first_label(kind, live_server
     walker = Walker(page, kind)
     walker.heading("Made in the browser")
     expect(page.get_by_text("You earn 0.10 USD for each answer.")).to_be_visible()
-    walker.button("Begin")
+    walker.button("Start")
     walker.consent()
     walker.eligibility()
     walker.guidelines("Start the training")

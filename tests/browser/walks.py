@@ -126,10 +126,10 @@ class Walker:
     def come(self, url: str, invitation: Invitation) -> None:
         self.page.goto(url + reverse("annotation:join", args=[invitation.token]))
         self.heading(invitation.study.title)
-        self.button("Begin")
+        self.button("Start")
 
     def consent(self) -> None:
-        self.heading("Before you begin")
+        self.heading("Before you start")
         press(self.page, "a") if self.hand == "keys" else self.touch(self.page.locator("label[for=agree]"))
         expect(self.page.locator("#agree")).to_be_checked()
         self.button("Continue")
@@ -149,8 +149,8 @@ class Walker:
         self.heading("Guidelines")
         self.button(then)
 
-    def train(self, *, last: str = "Go on to the test", right: bool = True) -> None:
-        expect(self.page.get_by_text("This is for practice")).to_be_visible()
+    def train(self, *, last: str = "Start the test", right: bool = True) -> None:
+        expect(self.page.get_by_text("This is practice")).to_be_visible()
         self.answer(right=right)
         expect(self.page.locator("#verdict")).to_have_text("Right" if right else "Not quite")
         expect(self.page.get_by_text("It follows the instruction.")).to_be_visible()

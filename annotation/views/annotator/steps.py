@@ -207,9 +207,9 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
         enrollment_decline(enrollment=enrollment)
     elif request.method == "POST" and enrollment.stage == Stage.CONSENT and not is_shut(enrollment):
         if not request.POST.get("agree"):
-            messages.warning(request, "To take part, tick the box first; or leave with “I do not agree”.")
+            messages.warning(request, "To take part, check the box first. To leave, choose “I don’t agree”.")
         elif not consent_give(enrollment=enrollment, fingerprint=request.POST.get("fingerprint", "")):
-            messages.warning(request, "The text has changed in the meantime. Please read it again.")
+            messages.warning(request, "The text has changed. Please read it again.")
     return _here(enrollment)
 
 

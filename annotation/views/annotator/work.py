@@ -61,15 +61,15 @@ PAGE = "annotation/annotator/work.html"
 PART = "annotation/annotator/_work.html"
 ANSWERS_A_PAGE = 50
 TOLD: dict[Outcome, str] = {
-    "late": "Your answer is kept, but it came after the time for that item was over and others had answered it, so "
-    "it does not count towards its result.",
-    "capped": "Your answer is kept, but you had left that item, and have answered as many as one person may in "
-    "this study, so it does not count towards the results.",
-    "closed": "The study closed before your answer arrived. It is kept, but does not count towards the results.",
-    "suspended": "Your work in this study was stopped before your answer arrived. It is kept, but does not count "
-    "towards the results.",
-    "left": "You had left the study before your answer arrived. It is kept, but does not count towards the results.",
-    "different": "You had answered that item already. That answer stands; you can change it on its page.",
+    "late": "Your answer is kept, but your time on that item ran out and others have answered it, so "
+    "it doesn’t count toward the results.",
+    "capped": "Your answer is kept, but you had left that item and have reached the maximum for one person in "
+    "this study, so it doesn’t count toward the results.",
+    "closed": "The study closed before your answer arrived. It’s kept, but doesn’t count toward the results.",
+    "suspended": "Your work in this study was stopped before your answer arrived. It’s kept, but doesn’t count "
+    "toward the results.",
+    "left": "You had left the study before your answer arrived. It’s kept, but doesn’t count toward the results.",
+    "different": "Your first answer was kept. You can change it in “Your answers”.",
 }
 
 
@@ -152,7 +152,7 @@ def _next(
             return _work(request, part_context(request, enrollment, "nothing_now", standing=standing))
         return _finish(request, enrollment)
     if was and was != str(claimed.pk):
-        messages.info(request, "That item was given back after a while without an answer.")
+        messages.info(request, "Your time on that item ran out, so it was released.")
     if not _is_part(request):
         return redirect("annotation:assignment", enrollment.study.slug, claimed.pk)
     return _show(request, assignment_get_for(enrollment, claimed.pk), last=last, standing=standing)
@@ -247,9 +247,9 @@ def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
     except LabelValueError as error:
         return _show(request, found, form=form, error=error.message)
     except StudyNotOpenError:
-        messages.warning(request, "The study is not open now, so your answer stays as it was.")
+        messages.warning(request, "The study isn’t open now, so your answer wasn’t changed.")
     except (StageError, SuspendedError):
-        messages.warning(request, "That answer cannot be changed.")
+        messages.warning(request, "That answer can’t be changed.")
     else:
         is_changed = before is None or standing.pk != before.pk
         messages.success(

@@ -61,7 +61,7 @@ class TestDevice:
             address = reverse("annotation:join", args=[invitation_make(study=study).token])
             response = getattr(client, method)(address)
             assert response.status_code == 403
-            assert "This browser is in the study already" in text_of(response)
+            assert "This browser is already in the study" in text_of(response)
             assert token not in response.content.decode()
         assert Enrollment.objects.count() == 1
 
@@ -83,7 +83,7 @@ class TestDevice:
         self.join(client, invitation)
         client.post(url("eligibility", study), {"question-native": "No"})
         assert self.join(client, invitation).url == url("place", study)
-        assert "looks for other people" in text_of(client.get(url("place", study)))
+        assert "looking for a different group" in text_of(client.get(url("place", study)))
         del client.cookies["studies"]
         assert self.join(client, invitation).status_code == 403
         assert Enrollment.objects.count() == 1

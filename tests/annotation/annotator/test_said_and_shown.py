@@ -8,7 +8,7 @@ from django.test import Client
 from annotation.models import Enrollment, Kind, Label, Stage
 from annotation.rendering import render_markdown
 from annotation.selectors.shown import ShownAspect, ShownItem
-from annotation.templatetags.touchstone import answer_words_tag
+from annotation.templatetags.touchstone import compared_words
 from tests.annotation.cast import text_of
 from tests.annotation.factories import enrollment_make, study_make
 from tests.annotation.visits import client_of, url
@@ -43,8 +43,24 @@ def test_feedback_marks_the_rows_that_were_wrong():
         aspects=(ShownAspect("a", "Short?"), ShownAspect("b", "Polite?")),
     )
     given, right = {"answer-a": "yes", "answer-b": "no"}, {"answer-a": "yes", "answer-b": "yes"}
-    assert [part.is_wrong for part in answer_words_tag(item, given, right)] == [False, True]
-    assert not any(part.is_wrong for part in answer_words_tag(item, given))
+    assert [said.is_wrong for said, _ in compared_words(item, given, right)] == [False, True]
+
+
+def test_a_ranking_is_compared_in_the_right_order():
+    item = ShownItem(
+        kind=Kind.IMPORTANCE,
+        instruction="x",
+        aspects=(ShownAspect("a", "Short"), ShownAspect("b", "Polite"), ShownAspect("c", "True")),
+    )
+    given = {"rank-a": "1", "rank-b": "2", "rank-c": "3"}
+    right = {"rank-a": "3", "rank-b": "2", "rank-c": "1"}
+    pairs = compared_words(item, given, right)
+    assert [expected.name for _, expected in pairs] == ["True", "Polite", "Short"]
+    assert [(said.name, said.words, said.is_wrong) for said, _ in pairs] == [
+        ("True", "3", True),
+        ("Polite", "2", False),
+        ("Short", "1", True),
+    ]
 
 
 def test_changed_is_said_only_of_what_was_changed(browser, lease, study):

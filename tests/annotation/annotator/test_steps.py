@@ -43,7 +43,7 @@ class TestJoin:
         page = reverse("annotation:join", args=[invitation_make(study=study).token])
         response = client.get(page)
         assert response.status_code == 200
-        assert "Begin" in text_of(response)
+        assert "Start" in text_of(response)
         assert not Annotator.objects.exists()
 
     def test_joining_makes_a_person_and_a_new_session_key(self, client, study):
@@ -105,9 +105,9 @@ class TestJoin:
         [
             ({"max_annotators": 0}, "open", 410, "All places are taken"),
             ({"revoked_at": "2020-01-01T00:00Z"}, "open", 410, "withdrawn"),
-            ({"expires_at": "2020-01-01T00:00Z"}, "open", 410, "Its time is over"),
+            ({"expires_at": "2020-01-01T00:00Z"}, "open", 410, "It has expired"),
             ({}, "paused", 403, "paused"),
-            ({}, "draft", 403, "not begun"),
+            ({}, "draft", 403, "hasn't started"),
             ({}, "closed", 410, "ended"),
         ],
     )
@@ -151,7 +151,7 @@ class TestJoin:
 def test_strangers_are_told_how_to_come_in(client, study, name, method):
     response = getattr(client, method)(url(name, study))
     assert response.status_code == 404
-    assert "do not know you" in text_of(response)
+    assert "don't recognize this browser" in text_of(response)
 
 
 @pytest.mark.parametrize("name", ["assignment", "draft", "skip"])
@@ -199,7 +199,7 @@ class TestSteps:
         person = enrollment_make(study=study, stage=Stage.CONSENT)
         response = client_of(person).post(url("consent", study), form, follow=True)
         assert Enrollment.objects.get(pk=person.pk).stage == Stage.CONSENT
-        assert re.search("tick the box|has changed", text_of(response))
+        assert re.search("check the box|has changed", text_of(response))
 
     def test_decline(self, study):
         person = enrollment_make(study=study, stage=Stage.CONSENT)
@@ -246,7 +246,7 @@ class TestQualification:
     def test_passing(self, browser, person, study):
         page = browser.get(url("place", study))
         assert "Question 1 of 3" in text_of(page)
-        assert "at least 2 have to be right" in text_of(page)
+        assert "at least 2 must be right" in text_of(page)
         assert "secret-system" not in page.content.decode()
         for right in (True, False, True):
             page = self.answer(browser, person, right=right)
@@ -258,7 +258,7 @@ class TestQualification:
         person.refresh_from_db()
         words = text_of(page)
         assert "1 of 3" in words
-        assert "not paid" in words
+        assert "isn't paid" in words
         assert person.completion_code in words
         assert browser.get(url("work", study)).url == url("place", study)
 
@@ -303,7 +303,7 @@ class TestLimits:
         assert statuses[-1] == 429
         response = client.get(page)
         assert response["Retry-After"] == "60"
-        assert "too fast" in text_of(response)
+        assert "Too many requests" in text_of(response)
 
     def test_a_session_key_that_was_made_up_is_no_new_person(self, client, study):
         page = url("consent", study)

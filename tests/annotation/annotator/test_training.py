@@ -98,7 +98,7 @@ class TestTraining:
 
     def test_a_study_whose_training_is_empty(self, browser, person, study):
         study.qualification_questions.all().delete()
-        assert "nothing to train with" in text_of(browser.get(url("place", study)))
+        assert "no training items" in text_of(browser.get(url("place", study)))
         browser.post(url("training", study), {"finish": "yes"})
         person.refresh_from_db()
         assert person.stage == Stage.WORK
@@ -124,7 +124,7 @@ class TestEveryKind:
         browser = client_of(person)
         assert "Training 1 of 1" in text_of(browser.get(url("place", study)))
         page = browser.post(url("training", study), self.fields(study, training_next(person)), follow=True)
-        assert "The right answer" in text_of(page)
+        assert "Right answer" in text_of(page)
         assert 'id="verdict" class="response-right"' in page.content.decode()
         page = browser.post(url("training", study), {"finish": "yes"}, follow=True)
         assert "Question 1 of 1" in text_of(page)
@@ -163,7 +163,7 @@ class TestAttempts:
 
     def test_wait_try_again_and_the_end(self, browser, person, study):
         words = text_of(browser.get(url("place", study)))
-        assert "can be taken 2 times" in words
+        assert "you can take the test 2 times" in words
         assert "you earn 0.50 USD, whether you pass or not" in words
         words = text_of(self.fail(browser, person))
         assert "Not passed yet" in words
@@ -199,7 +199,7 @@ class TestAttempts:
         question = question_next(there).question
         client_of(there).post(url("qualification", other), {"question": question.pk, "choice": "1"})
         words = text_of(browser.get(url("place", study)))
-        assert "begun this test already" in words
+        assert "already started this test" in words
         assert "Elsewhere" in words
 
     def test_suspended_people_go_no_step_further(self, browser, person, study):
@@ -225,7 +225,7 @@ def test_a_tolerant_test_says_its_rule_and_its_result():
     QualificationQuestion.objects.create(study=study, item=study.dataset.items.first(), position=0)
     person = enrollment_make(study=study, stage=Stage.QUALIFICATION)
     browser = client_of(person)
-    assert "more than 85 % of your answers have to be right or at most 1 away" in text_of(
+    assert "more than 85 % of your answers must be right or at most 1 away" in text_of(
         browser.get(url("place", study))
     )
     form = {"question": question_next(person).question.pk, "rating-helpful": "1", "rating-clear": "4"}

@@ -79,7 +79,7 @@ class TestWork:
         self.submit(browser, lease, "1")
         page = self.submit(browser, lease, "2")
         assert Label.objects.count() == 1
-        assert "You had answered that item already" in text_of(page)
+        assert "Your first answer was kept" in text_of(page)
 
     def test_back_to_an_answered_one(self, browser, lease, study):
         self.submit(browser, lease, "2")
@@ -99,14 +99,14 @@ class TestWork:
 
     def test_a_change_before_an_answer_is_none(self, browser, lease):
         page = self.submit(browser, lease, change="1")
-        assert "That answer cannot be changed" in text_of(page)
+        assert "That answer can’t be changed" in text_of(page)
         assert not Label.objects.exists()
 
     def test_no_change_when_the_study_is_not_open(self, browser, lease, study):
         self.submit(browser, lease)
         Study.objects.update(state="paused")
         page = browser.get(url("assignment", study, lease.pk))
-        assert "cannot be changed now" in text_of(page)
+        assert "can't change it now" in text_of(page)
         self.submit(browser, lease, "2", change="1")
         assert Label.objects.count() == 1
 
@@ -225,7 +225,7 @@ class TestSkip:
         assert "0 of 2" in text_of(page)
 
     def test_without_a_reason_or_script(self, browser, lease, study):
-        assert "Leave this one out" in text_of(browser.get(url("skip", study, lease.pk)))
+        assert "Skip this item" in text_of(browser.get(url("skip", study, lease.pk)))
         page = browser.post(url("skip", study, lease.pk), {})
         assert page.status_code == 422
         assert "Choose a reason first" in text_of(page)
@@ -254,7 +254,7 @@ class TestWhatIsShown:
         page = browser.get(url("assignment", study, lease.pk), follow=True)
         page = browser.post(url("work", study), {"was": page.context["was"]}, follow=True)
         assert page.redirect_chain[-1][0] == url("assignment", study, lease.pk)
-        assert "given back" not in text_of(page)
+        assert "Your time on that item ran out" not in text_of(page)
 
     def test_a_lease_that_went_to_others_is_said_to_be_gone(self, browser, lease, study):
         leases_reap(now=lease.expires_at + timedelta(minutes=1))
@@ -262,4 +262,4 @@ class TestWhatIsShown:
         page = browser.get(url("assignment", study, lease.pk), follow=True)
         page = browser.post(url("work", study), {"was": page.context["was"]}, follow=True)
         assert page.redirect_chain[-1][0] != url("assignment", study, lease.pk)
-        assert "given back" in text_of(page)
+        assert "Your time on that item ran out" in text_of(page)

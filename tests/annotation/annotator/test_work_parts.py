@@ -112,7 +112,7 @@ class TestSubmit:
 class TestClaim:
     def test_looking_changes_nothing(self, browser, study):
         page = browser.get(url("work", study))
-        assert "Ready for the next one?" in text_of(page)
+        assert "Ready for the next item?" in text_of(page)
         assert 'hx-trigger="load, submit"' in page.content.decode()
         assert not Assignment.objects.exists()
 
@@ -225,7 +225,7 @@ class TestGuidelines:
         Enrollment.objects.update(guidelines_read_version=1)
         assert "The guidelines have changed" in text_of(browser.get(url("assignment", study, lease.pk)))
         words = text_of(browser.get(url("changes", study)))
-        assert "− Gone Old rule." in words
+        assert "− Removed Old rule." in words
         assert "+ New New rule." in words
         browser.post(url("guidelines", study))
         assert "The guidelines have changed" not in text_of(browser.get(url("assignment", study, lease.pk)))
@@ -238,7 +238,7 @@ class TestAnswers:
         assert url("assignment", study, lease.pk) in page.content.decode()
         Study.objects.update(allow_changes=False)
         opened = browser.get(url("assignment", study, lease.pk))
-        assert "Answers are not changed in this study" in text_of(opened)
+        assert "You can't change answers in this study" in text_of(opened)
         assert (
             b'type="submit" class="btn btn-primary'
             not in opened.content.split(b"</main>")[1].split(b"</form>")[0]

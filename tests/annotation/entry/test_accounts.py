@@ -177,7 +177,7 @@ def test_taking_part(client, study):
     Enrollment.objects.update(stage=Stage.DONE, completion_code="TS-ABC")
     text = client.get(HOME).content.decode()
     assert "TS-ABC" in text
-    assert "Look at it" in text
+    assert "Open it" in text
 
 
 def test_only_who_is_signed_in_takes_part(client, study):
@@ -245,7 +245,7 @@ def test_an_invitation_then_an_account_in_one_browser(client, study):
     door = reverse("annotation:join", args=[invitation_make(study=study).token])
     client.post(door, {"visit": client.get(door).context["visit"]})
     sign_up(client)
-    assert "by another way in" in client.get(HOME).content.decode()
+    assert "through another link" in client.get(HOME).content.decode()
     assert join(client, study).url == place(study)
     assert Enrollment.objects.count() == 1
 
