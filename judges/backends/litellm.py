@@ -8,6 +8,7 @@ whether to ask again is the engine's business, and nothing else is to leave the 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -181,7 +182,9 @@ class LiteLLMBackend(AsyncBackend):
         status = getattr(error, "status_code", None)
         if not isinstance(status, int) or not 300 <= status < 600:
             return PermanentBackendError(self._clean(f"{where}: {type(error).__name__}: {error}"[:400]))
-        body = str(error).encode("utf-8", "replace")
+        # Of an address of one's own only what it said in the protocol's form is told, as by `ServerReply.excerpt`.
+        said = _said(error) if self._base_url else str(error)
+        body = json.dumps({"error": {"message": said}}).encode("utf-8", "replace")
         return error_for(ServerReply(where, status, _headers(error), body, self._key))
 
     def _clean(self, message: str) -> str:
@@ -197,6 +200,16 @@ def _headers(error: BaseException | None) -> Mapping[str, str]:
                 return {"retry-after": str(held["retry-after"])}
         error = error.__context__
     return {}
+
+
+def _said(error: BaseException | None) -> str:
+    """Return the message that the server sent in the protocol's form, which LiteLLM's errors keep in their cause."""
+    while error is not None:
+        body = getattr(error, "body", None)
+        if isinstance(body, dict) and isinstance(body.get("message"), str):
+            return str(body["message"])
+        error = error.__context__
+    return ""
 
 
 def _own_cost(litellm: Any, response: Any) -> float:
