@@ -3,10 +3,11 @@
 An address that is in no list here, and not among those that are no pages, fails `test_every_page_is_visited`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -116,12 +117,13 @@ IN_DEMO = {
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A page, and who opens it: `person` by their personal link, else whoever the browser is."""
+    """A page, and who opens it: `person` by their personal link, else whoever the browser is; `then` comes between."""
 
     what: str
     address: str
     person: Enrollment | None = None
     status: int = 200
+    then: Callable[[], object] = lambda: None
 
     @property
     def name(self) -> str:
@@ -199,8 +201,15 @@ def steps_stops() -> Iterator[Stop]:
     yield Stop("declined", here, enrollment_make(study=study, stage=Stage.DECLINED))
     yield Stop("left", here, enrollment_make(study=study, stage=Stage.LEFT))
     for state in ("paused", "closed"):
-        shut = study_make(pairs=1, state=state)
-        yield Stop(state, at("place", shut.slug), enrollment_make(study=shut, stage=Stage.GUIDELINES))
+        shut = study_make(pairs=1)
+        person = enrollment_make(study=shut, stage=Stage.GUIDELINES)
+        # Once they are in: the personal link ends with the study.
+        yield Stop(
+            state,
+            at("place", shut.slug),
+            person,
+            then=partial(Study.objects.filter(pk=shut.pk).update, state=state),
+        )
 
 
 def work_stops() -> Iterator[Stop]:
@@ -253,6 +262,8 @@ def door_stops() -> Iterator[Stop]:
     query = "&".join(f"{name}={value}" for name, value in params().items())
     yield Stop("join", at("join", invitation_make(study=study).token))
     yield Stop("join-unknown", at("join", "x"), status=404)
+    over = enrollment_make(study=study_make(pairs=1, state="closed"))
+    yield Stop("link-ended", at("resume", over.resume_token), status=410)
     full = study_make(pairs=1, max_annotators=1)
     enrollment_make(study=full, stage=Stage.CONSENT)
     yield Stop("join-full", at("join", invitation_make(study=full).token), status=410)

@@ -91,6 +91,7 @@ def visit(page: Page, url: str, stops: Iterable[Stop]) -> None:
         if stop.person is not None:
             page.context.clear_cookies()
             page.goto(f"{url}/resume/{stop.person.resume_token}/")
+        stop.then()
         response = page.goto(url + stop.address)
         assert response is not None
         assert response.status == stop.status, stop
