@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.views.site import LOGIN_RATE_PER_ADDRESS
 from tests.annotation.cast import client_of
-from tests.annotation.factories import PASSWORD
+from tests.annotation.factories import PASSWORD, dataset_make
 
 pytestmark = pytest.mark.django_db
 
@@ -130,6 +130,7 @@ PAGES = ["study-list", "study-create", "dataset-list"]
 
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_are_for_researchers(cast, page):
+    dataset_make(pairs=1)  # without one, a new study leads to importing
     address = reverse(f"annotation:{page}")
     assert client_of(None).get(address).status_code == 302
     assert client_of(cast.carl).get(address).status_code == 403
