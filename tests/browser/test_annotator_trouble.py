@@ -103,7 +103,7 @@ def test_what_waits_for_another_item_is_sent_too(unwatched, live_server, study):
     expect(page.get_by_role("button", name="Submit")).to_be_visible()
     assert str(late.pk) not in page.url.rsplit("/work/", 1)[1]
     assert Label.objects.get().is_surplus
-    told = page.get_by_text("Your answer is kept, but it came after the time")
+    told = page.get_by_text("Your answer is kept, but your time on that item ran out")
     if not told.count():  # it goes with the next page or part, whichever that is
         page.reload()
     expect(told).to_be_visible()
@@ -142,7 +142,7 @@ def test_a_site_that_is_in_trouble_is_asked_again(unwatched, live_server, study,
     press(page, "b")
     press(page, "Enter")
     # In trouble until it was read: a message that a retry takes away again may be missed.
-    expect(draft_state(page)).to_contain_text("Your answer is kept in this browser")
+    expect(draft_state(page)).to_contain_text("Your answer is saved here and will be sent")
     in_trouble = False
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
     assert Label.objects.count() == 1
