@@ -44,7 +44,6 @@ from tests.metaeval.rows import labels_make as choices_make
 NO_PAGES = {
     "home": "leads to the studies or to the login; for who has no role: `test_who_has_no_role`",
     "annotation:account": "needs an account: `test_the_studies_of_an_account`",
-    "annotation:resume": "leads to the place of the person",
     "annotation:consent": "shown by `place`",
     "annotation:eligibility": "shown by `place`",
     "annotation:training": "shown by `place`",

@@ -27,9 +27,9 @@ def test_an_answer_outlives_the_server(chromium: Browser):
         page.keyboard.press("b")
         page.keyboard.press("Enter")
         state = page.locator("[data-draft-state]")
-        expect(state).to_contain_text("Your answer is kept in this browser")
+        expect(state).to_contain_text("Your answer is saved here and will be sent")
         page.wait_for_timeout(2000)
-        expect(state).to_contain_text("Your answer is kept in this browser")
+        expect(state).to_contain_text("Your answer is saved here and will be sent")
         site.start()
         # It tries again every half minute.
         expect(page.locator(".progress-label")).to_have_text("1 of 5", timeout=100_000)
