@@ -50,7 +50,9 @@ class TouchstoneAdminSite(AdminSite):
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         return {**super().each_context(request), "section": "admin", "in_tabs": IN_TABS}
 
-    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
+    def admin_view(  # type: ignore[override]  # the stubs promise the very type of the view
+        self, view: Callable[..., Any], cacheable: bool = False
+    ) -> Callable[..., Any]:
         """Refuse the rows of an action that are none: Django's own page of a list answers 500 to these."""
 
         def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
