@@ -24,6 +24,7 @@ from tests import services
 
 ROOT = Path(__file__).resolve().parent.parent
 READY_WITHIN = 60
+SECRET_KEY = "the site and the commands that prepare it have to know the same one"
 CRASH_LOOP = 6.5  # seconds: granian gives up when a worker dies within 5.5 of its start
 
 
@@ -84,6 +85,7 @@ class LiveSite:
         self._environment = os.environ | {
             "DATABASE_URL": database_url,
             "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DJANGO_SECRET_KEY": SECRET_KEY,
             "TOUCHSTONE_VAR": self._var.name,
             "RATELIMIT_ENABLE": "false",  # people who do not read are faster than people
             "LOG_LEVEL": "CRITICAL",
@@ -169,6 +171,7 @@ def manage(database_url: str, *arguments: str) -> str:
     environment = os.environ | {
         "DATABASE_URL": database_url,
         "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DJANGO_SECRET_KEY": SECRET_KEY,
         "DATABASE_POOL_SIZE": "0",
         "LOG_LEVEL": "ERROR",
     }

@@ -75,11 +75,10 @@ def test_options_that_cannot_be_right_are_refused(options, said):
         ("http://localhost/v1", True),
         ("http://[::1]:8000/v1", True),
         ("http://10.1.2.3/v1", True),
-        ("http://vllm:8000/v1", True),
-        ("http://gpu.internal/v1", True),
-        ("https://api.openai.com/v1", False),
         ("http://8.8.8.8/v1", False),
-        ("http://localhost.example.org/v1", False),
+        ("http://[2001:4860:4860::8888]/v1", False),
+        # Names that lead nowhere yet: what they lead to is asked at each connection (`test_hostile_servers.py`).
+        ("http://vllm.invalid:8000/v1", True),
     ],
 )
 def test_only_an_endpoint_of_ones_own_can_be_local(url, allowed):
@@ -87,7 +86,7 @@ def test_only_an_endpoint_of_ones_own_can_be_local(url, allowed):
         with backend_for(url, is_local=True) as backend:
             assert backend.is_local
     else:
-        with pytest.raises(EndpointError, match="is not local"):
+        with pytest.raises(EndpointError, match=r"is_local: .* which is neither this machine nor in a private"):
             OpenAIBackend(base_url=url, is_local=True)
 
 
