@@ -86,7 +86,9 @@ def test_only_an_endpoint_of_ones_own_can_be_local(url, allowed):
         with backend_for(url, is_local=True) as backend:
             assert backend.is_local
     else:
-        with pytest.raises(EndpointError, match=r"is_local: .* which is neither this machine nor in a private"):
+        with pytest.raises(
+            EndpointError, match=r"is_local: .* which is neither this machine nor in a private"
+        ):
             OpenAIBackend(base_url=url, is_local=True)
 
 
