@@ -111,6 +111,29 @@ def align(
     return found | aligned_ones
 
 
+def columns_matched(value: Any, name: str, like: Any, like_name: str) -> Any:
+    """A frame with its columns in the order of those of another, matched by their names; anything else as it is.
+
+    Columns that are only numbered are matched by their places, and a single column stands for all.
+
+    Raises
+    ------
+    InvalidInputError
+        Naming the argument whose columns have other names.
+    """
+    own, other = getattr(value, "columns", None), getattr(like, "columns", None)
+    if own is None or other is None or len(own) == 1 or own.equals(other):
+        return value
+    if _is_default(own) or _is_default(other):
+        return value
+    if not (len(own) == len(other) and own.is_unique and other.is_unique and own.isin(other).all()):
+        raise InvalidInputError(
+            f"{name}: its columns {list(own)!r} are not those of {like_name}, {list(other)!r}; give both the same"
+            " names, each once, or pass arrays in one order"
+        )
+    return value[list(other)]
+
+
 def _holds_index(value: Any) -> bool:
     """Whether a value is indexed, or holds what is; of a list, which may be long, the first element tells."""
     if isinstance(value, Mapping):

@@ -15,7 +15,7 @@ from metaeval.stats.arrays import Booleans, Floats, Integers, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.influence import spread_of_totals
-from metaeval.stats.intervals import Sampling, finish, item_weights, resolve
+from metaeval.stats.intervals import Sampling, finish, item_weights, resolve, why_none
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.spread import spread_of
 
@@ -78,7 +78,7 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
         pairable &= weights > 0
         weights = _scaled(weights, np.where(pairable, sizes, 0))
     if not pairable.any():
-        return undefined("no item has two labels")
+        return undefined(why_none("no item has two labels", options.get("weights")))
     if per_item is None:
         return _of_many(counts, level, pairable, weights, resamples, confidence)
     per_item = np.where(pairable[:, np.newaxis], per_item, 0)

@@ -20,7 +20,7 @@ from metaeval.stats.bradley_terry_fit import (
 )
 from metaeval.stats.bradley_terry_result import BradleyTerry, Scale, Uncertain
 from metaeval.stats.errors import InvalidInputError, warn
-from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, item_weights, resolve
+from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, item_weights, resolve, why_none
 from metaeval.stats.options import as_number, as_switch
 from metaeval.stats.pair_resampling import resampled_counts
 from metaeval.stats.pair_scores import one_step_parameters
@@ -178,7 +178,7 @@ def bradley_terry(
         data = _within(data, numbers)
         reason = _why_not(data)
     if reason:
-        return _undefined(result, reason)
+        return _undefined(result, why_none(reason, weights))
     counts = data.counts()
     fits = newman(data.design, counts) if solver == "newman" else fit(data.design, counts[np.newaxis])
     if not fits.converged[0]:

@@ -22,6 +22,7 @@ from metaeval.stats.intervals import (
     finish,
     item_weights,
     resolve,
+    why_none,
     wilson_interval,
 )
 from metaeval.stats.spread import effective_sample_size, ratio_spread, spread_of
@@ -130,7 +131,8 @@ def macro_mean(
     members = [counted & (codes == place.get(name, -1)) for name in chosen]
     empty = [str(name) for name, member in zip(chosen, members, strict=True) if not member.any()]
     if empty or not chosen:
-        return undefined(f"no item counts in group {empty[0]}" if empty else "no item counts")
+        reason = f"no item counts in group {empty[0]}" if empty else "no item counts"
+        return undefined(why_none(reason, weights))
     columns = np.stack(
         [np.where(member, values * weights, 0.0) for member in members]
         + [np.where(member, weights, 0.0) for member in members],

@@ -20,6 +20,7 @@ from metaeval.stats.intervals import (
     clusters_counted,
     item_weights,
     resolve,
+    why_none,
 )
 from metaeval.stats.options import as_count
 from metaeval.stats.resampling import Resamples
@@ -73,7 +74,7 @@ def correlation(
     columns, resamples, confidence = _columns(first, second, method, options)
     counted = columns.weights > 0
     if (reason := why_not(columns.first[counted], columns.second[counted])) is not None:
-        return undefined(reason)
+        return undefined(why_none(reason, options.get("weights")))
     value = weighted_correlation(columns, method)
     resampled = resampled_correlations([columns], resamples, method)[:, 0]
     return finish_correlation(value, resampled, counted, resamples, confidence)
@@ -116,7 +117,7 @@ def correlation_difference(
         other[counted], columns.second[counted]
     )
     if reason is not None:
-        nothing = undefined(reason)
+        nothing = undefined(why_none(reason, options.get("weights")))
         return PairedDifference(math.nan, math.nan, math.nan, n=0, reason=nothing.reason)
     n = int(counted.sum())
     value = weighted_correlation(columns, method) - weighted_correlation(rival, method)

@@ -14,7 +14,7 @@ from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.fisher import finish_correlation
 from metaeval.stats.grouped_correlation import sums_within_groups
 from metaeval.stats.ids import as_ids
-from metaeval.stats.intervals import Sampling, item_weights, ratio_estimate, resolve
+from metaeval.stats.intervals import Sampling, item_weights, ratio_estimate, resolve, why_none
 from metaeval.stats.options import as_count
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.sharing import with_resamples
@@ -139,7 +139,16 @@ def correlation_by(
     counted = ~np.isnan(one) & ~np.isnan(two) & (weights > 0)
     if mask is not None:
         counted &= mask
-    parts = _Parts(one, two, codes, np.where(counted, weights, 0.0), n_groups, method, fewest)
+    parts = _Parts(
+        one,
+        two,
+        codes,
+        np.where(counted, weights, 0.0),
+        n_groups,
+        method,
+        fewest,
+        why_none(_NO_GROUP, options.get("weights")),
+    )
     found = (_of_sampled if groups_are == "sampled" else _of_fixed)(parts, aggregate, resamples, confidence)
     return replace(found, names=tuple(names[place] for place in found.names))
 
@@ -153,6 +162,7 @@ class _Parts:
     n_groups: int
     method: Method
     fewest: int
+    without: str
 
     @property
     def counted(self) -> Booleans:
@@ -189,7 +199,7 @@ def _of_sampled(parts: _Parts, aggregate: str, resamples: Resamples, confidence:
         bottom[head_of[known]] = weights[head_of[known]]
         top[head_of[known]] = values[known] * weights[head_of[known]]
         whole: Estimate = ratio_estimate(
-            top, bottom, bounds=(-1.0, 1.0), reason=_NO_GROUP, resamples=resamples, confidence=confidence
+            top, bottom, bounds=(-1.0, 1.0), reason=parts.without, resamples=resamples, confidence=confidence
         )
     else:
         columns = np.zeros((len(counted), 3))
@@ -197,7 +207,7 @@ def _of_sampled(parts: _Parts, aggregate: str, resamples: Resamples, confidence:
         there = np.zeros(len(counted), dtype=np.bool_)
         there[head_of[mine]] = True
         totals = resamples.totals(columns) if resamples.n_resamples else np.zeros((0, 3))
-        whole = _pooled(columns.sum(axis=0), totals, there, resamples, confidence)
+        whole = _pooled(columns.sum(axis=0), totals, there, resamples, confidence, parts.without)
     none = np.full(parts.n_groups, np.nan)
     return _result(whole, mine, values, none, none, parts.sizes)
 
@@ -223,22 +233,24 @@ def _of_fixed(parts: _Parts, aggregate: str, resamples: Resamples, confidence: f
         )
         low[group], high[group] = each.low, each.high
     if aggregate == "pooled":
-        whole = _pooled(sums.sum(axis=0), draws.sum(axis=1), parts.counted, resamples, confidence)
+        whole = _pooled(
+            sums.sum(axis=0), draws.sum(axis=1), parts.counted, resamples, confidence, parts.without
+        )
     elif known.any():
         there = parts.counted & known[parts.codes]
         means = mean_of_known(single[:, known].T)
         whole = finish_correlation(float(values[known].mean()), means, there, resamples, confidence)
     else:
-        whole = undefined(_NO_GROUP)
+        whole = undefined(parts.without)
     return _result(whole, mine, values, low, high, parts.sizes)
 
 
 def _pooled(
-    sums: Floats, totals: Floats, counted: Booleans, resamples: Resamples, confidence: float
+    sums: Floats, totals: Floats, counted: Booleans, resamples: Resamples, confidence: float, without: str
 ) -> Estimate:
     value = float(correlation_of(sums))
     if np.isnan(value):
-        return undefined(_NO_GROUP)
+        return undefined(without)
     return finish_correlation(value, correlation_of(totals), counted, resamples, confidence)
 
 

@@ -23,6 +23,7 @@ from metaeval.stats.intervals import (
     clusters_counted,
     item_weights,
     resolve,
+    why_none,
     wilson_interval,
 )
 from metaeval.stats.options import as_count
@@ -95,7 +96,7 @@ def crossed_mean_estimate(
     if mask is not None:
         counted &= mask[items]
     if not counted.any():
-        return undefined(reason)
+        return undefined(why_none(reason, weights))
     items, people, score, label = items[counted], people[counted], score[counted], label[counted]
     people = np.unique(people, return_inverse=True)[1]
     shape = (size, int(people.max()) + 1)

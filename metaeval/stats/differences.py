@@ -20,6 +20,7 @@ from metaeval.stats.intervals import (
     item_weights,
     resampled_ratio,
     resolve,
+    why_none,
 )
 from metaeval.stats.options import as_count, as_level, as_positive, as_range
 from metaeval.stats.resampling import Resamples, as_resamples
@@ -86,7 +87,7 @@ def paired_difference(
     if mask is not None:
         counted &= mask
     if not counted.any():
-        nothing = undefined("no item is scored for both")
+        nothing = undefined(why_none("no item is scored for both", weights))
         return PairedDifference(math.nan, math.nan, math.nan, n=0, reason=nothing.reason)
     size = np.where(counted, 1.0 if weights is None else weights, 0.0)
     gap = np.where(counted, one - two, 0.0) * size

@@ -22,6 +22,7 @@ from metaeval.stats.intervals import (
     mean_estimate,
     percentiles,
     resolve,
+    why_none,
 )
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.sharing import with_resamples
@@ -122,13 +123,14 @@ def evaluator_correlations(
     n_items = len(next(iter(columns.values())))
     resamples, mask, confidence = resolve(n_items, with_resamples(options, n_items), weighted=True)
     weights = item_weights(n_items, options)
+    given = weights
     weights = np.ones(n_items) if weights is None else weights
     if mask is not None:
         weights = np.where(mask, weights, 0.0)
     if missing == "listwise":
         whole = np.all([~np.isnan(column) for column in columns.values()], axis=0)
         weights = np.where(whole, weights, 0.0)
-    return _table(columns, weights, resamples, confidence, method)
+    return _table(columns, weights, given, resamples, confidence, method)
 
 
 @aligned()
@@ -187,7 +189,12 @@ def _columns(ratings: Mapping[str, ArrayLike]) -> dict[str, Floats]:
 
 
 def _table(
-    columns: dict[str, Floats], weights: Floats, resamples: Resamples, confidence: float, method: Method
+    columns: dict[str, Floats],
+    weights: Floats,
+    given: Floats | None,
+    resamples: Resamples,
+    confidence: float,
+    method: Method,
 ) -> EvaluatorCorrelations:
     names = tuple(columns)
     size = len(names)
@@ -202,6 +209,8 @@ def _table(
             counted = both > 0
             n[a, b] = n[b, a] = int(counted.sum())
             reason = why_not(one[counted], two[counted])
+            if reason is not None:
+                reason = why_none(reason, given)
             if reason is not None:
                 estimates[names[a], names[b]] = Estimate(
                     math.nan, math.nan, math.nan, int(n[a, b]), reason=reason
@@ -223,7 +232,11 @@ def _table(
     means, deviations = {}, {}
     for name, column in columns.items():
         rated = np.where(weights > 0, column, np.nan)
-        means[name], deviations[name] = _mean_and_deviation(rated, weights, resamples, confidence)
+        if np.isnan(rated).all():
+            nothing = Estimate(math.nan, math.nan, math.nan, 0, reason=why_none("no ratings", given))
+            means[name], deviations[name] = nothing, nothing
+        else:
+            means[name], deviations[name] = _mean_and_deviation(rated, weights, resamples, confidence)
     return EvaluatorCorrelations(
         names,
         matrix,
@@ -245,9 +258,6 @@ def _mean_and_deviation(
     """Mean and standard deviation, with intervals: percentiles, as neither has an upper bound."""
     known = ~np.isnan(rated)
     n = int(known.sum())
-    if not n:
-        nothing = Estimate(math.nan, math.nan, math.nan, 0, reason="no ratings")
-        return nothing, nothing
     counted = known & (weights > 0)
     if n > 1 and counted.any() and is_flat(rated[known]):
         # Resamples of one value are that value, which is no evidence that there are no others.

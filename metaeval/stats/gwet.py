@@ -10,7 +10,7 @@ from metaeval.stats.arrays import Booleans, Floats, as_items, as_mask, as_weight
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.intervals import Sampling
+from metaeval.stats.intervals import Sampling, why_none
 from metaeval.stats.kappa import Resampling, chance_corrected, with_sampling_weights
 
 AgreementWeights: TypeAlias = Literal[
@@ -79,7 +79,7 @@ def gwet_ac(
         reason = (
             "no item has two labels" if not len(counts.values) else "there is one value only: pass `values`"
         )
-        return undefined(reason)
+        return undefined(why_none(reason, sampling.get("weights")))
     q = len(counts.values)
     agreement = agreement_weights(counts.values, weights)
     scale = float(agreement.sum()) / (q * (q - 1))

@@ -13,6 +13,7 @@ from metaeval.stats.arrays import Seed, as_items, check_option, generator
 from metaeval.stats.differences import paired_difference
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.intervals import why_none
 from metaeval.stats.options import as_count, as_switch
 from metaeval.stats.paired import PairedScores, paired_scores, ratio_variance
 from metaeval.stats.resampling import Resamples
@@ -142,7 +143,8 @@ def paired_t_test(
     check_option(alternative, _ALTERNATIVES, "alternative")
     pairs = paired_scores(first, second, clusters, where, confidence, weights)
     if pairs is None:
-        return _no_test(undefined(_NO_PAIR), 0, "paired t", alternative, _NO_PAIR)
+        reason = why_none(_NO_PAIR, weights)
+        return _no_test(undefined(reason), 0, "paired t", alternative, reason)
     freedom = len(pairs.gaps) - 1
     error = math.sqrt(ratio_variance(pairs.gaps, pairs.sizes)) if freedom else 0.0
     # What remains of a constant difference after rounding is no spread.
@@ -317,7 +319,8 @@ def paired_permutation_test(
     n_permutations = as_count(n_permutations, "n_permutations", 1)
     pairs = paired_scores(first, second, clusters, where, confidence, weights)
     if pairs is None:
-        return _no_test(undefined(_NO_PAIR), 0, "sign flips", alternative, _NO_PAIR)
+        reason = why_none(_NO_PAIR, weights)
+        return _no_test(undefined(reason), 0, "sign flips", alternative, reason)
     p_value, exact = sign_flip_p_value(
         pairs.gaps, n_permutations=n_permutations, alternative=alternative, rng=generator(rng)
     )

@@ -14,7 +14,7 @@ from metaeval.stats.correlation import mean_of_known
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.ids import is_missing
-from metaeval.stats.intervals import Sampling, finish, item_weights, mean_estimate, resolve
+from metaeval.stats.intervals import Sampling, finish, item_weights, mean_estimate, resolve, why_none
 from metaeval.stats.rankings import rank_pairs
 from metaeval.stats.sharing import with_resamples
 
@@ -268,7 +268,7 @@ def _mean(cells: Sequence[ImportanceAgreement], options: Sampling) -> Estimate:
     """Unweighted mean of cells that are defined, on the same resamples."""
     cells = [each for each in cells if each.defined]
     if not cells:
-        return undefined(_NO_RHO)
+        return undefined(why_none(_NO_RHO, options.get("weights")))
     rhos = np.stack([each.rhos for each in cells], axis=1)
     resamples, mask, confidence = resolve(len(rhos), options, weighted=True)
     weights = item_weights(len(rhos), options)

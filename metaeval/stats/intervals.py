@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Booleans, Floats, Seed, as_items, as_mask, as_weights
+from metaeval.stats.arrays import Booleans, Floats, Seed, as_floats, as_items, as_mask, as_weights
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.options import as_level, as_number, as_positive, as_range
@@ -27,6 +27,7 @@ _FEW_EVENTS = 5.0
 # A share this far outside of its range is a rounding error.
 _GRAIN = 1e-9
 ONE_CLUSTER = "no interval: the items are one cluster"
+ALL_WEIGHTS_ZERO = "no item counts: all weights are zero"
 ALL_THE_SAME = "no interval: all items are the same, and no bounds say how far others could be"
 
 
@@ -92,6 +93,19 @@ def item_weights(n_items: int, options: Sampling) -> Floats | None:
     # Their scale says nothing, and sums near 1 are told apart as exactly as those of unweighted items.
     scaled: Floats = weights / weights.mean()
     return scaled
+
+
+def why_none(reason: str, weights: ArrayLike | None) -> str:
+    """Why no item counts: because of its weights where they are all zero, else for ``reason``.
+
+    Examples
+    --------
+    >>> why_none("no item has two labels", [0, 0]), why_none("no item has two labels", None)
+    ('no item counts: all weights are zero', 'no item has two labels')
+    """
+    if weights is None or np.size(weights) == 0 or as_floats(weights, "weights").any():
+        return reason
+    return ALL_WEIGHTS_ZERO
 
 
 def wilson_interval(share: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
@@ -270,7 +284,7 @@ def ratio_estimate(
         counted &= mask
     if weights is not None:
         if counted.any() and not weights[counted].any():
-            reason = "no item counts: all that could have the weight 0"
+            reason = why_none("no item counts: all that could have the weight 0", weights)
         top, bottom = top * weights, bottom * weights
         counted &= weights > 0
     if not counted.all():

@@ -15,7 +15,7 @@ from metaeval.stats.arrays import Floats, Seed, as_items, as_weights, check_opti
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.influence import spread_of_totals
-from metaeval.stats.intervals import Sampling, finish, item_weights, resolve
+from metaeval.stats.intervals import Sampling, finish, item_weights, resolve, why_none
 from metaeval.stats.resampling import Resamples
 
 KappaWeights: TypeAlias = Literal["linear", "quadratic"] | None
@@ -99,7 +99,7 @@ def cohen_kappa(
     if of_items is not None:
         counted &= of_items > 0
     if not counted.any():
-        return undefined("no item has both labels")
+        return undefined(why_none("no item has both labels", of_items))
     values, codes = np.unique(np.stack([one, two], axis=1)[counted], return_inverse=True)
     codes = codes.reshape(-1, 2)
     distance = _kappa_distance(values, weights)
@@ -203,7 +203,7 @@ def chance_corrected(counts: LabelCounts, distance: Floats, chance: Chance, opti
     columns[~taking_part] = 0.0
     pairable = columns[:, 1] > 0
     if not pairable.any():
-        return undefined(_NO_PAIR)
+        return undefined(why_none(_NO_PAIR, weights))
 
     def kappa(totals: Floats) -> tuple[Floats, Floats]:
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -8,12 +8,12 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.alignment import aligned
+from metaeval.stats.alignment import aligned, columns_matched
 from metaeval.stats.arrays import Booleans, Floats, as_floats, as_items, as_list, as_matrix, check_option
 from metaeval.stats.difficulty import joint_difficulty
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate
-from metaeval.stats.intervals import Sampling, finish, item_weights, mean_estimate, resolve
+from metaeval.stats.intervals import Sampling, finish, item_weights, mean_estimate, resolve, why_none
 from metaeval.stats.options import as_number
 from metaeval.stats.penalised_logistic import cross_validated_penalty, fit_logistic
 from metaeval.stats.resampling import Resamples
@@ -161,7 +161,7 @@ def length_controlled_win_rate(
     if mask is not None:
         counted &= mask
     if not counted.any():
-        return _without(NO_ITEM)
+        return _without(why_none(NO_ITEM, weights))
     raw: Sampling = {"resamples": resamples, "where": counted, "confidence": confidence, "weights": weights}
     rates: dict[str, Any] = {
         "win_rate": mean_estimate(np.where(counted, target, np.nan), **raw),
@@ -230,7 +230,8 @@ def length_controlled_win_rates(
         With a column a model where the baseline answered anew for each.
     length_models : array_like of shape (n_items, n_models)
     names : sequence, optional
-        Of the models; numbers by default.
+        Of the models; by default the columns of a frame of preferences, else numbers. Columns of several frames are
+        matched by their names.
     regularising, penalty, **options
         See `length_controlled_win_rate`; all models are resampled together.
 
@@ -243,6 +244,10 @@ def length_controlled_win_rates(
     >>> [0.4 < each.value < 0.6 for each in result.results]
     [True, True, True]
     """
+    length_models = columns_matched(length_models, "length_models", preferences, "preferences")
+    length_baseline = columns_matched(length_baseline, "length_baseline", preferences, "preferences")
+    if names is None and hasattr(preferences, "columns"):
+        names = list(preferences.columns)
     target = as_matrix(_targets(preferences, "preferences"), "preferences")
     n_items, n_models = target.shape
     lengths = as_matrix(length_models, "length_models")

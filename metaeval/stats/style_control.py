@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metaeval.stats.alignment import aligned
+from metaeval.stats.alignment import aligned, columns_matched
 from metaeval.stats.arrays import Floats, as_floats, as_texts
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.options import as_switch
@@ -77,6 +77,7 @@ def style_covariates(first: ArrayLike, second: ArrayLike, *, center: bool = True
     [1.2247, -1.2247, 0.0]
     """
     center = as_switch(center, "center")
+    second = columns_matched(second, "second", first, "first")
     one, two = (_columns(values, name) for values, name in ((first, "first"), (second, "second")))
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")

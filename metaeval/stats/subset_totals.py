@@ -10,7 +10,7 @@ import numpy as np
 from metaeval.stats.arrays import Booleans, Floats, Integers
 from metaeval.stats.combined import combined_interval, hull
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.intervals import Sampling, finish, item_weights, resolve
+from metaeval.stats.intervals import Sampling, finish, item_weights, resolve, why_none
 from metaeval.stats.spread import ratio_spread, spread_of
 
 
@@ -47,6 +47,7 @@ class SubsetTotals:
         rows = np.arange(n_items)
         columns[rows, codes] = np.where(counted, contributions, 0.0) * size
         columns[rows, n_subsets + codes] = size
+        self._weights = weights
         self._counted, self._codes, self._n_subsets = counted, codes, n_subsets
         self._in_clusters = self._resamples.cluster_totals(columns)
         self._resampled = (
@@ -78,7 +79,7 @@ class SubsetTotals:
         in_clusters, sizes = (part @ member for part in np.split(self._in_clusters, 2, axis=1))
         bottoms = sizes.sum(axis=0)
         if not len(groups) or not (bottoms > 0).all():
-            return undefined(reason)
+            return undefined(why_none(reason, self._weights))
         means = in_clusters.sum(axis=0) / bottoms
         resampled_tops, resampled_bottoms = (part @ member for part in np.split(self._resampled, 2, axis=1))
         with np.errstate(invalid="ignore", divide="ignore"):

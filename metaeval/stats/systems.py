@@ -16,7 +16,7 @@ from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.fisher import fisher_interval
 from metaeval.stats.grouped_correlation import sums_within_groups
 from metaeval.stats.ids import as_ids
-from metaeval.stats.intervals import Sampling, clusters_counted, item_weights, resolve
+from metaeval.stats.intervals import Sampling, clusters_counted, item_weights, resolve, why_none
 from metaeval.stats.weighted_correlation import METHODS, Columns, Method, correlation_of, weighted_correlation
 
 # A random order of four systems agrees perfectly with another once in 24: no correlation of so few can tell itself
@@ -125,6 +125,7 @@ def system_correlation(
         method=method,
         n_clusters=clusters_counted(counted, resamples),
         confidence=confidence,
+        weights=weights,
     )
 
 
@@ -137,14 +138,18 @@ def correlation_of_means(
     method: Method,
     n_clusters: int,
     confidence: float,
+    weights: Floats | None = None,
 ) -> SystemCorrelation:
-    """`system_correlation` from the means, (n_systems,), and those of each resample, (n_resamples, n_systems)."""
+    """`system_correlation` from the means, (n_systems,), and those of each resample, (n_resamples, n_systems).
+
+    The weights of the items say why there is no system where they are all zero.
+    """
     reason = why_not(first, second)
     if len(systems) < 3:
         reason = "fewer than 3 systems"
     if reason is not None:
-        nothing = undefined(reason)
-        return SystemCorrelation(nothing.value, math.nan, math.nan, 0, reason=reason, systems=systems)
+        nothing = undefined(why_none(reason, weights))
+        return SystemCorrelation(nothing.value, math.nan, math.nan, 0, reason=nothing.reason, systems=systems)
     if len(systems) < FEW_SYSTEMS:
         warn(f"a correlation of {len(systems)} systems cannot be told from chance")
     value = weighted_correlation(Columns(first, second, np.ones(len(first))), method)

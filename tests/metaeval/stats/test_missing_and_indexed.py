@@ -361,6 +361,55 @@ def test_frames_are_columns_by_name():
     assert same(usual, BY_NAME["compare_all"].call({"scores": table}))
 
 
+class TestColumns:
+    """Models of two frames are matched by their names, as rows are by their labels."""
+
+    LENGTHS = np.random.default_rng(0).integers(200, 900, (60, 3))
+    LENGTHS[:, 2] += 500
+    PREFERENCES = np.random.default_rng(1).integers(1, 3, (60, 3)).astype(float)
+
+    def rates(self, preferences, lengths, baseline=None, **options):
+        found = stats.length_controlled_win_rates(
+            preferences,
+            np.full(60, 500) if baseline is None else baseline,
+            lengths,
+            n_resamples=0,
+            penalty=1.0,
+            **options,
+        )
+        return {name: result.value for name, result in zip(found.names, found.results, strict=True)}
+
+    def test_in_another_order_they_are_the_same_models(self):
+        preferences = pd.DataFrame(self.PREFERENCES, columns=list("xyz"))
+        lengths = pd.DataFrame(self.LENGTHS, columns=list("xyz"))
+        by_place = self.rates(self.PREFERENCES, self.LENGTHS, names=list("xyz"))
+        assert self.rates(preferences, lengths) == by_place
+        assert self.rates(preferences, lengths[list("zxy")]) == by_place
+        assert self.rates(preferences, lengths[list("zxy")], lengths[list("yzx")] * 0 + 500) == by_place
+        assert self.rates(preferences, self.LENGTHS) == by_place  # nothing to match by
+
+    def test_other_names_are_refused(self):
+        preferences = pd.DataFrame(self.PREFERENCES, columns=list("xyz"))
+        with pytest.raises(InvalidInputError, match=r"length_models: its columns .*preferences"):
+            self.rates(preferences, pd.DataFrame(self.LENGTHS, columns=list("xyw")))
+        with pytest.raises(InvalidInputError, match=r"length_baseline: its columns"):
+            self.rates(
+                preferences,
+                pd.DataFrame(self.LENGTHS, columns=list("xyz")),
+                pd.DataFrame(self.LENGTHS, columns=list("xyw")),
+            )
+        with pytest.raises(InvalidInputError, match=r"length_models: its columns"):
+            self.rates(preferences, pd.DataFrame(self.LENGTHS, columns=list("xyy")))
+
+    def test_of_style(self):
+        counts = pd.DataFrame(self.LENGTHS, columns=["length", "bold", "lists"])
+        other = pd.DataFrame(self.LENGTHS[::-1], columns=["length", "bold", "lists"])
+        expected = stats.style_covariates(counts, other)
+        assert np.array_equal(stats.style_covariates(counts, other[["lists", "length", "bold"]]), expected)
+        with pytest.raises(InvalidInputError, match="second: its columns"):
+            stats.style_covariates(counts, other.rename(columns={"bold": "italics"}))
+
+
 def test_ids_of_a_million_cost_little_and_large_ones_are_exact():
     """Two ids that only differ in their last digit are two, also where some are too large for a machine number."""
     assert as_ids([2**53, 2**53 + 1, -1], "ids")[1].tolist() == [1, 2, 0]

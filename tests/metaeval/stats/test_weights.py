@@ -1,6 +1,8 @@
 """Sampling weights: Hajek's estimates by hand, by repetition, by simulation, and refused where they are not read."""
 
 import math
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -22,6 +24,8 @@ from metaeval.stats import (
 )
 from metaeval.stats.arrays import as_weights
 from metaeval.stats.intervals import resolve
+from tests.metaeval.stats.every_call import CASES, CLUSTERS, N
+from tests.metaeval.stats.test_every_function import estimates, n_rows, named
 
 NAN = math.nan
 
@@ -86,12 +90,54 @@ class TestValues:
         assert (estimate.value, estimate.n, estimate.n_clusters) == (pytest.approx(2 / 3), 3, 3)
         with pytest.warns(StatisticsWarning, match="no item counts"):
             assert not mean_estimate([1, 0], weights=[0, 0]).defined
-        with pytest.warns(StatisticsWarning, match="weight 0"):  # there is a gold answer
-            assert not accuracy([1, 2], [1, 1], weights=[0, 0]).defined
+        with pytest.warns(StatisticsWarning, match="weight 0"):  # one of weight 1 has no gold answer
+            assert not accuracy([1, 2], [1, NAN], weights=[0, 1]).defined
         with pytest.warns(StatisticsWarning, match="group b"):
             assert not macro_mean([1, 0], ["a", "b"], weights=[1, 0]).defined
-        with pytest.warns(StatisticsWarning, match="scored for both"):
-            assert not paired_difference([1, 0], [0, 0], weights=[0, 0]).defined
+
+
+# Of these, `weights` are no weights of the items, or they are asked for in another form.
+OF_VALUES = {"agreement_weights", "cohen_kappa", "gwet_ac"}
+REFUSED = "cannot be weighted|inverse of each item|above 0"
+
+
+def weighting(each):
+    return "sampling_weights" if "sampling_weights" in each.parameters else "weights"
+
+
+def of_zeros(each):
+    """What a function says with weights that are all zero; None if it takes none."""
+    rows = n_rows(each) if each.items else N
+    for size in dict.fromkeys([N, rows, N // 2, len(np.unique(CLUSTERS))]):
+        try:
+            return each.call(**{weighting(each): np.zeros(size)})
+        except InvalidInputError as error:
+            if re.search(REFUSED, str(error)):
+                return None
+            if "expected shape" not in str(error):
+                raise
+    raise AssertionError(f"{each.name}: no number of weights fits")
+
+
+WEIGHTED = [
+    each
+    for each in CASES
+    if weighting(each) in each.parameters or "options" in each.parameters
+    if each.name not in OF_VALUES or weighting(each) == "sampling_weights"
+]
+
+
+@named(WEIGHTED)
+def test_weights_that_are_all_zero_are_the_reason(each):
+    """Not that no item had a label, a gold answer, a second judge."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = of_zeros(each)
+    told = {str(one.message) for one in said}
+    reasons = {part.reason for _, part in estimates(found) if not part.defined}
+    assert {reason for reason in told | reasons if "all weights are zero" not in str(reason)} == set()
+    if found is not None and estimates(found):
+        assert reasons, "nothing is undefined"
 
 
 class TestIntervals:
