@@ -17,7 +17,9 @@ from annotation.importers import (
     DatasetBundle,
     ImportFileError,
     read_alpaca_human,
+    read_dices,
     read_generic,
+    read_infobench,
     read_llmbar,
     read_pandalm,
     read_stackexchange,
@@ -37,6 +39,8 @@ FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBund
     "llmbar": ("LLMBar, a dataset.json", (".json",), "dataset.json", read_llmbar),
     "alpaca-human": ("AlpacaEval's human annotations", (".json",), "", read_alpaca_human),
     "pandalm": ("PandaLM's test set", (".json",), "testset-v1.json", read_pandalm),
+    "infobench": ("InFoBench, evaluated outputs", (".jsonl",), "", read_infobench),
+    "dices": ("DICES, one row per rater", (".csv",), "", read_dices),
     "stackexchange": ("Stack Exchange, a dump's Posts.xml", (".xml",), "Posts.xml", read_stackexchange),
 }
 
@@ -185,6 +189,8 @@ class DatasetUploadForm(forms.Form):
             if read is read_generic:
                 criteria = criteria_set(chosen) if chosen else ()
                 return read_generic(path, criteria=criteria, mapping=self.mapping)
+            if read is read_infobench:  # whose system has the file's name, which it does not have on disk
+                return read_infobench(path, system=Path(self.cleaned_data["file"].name or "").stem)
             return read(path.parent if name else path)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from annotation.importers.build import BundleBuilder, json_rows
-from annotation.importers.errors import quoted
+from annotation.importers.errors import Faults, quoted
 from annotation.importers.files import read_document
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import Row
@@ -35,10 +35,19 @@ def read_alpaca_human(path: str | Path, labels_per_item: int | None = None) -> D
         raise ValueError(f"labels_per_item must be 1 or more, not {labels_per_item}")
     file = Path(path)
     builder = BundleBuilder(f"alpaca-human: {file.name}")
+    faults = Faults()
+    with faults:
+        _read(builder, file, labels_per_item, faults)
+    faults.check()
+    return builder.finish(file)
+
+
+def _read(builder: BundleBuilder, file: Path, labels_per_item: int | None, faults: Faults) -> None:
     ids: dict[tuple[str, str, str, str], str] = {}
     per_subset: Counter[str] = Counter()
     n_labels: Counter[str] = Counter()
-    for row in json_rows(read_document(file), file):
+
+    def add(row: Row) -> None:
         row.only(FIELDS)
         pair = (
             row.text("instruction", required=True),
@@ -62,7 +71,10 @@ def read_alpaca_human(path: str | Path, labels_per_item: int | None = None) -> D
                 value={"choice": preference},
                 field="annotator_index",
             )
-    return builder.finish(file)
+
+    for row in json_rows(read_document(file), file, faults):
+        with faults:
+            add(row)
 
 
 def _preference(row: Row) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from annotation.importers.errors import ImportFileError, quoted
+from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.records import (
     EMPTY,
     AspectRecord,
@@ -218,15 +218,16 @@ class BundleBuilder:
         )
 
 
-def json_rows(document: object, file: object) -> list[Row]:
-    """The rows of a JSON list of objects; row 1 is the first."""
+def json_rows(document: object, file: object, faults: Faults) -> list[Row]:
+    """The rows of a JSON list of objects; row 1 is the first. What is no object is a fault and is left out."""
     if not isinstance(document, list):
         raise ImportFileError(file, None, None, "expected a JSON list of objects.")
     rows = []
     for number, data in enumerate(document, start=1):
-        if not isinstance(data, dict):
-            raise ImportFileError(file, number, None, f"expected an object, found {quoted(data)}.")
-        rows.append(Row(Origin(str(file), number), data))
-    if not rows:
+        if isinstance(data, dict):
+            rows.append(Row(Origin(str(file), number), data))
+        else:
+            faults.add(ImportFileError(file, number, None, f"expected an object, found {quoted(data)}."))
+    if not document:
         raise ImportFileError(file, None, None, "the list is empty; expected at least one item.")
     return rows

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from annotation.importers.build import BundleBuilder
-from annotation.importers.errors import ImportFileError
+from annotation.importers.errors import Faults, ImportFileError
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import Row
 from annotation.importers.tables import csv_dicts
@@ -45,7 +45,8 @@ def read_dices(path: str | Path) -> DatasetBundle:
             )
 
     known: dict[str, tuple[str, str]] = {}
-    for row in csv_dicts(file, check_header):
+
+    def add(row: Row) -> None:
         item = row.identifier("item_id")
         texts = (row.text("context", required=True), row.answer("response"))
         if item not in known:
@@ -62,6 +63,13 @@ def read_dices(path: str | Path) -> DatasetBundle:
                 value={"answers": {name: answers.get(name) for name in questions}},
                 field="rater_id",
             )
+
+    faults = Faults()
+    with faults:
+        for row in csv_dicts(file, check_header, faults):
+            with faults:
+                add(row)
+    faults.check()
     return builder.finish(file)
 
 

@@ -43,16 +43,19 @@ class ImportFileError(Exception):
 
 
 class RefusedFileError(ImportFileError):
-    """Several things that are wrong in one file, at most `MAX_ERRORS`; its attributes are those of the first.
+    """Several things that are wrong in an import, at most `MAX_ERRORS`; its attributes are those of the first.
 
     Attributes
     ----------
     errors : tuple of ImportFileError
-        In the order of the file.
+        In the order of the file, and of the files where an import reads several.
     """
 
     def __init__(self, errors: Sequence[ImportFileError]) -> None:
-        self.errors = tuple(sorted(errors, key=lambda error: (error.row is None, error.row or 0)))
+        files = list(dict.fromkeys(error.file for error in errors))
+        self.errors = tuple(
+            sorted(errors, key=lambda error: (files.index(error.file), error.row is None, error.row or 0))
+        )
         first = self.errors[0]
         super().__init__(first.file, first.row, first.field, first.message)
 

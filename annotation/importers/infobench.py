@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from annotation.importers.build import BundleBuilder
+from annotation.importers.errors import Faults
 from annotation.importers.records import DatasetBundle
-from annotation.importers.rows import Row
-from annotation.importers.tables import Columns, jsonl_rows
+from annotation.importers.rows import MAX_SYSTEM, Row
+from annotation.importers.tables import jsonl_rows
 from annotation.importers.values import in_words
 
 FIELDS = (
@@ -26,23 +27,27 @@ FIELDS = (
     "output",
     "eval",
 )
-COLUMNS = Columns(known=FIELDS.__contains__, names=FIELDS, required=("id", "instruction"))
 JUDGE = "InFoBench's evaluation"
 
 
-def read_infobench(path: str | Path) -> DatasetBundle:
+def read_infobench(path: str | Path, *, system: str | None = None) -> DatasetBundle:
     """Read the file. Each row gives a checklist of its output (when it has one) and the ranking of its questions by
     importance (when it has two or more).
 
     A checklist's id is the row's, a ranking's ``importance/ID``; the questions are the aspects ``q1``, ``q2``, ...
-    `eval` holds the verdicts of a judge. The system that wrote the outputs is named after the file:
-    ``gpt4`` of ``gpt4_eval.jsonl``.
+    `eval` holds the verdicts of a judge. The system that wrote the outputs is named after the file,
+    ``gpt4`` of ``gpt4_eval.jsonl``, or `system`, the file's name without its suffix, where that lies under another.
     """
     file = Path(path)
     builder = BundleBuilder(f"infobench: {file.name}")
-    system = file.stem.removesuffix("_eval")
-    for row in jsonl_rows(file, COLUMNS):
-        _add(builder, row, system)
+    system = (system or file.stem).removesuffix("_eval")[:MAX_SYSTEM]
+    faults = Faults()
+    with faults:
+        for row in jsonl_rows(file, faults):
+            with faults:
+                row.only(FIELDS)
+                _add(builder, row, system)
+    faults.check()
     return builder.finish(file)
 
 

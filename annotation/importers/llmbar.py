@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from annotation.importers.build import BundleBuilder, json_rows
-from annotation.importers.errors import ImportFileError
+from annotation.importers.errors import Faults, ImportFileError
 from annotation.importers.files import read_document, require_folder
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import Row
@@ -29,23 +29,27 @@ def read_llmbar(path: str | Path) -> DatasetBundle:
     if not files:
         raise ImportFileError(folder, None, None, f"expected a folder with files named {FILE}, found none.")
     builder = BundleBuilder(f"llmbar: {folder.name}")
+    faults = Faults()
     for file in files:
         subset = file.parent.relative_to(folder).as_posix()
         if subset == ".":
             subset = folder.resolve().name
-        for index, row in enumerate(json_rows(read_document(file), file)):
-            _add(builder, row, subset, index)
+        with faults:
+            for row in json_rows(read_document(file), file, faults):
+                with faults:
+                    _add(builder, row, subset)
+    faults.check()
     return builder.finish(folder)
 
 
-def _add(builder: BundleBuilder, row: Row, subset: str, index: int) -> None:
+def _add(builder: BundleBuilder, row: Row, subset: str) -> None:
     row.only(FIELDS)
     gold = row.number_in("label", LABELS)
     instruction = builder.instruction(row, text=row.text("input", required=True), subset=subset)
     outputs = [row.answer("output_1"), row.answer("output_2")]
     builder.item(
         row,
-        external_id=f"{subset}/{index}",
+        external_id=f"{subset}/{(row.origin.row or 1) - 1}",
         kind="pairwise",
         instruction=instruction,
         responses=[builder.response(instruction, system="", text=text) for text in outputs],

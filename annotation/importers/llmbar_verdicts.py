@@ -14,7 +14,7 @@ from typing import Any
 
 from annotation.importers.build import BundleBuilder, json_rows
 from annotation.importers.cells import MAX_STRATEGY
-from annotation.importers.errors import ImportFileError, quoted
+from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.files import read_document
 from annotation.importers.records import Origin, Status, Value, VerdictRecord
 from annotation.importers.rows import Row
@@ -69,10 +69,13 @@ def read_llmbar_judgments(
     path = Path(path)
     builder = BundleBuilder("llmbar")
     subsets = _Subsets(gold, note)
-    if path.is_dir() or path.suffix.lower() == ".json":
-        _add_results(builder, path, subsets, progress)
-    else:
-        _add_table(builder, path, subsets, progress)
+    faults = Faults()
+    with faults:
+        if path.is_dir() or path.suffix.lower() == ".json":
+            _add_results(builder, path, subsets, progress, faults)
+        else:
+            _add_table(builder, path, subsets, progress, faults)
+    faults.check()
     if not builder.verdicts:
         missing = f" The dataset has no item of {', '.join(subsets.missing)}." if subsets.missing else ""
         raise ImportFileError(
@@ -114,10 +117,12 @@ class _Subsets:
         return item
 
 
-def _add_table(builder: BundleBuilder, file: Path, subsets: _Subsets, progress: Progress | None) -> None:
+def _add_table(
+    builder: BundleBuilder, file: Path, subsets: _Subsets, progress: Progress | None, faults: Faults
+) -> None:
     columns = Columns(known=LLMBAR_FIELDS.__contains__, names=LLMBAR_FIELDS, required=LLMBAR_FIELDS[:10])
-    rows = csv_dicts(file, lambda header: check_columns(file, header, columns, 1))
-    for number, row in enumerate(rows, start=1):
+
+    def add(row: Row) -> None:
         group, subset = row.identifier("group"), row.identifier("subset")
         paths = (subset, f"Adversarial/{subset}")
         item = subsets.item(
@@ -134,11 +139,18 @@ def _add_table(builder: BundleBuilder, file: Path, subsets: _Subsets, progress: 
             for field, order in ORDERS.items():
                 value, status = _value(row, field, row.get(field), scores if is_rating else None)
                 _add(builder, row, item, (judge, strategy), order, value, status, field)
+
+    rows = csv_dicts(file, lambda header: check_columns(file, header, columns, 1), faults)
+    for number, row in enumerate(rows, start=1):
+        with faults:
+            add(row)
         if progress is not None and number % 10_000 == 0:
             progress("rows", number)
 
 
-def _add_results(builder: BundleBuilder, path: Path, subsets: _Subsets, progress: Progress | None) -> None:
+def _add_results(
+    builder: BundleBuilder, path: Path, subsets: _Subsets, progress: Progress | None, faults: Faults
+) -> None:
     files = sorted(path.rglob(RESULT)) if path.is_dir() else [path]
     files = [file for file in files if EVALUATORS in _folders(file)]
     if not files:
@@ -150,14 +162,19 @@ def _add_results(builder: BundleBuilder, path: Path, subsets: _Subsets, progress
         )
     number = 0
     for file in files:
-        for index, row in enumerate(json_rows(read_document(file), file)):
-            _add_result(builder, row, index, subsets)
+        rows: list[Row] = []
+        with faults:
+            rows = json_rows(read_document(file), file, faults)
+        for row in rows:
+            with faults:
+                _add_result(builder, row, subsets)
             number += 1
             if progress is not None and number % 10_000 == 0:
                 progress("rows", number)
 
 
-def _add_result(builder: BundleBuilder, row: Row, index: int, subsets: _Subsets) -> None:
+def _add_result(builder: BundleBuilder, row: Row, subsets: _Subsets) -> None:
+    index = (row.origin.row or 1) - 1
     folders = _folders(Path(row.origin.file))
     place = len(folders) - 1 - folders[::-1].index(EVALUATORS)
     # The longest path that the dataset may have of the subset first; not that of the disk.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from annotation.importers.build import BundleBuilder, json_rows
-from annotation.importers.errors import ImportFileError
+from annotation.importers.errors import Faults, ImportFileError
 from annotation.importers.files import read_document, require_folder
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_JUDGE, MAX_SYSTEM, Row, whole
@@ -37,21 +37,30 @@ def read_pandalm(path: str | Path) -> DatasetBundle:
     if not file.exists():
         raise ImportFileError(folder, None, None, f"expected a folder with a file {ITEMS}, found none.")
     builder = BundleBuilder(f"pandalm: {folder.name}")
-    known = {_add_item(builder, row) for row in json_rows(read_document(file), file)}
+    faults = Faults()
+    known: set[str] = set()
+    with faults:
+        for row in json_rows(read_document(file), file, faults):
+            with faults:
+                external_id = row.identifier("idx")
+                known.add(external_id)  # first: verdicts of an item that is wrong are not
+                _add_item(builder, row, external_id)
     for judge_file in sorted(folder.glob(f"*-{ITEMS}")):
         judge = judge_file.name.removesuffix(f"-{ITEMS}")
         if not judge or len(judge) > MAX_JUDGE:
             raise ImportFileError(judge_file, None, None, f"expected a name such as JUDGE-{ITEMS}.")
-        for row in json_rows(read_document(judge_file), judge_file):
-            _add_verdict(builder, row, judge, known)
+        with faults:
+            for row in json_rows(read_document(judge_file), judge_file, faults):
+                with faults:
+                    _add_verdict(builder, row, judge, known)
+    faults.check()
     return builder.finish(folder)
 
 
-def _add_item(builder: BundleBuilder, row: Row) -> str:
+def _add_item(builder: BundleBuilder, row: Row, external_id: str) -> None:
     annotators = {name: match[1] for name in row.data if (match := ANNOTATOR.match(name))}
     row.only((*FIELDS, *annotators, "annotator1"))
     row.require("annotator1")
-    external_id = row.identifier("idx")
     systems = row.text("cmp_key", required=True).split("_")
     if len(systems) != 2 or max(map(len, systems)) > MAX_SYSTEM:
         row.fail("cmp_key", "expected the names of two systems joined by an underscore.")
@@ -81,7 +90,6 @@ def _add_item(builder: BundleBuilder, row: Row) -> str:
             value={"choice": row.number_in(name, CHOICES)},
             field=name,
         )
-    return external_id
 
 
 def _answer(row: Row, field: str) -> str:

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from annotation.importers.build import BundleBuilder
-from annotation.importers.errors import ImportFileError, quoted
+from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.html_text import html_to_text
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_CATEGORY, Row
@@ -138,13 +138,19 @@ class _Dump:
     def __init__(self, file: Path, progress: Progress | None) -> None:
         self.file = file
         self.n_questions = 0
+        self.faults = Faults()
         self._progress = progress
         self._pass = 0
 
-    def rows(self) -> Iterator[Row]:
+    def read(self, add: Callable[[Row], None]) -> None:
+        """Read the file once; wrong rows are listed together, those of the first pass that has any."""
         self._pass += 1
         tell = None if self._progress is None else partial(self._progress, f"rows in pass {self._pass} of 3")
-        return read_posts(self.file, tell)
+        with self.faults:
+            for row in read_posts(self.file, tell):
+                with self.faults:
+                    add(row)
+        self.faults.check()
 
 
 def _check_name(file: Path, field: str, name: str) -> None:
@@ -160,7 +166,8 @@ def _check_name(file: Path, field: str, name: str) -> None:
 def _with_votes(dump: _Dump, criteria: StackExchangeCriteria) -> dict[int, _Candidate]:
     """Read the votes: the questions with enough of them, in the order of their ids."""
     parents, ids, votes, everybody = array("q"), array("q"), array("q"), array("q")
-    for row in dump.rows():
+
+    def add(row: Row) -> None:
         kind = whole_number(row, "PostTypeId")
         if kind == QUESTION:
             dump.n_questions += 1
@@ -172,6 +179,8 @@ def _with_votes(dump: _Dump, criteria: StackExchangeCriteria) -> dict[int, _Cand
                 parents.append(parent)
                 ids.append(whole_number(row, "Id"))
                 votes.append(score)
+
+    dump.read(add)
     if not dump.n_questions:
         raise ImportFileError(
             dump.file, None, None, "there are no questions in it; expected a dump's Posts.xml."
@@ -221,11 +230,12 @@ def _read_lengths(
 ) -> None:
     """Read topics, lengths and digests; candidates that do not fit are taken out."""
     owners = {answer: question for question, found in candidates.items() for answer in found.answers}
-    for row in dump.rows():
+
+    def add(row: Row) -> None:
         post = whole_number(row, "Id")
         question = post if post in candidates else owners.get(post)
         if question is None or question not in candidates:
-            continue
+            return
         found = candidates[question]
         is_question = post == question
         if is_question != (whole_number(row, "PostTypeId") == QUESTION):
@@ -238,6 +248,8 @@ def _read_lengths(
             found.topic, found.digest = topic, _digest(text)
         else:
             found.answer_digests[post] = _digest(text)
+
+    dump.read(add)
 
 
 def _topic(row: Row, topics: Sequence[str], *, by_tag: bool) -> str | None:
@@ -299,13 +311,16 @@ def _bundle(dump: _Dump, chosen: Mapping[int, _Candidate], site: str) -> Dataset
     wanted = set(chosen).union(*(found.answers for found in chosen.values()))
     rows: dict[int, Row] = {}
     texts: dict[int, str] = {}
-    for row in dump.rows():
+
+    def add(row: Row) -> None:
         post = whole_number(row, "Id")
         if post in wanted:
             if post in rows:
                 row.fail("Id", f"expected an id of its own; {post} is also in row {rows[post].origin.row}.")
             rows[post] = Row(row.origin, {})
             texts[post] = _text(row)
+
+    dump.read(add)
     builder = BundleBuilder(f"stackexchange: {dump.file.name} of {site}")
     for question, found in chosen.items():
         # Neither by votes nor by age, which goes with them; and the same whatever the seed.

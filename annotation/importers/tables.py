@@ -107,14 +107,18 @@ def table_rows(path: Path, columns: Columns, faults: Faults | None = None) -> It
     if table.has_header:
         check_columns(path, list(table.header), columns, table.header_row)
     for row in table.rows(columns, faults):
-        yield row if table.has_header else _known(row, columns)
+        known = None
+        with faults:
+            known = row if table.has_header else _known(row, columns)
+        if known is not None:
+            yield known
 
 
 def table_open(path: Path, faults: Faults, known: Callable[[str], bool] = never) -> Table:
     """Open a table by the file's extension; `known` names help to tell what separates the cells of a CSV file."""
     readers: dict[str, Callable[[], Table]] = {
-        ".jsonl": lambda: _json_table(_jsonl_rows(path, faults)),
-        ".ndjson": lambda: _json_table(_jsonl_rows(path, faults)),
+        ".jsonl": lambda: _json_table(jsonl_rows(path, faults)),
+        ".ndjson": lambda: _json_table(jsonl_rows(path, faults)),
         ".json": lambda: _json_table(_json_rows(path, faults)),
         ".csv": lambda: _csv_table(path, faults, known),
         ".tsv": lambda: _csv_table(path, faults, known),
@@ -136,12 +140,6 @@ def _json_table(rows: Iterator[Row]) -> Table:
     return Table(header, None, first, rows, has_header=False, native=lambda row, _columns: row)
 
 
-def jsonl_rows(path: Path, columns: Columns) -> Iterator[Row]:
-    """One JSON object a line, with known fields; empty lines are passed over; a row's number is its line."""
-    for row in _jsonl_rows(path, Faults(1)):
-        yield _known(row, columns)
-
-
 def _known(row: Row, columns: Columns) -> Row:
     for key in row.data:
         if not columns.known(key):
@@ -149,7 +147,8 @@ def _known(row: Row, columns: Columns) -> Row:
     return row
 
 
-def _jsonl_rows(path: Path, faults: Faults) -> Iterator[Row]:
+def jsonl_rows(path: Path, faults: Faults) -> Iterator[Row]:
+    """One JSON object a line; empty lines are passed over; a row's number is its line."""
     budget = Budget(path)
     for number, line in read_lines(path):
         if not line.strip():
@@ -168,7 +167,7 @@ def _json_rows(path: Path, faults: Faults) -> Iterator[Row]:
     with path.open("rb") as file:
         begins = file.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if begins == b"{":
-        yield from _jsonl_rows(path, faults)
+        yield from jsonl_rows(path, faults)
         return
     document = read_document(path)
     if not isinstance(document, list):
@@ -266,9 +265,9 @@ def _check_header_size(path: Path, number: int, header: list[str]) -> None:
             raise ImportFileError(path, number, None, message)
 
 
-def csv_dicts(path: Path, check_header: Callable[[list[str]], None]) -> Iterator[Row]:
+def csv_dicts(path: Path, check_header: Callable[[list[str]], None], faults: Faults) -> Iterator[Row]:
     """Rows of a CSV file with a header, all cells as text."""
-    _, header, rows = _csv_header_and_rows(path, Faults(1), never)
+    _, header, rows = _csv_header_and_rows(path, faults, never)
     check_header(header)
     yield from rows
 

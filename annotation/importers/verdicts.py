@@ -8,9 +8,9 @@ from pathlib import Path
 from annotation.domain.values import ValueRules
 from annotation.importers.build import BundleBuilder
 from annotation.importers.cells import MAX_STRATEGY, read_scores, readable
-from annotation.importers.errors import ImportFileError, quoted
+from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.records import VerdictRecord
-from annotation.importers.rows import MAX_JUDGE
+from annotation.importers.rows import MAX_JUDGE, Row
 from annotation.importers.tables import Columns, table_rows
 from annotation.importers.values import read_value
 
@@ -36,7 +36,8 @@ def read_verdicts(
     """
     file = Path(path)
     builder = BundleBuilder("generic")
-    for number, row in enumerate(table_rows(file, GENERIC_COLUMNS), start=1):
+
+    def add(row: Row) -> None:
         item = row.identifier("item")
         if item not in rules_by_item:
             row.fail("item", f"expected the id of an item of the dataset, found {quoted(item)}.")
@@ -58,8 +59,15 @@ def read_verdicts(
             model=row.text("model", limit=MAX_JUDGE),
             strategy=row.text("strategy", limit=MAX_STRATEGY) or "imported",
         )
-        if progress is not None and number % 10_000 == 0:
-            progress("rows", number)
+
+    faults = Faults()
+    with faults:
+        for number, row in enumerate(table_rows(file, GENERIC_COLUMNS, faults), start=1):
+            with faults:
+                add(row)
+            if progress is not None and number % 10_000 == 0:
+                progress("rows", number)
+    faults.check()
     if not builder.verdicts:
         raise ImportFileError(file, None, None, "there is nothing in it; expected at least one verdict.")
     return builder.verdicts

@@ -14,7 +14,7 @@ from django.db.models import F, Max, Min
 
 from annotation.domain.csv_text import csv_cell_text
 from annotation.domain.errors import StudyRuleError
-from annotation.importers.errors import ImportFileError, quoted
+from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.rows import Row
 from annotation.importers.tables import Columns, table_rows
 from annotation.models import (
@@ -76,10 +76,11 @@ def chosen_items_read(path: Path) -> list[ChosenItem]:
     Raises
     ------
     ImportFileError
-        At the first thing that is wrong, an item named twice included.
+        With everything that is wrong, an item named twice included, up to `MAX_ERRORS`.
     """
     chosen: dict[str, ChosenItem] = {}
-    for row in table_rows(path, COLUMNS):
+
+    def add(row: Row) -> None:
         one = ChosenItem(
             item=row.identifier("item"),
             priority=_number(row, "priority", -MAX_PRIORITY, MAX_PRIORITY),
@@ -90,6 +91,13 @@ def chosen_items_read(path: Path) -> list[ChosenItem]:
         if one.item in chosen:
             row.fail("item", f"{quoted(one.item)} is named a second time.")
         chosen[one.item] = one
+
+    faults = Faults()
+    with faults:
+        for row in table_rows(path, COLUMNS, faults):
+            with faults:
+                add(row)
+    faults.check()
     if not chosen:
         raise ImportFileError(path, None, None, "expected at least one item, found none.")
     return list(chosen.values())
@@ -167,7 +175,9 @@ def _items_find(study: Study, rows: Sequence[ChosenItem]) -> dict[str, tuple[int
     checks = StudyItem.objects.filter(study=study, role=ItemRole.CHECK)
     asked |= set(checks.values_list("item_id", flat=True))
     seen: set[int] = set()
-    for one in rows:
+    faults = Faults()
+
+    def check(one: ChosenItem) -> None:
         if one.item not in found:
             one.refuse(
                 "item", f"the dataset has no {study.get_kind_display().lower()} item {quoted(one.item)}."
@@ -178,6 +188,11 @@ def _items_find(study: Study, rows: Sequence[ChosenItem]) -> dict[str, tuple[int
         if pk in seen:
             one.refuse("item", f"{quoted(one.item)} is named a second time.")
         seen.add(pk)
+
+    for one in rows:
+        with faults:
+            check(one)
+    faults.check()
     return found
 
 

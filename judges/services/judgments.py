@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from django.db import connection, models, transaction
 
 from annotation.importers import DatasetBundle, ImportFileError, VerdictRecord
-from annotation.importers.errors import quoted
+from annotation.importers.errors import Faults, quoted
 from annotation.models import Dataset, Instruction, Item, ItemResponse, Label, Response
 from annotation.selectors.datasets import items_by_external_id
 from annotation.services.dataset_rows import batches, same
@@ -85,7 +85,8 @@ def judgments_import(
     Raises
     ------
     ImportFileError
-        An unknown item, a judge whose name is taken by another, a verdict that contradicts the stored one.
+        Unknown items and verdicts that contradict the stored ones (a `RefusedFileError` where there are several), or a
+        judge whose name is taken by another.
     """
     dataset_lock(dataset_id=dataset.pk)
     items = items_by_external_id(dataset.pk)
@@ -97,7 +98,9 @@ def judgments_import(
         ).values_list("judge_id", "item_id", "order", "status", "value", "raw_text")
     }
     new = []
-    for record in verdicts:
+    faults = Faults()
+
+    def add(record: VerdictRecord) -> None:
         item_id = items.get(record.item)
         if item_id is None:
             _refuse(
@@ -117,6 +120,11 @@ def judgments_import(
                 f"expected {quoted(before)} in order {record.order}, as stored in dataset "
                 f"{dataset.name!r}, found {quoted(now)}.",
             )
+
+    for record in verdicts:
+        with faults:
+            add(record)
+    faults.check()
     done = 0
     for batch in batches(new, BATCH):
         Judgment.objects.bulk_create(batch)

@@ -13,7 +13,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from annotation.importers.errors import ImportFileError, quoted
+from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.files import unstorable
 from annotation.importers.tables import Columns, csv_records, table_rows
 from annotation.models import User
@@ -66,9 +66,15 @@ def ratings_read(path: Path, *, system: str = "", score: str = "") -> RatingsFil
     Raises
     ------
     ImportFileError
-        No such column, several that could be the scores, a score that is no number, a system named twice.
+        No such column, or several that could be the scores; or all scores that are no numbers and systems named
+        twice, up to `MAX_ERRORS`.
     """
-    rows = list(_rows(path))
+    faults = Faults()
+    rows: list[_Row] = []
+    with faults:
+        rows.extend(_rows(path, faults))
+    if not rows:
+        faults.check()
     if not rows:
         raise ImportFileError(path, None, None, "expected at least one system, found none.")
     header = list(dict.fromkeys(name for row in rows for name in row.cells))  # JSON's rows may differ
@@ -80,7 +86,9 @@ def ratings_read(path: Path, *, system: str = "", score: str = "") -> RatingsFil
         raise ImportFileError(path, None, score, "the systems and their scores are one column.")
     scores: dict[str, float] = {}
     n_without = 0
-    for row in rows:
+
+    def add(row: _Row) -> None:
+        nonlocal n_without
         name = _name(path, row, system)
         if name in scores:
             raise ImportFileError(path, row.number, system, f"{quoted(name)} is named a second time.")
@@ -89,9 +97,14 @@ def ratings_read(path: Path, *, system: str = "", score: str = "") -> RatingsFil
             given = row.cells.get(score)
             if given is None or str(given).strip() in ("", "-", "–", "N/A", "nan", "NaN"):
                 n_without += 1
-                continue
+                return
             raise ImportFileError(path, row.number, score, f"expected a number, found {quoted(given)}.")
         scores[name] = value
+
+    for row in rows:
+        with faults:
+            add(row)
+    faults.check()
     if not scores:
         raise ImportFileError(path, None, score, "expected a score of at least one system, found none.")
     return RatingsFile(scores, score, n_without, hashlib.sha256(path.read_bytes()).hexdigest())
@@ -153,14 +166,14 @@ def _store(
     return found, True
 
 
-def _rows(path: Path) -> Iterator[_Row]:
+def _rows(path: Path, faults: Faults) -> Iterator[_Row]:
     """Rows with the names of their columns. A column without a name is the index that a data frame writes."""
     if path.suffix.lower() != ".csv":
         anything = Columns(known=lambda _: True, names=(), required=())
-        for row in table_rows(path, anything):
+        for row in table_rows(path, anything, faults):
             yield _Row(row.origin.row or 0, dict(row.data))
         return
-    records = csv_records(path)
+    records = csv_records(path, faults)
     first = next(records, None)
     if first is None:
         raise ImportFileError(path, None, None, "the file is empty; expected a header and rows.")
@@ -170,10 +183,6 @@ def _rows(path: Path) -> Iterator[_Row]:
         if name in names[:place]:
             raise ImportFileError(path, number, name, "expected each column once, found it twice.")
     for number, cells in records:
-        if len(cells) != len(names):
-            raise ImportFileError(
-                path, number, None, f"expected {len(names)} fields as in the header, found {len(cells)}."
-            )
         yield _Row(number, dict(zip(names, cells, strict=True)))
 
 

@@ -44,6 +44,19 @@ class TestDataset:
         assert (dataset.items.count(), dataset.criteria.count()) == (2, 5)
         assert "Uploaded" in text_of(client_of(cast.alice).get(response.url))
 
+    def test_formats_of_the_authors_are_offered(self, cast):
+        page = client_of(cast.alice).get(url("dataset-upload")).content.decode()
+        asked = {"id": "t1", "instruction": "i", "decomposed_questions": ["Is it?"], "output": "o"}
+        sent = fields(jsonl(asked | {"eval": [True]}), called="gpt4_eval.jsonl", format="infobench")
+        assert client_of(cast.alice).post(url("dataset-upload"), sent).status_code == 302
+        assert Item.objects.get().responses.get().system == "gpt4"
+        rated = b"rater_id,item_id,context,response,Q2_harmful_content_other\n1,7,c,r,Yes\n2,7,c,r,Unsure\n"
+        sent = fields(rated, called="d.csv", format="dices", name="safety")
+        assert client_of(cast.alice).post(url("dataset-upload"), sent).status_code == 302
+        assert Item.objects.get(dataset__name="safety").labels.count() == 2
+        for name in upload_forms.FORMATS:
+            assert f'value="{name}"' in page
+
     def test_rubrics_that_declare_no_criteria_take_a_ready_made_set(self, cast):
         rubric = {"id": "r1", "kind": "rubric", "instruction": "Explain tides.", "response_1": "The moon."}
         rated = rubric | {"id": "r2", "gold": {"ratings": {"helpfulness": 4}}}
