@@ -5,7 +5,7 @@ number of requests. So a handful of clients that send a byte now and then would 
 fill the disk with an upload that is refused afterwards. Here bodies are read by the event loop of the web server
 (granian, RSGI), which waits for thousands of clients at no cost, with these rules:
 
-- how much is read depends on the address (`annotation.views.bodies`): little, unless the person may send more, which
+- how much is read depends on the address (`web.bodies`): little, unless the person may send more, which
   is asked of their session or token before the first byte is read;
 - a body has `WEB_BODY_SECONDS`, and a second more for each `BYTES_PER_SECOND` that have come;
 - files under `STATIC_URL` are answered by threads of their own, so that they come whatever the database does;
@@ -34,10 +34,10 @@ from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
 from annotation.models import User
-from annotation.views.bodies import DEFAULT_BYTES, FORM_BYTES, BodyLimit
 from config.errors import REFUSAL, Refusal
 from judges.api.access import has_valid_token
 from judges.api.parsing import MOST_BYTES
+from web.bodies import DEFAULT_BYTES, FORM_BYTES, BodyLimit
 
 BYTES_PER_SECOND = 64 * 1024
 """How slow a connection may be that uploads much."""

@@ -54,6 +54,7 @@ if not SECRET_KEY:
     SECRET_KEY = _local_secret_key()
 
 INSTALLED_APPS = [
+    "web",
     "annotation",
     "judges",
     "metaeval",

@@ -10,7 +10,6 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.http import urlencode
 
-from annotation.forms.upload import check_size
 from annotation.models import Kind
 from metaeval.reports.replacement import ADVICE
 from metaeval.reports.selection_inputs import PAIRWISE, Choice, Part
@@ -20,6 +19,7 @@ from metaeval.selection.replacement import EPSILON
 from metaeval.selection.types import COMPOSITE, Constraints
 from metaeval.selectors.selection_inputs import SweptDataset, preset
 from metaeval.services.decisions import LONGEST_REASON
+from web.upload import check_size
 
 
 class PromoteForm(forms.Form):

@@ -6,8 +6,8 @@ import pytest
 from django.core.cache import cache
 from django.test import RequestFactory
 
-from annotation.views import throttling
-from annotation.views.throttling import address_of, client_address, too_often
+from web import throttling
+from web.throttling import address_of, client_address, too_often
 
 NEAR, PROXY, CLIENT = "192.0.2.1", "192.0.2.2", "203.0.113.9"
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from django.http import HttpResponse
 
-from annotation.domain.csv_text import csv_cell, csv_cell_text
 from annotation.models import Annotator, Dataset, Instruction, Item, Response, Study
 from annotation.models.datasets import Aspect
 from judges.models import Judge
 from tests.access_world import Address, World, addresses
+from web.csv_text import csv_cell, csv_cell_text
 
 ROOT = Path(__file__).resolve().parents[1]
-WRITER = ROOT / "annotation" / "domain" / "csv_text.py"
+WRITER = ROOT / "web" / "csv_text.py"
 APPS = ("annotation", "judges", "metaeval", "config", "web")
 HOSTILE = "=cmd|' /C calc'!A0"
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -36,9 +36,7 @@ def test_nobody_else_writes_csv() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and node.attr in ("writer", "DictWriter", "to_csv"):
                 owner = node.value.id if isinstance(node.value, ast.Name) else ""
-                assert owner != "csv", (
-                    f"{path}:{node.lineno} writes CSV by itself; annotation.domain.csv_text does"
-                )
+                assert owner != "csv", f"{path}:{node.lineno} writes CSV by itself; web.csv_text does"
                 assert node.attr != "to_csv", f"{path}:{node.lineno}"
 
 

@@ -29,7 +29,6 @@ from annotation.models import (
     TiePolicy,
     User,
 )
-from annotation.rendering import MAX_MARKDOWN
 from annotation.selectors.datasets import dataset_sizes, datasets_of_criteria, datasets_visible_to
 from annotation.selectors.overview import studies_visible_to
 from annotation.selectors.slices import (
@@ -42,6 +41,7 @@ from annotation.selectors.slices import (
 )
 from annotation.services.studies import QUESTIONS
 from annotation.services.study_rules import FIXED_ONCE_OPEN, GRADED_KINDS, RANKED_KINDS
+from web.rendering import MAX_MARKDOWN
 
 MARKDOWN_FIELDS = ("guidelines", "consent")
 DATASETS = ("dataset", "qualification_dataset", "training_dataset", "check_dataset")

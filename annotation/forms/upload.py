@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,9 +26,8 @@ from annotation.importers.columns import FIELD_CHOICES
 from annotation.importers.errors import UnknownColumnsError, errors_of
 from annotation.models import Dataset, Split
 from annotation.services.criteria import criteria_set, criteria_sets
+from web.upload import MAX_BYTES, MEBIBYTE, check_size, on_disk
 
-MAX_BYTES = 64 * 2**20
-MEBIBYTE = 2**20
 TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".pq")
 GENERIC = "generic"
 # What a reader calls the file inside the folder that it reads.
@@ -46,31 +43,15 @@ FORMATS: dict[str, tuple[str, tuple[str, ...], str, Callable[[Path], DatasetBund
 
 
 @contextmanager
-def on_disk(upload: UploadedFile[Any], *, folder: str = "upload", name: str = "") -> Iterator[Path]:
-    """The uploaded file in a folder of its own, that is gone afterwards.
-
-    A refusal names the file as the person knows it, not the place where it lay for a moment.
-    """
-    with tempfile.TemporaryDirectory(prefix="touchstone-") as scratch:
-        place = Path(scratch) / folder
-        place.mkdir()
-        path = place / (name or f"upload{Path(upload.name or '').suffix.lower()}")
-        with path.open("wb") as copy:
-            shutil.copyfileobj(upload, copy)
+def import_file(upload: UploadedFile[Any], *, folder: str = "upload", name: str = "") -> Iterator[Path]:
+    """The uploaded file on disk; a refusal names it as the person knows it, not where it lay for a moment."""
+    with on_disk(upload, folder=folder, name=name) as path:
         try:
             yield path
         except ImportFileError as error:
             for one in (error, *errors_of(error)):
                 one.file = Path(upload.name or "the file").name
             raise
-
-
-def check_size(upload: UploadedFile[Any]) -> None:
-    if (upload.size or 0) > MAX_BYTES:
-        raise forms.ValidationError(
-            f"Expected at most {MAX_BYTES // MEBIBYTE} MiB, found {(upload.size or 0) / MEBIBYTE:.0f}. "
-            "Larger ones can be imported on the command line."
-        )
 
 
 def criteria_choices() -> list[tuple[str, str]]:
@@ -185,7 +166,7 @@ class DatasetUploadForm(forms.Form):
         """
         _, _, name, read = FORMATS[self.cleaned_data["format"]]
         chosen = self.cleaned_data["criteria"]
-        with on_disk(self.cleaned_data["file"], folder=self.cleaned_data["name"], name=name) as path:
+        with import_file(self.cleaned_data["file"], folder=self.cleaned_data["name"], name=name) as path:
             if read is read_generic:
                 criteria = criteria_set(chosen) if chosen else ()
                 return read_generic(path, criteria=criteria, mapping=self.mapping)

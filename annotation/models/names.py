@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
-from annotation.domain.plain_text import plain_text
+from web.plain_text import plain_text
 
 if TYPE_CHECKING:
     _Text = models.CharField[str, str]

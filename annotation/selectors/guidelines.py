@@ -9,8 +9,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count
 
-from annotation.domain.textdiff import Line, lines_changed
 from annotation.models import Kind, Label, Study
+from web.textdiff import Line, lines_changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from string import ascii_uppercase
 from typing import Any
 
 from annotation.compiled import CompiledRows, Parameter
-from annotation.domain.caching import BoundedCache
 from annotation.domain.conversation import SPEAKERS
 from annotation.domain.values import ValueRules
 from annotation.models import Aspect, Criterion, Dataset, Item, ItemResponse, Kind, Study, TiePolicy
-from annotation.rendering import MAX_MARKDOWN
+from web.caching import BoundedCache
+from web.rendering import MAX_MARKDOWN
 
 KINDS_WITH_ASPECTS = (Kind.IMPORTANCE, Kind.CHECKLIST)
 CACHE_CHARS = 16_000_000

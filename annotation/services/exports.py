@@ -13,10 +13,10 @@ from datetime import UTC
 from itertools import islice
 from typing import Any
 
-from annotation.domain.csv_text import CONTENT_TYPE, csv_lines
 from annotation.domain.pseudonyms import pseudonym
 from annotation.models import Adjudication, Aspect, Criterion, ItemResponse, Kind
 from annotation.models.work import LabelQuerySet
+from web.csv_text import CONTENT_TYPE, csv_lines
 
 CHUNK = 1_000
 COLUMNS = (

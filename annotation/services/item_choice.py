@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from django.db import transaction
 from django.db.models import F, Max, Min
 
-from annotation.domain.csv_text import csv_cell_text
 from annotation.domain.errors import StudyRuleError
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.rows import Row
@@ -28,6 +27,7 @@ from annotation.models import (
 )
 from annotation.services.sampling import order_for
 from annotation.services.study_opening import study_items_make
+from web.csv_text import csv_cell_text
 
 CHUNK = 5_000
 MAX_OVERLAP = 1_000

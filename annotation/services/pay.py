@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from annotation.domain.csv_text import csv_lines
 from annotation.models import Bonus, Enrollment, Study, User
 from annotation.selectors.pay import PayReport
+from web.csv_text import csv_lines
 
 COLUMNS = (
     "annotator",

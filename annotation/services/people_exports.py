@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from annotation.domain.csv_text import csv_lines
 from annotation.models import Enrollment, QualificationAttempt, Study
 from annotation.services.exports import FORMATS, jsonl_lines
+from web.csv_text import csv_lines
 
 COLUMNS = (
     "annotator",

@@ -15,7 +15,7 @@ from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import labels_visible_to, may_identify, studies_visible_to
 from annotation.services.exports import FORMATS, SHAPES, export_lines
 from annotation.services.people_exports import people_lines
-from annotation.views.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_required
 
 
 @require_safe

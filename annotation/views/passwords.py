@@ -32,8 +32,7 @@ from annotation.forms.passwords import (
 )
 from annotation.models import Account, User
 from annotation.services.accounts import email_normal
-from annotation.views.site import too_many_requests
-from annotation.views.throttling import address_of, any_too_often, too_often
+from web.throttling import address_of, any_too_often, too_many_requests, too_often
 
 # A class may share an address; nobody forgets a password many times an hour.
 FORGOT_RATE_PER_ADDRESS = "30/h"

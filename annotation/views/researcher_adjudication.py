@@ -23,8 +23,8 @@ from annotation.selectors.adjudication import (
 )
 from annotation.selectors.shown import fields_of_value, item_shown, value_rules
 from annotation.services.adjudication import adjudicate
-from annotation.views.access import ResearcherRequest, researcher_required
 from annotation.views.researcher_people import study_fetch, study_page
+from web.access import ResearcherRequest, researcher_required
 
 MAX_NOTE = 2_000
 

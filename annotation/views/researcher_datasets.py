@@ -20,7 +20,7 @@ from annotation.selectors.overview import (
     label_tallies,
     studies_visible_to,
 )
-from annotation.views.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_required
 
 ITEMS_PER_PAGE = 20
 LONGEST_SEARCH = 200

@@ -25,8 +25,8 @@ from annotation.selectors.overview import may_identify, study_get_for
 from annotation.services.entry import platform_link_close, platform_link_reopen, platform_link_save
 from annotation.services.reconcile import Plan, Rules, Step, reconcile_apply, reconcile_plan
 from annotation.services.secrets import keys_read, secret_read
-from annotation.views.access import ResearcherRequest, is_researcher, researcher_required
-from annotation.views.bodies import FORM_BYTES, accepts_body
+from web.access import ResearcherRequest, is_researcher, researcher_required
+from web.bodies import FORM_BYTES, accepts_body
 
 PEOPLE_PER_PAGE = 50
 SALT = "annotation.reconcile"

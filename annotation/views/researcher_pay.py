@@ -15,7 +15,7 @@ from annotation.models import Enrollment, Study
 from annotation.selectors.overview import may_identify, study_get_for
 from annotation.selectors.pay import bonuses_of, earned_by, enrollment_for_pay, pay_report, still_at_work
 from annotation.services.pay import bonus_grant, pay_lines
-from annotation.views.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_required
 
 
 def _study(request: ResearcherRequest, slug: str) -> Study:

@@ -32,7 +32,7 @@ from annotation.services.quality import (
     labels_take_back,
     message_send,
 )
-from annotation.views.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_required
 
 MANY_LABELS = 5_000
 SHOWN = {

@@ -23,10 +23,10 @@ from annotation.forms.work import WorkForm, draft_fields, work_form
 from annotation.models import Annotator, Enrollment, Stage
 from annotation.selectors.preview import Preview, preview_of
 from annotation.selectors.shown import item_shown, value_rules
-from annotation.views.access import ResearcherRequest, researcher_required
 from annotation.views.annotator.common import STEP_WORDS, WORK_WORDS, money, study_context
 from annotation.views.annotator.parts import REPORT_INPUTS, SKIP_INPUTS
 from annotation.views.researcher_study_form import study_of
+from web.access import ResearcherRequest, researcher_required
 
 PAGES = "annotation/annotator"
 ADDRESSES = {Stage.QUALIFICATION: "test"}

@@ -11,8 +11,8 @@ from annotation.forms.annotator import REPORT_REASONS
 from annotation.models import ItemReport
 from annotation.selectors.item_reports import report_get, reported_items
 from annotation.services.quality import report_resolve
-from annotation.views.access import ResearcherRequest, researcher_required
 from annotation.views.researcher_people import study_fetch, study_page
+from web.access import ResearcherRequest, researcher_required
 
 DECISIONS = {
     "withdraw": "The item is withdrawn: nobody else is given it. What was said of it stays.",

@@ -40,8 +40,8 @@ from annotation.services.studies import (
     study_open,
     study_pause,
 )
-from annotation.views.access import ResearcherRequest, researcher_required
 from annotation.views.researcher_study_form import study_of
+from web.access import ResearcherRequest, researcher_required
 
 STUDIES_PER_PAGE = 25
 PACE_SECONDS = 600

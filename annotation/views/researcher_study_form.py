@@ -19,11 +19,11 @@ from annotation.forms.study import LISTS, MARKDOWN_FIELDS, StudyForm
 from annotation.forms.study_fields import KIND_SECONDS
 from annotation.forms.study_plan import plan_of
 from annotation.models import Kind, Study, StudyState
-from annotation.rendering import MAX_MARKDOWN
 from annotation.selectors.guidelines import guidelines_versions, starting_text
 from annotation.selectors.overview import study_get_for
 from annotation.services.studies import study_create, study_duplicate, study_update
-from annotation.views.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_required
+from web.rendering import MAX_MARKDOWN
 
 # What a button beside "Save" asks for: the same form again, with more to choose from or with a text.
 REFRESH, STARTING_TEXT = "refresh", "starting-text"

@@ -11,12 +11,11 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.errors import StudyRuleError
 from annotation.forms.upload import (
-    MAX_BYTES,
     CriteriaForm,
     DatasetForm,
     DatasetUploadForm,
     ItemChoiceForm,
-    on_disk,
+    import_file,
 )
 from annotation.importers import ImportFileError
 from annotation.importers.errors import UnknownColumnsError, errors_of
@@ -25,9 +24,10 @@ from annotation.selectors.datasets import datasets_changeable_by, datasets_settl
 from annotation.services.criteria import criteria_add
 from annotation.services.datasets import DatasetImportError, dataset_import, dataset_update
 from annotation.services.item_choice import chosen_items_read, items_choose
-from annotation.views.access import ResearcherRequest, is_researcher, researcher_required
-from annotation.views.bodies import FORM_BYTES, accepts_body
 from annotation.views.researcher_study_form import study_of
+from web.access import ResearcherRequest, is_researcher, researcher_required
+from web.bodies import FORM_BYTES, accepts_body
+from web.upload import MAX_BYTES
 
 
 @accepts_body(MAX_BYTES + FORM_BYTES, who=is_researcher)
@@ -160,7 +160,7 @@ def study_items(request: ResearcherRequest, slug: str) -> HttpResponse:
         messages.error(request, f"Nothing was changed. {form.errors['file'][0]}")
         return back
     try:
-        with on_disk(form.cleaned_data["file"]) as path:
+        with import_file(form.cleaned_data["file"]) as path:
             choice = items_choose(study=study, rows=chosen_items_read(path))
     except ImportFileError as error:
         messages.error(request, f"Nothing was changed. {error}")

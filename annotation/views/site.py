@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 
 from annotation.forms.login import LoginForm
 from annotation.models import User
-from annotation.views.throttling import address_of, any_too_often, client_address
+from web.throttling import address_of, any_too_often, client_address, too_many_requests
 
 logger = logging.getLogger("annotation.security")
 
@@ -29,13 +29,6 @@ def home(request: HttpRequest) -> HttpResponse:
     if request.user.is_researcher:
         return redirect("annotation:study-list")
     return render(request, "annotation/researcher/no_role.html")
-
-
-def too_many_requests(request: HttpRequest) -> HttpResponse:
-    """The polite page for who was too fast."""
-    response = render(request, "429.html", status=429)
-    response.headers["Retry-After"] = "60"
-    return response
 
 
 def _name_of(request: HttpRequest) -> str:

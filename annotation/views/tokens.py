@@ -13,9 +13,8 @@ from annotation.forms.tokens import TokenForm
 from annotation.models import ApiToken
 from annotation.selectors.tokens import tokens_valid
 from annotation.services.tokens import TokenNameError, token_create, token_revoke
-from annotation.views.access import ResearcherRequest, researcher_required
-from annotation.views.site import too_many_requests
-from annotation.views.throttling import too_often
+from web.access import ResearcherRequest, researcher_required
+from web.throttling import too_many_requests, too_often
 
 RATE = "20/h"
 

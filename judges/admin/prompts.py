@@ -11,7 +11,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.domain.textdiff import lines_changed
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms import PreviewForm, PromptForm
@@ -29,6 +28,7 @@ from judges.selectors.prompts import (
 from judges.selectors.strategies import kind_words
 from judges.services.prompts import prompt_save, source_normalized
 from judges.strategies.prompt_language import known_parts, prompt_check, prompt_parts
+from web.textdiff import lines_changed
 
 STARTING_TEXT = "# system\n\n# user\n"
 SHOWN_JUDGES = 20

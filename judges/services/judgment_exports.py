@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotation.domain.csv_text import CONTENT_TYPE, csv_lines
 from annotation.services.exports import jsonl_lines
 from judges.models import Judgment
+from web.csv_text import CONTENT_TYPE, csv_lines
 
 CHUNK = 2_000
 COLUMNS = (

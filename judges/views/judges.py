@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotation.selectors.datasets import datasets_visible_to
-from annotation.views.access import ResearcherRequest, researcher_required
 from judges.forms import spec_shown
 from judges.forms.judge_fields import param_label
 from judges.models import BackendKind
@@ -24,6 +23,7 @@ from judges.selectors.reading import (
     sweeps_visible_to,
 )
 from judges.selectors.strategies import kind_words
+from web.access import ResearcherRequest, researcher_required
 
 PER_PAGE = 25
 SWEEPS_SHOWN = 25

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_safe
 from annotation.models import Dataset, Kind, User
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.judged_items import dataset_categories
-from annotation.views.access import ResearcherRequest, researcher_required
 from judges.forms.judgment_filters import (
     AGAINST,
     address,
@@ -30,6 +29,7 @@ from judges.selectors.judgment_page import judgment_detail
 from judges.selectors.judgment_parts import part_rows
 from judges.selectors.reading import judges_of_dataset, judges_visible_to, judgment_get_for, judgments_of
 from judges.services.judgment_exports import FORMATS, judgment_lines
+from web.access import ResearcherRequest, researcher_required
 
 
 def _reader(user: User) -> User | None:

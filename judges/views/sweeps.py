@@ -10,10 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.views.access import ResearcherRequest, researcher_required
 from judges.forms.state_chips import STATE_CHIPS
 from judges.models import SweepState
 from judges.selectors.reading import runs_stopped, sweep_list_for, sweep_read_for, sweep_state_counts
+from web.access import ResearcherRequest, researcher_required
 
 PER_PAGE = 25
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from annotation.templatetags.touchstone import duration, estimate_range, estimate_value, money
+from web.numbers import duration, estimate_range, estimate_value, money
 
 Estimate = Mapping[str, Any]
 

@@ -7,7 +7,6 @@ from hashlib import sha256
 
 import numpy as np
 
-from annotation.domain.csv_text import csv_text
 from annotation.domain.errors import StudyRuleError
 from annotation.models import Dataset, Study, User
 from annotation.selectors.overview import study_get_for
@@ -18,6 +17,7 @@ from metaeval.reports.inputs import Floats, JudgeColumns, ReportInputs
 from metaeval.selectors.inputs import report_inputs
 from metaeval.selectors.sweeps import SweepView
 from metaeval.stats import items_to_label_next, judge_uncertainty
+from web.csv_text import csv_text
 
 JUDGES_DISAGREE = ""
 """In place of a judge: where all judges of the sweep disagree."""

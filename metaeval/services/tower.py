@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotation.domain.csv_text import csv_text
 from annotation.models import Dataset, Kind
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.kinds.inputs import KindInputs, KindJudge
 from metaeval.selectors.kind_inputs import kind_inputs
 from metaeval.selectors.sweeps import SweepView
 from metaeval.stats import InvalidInputError, aspect_levels, tower_drfr_differences
+from web.csv_text import csv_text
 
 MOST_ITEMS = 200
 

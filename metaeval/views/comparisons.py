@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Dataset
-from annotation.views.access import ResearcherRequest, researcher_required
 from metaeval.forms import PromoteForm
 from metaeval.reports.comparison import key_figures, table_of
 from metaeval.reports.content import canonical_json
@@ -35,7 +34,8 @@ from metaeval.services.comparisons import comparison_cached, comparison_get
 from metaeval.services.decisions import judge_promote
 from metaeval.services.kind_comparisons import kind_comparison_get, kinds_compared
 from metaeval.views.addresses import source_slug, source_url
-from metaeval.views.files import attachment
+from web.access import ResearcherRequest, researcher_required
+from web.files import attachment
 
 
 @require_safe

@@ -10,7 +10,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.views.access import ResearcherRequest, researcher_required
 from metaeval.forms import SelectionForm
 from metaeval.reports import selection_words as words
 from metaeval.reports.content import canonical_json
@@ -25,7 +24,8 @@ from metaeval.selectors.selection_inputs import decisions_in_force, kinds_judged
 from metaeval.selectors.sweeps import SweepView, source_get_for
 from metaeval.services.selections import selection_get
 from metaeval.views.addresses import source_slug
-from metaeval.views.files import attachment
+from web.access import ResearcherRequest, researcher_required
+from web.files import attachment
 
 
 @require_safe

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Dataset
 from annotation.selectors.overview import studies_visible_to
-from annotation.views.access import ResearcherRequest, researcher_required
 from metaeval.forms import LabelNextForm
 from metaeval.reports.errors import ReportError
 from metaeval.selectors.inputs import report_inputs
@@ -30,7 +29,8 @@ from metaeval.services.label_next import (
 )
 from metaeval.services.tower import tower_csv, tower_items
 from metaeval.views.addresses import source_url
-from metaeval.views.files import attachment
+from web.access import ResearcherRequest, researcher_required
+from web.files import attachment
 
 
 @require_safe

@@ -15,7 +15,6 @@ from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation.views.access import ResearcherRequest, researcher_required
 from metaeval.forms import SelectionPromoteForm
 from metaeval.models import Decision
 from metaeval.reports import selection_words as words
@@ -24,6 +23,7 @@ from metaeval.selectors.sweeps import SweepView, source_get_for
 from metaeval.services.promotions import selection_promote
 from metaeval.views.addresses import source_url
 from metaeval.views.decisions import decision_page, selection_form
+from web.access import ResearcherRequest, researcher_required
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Kind
-from annotation.views.access import ResearcherRequest, researcher_required
 from metaeval.forms import ReportForm
 from metaeval.models import Report
 from metaeval.reports.errors import ReportError
@@ -29,7 +28,8 @@ from metaeval.services.report_jobs import (
     report_jobs_of,
     report_request,
 )
-from metaeval.views.files import attachment
+from web.access import ResearcherRequest, researcher_required
+from web.files import attachment
 
 PER_PAGE = 25
 JOBS_SHOWN = 10

@@ -11,18 +11,19 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.forms.upload import MAX_BYTES, on_disk
+from annotation.forms.upload import import_file
 from annotation.importers.errors import ImportFileError
 from annotation.selectors.datasets import datasets_visible_to
-from annotation.views.access import ResearcherRequest, is_researcher, researcher_required
-from annotation.views.bodies import FORM_BYTES, accepts_body
 from metaeval.forms import RatingsForm
 from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import RatingsError, ReportError
 from metaeval.reports.systems import PEOPLE, ordered
 from metaeval.services.outside import ratings_import, ratings_read
 from metaeval.services.systems import systems_get
-from metaeval.views.files import attachment
+from web.access import ResearcherRequest, is_researcher, researcher_required
+from web.bodies import FORM_BYTES, accepts_body
+from web.files import attachment
+from web.upload import MAX_BYTES
 
 
 @require_safe
@@ -78,7 +79,7 @@ def ratings_upload(request: ResearcherRequest, name: str) -> HttpResponseBase:
         return back
     data = form.cleaned_data
     try:
-        with on_disk(data["file"]) as path:
+        with import_file(data["file"]) as path:
             file = ratings_read(path, score=data["score"])
         ratings, changed = ratings_import(
             file=file, name=data["name"], source=data["source"], user=request.user

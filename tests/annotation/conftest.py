@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from annotation.views import throttling
 from tests.annotation.cast import Cast
+from web import throttling
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 import pytest
 
-from annotation.domain.plain_text import plain_text
 from annotation.models import Dataset, Study
 from judges.models import Judge
 from tests.annotation.cast import client_of, url
 from tests.annotation.factories import dataset_make, study_make
 from tests.annotation.researcher.test_uploads import fields
+from web.plain_text import plain_text
 
 EVIL = "a\u202etxt.exe\u2066\u200f\x07\x1b[31m b"
 PLAIN = "atxt.exe[31m b"

@@ -40,7 +40,7 @@ from annotation.views.annotator.browser import MAX_HELD, session_drop, session_h
 from annotation.views.annotator.common import POST_RATE, limited, money, pay_line
 from annotation.views.annotator.device import device_keep, device_of, device_read
 from annotation.views.annotator.entry import enrollment_held, refuse
-from annotation.views.throttling import address_of, client_address, too_often
+from web.throttling import address_of, client_address, too_often
 
 logger = logging.getLogger("annotation.security")
 

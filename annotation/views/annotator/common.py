@@ -10,13 +10,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from annotation.domain.caching import caches_of
 from annotation.models import Enrollment, Kind, PayBasis, Stage, Study
 from annotation.selectors.steps import steps_of
 from annotation.selectors.work import enrollment_get_for
 from annotation.views.annotator.browser import session_enrollments as session_enrollments
 from annotation.views.annotator.browser import session_hold as session_hold
-from annotation.views.throttling import address_of, too_often
+from web.caching import caches_of
+from web.throttling import address_of, too_often
 
 # A laboratory or a crowd's company shares one address, so the doors are wide; a session is one person.
 DOOR_RATE = "60/m"

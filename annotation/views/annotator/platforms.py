@@ -26,7 +26,7 @@ from annotation.views.annotator.browser import session_hold
 from annotation.views.annotator.common import DOOR_RATE, limited, pay_line, steps_shown
 from annotation.views.annotator.device import device_keep, device_of, device_read
 from annotation.views.annotator.entry import enrollment_held, refuse
-from annotation.views.throttling import address_of, too_often
+from web.throttling import address_of, too_often
 
 SALT = "annotation.enter"
 # Who opens the page and comes back to it the next day begins at the platform again.

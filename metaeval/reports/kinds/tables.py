@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.domain.csv_text import csv_text as csv_document
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.groups import AVERAGE
 from metaeval.reports.kinds.measures import MEASURES, OF_RESPONSES, PEOPLE, MeasureInfo
 from metaeval.reports.tables import Slice
 from metaeval.reports.words import simulated_words
+from web.csv_text import csv_text as csv_document
 
 Content = Mapping[str, Any]
 _MUCH_UNPARSED = 0.05

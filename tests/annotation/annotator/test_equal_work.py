@@ -14,12 +14,12 @@ from django.db.models.functions import Concat
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotation import rendering
 from annotation.models import Assignment, Enrollment, ItemRole, Response, Study, StudyItem
 from annotation.selectors import shown
 from annotation.services.assignments import assignment_claim
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
 from tests.annotation.visits import client_of, url
+from web import rendering
 
 pytestmark = pytest.mark.django_db
 

@@ -6,12 +6,12 @@ import pytest
 from django.test import Client
 
 from annotation.models import Enrollment, Kind, Label, Stage
-from annotation.rendering import render_markdown
 from annotation.selectors.shown import ShownAspect, ShownItem
-from annotation.templatetags.touchstone import compared_words
+from annotation.templatetags.answers import compared_words
 from tests.annotation.cast import text_of
 from tests.annotation.factories import enrollment_make, study_make
 from tests.annotation.visits import client_of, url
+from web.rendering import render_markdown
 
 pytestmark = pytest.mark.django_db
 

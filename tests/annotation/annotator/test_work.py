@@ -16,11 +16,11 @@ from annotation.models import (
     Study,
     StudyItem,
 )
-from annotation.rendering import MAX_MARKDOWN
 from annotation.services.assignments import assignment_claim, leases_reap
 from tests.annotation.cast import text_of
 from tests.annotation.factories import enrollment_make
 from tests.annotation.visits import client_of, url
+from web.rendering import MAX_MARKDOWN
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,6 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.domain.csv_text import csv_cell, csv_lines
 from annotation.domain.pseudonyms import pseudonym
 from annotation.models import Enrollment, Label, QualificationAttempt, Study, StudyItem
 from annotation.selectors.agreement import agreement_so_far
@@ -24,6 +23,7 @@ from annotation.services.labels import label_change
 from metaeval.stats import leave_one_out_agreement
 from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
 from tests.annotation.factories import annotator_make, dataset_make, enrollment_make, study_make
+from web.csv_text import csv_cell, csv_lines
 
 
 @pytest.mark.parametrize(

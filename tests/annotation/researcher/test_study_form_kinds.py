@@ -4,13 +4,13 @@ import pytest
 
 from annotation.domain.errors import StudyRuleError
 from annotation.models import Criterion, Kind, Study
-from annotation.rendering import render_markdown
 from annotation.selectors.guidelines import starting_text
 from annotation.services.studies import study_create
 from tests.annotation.cast import client_of, study_fields, text_of, url
 from tests.annotation.factories import (
     dataset_make,
 )
+from web.rendering import render_markdown
 
 pytestmark = pytest.mark.django_db
 

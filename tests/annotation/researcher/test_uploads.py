@@ -8,10 +8,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
-from annotation.forms import upload as upload_forms
 from annotation.models import Criterion, Dataset, Item, StudyItem
 from tests.annotation.cast import Cast, client_of, text_of, url
 from tests.annotation.factories import dataset_make, study_make
+from web import upload as upload_files
 
 pytestmark = pytest.mark.django_db
 PAIR = {"id": "q1", "kind": "pairwise", "instruction": "Shorten this.", "response_1": "a", "response_2": "b"}
@@ -151,7 +151,7 @@ class TestDataset:
         assert Item.objects.filter(gold={"choice": 2}).count() == 0
 
     def test_too_large(self, cast, monkeypatch):
-        monkeypatch.setattr(upload_forms, "MAX_BYTES", 10)
+        monkeypatch.setattr(upload_files, "MAX_BYTES", 10)
         response = client_of(cast.alice).post(url("dataset-upload"), fields())
         assert "Expected at most" in text_of(response)
         assert not Dataset.objects.exists()

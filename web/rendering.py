@@ -18,10 +18,10 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from annotation.domain.caching import BoundedCache
-from annotation.highlighting import CLASSES, SYNTAXES, highlight
-from annotation.mathematics import MATHML_ATTRIBUTES, MATHML_TAGS, mathematics_plugin
-from annotation.rendering_work import TooMuchWorkError, work_plugin
+from web.caching import BoundedCache
+from web.highlighting import CLASSES, SYNTAXES, highlight
+from web.mathematics import MATHML_ATTRIBUTES, MATHML_TAGS, mathematics_plugin
+from web.rendering_work import TooMuchWorkError, work_plugin
 
 MAX_MARKDOWN = 60_000
 """Longest text, in characters, that is parsed as Markdown; a longer one is shown as plain text."""
@@ -236,7 +236,7 @@ def render_markdown(text: str | None) -> SafeString:
     ----------
     text
         The source. Above `MAX_MARKDOWN` characters, or where reading it as Markdown takes more steps than any text
-        that people write (`annotation.rendering_work`), it is shown as plain text, which bounds the time.
+        that people write (`web.rendering_work`), it is shown as plain text, which bounds the time.
 
     Returns
     -------

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation import rendering
-from annotation.highlighting import CLASSES, SYNTAXES, highlight
-from annotation.mathematics import MATHML_ATTRIBUTES, is_prose, render_latex
-from annotation.rendering import ALLOWED_TAGS, MAX_MARKDOWN, render_markdown, render_plain
-from annotation.rendering_work import STEPS_FREE, STEPS_PER_CHARACTER
+from web import rendering
+from web.highlighting import CLASSES, SYNTAXES, highlight
+from web.mathematics import MATHML_ATTRIBUTES, is_prose, render_latex
+from web.rendering import ALLOWED_TAGS, MAX_MARKDOWN, render_markdown, render_plain
+from web.rendering_work import STEPS_FREE, STEPS_PER_CHARACTER
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
 ALLOWED_ATTRIBUTES = {"dir", "href", "title", "target", "rel", "class", "start"} | MATHML_ATTRIBUTES
@@ -477,8 +477,8 @@ PIECES_OF_CODE = [
 SLOW_SCRIPT = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[2]), int(sys.argv[2])))
-from annotation.highlighting import highlight
-from annotation.rendering import MAX_HIGHLIGHT, MAX_MARKDOWN, render_markdown
+from web.highlighting import highlight
+from web.rendering import MAX_HIGHLIGHT, MAX_MARKDOWN, render_markdown
 slow = json.load(open(sys.argv[1]))
 for text in slow["texts"]:
     render_markdown(text[:MAX_MARKDOWN])

@@ -12,7 +12,8 @@ from hashlib import sha256
 
 from django.conf import settings
 from django.core.cache import cache
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
 _RATE = re.compile(r"(\d+)/(\d*)([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -45,6 +46,13 @@ def any_too_often(*counts: tuple[str, str, str]) -> bool:
     """Count each (group, by, rate), whatever the others say; True if one is too often."""
     found = [too_often(group=group, by=by, rate=rate) for group, by, rate in counts]
     return any(found)
+
+
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    """The polite page for who was too fast."""
+    response = render(request, "429.html", status=429)
+    response.headers["Retry-After"] = "60"
+    return response
 
 
 def _read(rate: str) -> tuple[int, int]:

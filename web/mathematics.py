@@ -17,7 +17,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from annotation.rendering_work import spend
+from web.rendering_work import spend
 
 MAX_LATEX = 2_000
 """Longest formula converted, in characters; longer ones are shown as their source."""

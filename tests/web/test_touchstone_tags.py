@@ -8,7 +8,7 @@ from django import forms
 from django.template import Context, Template
 
 from annotation.models import Study
-from annotation.templatetags import touchstone
+from web.templatetags import touchstone
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,9 @@ def test_dock_asks_what_the_study_asks():
 def test_fields_and_names_of_criteria():
     assert render("{{ fields|lookup:name }}", fields={"rating-x": "3"}, name="rating-x") == "3"
     assert render("{{ fields|lookup:name }}", fields=None, name="rating-x") == ""
-    assert render("{{ key|spoken }}", key="instruction_following") == "Instruction following"
+    assert (
+        render("{% load answers %}{{ key|spoken }}", key="instruction_following") == "Instruction following"
+    )
 
 
 def test_form_is_labelled_and_says_what_is_wrong():

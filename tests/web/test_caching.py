@@ -5,8 +5,8 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.domain.caching import BoundedCache
-from annotation.rendering import render_markdown
+from web.caching import BoundedCache
+from web.rendering import render_markdown
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 40))))

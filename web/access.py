@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from django.contrib.auth import get_user
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 
-from annotation.models import User
-from annotation.views.bodies import FORM_BYTES, accepts_body
+from web.bodies import FORM_BYTES, accepts_body
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import _User  # the site's own, whichever app has it
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
@@ -21,14 +23,14 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 class ResearcherRequest(HttpRequest):
     """A request of somebody who is signed in as a researcher; `htmx` is set by django-htmx."""
 
-    user: User
+    user: _User
     htmx: Any
 
 
 def is_researcher(request: HttpRequest) -> bool:
     """Whether the session is that of a researcher, or an administrator."""
     user = get_user(request)
-    return isinstance(user, User) and user.is_researcher
+    return user.is_authenticated and user.is_researcher
 
 
 def researcher_required(
@@ -38,7 +40,7 @@ def researcher_required(
 
     @wraps(view)
     def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        if not isinstance(request.user, User):
+        if not request.user.is_authenticated:
             # A form that was posted after the session ended cannot be repeated by coming back to its address.
             target = request.get_full_path() if request.method == "GET" else "/"
             return redirect_to_login(target)

@@ -1,0 +1,38 @@
+"""What an answer to an item says, in words."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from django import template
+
+from annotation.selectors.shown import NO_ANSWER, AnswerPart, ShownItem, answer_words, spoken
+
+register = template.Library()
+
+
+@register.filter(name="spoken")
+def spoken_filter(key: str) -> str:
+    """The key of a criterion as a heading: "instruction_following" is "Instruction following"."""
+    return spoken(str(key))
+
+
+@register.simple_tag(name="answer_words")
+def answer_words_tag(item: ShownItem, fields: Mapping[str, str] | None) -> tuple[AnswerPart, ...]:
+    """What an answer, given as form fields, says of each part of the item."""
+    return answer_words(item, fields or {})
+
+
+@register.simple_tag
+def compared_words(
+    item: ShownItem, given: Mapping[str, str], right: Mapping[str, str]
+) -> tuple[tuple[AnswerPart, AnswerPart], ...]:
+    """Each part of an item as it was answered, marked where it is wrong, and as it is right; in the order of the
+    right answer, so that two rankings can be read side by side.
+    """
+    answered = {part.name: part for part in answer_words(item, given)}
+    pairs = []
+    for expected in answer_words(item, right):
+        said = answered.get(expected.name, AnswerPart(expected.name, NO_ANSWER))
+        is_wrong = expected.words not in (said.words, NO_ANSWER)
+        pairs.append((replace(said, is_wrong=is_wrong), expected))
+    return tuple(pairs)
