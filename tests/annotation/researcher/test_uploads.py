@@ -8,6 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
+from annotation.forms import upload as upload_forms
 from annotation.models import Criterion, Dataset, Item, StudyItem
 from tests.annotation.cast import Cast, client_of, text_of, url
 from tests.annotation.factories import dataset_make, study_make
