@@ -17,6 +17,7 @@ from metaeval.stats import (
     leave_one_out_contributions,
     positional_agreement_contributions,
 )
+from metaeval.stats.intervals import AMOUNT
 
 Primary = Literal["agreement", "accuracy"]
 PRIMARIES: tuple[Primary, ...] = ("agreement", "accuracy")
@@ -201,7 +202,7 @@ def _costs(judge: JudgeColumns) -> list[Measure]:
     for name, amounts, scale in (("cost_per_1000", judge.cost, 1000.0), ("seconds_each", judge.seconds, 1.0)):
         measured = judge.judged & ~np.isnan(amounts)
         top = np.where(measured, amounts, 0.0).sum(axis=1)
-        found.append(Measure(name, top, _sum(measured), bounds=None, reason=_NOT_MEASURED, scale=scale))
+        found.append(Measure(name, top, _sum(measured), bounds=AMOUNT, reason=_NOT_MEASURED, scale=scale))
     return found
 
 

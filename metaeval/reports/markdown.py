@@ -155,7 +155,7 @@ def _differences(content: dict[str, Any]) -> list[str]:
         )
         for row in selection["differences"]
     )
-    head = ("Judge", "Behind the leader (interval)", "Resamples in which the leader is ahead", "Told apart")
+    head = ("Judge", "Behind the leader (interval)", "Confidence that the leader is ahead", "Told apart")
     return [f"### Paired differences to {plain_text(leader)}", table_text(head, rows, right=1)]
 
 

@@ -19,7 +19,7 @@ from metaeval.stats import Estimate, PairedDifference
 from metaeval.stats.arrays import Integers
 from metaeval.stats.combined import combined_interval
 from metaeval.stats.differences import shrinkage, stratum_variance
-from metaeval.stats.intervals import ONE_CLUSTER, interval
+from metaeval.stats.intervals import ONE_CLUSTER, confidence_ahead, interval
 from metaeval.stats.spread import ratio_spread
 
 
@@ -193,7 +193,6 @@ class Objective:
         *,
         critical: float | None = None,
         widen: float = 1.0,
-        resampled: Floats | None = None,
     ) -> PairedDifference:
         """First minus second on the items that both have, with Student's interval between clusters.
 
@@ -206,19 +205,14 @@ class Objective:
             return PairedDifference(math.nan, math.nan, math.nan, n=0, reason="no item is scored for both")
         n = int((self.shares(~np.isnan(gaps)) > 0).sum())
         n_clusters = int(spread.sizes.sum())
-        better = math.nan
-        if resampled is not None and len(resampled):
-            finite = resampled[np.isfinite(resampled)]
-            finite = spread.value + (finite - spread.value) * widen
-            better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2) if len(finite) else math.nan
         value = spread.value
         if n_clusters < 2:
-            return PairedDifference(
-                value, math.nan, math.nan, n, n_clusters, reason=ONE_CLUSTER, share_better=better
-            )
+            return PairedDifference(value, math.nan, math.nan, n, n_clusters, reason=ONE_CLUSTER)
         if critical is None:
             critical = float(special.stdtrit(spread.freedom, (1 + self.confidence) / 2))
-        reach = critical * widen * math.sqrt(spread.variance)
+        error = widen * math.sqrt(spread.variance)
+        better = confidence_ahead(spread.centre, error, spread.freedom)
+        reach = critical * error
         low, high = max(-1.0, spread.centre - reach), min(1.0, spread.centre + reach)
         return PairedDifference(value, min(low, value), max(high, value), n, n_clusters, "t", None, better)
 

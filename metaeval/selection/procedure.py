@@ -109,7 +109,6 @@ def procedure_run(
     optimism = objective.difference(
         *pair.T,
         widen=math.sqrt(each / plain) if plain > 0 else 1.0,
-        resampled=resampled[:, 0] - resampled[:, 1],
     )
     return composite, Outcome(held_out, objective.mean(naive_column), optimism, chosen, folds, found.judges)
 
@@ -150,7 +149,6 @@ def _composite(
     gain = objective.difference(
         *pair.T,
         widen=math.sqrt(found.gain_variance / plain) if plain > 0 else 1.0,
-        resampled=resampled[:, 0] - resampled[:, 1],
     )
     return CompositeFinding(
         parts={table.categories[category]: table.judges[judge] for category, judge in parts.items()},

@@ -10,6 +10,7 @@ from metaeval.selection.objective import estimate_of
 from metaeval.selection.table import COST, POSITIONAL, SECONDS, UNPARSED
 from metaeval.selection.types import Floats, Standing
 from metaeval.stats import Estimate, PairedDifference
+from metaeval.stats.intervals import AMOUNT
 
 NOTHING_SCORED = "no dataset can be scored"
 _PART_ONLY = "it judged a part of the items only, so it is not ranked"
@@ -33,13 +34,11 @@ def behind_leader(evidence: Evidence, found: ConfidenceSet) -> dict[int, PairedD
     table, leader = evidence.table, found.kept[0]
     compared = table.ranked | np.array([one.is_baseline for one in evidence.candidates], dtype=np.bool_)
     compared &= ~np.isnan(evidence.objectives)
-    resampled = table.objective(evidence.resampled)
     return {
         place: evidence.objective.difference(
             table.scores[:, leader],
             table.scores[:, place],
             critical=found.critical.get(place, found.widest),
-            resampled=resampled[:, leader] - resampled[:, place],
         )
         for place in np.flatnonzero(compared).tolist()
         if place != leader
@@ -124,8 +123,8 @@ def standing_of(
         },
         positional_agreement=figure(n_datasets + POSITIONAL, share, "judged in one presentation order only"),
         unparsed=figure(n_datasets + UNPARSED, share, "nothing was judged"),
-        cost_per_1000=figure(n_datasets + COST, None, _NOT_MEASURED),
-        seconds=figure(n_datasets + SECONDS, None, _NOT_MEASURED),
+        cost_per_1000=figure(n_datasets + COST, AMOUNT, _NOT_MEASURED),
+        seconds=figure(n_datasets + SECONDS, AMOUNT, _NOT_MEASURED),
         violations=evidence.requirements.violations(evidence.values, place),
         chosen_share=chosen_share,
         behind=behind,

@@ -18,6 +18,7 @@ from metaeval.stats.intervals import (
     ONE_CLUSTER,
     Sampling,
     clusters_counted,
+    confidence_ahead,
     item_weights,
     resolve,
     why_none,
@@ -128,12 +129,12 @@ def correlation_difference(
     finite = gaps[np.isfinite(gaps)]
     if not len(finite):
         return PairedDifference(value, math.nan, math.nan, n, n_clusters)
-    better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2)
     if n_clusters < 2:
         warn(ONE_CLUSTER)
-        return PairedDifference(value, math.nan, math.nan, n, 1, reason=ONE_CLUSTER, share_better=better)
+        return PairedDifference(value, math.nan, math.nan, n, 1, reason=ONE_CLUSTER)
     error = float(finite.std()) * math.sqrt(n_clusters / (n_clusters - 1))
     reach = float(special.stdtrit(n_clusters - 1, (1 + confidence) / 2)) * error
+    better = confidence_ahead(value, error, n_clusters - 1)
     ends = max(-2.0, value - reach), min(2.0, value + reach)
     return PairedDifference(value, *ends, n, n_clusters, "t", None, better)
 

@@ -17,8 +17,8 @@ from metaeval.stats.intervals import (
     ONE_CLUSTER,
     Sampling,
     clusters_counted,
+    confidence_ahead,
     item_weights,
-    resampled_ratio,
     resolve,
     why_none,
 )
@@ -59,7 +59,7 @@ def paired_difference(
     Returns
     -------
     PairedDifference
-        ``value`` is first minus second; ``share_better`` the share of resamples in which the first is ahead.
+        ``value`` is first minus second; ``share_better`` how sure it is that the first is ahead.
 
     References
     ----------
@@ -93,18 +93,13 @@ def paired_difference(
     gap = np.where(counted, one - two, 0.0) * size
     n = int(counted.sum())
     value = float(gap.sum() / size.sum())
-    resampled = resampled_ratio(gap, size, resamples)
-    if not len(resampled):
+    if not resamples.n_resamples:
         return PairedDifference(value, math.nan, math.nan, n, clusters_counted(counted, resamples))
-    finite = resampled[np.isfinite(resampled)]
-    better = float(np.mean(finite > 0) + np.mean(finite == 0) / 2)
     totals = resamples.cluster_totals(np.stack([gap, size, np.abs(gap)], axis=1))
     totals = totals[totals[:, 1] > 0]
     if len(totals) < 2:
         warn(ONE_CLUSTER)
-        return PairedDifference(
-            value, math.nan, math.nan, n, len(totals), reason=ONE_CLUSTER, share_better=better
-        )
+        return PairedDifference(value, math.nan, math.nan, n, len(totals), reason=ONE_CLUSTER)
     if critical is not None:
         critical = as_positive(critical, "critical")
     else:
@@ -114,7 +109,7 @@ def paired_difference(
     if unit == 0:
         warn(ALL_THE_SAME)
         return PairedDifference(
-            value, math.nan, math.nan, n, len(totals), reason=ALL_THE_SAME, share_better=better
+            value, math.nan, math.nan, n, len(totals), reason=ALL_THE_SAME, share_better=0.5
         )
     gaps, sizes, differing = (totals / totals[:, 1].sum()).T
     centre = shrinkage(len(totals)) * float(gaps.sum()) / unit
@@ -123,6 +118,7 @@ def paired_difference(
             gaps / unit, sizes[:, np.newaxis], differing / unit, np.array([centre]), confidence=confidence
         )
     )
+    better = confidence_ahead(centre, error, len(totals) - 1)
     low, high = (centre - critical * error) * unit, (centre + critical * error) * unit
     if bounds is not None:
         low, high = max(-unit, low), min(unit, high)

@@ -66,7 +66,8 @@ class PairedDifference(Estimate):
     Attributes
     ----------
     share_better : float
-        Share of the resamples in which the first is ahead of the second, a draw counting one half.
+        How sure it is that the first is ahead of the second: the level of the one-sided interval that ends at 0. One
+        half where neither is; above 0.975 where the 95% interval of this one comparison lies above 0.
     """
 
     share_better: float = math.nan

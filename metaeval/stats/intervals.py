@@ -19,6 +19,7 @@ from metaeval.stats.spread import (
     effective_sample_size,
     ratio_spread,
     resampled_spread,
+    variance_freedom,
 )
 
 # Below these the percentile interval covers too little (the usual "five successes and five failures").
@@ -28,6 +29,8 @@ _FEW_EVENTS = 5.0
 _GRAIN = 1e-9
 ONE_CLUSTER = "no interval: the items are one cluster"
 ALL_WEIGHTS_ZERO = "no item counts: all weights are zero"
+# The range of what is measured in money or seconds.
+AMOUNT = (0.0, math.inf)
 ALL_THE_SAME = "no interval: all items are the same, and no bounds say how far others could be"
 
 
@@ -155,9 +158,9 @@ def interval(
     """(low, high, method) of a figure from its values in the resamples.
 
     Of a bounded figure whose spread is known, a mean or a ratio, Wilson's interval with the effective sample size;
-    of any other bounded figure (alpha, a correlation) the percentile interval, and Wilson's near its bounds or from
-    few clusters; of a figure without bounds the percentile interval. Resamples in which the figure is undefined say
-    nothing and are left out.
+    of one without two bounds (money, seconds) Student's with the same variance. Of any other bounded figure (alpha, a
+    correlation) the percentile interval, and Wilson's near its bounds or from few clusters; of any other figure
+    without bounds the percentile interval. Resamples in which the figure is undefined say nothing and are left out.
 
     Parameters
     ----------
@@ -168,7 +171,7 @@ def interval(
     n_clusters : int
         Clusters that it is computed from.
     bounds : (float, float) or None
-        Its range; a value outside of it is an error.
+        Its range; a value outside of it is an error. An end may be infinite: an amount is in (0, inf).
     spread : Spread, optional
         Of a figure that is a function of few sums; of any other it is told from the resamples. With the variance of a
         mean or ratio (`ratio_spread`) the ends depend on the data alone, and on no resample.
@@ -176,7 +179,7 @@ def interval(
     if len(resampled) == 0:
         return math.nan, math.nan, "none"
     finite = resampled[np.isfinite(resampled)]
-    if bounds is not None:
+    if bounds is not None and math.isfinite(bounds[1] - bounds[0]):
         check_bounds(value, bounds)
         low, width = bounds[0], bounds[1] - bounds[0]
         share = min(1.0, max(0.0, (value - low) / width))
@@ -192,6 +195,11 @@ def interval(
             return low + width * ends[0], low + width * ends[1], "wilson"
     if n_clusters <= 1 or len(finite) == 0:
         return math.nan, math.nan, "none"
+    if spread is not None and not math.isnan(spread.variance):
+        tail = special.stdtrit(variance_freedom(spread.carriers, n_clusters), (1 + confidence) / 2)
+        reach = float(tail) * math.sqrt(spread.variance)
+        least, most = (-math.inf, math.inf) if bounds is None else bounds
+        return min(value, max(least, value - reach)), max(value, min(most, value + reach)), "t"
     return *percentiles(value, finite, confidence), "percentile"
 
 
@@ -208,6 +216,19 @@ def percentiles(value: float, resampled: Floats, confidence: float) -> tuple[flo
     """
     low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
     return min(float(low), value), max(float(high), value)
+
+
+def confidence_ahead(centre: float, error: float, freedom: float) -> float:
+    """How sure it is that a difference is above 0: the level of the one-sided Student's interval that ends at 0.
+
+    Examples
+    --------
+    >>> confidence_ahead(0.0, 0.1, 20), round(confidence_ahead(0.2086, 0.1, 20), 3)
+    (0.5, 0.975)
+    """
+    if error == 0:
+        return 0.5 + math.copysign(0.5, centre) * (centre != 0)
+    return float(special.stdtr(freedom, centre / error))
 
 
 def finish(
@@ -261,7 +282,7 @@ def ratio_estimate(
     numerator, denominator : array_like of shape (n_items,)
         What each item adds to either sum; an item with denominator 0 does not count.
     bounds : (float, float) or None
-        The range of the figure; within bounds the interval is Wilson's, else the percentiles of the resamples.
+        The range of the figure; within bounds the interval is Wilson's, else Student's. An end may be infinite.
     reason : str
         Said when no item counts.
     **options

@@ -86,7 +86,7 @@ def _judges(content: Content) -> list[str]:
         head = (
             "Judge",
             "Behind the leader (interval)",
-            "Resamples in which the leader is ahead",
+            "Confidence that the leader is ahead",
             "Told apart",
         )
         parts += ["### Differences to the leading judge", table_text(head, rows, right=1)]

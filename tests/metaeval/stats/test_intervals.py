@@ -21,7 +21,7 @@ from metaeval.stats import (
     ratio_estimate,
     wilson_interval,
 )
-from metaeval.stats.intervals import interval
+from metaeval.stats.intervals import AMOUNT, interval
 from metaeval.stats.resampling import draw_counts, draw_totals, group_rows
 from metaeval.stats.spread import Spread, effective_sample_size, resampled_spread, spread_of, variance_freedom
 
@@ -151,13 +151,31 @@ class TestIntervals:
         assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.005)
         assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.005)
 
-    def test_without_bounds_it_is_the_percentiles(self):
+    def test_without_bounds_it_is_students(self):
         costs = np.random.default_rng(0).exponential(size=300)
         ours = mean_estimate(costs, bounds=None)
         theirs = stats.bootstrap((costs,), np.mean, method="percentile", n_resamples=10_000, rng=1)
-        assert ours.method == "percentile"
+        assert ours.method == "t"
         assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.01)
         assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.01)
+        assert ours == mean_estimate(costs, bounds=None, n_resamples=7, rng=8)  # of the data alone
+
+    def test_an_amount_is_not_below_nothing(self):
+        costs = [0.0] * 9 + [10.0]
+        assert mean_estimate(costs, bounds=None).low < 0
+        found = mean_estimate(costs, bounds=AMOUNT)
+        assert (found.low, found.high) == (0, mean_estimate(costs, bounds=None).high)
+
+    @pytest.mark.parametrize(("n", "percentiles"), [(8, 0.78), (30, 0.87), (100, 0.925)])
+    def test_skewed_amounts_are_covered_better_than_by_percentiles(self, n, percentiles):
+        rng = np.random.default_rng(5)
+        covered = [
+            found.low <= math.exp(0.5) <= found.high
+            for found in (
+                mean_estimate(rng.lognormal(size=n), bounds=AMOUNT, n_resamples=2) for _ in range(1000)
+            )
+        ]
+        assert np.mean(covered) > percentiles
 
     def test_graded_answers_are_worth_more_than_yes_or_no(self):
         # Between 0.6 and 0.8 a mean of 100 is known to 0.012 or so; a share of 100 answers would be known to 0.09.
@@ -320,7 +338,8 @@ class TestPairedDifference:
         right = resamples.totals(np.stack([two, ones], axis=1))
         gap = (left[:, 0] - right[:, 0]) / 50
         found = paired_difference(one, two, resamples=resamples)
-        assert found.share_better == np.mean(gap > 0)
+        assert found.share_better == pytest.approx(np.mean(gap > 0), abs=0.02)
+        assert found == paired_difference(one, two, n_resamples=7, rng=8)  # of the data alone
         # Student's interval from the clusters' variance is what the percentiles estimate.
         assert (found.low, found.high) == pytest.approx(tuple(np.quantile(gap, [0.025, 0.975])), abs=0.01)
 
