@@ -10,22 +10,11 @@ from django.db import transaction
 
 from annotation.importers import DatasetBundle, InstructionRecord, ItemRecord, Origin, ResponseRecord
 from annotation.importers.build import content_key
-from annotation.models import Dataset, Instruction, Kind, Response, User
-from annotation.services.dataset_rows import batches
-from annotation.services.datasets import DatasetImportError, ImportResult, dataset_import, dataset_lock
+from annotation.models import Dataset, Instruction, Kind, User
+from annotation.services.datasets import DatasetImportError, ImportResult, dataset_import
 
 BATCH = 2000
 MAX_SOURCE = 300
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedResponse:
-    """A response to an instruction of the dataset; `external_id` names it among the instruction's responses."""
-
-    instruction_id: int
-    external_id: str
-    system: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +26,6 @@ class GeneratedPair:
     systems: tuple[str, str]
     texts: tuple[str, str]
     metadata: Mapping[str, Any] = field(default_factory=dict)
-
-
-@transaction.atomic
-def responses_add(*, dataset: Dataset, responses: Sequence[GeneratedResponse]) -> int:
-    """Store responses to the dataset's instructions; those that are there stay as they are.
-
-    Returns how many were new. No item is made of them, so the dataset's version stays.
-    """
-    dataset_lock(dataset_id=dataset.pk)
-    stored = set(
-        Response.objects.filter(
-            instruction__dataset=dataset, external_id__in={each.external_id for each in responses}
-        ).values_list("instruction_id", "external_id")
-    )
-    new = {
-        (each.instruction_id, each.external_id): each
-        for each in responses
-        if (each.instruction_id, each.external_id) not in stored
-    }
-    for batch in batches(list(new.values()), BATCH):
-        Response.objects.bulk_create(
-            Response(
-                instruction_id=each.instruction_id,
-                external_id=each.external_id,
-                system=each.system,
-                text=each.text,
-            )
-            for each in batch
-        )
-    return len(new)
 
 
 @transaction.atomic

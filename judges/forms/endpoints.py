@@ -16,7 +16,6 @@ from judges.models import ENDPOINT_KINDS, IN_WORKER, BackendKind, Endpoint, Queu
 from judges.strategies.errors import SpecError
 from judges.strategies.spec_checks import checked_options
 
-HTTP_KINDS = (BackendKind.OPENAI, BackendKind.LITELLM)
 ABOUT_KINDS: Mapping[str, str] = {
     BackendKind.OPENAI: "Any server that speaks the OpenAI protocol: vllm serve, a gateway, many vendors.",
     BackendKind.LITELLM: "A vendor with a protocol of its own, spoken by LiteLLM.",

@@ -211,8 +211,3 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
         chosen = self._chosen(name)
         missing = [SlicePart(each, 0) for each in sorted(chosen - {part.name for part in parts})]
         return [(part, part.name in chosen) for part in [*parts, *missing]]
-
-    @property
-    def is_sliced(self) -> bool:
-        """Whether less than all of the datasets is chosen."""
-        return bool(self._chosen("categories") or self._chosen("subsets") or self["sample_size"].value())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.models import Kind
-from judges.models import Judge, Judgment, Order, ParseStatus
+from judges.models import Judgment, Order, ParseStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,3 @@ def kind_values(
         item_id=np.array([row[1] for row in rows], dtype=np.int64),
         value=tuple(row[2] or {} for row in rows),
     )
-
-
-def judges_of(dataset_id: int) -> list[Judge]:
-    """The judges with a judgment of an item of the dataset, by name."""
-    return list(Judge.objects.filter(judgments__item__dataset_id=dataset_id).distinct().order_by("name"))

@@ -15,7 +15,7 @@ from annotation.importers.build import content_key
 from annotation.selectors.instructions import InstructionFacts, instruction_facts, system_responses
 from annotation.selectors.judging import seeded_hash
 from annotation.services.datasets import DatasetImportError
-from annotation.services.generated import GeneratedPair, GeneratedResponse, pairs_store, responses_add
+from annotation.services.generated import GeneratedPair, pairs_store
 from judges.models import Generation, Judge, ParseStatus
 
 if TYPE_CHECKING:
@@ -111,22 +111,6 @@ class PairsResult:
         if self.n_identical:
             parts.append(f"{_count(self.n_identical, 'pair')} of two equal texts")
         return "; ".join(parts) + "."
-
-
-def responses_make(*, contestant: Judge, dataset: Dataset) -> int:
-    """Store a contestant's finished generations as responses to the dataset's instructions; returns how many are new.
-
-    The system is the contestant's name. The same again changes nothing.
-    """
-    rows = _generated(dataset, [contestant])[contestant.pk]
-    return responses_add(
-        dataset=dataset,
-        responses=[
-            GeneratedResponse(instruction, f"{contestant.fingerprint}-{sample}", contestant.name, text)
-            for instruction, samples in rows.items()
-            for sample, text in sorted(samples.items())
-        ],
-    )
 
 
 def pairs_make(

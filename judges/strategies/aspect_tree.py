@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from judges.strategies.scores import levels_of
 from judges.strategies.structured import NAMING, TWICE, closed, number_in
+from metaeval.stats import InvalidInputError, aspect_levels
 
 Edge = tuple[str, str]
 """An aspect and the one it depends on, which is empty for a root: numbers as text, or what stood in their place."""
@@ -85,9 +85,9 @@ def tree_problem(edges: Sequence[Edge], names: Mapping[str, str]) -> str:
     if problems:
         return "; ".join(problems)
     try:
-        levels_of({names[child]: parent and names[parent] for child, parent in edges})
-    except ValueError as error:
-        return str(error)
+        aspect_levels({names[child]: parent and names[parent] for child, parent in edges})
+    except InvalidInputError as error:
+        return str(error).removeprefix("parents: ")
     return ""
 
 

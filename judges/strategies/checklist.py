@@ -7,12 +7,11 @@ in one structured answer. The prompts are our own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from judges.strategies import scores
-from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import item_aspects, numbered, only_response, render_item, step_prompt
+from judges.strategies.scores import checklist_scores
 from judges.strategies.structured import (
     TWICE,
     Labels,
@@ -154,17 +153,5 @@ def _verdict(item: ItemView, config: StrategyConfig, said: Mapping[str, Said], r
         reason = "; ".join(f"{key}: {problem}" for key, (label, problem) in said.items() if label is None)
         partial = {"partial": answers} if answers else None
         return Verdict(choice=None, status="unparsed", raw_text=raw, reason=reason, value=partial)
-    value = {"answers": answers, **_scores(item, answers, item.aspects, flat=bool(config.params.get("flat")))}
+    value = {"answers": answers, **checklist_scores(item, answers, flat=bool(config.params.get("flat")))}
     return Verdict(choice=None, status="parsed", raw_text=raw, value=value)
-
-
-def _scores(
-    item: ItemView, answers: Mapping[str, bool | None], aspects: Sequence[AspectView], *, flat: bool
-) -> dict[str, float]:
-    found = {"drfr": scores.drfr(answers)}
-    if flat or scores.has_tree(aspects):
-        try:
-            found["tower"] = scores.tower(answers, aspects)
-        except ValueError as error:
-            raise StrategyError(f"The aspects of item {item.item_id} are no tree: {error}.") from None
-    return found

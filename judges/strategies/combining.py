@@ -23,7 +23,7 @@ from judges.strategies.errors import StrategyError
 from judges.strategies.pairwise import presented
 from judges.strategies.parsing import unparsed
 from judges.strategies.ranks import average_ranks, ranked
-from judges.strategies.scores import drfr, has_tree, tower
+from judges.strategies.scores import checklist_scores
 from judges.strategies.types import ItemView, Verdict
 
 Params = Mapping[str, Any]
@@ -67,7 +67,7 @@ def combine(item: ItemView, verdicts: Mapping[str, Verdict], params: Params) -> 
     if combined is None:
         return unparsed(text, _DRAW)
     if item.kind == "checklist" and combined["answers"]:
-        combined |= _checklist_scores(item, combined["answers"])
+        combined |= checklist_scores(item, combined["answers"])
     part = PARTS[item.kind]
     combined["votes"] = {
         key: dict(verdict.value or {}).get(part) if key in voting else None
@@ -135,16 +135,6 @@ def _parts(kind: str, values: Values, *, tie: bool) -> dict[str, Any] | None:
         }
     ranks = _by_part(values, "ranks", lambda value: average_ranks(value.get("ranks") or {}))
     return {"ranks": ranked({name: sum(given, Fraction(0)) / len(given) for name, given in ranks.items()})}
-
-
-def _checklist_scores(item: ItemView, answers: Mapping[str, bool | None]) -> dict[str, float]:
-    found = {"drfr": drfr(answers)}
-    if has_tree(item.aspects):
-        try:
-            found["tower"] = tower(answers, item.aspects)
-        except ValueError as error:
-            raise StrategyError(f"The aspects of item {item.item_id} are no tree: {error}.") from None
-    return found
 
 
 def _is_drawn(answers: list[Any]) -> bool:

@@ -13,7 +13,6 @@ from judges.strategies.aspect_tree import read_tree, tree_problem, tree_schema
 from judges.strategies.item_prompt import drawn_order, item_aspects, numbered, render_item, step_prompt
 from judges.strategies.orders import order_schema, ranks_of, read_order
 from judges.strategies.ranks import ranked
-from judges.strategies.scores import levels_of, weights_of
 from judges.strategies.structured import (
     TWICE,
     Labels,
@@ -36,6 +35,7 @@ from judges.strategies.types import (
     Verdict,
     single,
 )
+from metaeval.stats import aspect_levels
 
 SCORES: Labels = {str(score): () for score in range(1, 6)}
 
@@ -108,8 +108,9 @@ def _again(config: StrategyConfig, answer: Answer, told: str) -> tuple[Message, 
 
 def _tree_value(item: ItemView, parents: dict[str, str]) -> dict[str, Any]:
     ordered = {each.key: parents[each.key] for each in item.aspects}
-    levels = levels_of(ordered)
-    return {"ranks": ranked(levels), "tree": ordered, "weights": weights_of(levels)}
+    levels = aspect_levels(ordered)
+    weights = {key: 1.0 / level for key, level in levels.items()}
+    return {"ranks": ranked(levels), "tree": ordered, "weights": weights}
 
 
 def _shown(item: ItemView, config: StrategyConfig) -> tuple[AspectView, ...]:

@@ -61,7 +61,7 @@ END_TOKEN = re.compile(
 _BEFORE_JSON = re.compile(r"\s*(?:<\|(?:begin_of_solution|START_RESPONSE)\|>\s*)?(?:`{3}\w*\s*)?")
 _CODE = re.compile(r"```.*?```", re.DOTALL)
 _QUOTED = frozenset({'""', "''", "``", "“”", "‘’", "«»"})
-_MARKUP = re.compile(r"[<\[◁]|\s*(?:analysis|here(?:'s|\s+is)\s+my\s+thought)", re.IGNORECASE)
+_MARKUP = re.compile(r"[<\[◁]|(?:analysis|here(?:'s|\s+is)\s+my\s+thought)", re.IGNORECASE)
 
 
 def heard(steps: Steps) -> Steps:
@@ -106,20 +106,6 @@ def is_mark(token: str) -> bool:
     [True, True, True, False]
     """
     return token in _CHANNEL_MARKS or bool(_OPENING.fullmatch(token) or _CLOSING.fullmatch(token))
-
-
-def split_thought(text: str) -> tuple[str, str]:
-    """Return what was thought and what was said, without the markup and the tokens that end a turn.
-
-    >>> split_thought("<think>A? No.</think>\\n\\nB")
-    ('A? No.', 'B')
-    >>> split_thought("A? No.</think>B")  # the chat template opened the thought
-    ('A? No.', 'B')
-    >>> split_thought("<think>A? Or")  # cut off
-    ('A? Or', '')
-    """
-    spans, thought = _split(text, has_thought=False)
-    return thought, "".join(text[begin:end] for begin, end in spans)
 
 
 def _with_thoughts(verdict: Verdict, thoughts: Sequence[str], *, silent: bool) -> Verdict:

@@ -22,6 +22,7 @@ from metaeval.stats import (
     leave_one_out_contributions,
     pairwise_agreement_contributions,
 )
+from metaeval.stats.arrays import slots_of
 
 _NO_PAIR = "no item has two labels"
 _NO_LABELS = "no labels"
@@ -44,11 +45,7 @@ def label_slots(items: Sized, labels: LabelColumns) -> Floats:
     Of the items only their number is asked for; labels are ordered by item. Who gave a label does not matter for
     agreement, only which other labels the item has.
     """
-    counts = np.bincount(labels.item, minlength=len(items))
-    slots = np.full((len(items), int(counts.max(initial=0))), np.nan)
-    starts = np.cumsum(counts) - counts
-    slots[labels.item, np.arange(len(labels)) - starts[labels.item]] = labels.choice
-    return slots
+    return slots_of(labels.item, labels.choice, len(items))
 
 
 def humans_section(

@@ -39,11 +39,6 @@ class Requirements:
     candidates: Booleans
 
     @property
-    def depend_on_data(self) -> bool:
-        """Whether another part of the data could admit other judges."""
-        return bool(self.limits)
-
-    @property
     def by_fact(self) -> Booleans:
         """Which judges could be chosen, whatever the figures are, (n_judges,)."""
         return self.candidates & np.array([not found for found in self.facts], dtype=np.bool_)

@@ -183,3 +183,20 @@ def generator(rng: Seed, stream: int = 0) -> np.random.Generator:
     if rng is not None and not (isinstance(rng, int | np.integer) and rng >= 0):
         raise InvalidInputError(f"rng: expected a seed of 0 or more, a generator or None, got {rng!r}")
     return np.random.default_rng([0 if rng is None else rng, stream])
+
+
+def slots_of(row: Integers, values: Floats, n_items: int) -> Floats:
+    """Values as (n_items, most values of an item), NaN where an item has fewer; ``row`` is the item of each.
+
+    Examples
+    --------
+    >>> slots_of(np.array([1, 0, 1]), np.array([1.0, 2.0, 0.0]), 2).tolist()
+    [[2.0, nan], [1.0, 0.0]]
+    """
+    counts = np.bincount(row, minlength=n_items)
+    order = np.argsort(row, kind="stable")
+    starts = np.cumsum(counts) - counts
+    slots = np.full((n_items, int(counts.max(initial=0))), np.nan)
+    ordered = row[order]
+    slots[ordered, np.arange(len(row)) - starts[ordered]] = values[order]
+    return slots

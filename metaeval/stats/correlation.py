@@ -1,7 +1,7 @@
 """Correlations over items: of a judge with people's mean rating, and of one person with the mean of the others."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Unpack
 
 import numpy as np
@@ -286,19 +286,3 @@ def mean_of_known(values: Floats) -> Floats:
     total = np.where(known, values, 0.0).sum(axis=0)
     means: Floats = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return means
-
-
-def pearson_of(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> float:
-    """Pearson's correlation of two short lists: NaN where either is one value, or they are shorter than two.
-
-    Examples
-    --------
-    >>> pearson_of([1, 2, 3], [2, 4, 6]), pearson_of([1, 1, 1], [1, 2, 3])
-    (1.0, nan)
-    """
-    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if len(one) < 2 or one.min() == one.max() or two.min() == two.max():
-        return math.nan
-    a, b = one - one.mean(), two - two.mean()
-    scale = math.sqrt(float(a @ a) * float(b @ b))
-    return max(-1.0, min(1.0, float(a @ b) / scale)) if scale else math.nan

@@ -80,6 +80,11 @@ class PairedDifference(Estimate):
 def undefined(reason: str) -> Estimate:
     """An estimate that does not exist: NaN, with a warning that says why."""
     warn(reason)
+    return no_estimate(reason)
+
+
+def no_estimate(reason: str) -> Estimate:
+    """The same for a caller that shows the reason itself: without a warning."""
     return Estimate(math.nan, math.nan, math.nan, n=0, reason=reason)
 
 

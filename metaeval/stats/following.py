@@ -68,8 +68,7 @@ def drfr(
     0.583333
     """
     given = as_items(answers, "answers")
-    read = _read(given, items, np.ones(len(given)), unsure)
-    return _estimate(read.followed, read.total, average, options)
+    return _estimate(followed_by_item(given, items, np.ones(len(given)), unsure), average, options)
 
 
 @aligned(rows=("items", "answers", "levels"))
@@ -103,8 +102,8 @@ def tower_score(
     0.75
     """
     given = as_items(answers, "answers")
-    read = _read(given, items, 1.0 / _levels(levels, len(given)), unsure)
-    return _estimate(read.followed, read.total, average, options)
+    weights = 1.0 / _levels(levels, len(given))
+    return _estimate(followed_by_item(given, items, weights, unsure), average, options)
 
 
 @aligned(rows=("items", "answers", "levels"))
@@ -128,7 +127,7 @@ def follow_rate_by_level(
     level = _levels(levels, len(answers))
     found = {}
     for one in np.unique(level):
-        read = _read(answers, items, (level == one).astype(np.float64), unsure)
+        read = followed_by_item(answers, items, (level == one).astype(np.float64), unsure)
         found[int(one)] = ratio_estimate(read.followed, read.total, reason=_NOTHING, **options)
     return found
 
@@ -180,18 +179,15 @@ def tower_drfr_differences(
     answers = as_items(answers, "answers")
     level = _levels(levels, len(answers))
     plain, weighted = (
-        _read(answers, items, np.ones(len(level)), unsure),
-        _read(answers, items, 1.0 / level, unsure),
+        followed_by_item(answers, items, np.ones(len(level)), unsure),
+        followed_by_item(answers, items, 1.0 / level, unsure),
     )
-    scored = plain.total > 0
-    drfr_share = np.divide(plain.followed, plain.total, out=np.full(len(scored), np.nan), where=scored)
-    tower_share = np.divide(weighted.followed, weighted.total, out=np.full(len(scored), np.nan), where=scored)
-    gap = tower_share - drfr_share
+    gap = weighted.share - plain.share
     order = np.argsort(-np.abs(np.nan_to_num(gap)), kind="stable")
     order = order[np.abs(np.nan_to_num(gap[order])) > 1e-12][:n]
     names = as_ids(items, "items")[0].tolist()
     return ScoreDifferences(
-        tuple(names[place] for place in order), drfr_share[order], tower_share[order], gap[order]
+        tuple(names[place] for place in order), plain.share[order], weighted.share[order], gap[order]
     )
 
 
@@ -217,14 +213,16 @@ def aspect_levels(parents: Mapping[Any, Any]) -> dict[Any, int]:
             raise InvalidInputError(f"parents: {parent!r} of {name!r} is the name of no aspect")
     found: dict[Any, int] = {}
     for start in parents:
-        path: list[Any] = []
+        path: dict[Any, None] = {}
         node = start
         while node not in (None, "") and node not in found:
             if node not in parents:
-                raise InvalidInputError(f"parents: {node!r} is a parent and no aspect")
+                raise InvalidInputError(f"parents: unknown parent {node}")
             if node in path:
-                raise InvalidInputError(f"parents: {' depends on '.join(map(repr, [*path, node]))}")
-            path.append(node)
+                names = list(path)
+                circle = " -> ".join(map(str, [*names[names.index(node) :], node]))
+                raise InvalidInputError(f"parents: cycle {circle}")
+            path[node] = None
             node = parents[node]
         level = found.get(node, 0)
         for name in reversed(path):
@@ -233,15 +231,32 @@ def aspect_levels(parents: Mapping[Any, Any]) -> dict[Any, int]:
     return {name: found[name] for name in parents}
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """Weight of the aspects followed, and of all that count, by item."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Followed:
+    """Weight of the aspects followed, and of all that count, by item: (n_items,) each."""
 
     followed: Floats
     total: Floats
 
+    @property
+    def share(self) -> Floats:
+        """The share of each item; NaN where nothing counts."""
+        whole = self.total > 0
+        share: Floats = np.divide(
+            self.followed, self.total, out=np.full(len(self.total), np.nan), where=whole
+        )
+        return share
 
-def _read(given: Floats, items: Any, weights: Floats, unsure: Unsure) -> _Read:
+
+def followed_by_item(given: Floats, items: Any, weights: Floats, unsure: Unsure = "not_followed") -> Followed:
+    """What DRFR (every weight 1) and TOWER (1 / level) are ratios of, item by item.
+
+    Examples
+    --------
+    >>> found = followed_by_item(np.array([1.0, 0.0, np.nan]), [0, 0, 1], np.array([1.0, 0.5, 1.0]))
+    >>> found.followed.tolist(), found.total.tolist(), found.share.round(3).tolist()
+    ([1.0, 0.0], [1.5, 1.0], [0.667, 0.0])
+    """
     check_option(unsure, ("not_followed", "omit"), "unsure")
     known: Booleans = (given == 0) | (given == 1)
     if not (known | np.isnan(given)).all():
@@ -249,7 +264,7 @@ def _read(given: Floats, items: Any, weights: Floats, unsure: Unsure) -> _Read:
         raise InvalidInputError(f"answers: expected 1, 0 or NaN, found {wrong:g}")
     codes, n_items = as_codes(items, "items", len(given))
     counted = weights if unsure == "not_followed" else np.where(np.isnan(given), 0.0, weights)
-    return _Read(_sums(codes, np.where(given == 1, weights, 0.0), n_items), _sums(codes, counted, n_items))
+    return Followed(_sums(codes, np.where(given == 1, weights, 0.0), n_items), _sums(codes, counted, n_items))
 
 
 def _sums(codes: Integers, weights: Floats, n_items: int) -> Floats:
@@ -264,9 +279,8 @@ def _levels(levels: ArrayLike, n: int) -> Floats:
     return level
 
 
-def _estimate(followed: Floats, total: Floats, average: Average, options: Sampling) -> Estimate:
+def _estimate(read: Followed, average: Average, options: Sampling) -> Estimate:
     check_option(average, ("macro", "micro"), "average")
     if average == "micro":
-        return ratio_estimate(followed, total, reason=_NOTHING, **options)
-    share = np.divide(followed, total, out=np.full(len(total), np.nan), where=total > 0)
-    return mean_estimate(share, reason=_NOTHING, **options)
+        return ratio_estimate(read.followed, read.total, reason=_NOTHING, **options)
+    return mean_estimate(read.share, reason=_NOTHING, **options)

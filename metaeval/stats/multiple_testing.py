@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import false_discovery_control
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Seed, as_floats, as_items, as_mapping, check_option
@@ -17,7 +18,8 @@ from metaeval.stats.sign_flips import Alternative
 
 Adjustment: TypeAlias = Literal["holm", "bonferroni", "benjamini_hochberg", "benjamini_yekutieli"]
 
-_ADJUSTMENTS = ("holm", "bonferroni", "benjamini_hochberg", "benjamini_yekutieli")
+_HOCHBERG: Adjustment = "benjamini_hochberg"
+_ADJUSTMENTS = ("holm", "bonferroni", _HOCHBERG, "benjamini_yekutieli")
 # So many permutations for each test of a family: then even the first step of Holm can reach 0.01.
 _PERMUTATIONS_PER_TEST = 100
 
@@ -63,18 +65,14 @@ def adjust_p_values(p_values: ArrayLike, *, method: Adjustment = "holm") -> Floa
     size = len(found)
     if size == 0:
         return result
-    order = np.argsort(found, kind="stable")
-    rank = np.arange(1, size + 1)
     if method == "bonferroni":
-        adjusted = found[order] * size
+        result[known] = np.minimum(found * size, 1.0)
     elif method == "holm":
-        adjusted = np.maximum.accumulate(found[order] * (size - rank + 1))
+        order = np.argsort(found, kind="stable")
+        found[order] = np.maximum.accumulate(found[order] * np.arange(size, 0, -1))
+        result[known] = np.minimum(found, 1.0)
     else:
-        factor = float(np.sum(1 / rank)) if method == "benjamini_yekutieli" else 1.0
-        adjusted = np.minimum.accumulate((found[order] * size * factor / rank)[::-1])[::-1]
-    back = np.empty(size)
-    back[order] = np.minimum(adjusted, 1.0)
-    result[known] = back
+        result[known] = false_discovery_control(found, method="bh" if method == _HOCHBERG else "by")
     return result
 
 

@@ -15,7 +15,7 @@ from annotation.importers import ImportFileError
 from annotation.models import Dataset, Instruction, Item, Response, Role
 from judges.backends.mock_server import MockServer, running_mock_server
 from judges.models import Generation, Judge, Judgment
-from judges.services.contestants import HUMAN, Baseline, PairsError, PairsResult, pairs_make, responses_make
+from judges.services.contestants import HUMAN, Baseline, PairsError, PairsResult, pairs_make
 from tests.annotation.factories import user_make
 from tests.judges.contestants import answers_make, contestant_make, form_of, source_make
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
@@ -42,25 +42,6 @@ def admin() -> Client:
 def make(source: Dataset, *contestants: Judge, baseline: Baseline = REFERENCE, **fields: Any) -> PairsResult:
     rules: dict[str, Any] = {"name": "pairs", "contestants": contestants, "baseline": baseline}
     return pairs_make(source=source, **(rules | fields))
-
-
-# --- responses ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.both_databases
-def test_generations_become_responses_once() -> None:
-    source, contestant = source_make(3), contestant_make("one")
-    answers_make(contestant, source, samples=2)
-    Generation.objects.filter(instruction__external_id="i0", sample=0).update(
-        status="failed", text="HTTP 500"
-    )
-    assert responses_make(contestant=contestant, dataset=source) == 5
-    assert responses_make(contestant=contestant, dataset=source) == 0
-    stored = Response.objects.filter(instruction__external_id="i1").order_by("external_id")
-    assert [(row.system, row.external_id, row.text) for row in stored] == [
-        ("one", f"{contestant.fingerprint}-{sample}", f"one on i1, {sample}.") for sample in (0, 1)
-    ]
-    assert not Response.objects.filter(text="HTTP 500").exists()
 
 
 # --- pairs --------------------------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ from annotation.models import Dataset, Item
 from annotation.selectors.datasets import gold_choices, items_by_external_id
 from annotation.services.datasets import dataset_import
 from judges.models import BackendKind, Judge, Judgment
-from judges.selectors.judgments import judges_of, pairwise_verdicts
+from judges.selectors.judgments import pairwise_verdicts
+from judges.selectors.reading import judges_of_dataset
 from judges.services.judgments import bundle_import, judgments_import
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -142,7 +143,7 @@ def test_selectors(bundle: DatasetBundle, django_assert_num_queries: Any) -> Non
     with django_assert_num_queries(1):
         verdicts = pairwise_verdicts(dataset_id)
     assert len(verdicts) == 4
-    first, second = judges_of(dataset_id)
+    first, second = judges_of_dataset(imported.dataset).order_by("name")
     ids = items_by_external_id(dataset_id)
     said = {
         (judge, item, order): choice

@@ -9,12 +9,7 @@ from __future__ import annotations
 from django.core.cache import cache
 
 from annotation.models import Kind, Study
-from annotation.selectors.agreement.common import (
-    AnnotatorRow,
-    LabelStamp,
-    label_stamp,
-    matches_with_others,
-)
+from annotation.selectors.agreement.common import AnnotatorRow, LabelStamp, label_stamp
 from annotation.selectors.agreement.pairwise import Agreement, pairwise_agreement_so_far
 from annotation.selectors.agreement.parts import PartsAgreement
 from annotation.selectors.agreement.rankings import rankings_agreement_so_far
@@ -27,7 +22,6 @@ __all__ = [
     "PartsAgreement",
     "agreement_so_far",
     "label_stamp",
-    "matches_with_others",
 ]
 
 # Part of the cache key: goes up when what is computed changes.

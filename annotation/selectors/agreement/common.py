@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from annotation.models import Intervention, Label, Study, WorkRole
 from metaeval.stats import Estimate, Resamples, krippendorff_alpha, wilson_interval
 from metaeval.stats.alpha import Level
+from metaeval.stats.counts import read_labels
+from metaeval.stats.estimate import no_estimate
+from metaeval.stats.leave_one_out import leave_one_out_scores
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -68,21 +71,6 @@ def label_stamp(study: Study) -> LabelStamp:
     return LabelStamp(row["count"], row["counted"], row["latest"] or 0, row["changed"] or 0)
 
 
-def slots_of(row: Integers, values: Floats, n_items: int) -> Floats:
-    """Values as (n_items, most values of an item), NaN where an item has fewer; ``row`` is the item of each."""
-    counts = np.bincount(row, minlength=n_items)
-    order = np.argsort(row, kind="stable")
-    starts = np.cumsum(counts) - counts
-    slots = np.full((n_items, int(counts.max(initial=0))), np.nan)
-    ordered = row[order]
-    slots[ordered, np.arange(len(row)) - starts[ordered]] = values[order]
-    return slots
-
-
-def undefined(reason: str) -> Estimate:
-    return Estimate(np.nan, np.nan, np.nan, n=0, reason=reason)
-
-
 def paired(slots: Floats) -> NDArray[np.bool_]:
     """Which items have two labels or more."""
     found: NDArray[np.bool_] = (~np.isnan(slots)).sum(axis=1) >= 2
@@ -93,9 +81,9 @@ def alpha_of(slots: Floats, resamples: Resamples, level: Level = "nominal") -> E
     where = paired(slots)
     values = slots[where]
     if not len(values):
-        return undefined(NO_PAIR)
+        return no_estimate(NO_PAIR)
     if np.nanmin(values) == np.nanmax(values):
-        return undefined(ONE_VALUE)
+        return no_estimate(ONE_VALUE)
     if one_cluster(resamples, where):
         return krippendorff_alpha(slots, level=level, n_resamples=0)
     return krippendorff_alpha(slots, level=level, resamples=resamples)
@@ -116,24 +104,9 @@ def median_known(seconds: Floats) -> float | None:
     return float(np.median(known)) if len(known) else None
 
 
-def matches_with_others(row: Integers, choice: Floats, slots: Floats) -> Floats:
-    """For each label, the chance that it is the mode of the *other* labels of its item (modes drawn at random).
-
-    Values are 0, 1 or 2. NaN where the item has no other label. The mean over an item's labels is the item's part
-    in the leave-one-out agreement.
-
-    Examples
-    --------
-    >>> matches_with_others(np.array([0, 0, 0]), np.array([1.0, 1.0, 2.0]), np.array([[1.0, 1.0, 2.0]])).tolist()
-    [0.5, 0.5, 0.0]
-    """
-    counts = np.stack([(slots == value).sum(axis=1) for value in (0, 1, 2)], axis=1)[row]
-    own = choice.astype(np.intp)
-    index = np.arange(len(row))
-    counts[index, own] -= 1
-    top = counts.max(axis=1, initial=0)
-    modes = (counts == top[:, np.newaxis]).sum(axis=1)
-    return np.where(top > 0, (counts[index, own] == top) / np.maximum(modes, 1), np.nan)
+def scores_of_labels(row: Integers, values: Floats, n_items: int) -> Floats:
+    """Leave-one-out agreement of each label, whoever gave it; ``row`` is the item of each."""
+    return leave_one_out_scores(read_labels((row, np.arange(len(row)), values), n_items))
 
 
 def share_of(matches: Floats) -> Estimate:
@@ -144,7 +117,7 @@ def share_of(matches: Floats) -> Estimate:
     """
     known = matches[~np.isnan(matches)]
     if not len(known):
-        return undefined(NOT_SHARED)
+        return no_estimate(NOT_SHARED)
     value = float(known.mean())
     low, high = wilson_interval(value, len(known))
     return Estimate(value, low, high, n=len(known), n_clusters=len(known), method="wilson")

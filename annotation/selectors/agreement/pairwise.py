@@ -20,13 +20,11 @@ from annotation.selectors.agreement.common import (
     People,
     alpha_of,
     annotator_rows,
-    matches_with_others,
     median_known,
     paired,
+    scores_of_labels,
     seconds_of,
     share_of,
-    slots_of,
-    undefined,
 )
 from metaeval.stats import (
     Estimate,
@@ -36,6 +34,8 @@ from metaeval.stats import (
     preference_share,
     tie_rate,
 )
+from metaeval.stats.arrays import slots_of
+from metaeval.stats.estimate import no_estimate
 
 NO_CHOICE = "no preference with a known order"
 
@@ -178,28 +178,28 @@ def agreement_compute(columns: LabelColumns, people: People) -> Agreement:
 def _leave_one_out(slots: Floats, resamples: Resamples, where: NDArray[np.bool_] | None = None) -> Estimate:
     chosen = paired(slots) if where is None else paired(slots) & where
     if not chosen.any():
-        return undefined(NO_PAIR)
+        return no_estimate(NO_PAIR)
     return leave_one_out_agreement(slots, resamples=resamples, where=where)
 
 
 def _best(slots: Floats, resamples: Resamples, where: NDArray[np.bool_] | None = None) -> Estimate:
     chosen = paired(slots) if where is None else paired(slots) & where
     if not chosen.any():
-        return undefined(NO_PAIR)
+        return no_estimate(NO_PAIR)
     return best_reachable_agreement(slots, resamples=resamples, where=where)
 
 
 def _ties(slots: Floats, resamples: Resamples, where: NDArray[np.bool_] | None = None) -> Estimate:
     given = ~np.isnan(slots).all(axis=1) if where is None else where
     if not given.any():
-        return undefined(NO_LABELS)
+        return no_estimate(NO_LABELS)
     return tie_rate(slots, resamples=resamples, where=where)
 
 
 def _prefers_first(slots: Floats, resamples: Resamples) -> Estimate:
     """Share of preferences for the response that was shown first; ties prefer neither and are left out."""
     if not (slots > 0).any():
-        return undefined(NO_CHOICE)
+        return no_estimate(NO_CHOICE)
     return preference_share(slots, response=1, ties="omit", resamples=resamples)
 
 
@@ -225,5 +225,5 @@ def _categories(
 def _annotators(
     columns: LabelColumns, row: Integers, slots: Floats, people: People
 ) -> tuple[AnnotatorRow, ...]:
-    matches = matches_with_others(row, columns.choice, slots)
+    matches = scores_of_labels(row, columns.choice, len(slots))
     return annotator_rows(columns.annotator, columns.seconds, people, lambda mine: share_of(matches[mine]))

@@ -20,7 +20,6 @@ from annotation.selectors.agreement.common import (
     annotator_rows,
     median_known,
     one_cluster,
-    undefined,
 )
 from annotation.selectors.agreement.parts import Figure, LabelRow, PartRow, PartsAgreement, label_values
 from metaeval.stats import (
@@ -31,6 +30,7 @@ from metaeval.stats import (
     rank_agreement_contributions,
     rank_pairs,
 )
+from metaeval.stats.estimate import no_estimate
 
 NO_RHO = "nobody orders the same parts differently from all equal"
 
@@ -140,7 +140,7 @@ def _mean(
 ) -> Estimate:
     counted = ~np.isnan(values) if where is None else ~np.isnan(values) & where
     if not counted.any():
-        return undefined(reason)
+        return no_estimate(reason)
     if one_cluster(resamples, counted):
         return mean_estimate(values, bounds=bounds, where=where, n_resamples=0)
     return mean_estimate(values, bounds=bounds, where=where, resamples=resamples)
@@ -191,7 +191,7 @@ def _with_others(ranked: Ranked, n_labels: int) -> Callable[[Integers], Estimate
         known = per_label[mine]
         known = known[~np.isnan(known)]
         if not len(known):
-            return undefined(NOT_SHARED)
+            return no_estimate(NOT_SHARED)
         return mean_estimate(known, bounds=(-1.0, 1.0), n_resamples=0 if len(known) == 1 else 2_000)
 
     return agreement

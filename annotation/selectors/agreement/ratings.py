@@ -19,16 +19,16 @@ from annotation.selectors.agreement.common import (
     People,
     alpha_of,
     annotator_rows,
-    matches_with_others,
     median_known,
     one_cluster,
     paired,
+    scores_of_labels,
     share_of,
-    slots_of,
-    undefined,
 )
 from annotation.selectors.agreement.parts import Figure, LabelRow, PartRow, PartsAgreement, label_values
 from metaeval.stats import Estimate, Resamples, pairwise_agreement
+from metaeval.stats.arrays import slots_of
+from metaeval.stats.estimate import no_estimate
 
 # A checklist's answers as values: they are names, and alpha takes them as such.
 ANSWERS = {False: 0.0, True: 1.0, None: 2.0}
@@ -139,7 +139,7 @@ def _figures(
 def _same(units: Units, resamples: Resamples, where: NDArray[np.bool_] | None, tolerance: float) -> Estimate:
     counted = paired(units.slots) if where is None else paired(units.slots) & where
     if not counted.any():
-        return undefined(NO_PAIR)
+        return no_estimate(NO_PAIR)
     if one_cluster(resamples, counted):
         return pairwise_agreement(units.slots, tolerance=tolerance, where=where, n_resamples=0)
     return pairwise_agreement(units.slots, tolerance=tolerance, resamples=resamples, where=where)
@@ -178,7 +178,7 @@ def _annotators(
 ) -> tuple[AnnotatorRow, ...]:
     annotator = np.array([label.annotator for label in labels], dtype=np.int64)
     seconds = np.array([label.seconds for label in labels], dtype=np.float64)
-    near = near_others(units) if is_rubric else matches_with_others(units.row, units.value, units.slots)
+    near = near_others(units) if is_rubric else scores_of_labels(units.row, units.value, len(units.slots))
     # Mean over the parts of a label: the label is what is independent of the person's other ones.
     known = ~np.isnan(near)
     total = np.bincount(units.label[known], weights=near[known], minlength=len(labels))

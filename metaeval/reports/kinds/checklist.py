@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from judges.strategies.scores import Answers, Share, drfr_share, has_tree, tower_share
+from judges.strategies.scores import has_tree
 from metaeval.reports.estimates import Breakdown, Measure, mean_of, plain
 from metaeval.reports.humans import label_slots
 from metaeval.reports.inputs import Booleans, Floats, Integers, LabelColumns
@@ -16,11 +16,14 @@ from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet,
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
 from metaeval.stats import (
     Estimate,
+    InvalidInputError,
+    aspect_levels,
     krippendorff_alpha,
     leave_one_out_contributions,
     pairwise_agreement_contributions,
 )
 from metaeval.stats.counts import read_labels
+from metaeval.stats.following import followed_by_item
 from metaeval.stats.leave_one_out import leave_one_out_scores
 
 # As the statistics know answers: they are names. "Cannot tell" is one of them.
@@ -197,19 +200,23 @@ def _shares(setting: Setting, said: Mapping[int, list[dict[str, bool | None]]]) 
         item = setting.inputs.items[row]
         if not item.aspects or not answers:
             continue
-        whole = [{key: given.get(key) for key in item.parts} for given in answers]
-        for place, shares in enumerate(([drfr_share(each) for each in whole], _towers(whole, item))):
-            if shares:
-                columns[2 * place, row] = np.mean([share.followed for share in shares])
-                columns[2 * place + 1, row] = shares[0].total
+        cells = np.array([[given.get(key) is True for key in item.parts] for given in answers], dtype=float)
+        whose = np.repeat(np.arange(len(answers)), len(item.parts))
+        for place, weights in enumerate((np.ones(len(item.parts)), _tower_weights(item))):
+            if weights is not None:
+                found = followed_by_item(cells.ravel(), whose, np.tile(weights, len(answers)))
+                columns[2 * place, row] = found.followed.mean()
+                columns[2 * place + 1, row] = found.total[0]
     return Shares((columns[0], columns[1]), (columns[2], columns[3]))
 
 
-def _towers(answers: Sequence[Answers], item: KindItem) -> list[Share]:
+def _tower_weights(item: KindItem) -> Floats | None:
+    """TOWER's weight of each aspect; None where they are no tree, and the item has no TOWER."""
     try:
-        return [tower_share(each, item.aspects) for each in answers]
-    except ValueError:  # the aspects are no tree: this item has no TOWER
-        return []
+        levels = aspect_levels({aspect.key: aspect.parent for aspect in item.aspects})
+    except InvalidInputError:
+        return None
+    return 1.0 / np.array([levels[key] for key in item.parts], dtype=np.float64)
 
 
 def _both(name: str, followed: Floats, total: Floats) -> list[Measure]:
@@ -336,6 +343,6 @@ def _remarks(setting: Setting, questions: Questions, *, trees: bool) -> tuple[st
         )
     if not trees:
         found.append("No aspect depends on another, so TOWER would be the same as DRFR and is left out.")
-    elif broken := sum(tree_of(item) and not _towers([{}], item) for item in setting.inputs.items):
+    elif broken := sum(tree_of(item) and _tower_weights(item) is None for item in setting.inputs.items):
         found.append(f"The aspects of {broken:,} items are no tree: these have no TOWER.")
     return tuple(found)

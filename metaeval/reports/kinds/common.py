@@ -192,8 +192,3 @@ def selection_of(
 
 def _scaled(gap: PairedDifference, width: float) -> PairedDifference:
     return replace(gap, value=gap.value * width, low=gap.low * width, high=gap.high * width)
-
-
-def undefined_of(reason: str, n: int = 0) -> dict[str, Any]:
-    """A breakdown of a figure that does not exist."""
-    return {"overall": {"value": None, "low": None, "high": None, "n": n, "reason": reason}}

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.models import Label
-from annotation.selectors.agreement import agreement_so_far, label_stamp, matches_with_others
+from annotation.selectors.agreement import agreement_so_far, label_stamp
+from annotation.selectors.agreement.common import scores_of_labels
 from annotation.selectors.agreement.pairwise import LabelColumns, agreement_compute
 from annotation.services.quality import labels_set_aside, labels_take_back
 from metaeval.stats import krippendorff_alpha, leave_one_out_agreement
@@ -78,7 +79,7 @@ def test_the_persons_parts_add_up_to_the_leave_one_out_figure(table):
     columns = columns_of(table)
     items, row = np.unique(columns.item, return_inverse=True)
     slots = np.asarray(table, dtype=float)[items]
-    scores = matches_with_others(row, columns.choice, slots)
+    scores = scores_of_labels(row, columns.choice, len(items))
     paired = [k for k in range(len(items)) if np.isfinite(scores[row == k]).any()]
     if paired:
         by_item = [scores[row == k].mean() for k in paired]

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from judges.strategies.pairwise import in_order
-from judges.strategies.replay import advance
 from judges.strategies.spec import JudgeSpec, build_strategy
+from judges.strategies.thoughts import without_thought
 from judges.strategies.types import (
     Answer,
     Chat,
@@ -20,6 +20,7 @@ from judges.strategies.types import (
     Verdict,
     Yielded,
 )
+from tests.judges.strategies.replay import advance
 
 ITEM = ItemView(
     item_id=17,
@@ -118,3 +119,9 @@ def canonical(verdict: Verdict, item: ItemView) -> Verdict:
         scores=verdict.scores and verdict.scores[::-1],
         probability=None if verdict.probability is None else 1 - verdict.probability,
     )
+
+
+def split_thought(text: str) -> tuple[str, str]:
+    """What was thought and what was said, of an answer that is this text."""
+    answer = without_thought(Answer(text))
+    return answer.thought, answer.text

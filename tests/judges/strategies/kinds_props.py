@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from annotation.domain.values import ValueRules, validate_value
-from judges.strategies.replay import advance
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, AspectView, Chat, CriterionView, ItemView, TokenLogprob, Verdict
+from tests.judges.strategies.replay import advance
 
 WORDS = ("Useless", "Poor", "Fair", "Good", "Very good: nothing is missing")
 CRITERIA = tuple(

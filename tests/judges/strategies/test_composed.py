@@ -12,9 +12,9 @@ from judges.strategies.combining import combine
 from judges.strategies.composed import together
 from judges.strategies.errors import SpecError, StrategyError
 from judges.strategies.ranks import average_ranks, ranked
-from judges.strategies.replay import advance
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, AspectView, Chat, ItemView, Verdict
+from tests.judges.strategies.replay import advance
 
 ITEM = ItemView(17, "pairwise", "Name a prime.", ("Seven is one.", "Nine."), category="Coding/Python")
 VANILLA = {"strategy": "vanilla", "backend": "openai", "model": "m"}

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from judges.strategies.replay import advance
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, Chat, ItemView, Verdict
+from tests.judges.strategies.replay import advance
 
 ITEM = ItemView(
     3, "generation", "And of the next?", (), conversation=(("user", "Hi."), ("assistant", "Hello."))

@@ -11,9 +11,9 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from judges.strategies.overlap import lcs_length, ngram_f, rouge_l_f, tokens
 from judges.strategies.registry import STRATEGIES
-from judges.strategies.replay import advance
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import ItemView, Verdict
+from tests.judges.strategies.replay import advance
 
 ITEM = ItemView(item_id=3, kind="pairwise", instruction="?", responses=("ab", "abc"), external_id="x3")
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.strategies.errors import MissingReferenceError, SpecError, StrategyError
-from judges.strategies.replay import advance
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, ItemView, Score
+from tests.judges.strategies.replay import advance
 
 PAIR = ItemView(
     item_id=17,

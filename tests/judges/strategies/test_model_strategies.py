@@ -8,9 +8,9 @@ import pytest
 
 from judges.strategies.errors import MissingReferenceError, StrategyError
 from judges.strategies.registry import STRATEGIES, get_strategy
-from judges.strategies.replay import advance
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, Chat, ItemView, StrategyConfig, Verdict, several, single
+from tests.judges.strategies.replay import advance
 
 ITEM = ItemView(
     item_id=17,

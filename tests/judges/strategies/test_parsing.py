@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judges.strategies.parsing import CUT_OFF, json_value, read_choice, read_verdict_line
 from judges.strategies.prompts import load_prompt
-from judges.strategies.thoughts import split_thought
+from tests.judges.strategies.feeding import split_thought
 
 A, B, TIE, NONE = 1, 2, 0, None
 

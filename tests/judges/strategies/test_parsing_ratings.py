@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from judges.strategies.parsing import CUT_OFF
 from judges.strategies.parsing_ratings import read_rating, read_rating_line
-from judges.strategies.thoughts import split_thought
+from tests.judges.strategies.feeding import split_thought
 
 NONE = None
 

@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from judges.strategies.errors import SpecError, StrategyError
-from judges.strategies.replay import advance
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, Classify, ItemView
+from tests.judges.strategies.replay import advance
 
 ITEM = ItemView(17, "pairwise", "Name a prime.", ("Seven.", "It says {b}."), context="Below 10.")
 ASKED = ("user", "Name a prime.\n\nBelow 10.")

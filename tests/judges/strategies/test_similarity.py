@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.strategies.errors import MissingReferenceError
-from judges.strategies.replay import advance
 from judges.strategies.similarity import cosine
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, Embed, ItemView
+from tests.judges.strategies.replay import advance
 
 ITEM = ItemView(17, "pairwise", "Name a prime.", ("Seven.", "Nine."), reference="7")
 

@@ -16,10 +16,10 @@ from judges.backends.mock_models import parse_model
 from judges.backends.openai_protocol import build_body
 from judges.strategies.published_config import Published, PublishedStep
 from judges.strategies.registry import STRATEGIES
-from judges.strategies.thoughts import split_thought, without_thought
+from judges.strategies.thoughts import without_thought
 from judges.strategies.types import Answer, Chat, ItemView, Request, TokenLogprob
 from tests.judges.backends.test_mock_strategies import ASKING, PAIR, spec_of
-from tests.judges.strategies.feeding import feed, judge, run, text_of
+from tests.judges.strategies.feeding import feed, judge, run, split_thought, text_of
 from tests.judges.strategies.kinds_props import ITEMS
 
 HARMONY = "<|channel|>analysis<|message|>{}<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>"

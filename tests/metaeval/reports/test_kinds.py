@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from judges.strategies import scores
 from judges.strategies.types import AspectView
 from metaeval.reports.kinds.inputs import KindItem
-from metaeval.stats import correlation
+from metaeval.stats import aspect_levels, correlation, drfr, tower_score
 from tests.metaeval.kinds import content, inputs, judge, plain_items
 from tests.metaeval.reports.kind_values import CRITERIA, TREE, answered, aspects, figure, ranked, rated
 
@@ -251,11 +250,17 @@ def test_checklists_against_a_slow_oracle(said, data):
         assert agreement == pytest.approx(sum(a is b for a, b in decided) / len(decided))
     else:
         assert agreement is None
-    given_answers = [answered(*row)["answers"] for row in said]
-    assert figure(found, "j", "drfr") == pytest.approx(scores.macro(map(scores.drfr_share, given_answers)))
-    shares = [scores.tower_share(each, TREE) for each in given_answers]
-    assert figure(found, "j", "tower") == pytest.approx(scores.macro(shares))
-    assert figure(found, "j", "tower_micro") == pytest.approx(scores.micro(shares))
+    flat, of = [float(answer is True) for row in said for answer in row], np.repeat(np.arange(len(said)), 3)
+    level = aspect_levels({each.key: each.parent for each in TREE})
+    levels = [level[each.key] for each in TREE] * len(said)
+    expected = {
+        "drfr": drfr(flat, of, average="macro", n_resamples=0),
+        "drfr_micro": drfr(flat, of, n_resamples=0),
+        "tower": tower_score(flat, of, levels, n_resamples=0),
+        "tower_micro": tower_score(flat, of, levels, average="micro", n_resamples=0),
+    }
+    for name, estimate in expected.items():
+        assert figure(found, "j", name) == pytest.approx(estimate.value), name
 
 
 def test_aspects_in_a_circle_have_no_tower():

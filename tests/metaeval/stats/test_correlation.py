@@ -19,7 +19,6 @@ from metaeval.stats import (
     krippendorff_alpha,
     person_correlation,
 )
-from metaeval.stats.correlation import pearson_of
 from metaeval.stats.weighted_correlation import Columns, correlations, resampled_correlations
 
 NAN = math.nan
@@ -33,7 +32,6 @@ def test_by_hand():
     assert correlation([1, 2, 3, 9], [1, 2, 8, 5], method="spearman").value == pytest.approx(0.8)
     # Deviations (-1, 0, 1) and (-1, -1, 2): products 1 + 0 + 2 = 3, squares 2 and 6: 3 / sqrt(12).
     assert correlation([1, 2, 3], [1, 1, 4]).value == pytest.approx(3 / math.sqrt(12))
-    assert pearson_of([1, 2, 3], [1, 1, 4]) == pytest.approx(3 / math.sqrt(12))
 
 
 def test_one_person_with_the_mean_of_the_others_by_hand():

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.strategies import scores
-from judges.strategies.types import AspectView
+from judges.strategies.scores import checklist_scores
+from judges.strategies.types import AspectView, ItemView
 from metaeval.stats import InvalidInputError, StatisticsWarning
 from metaeval.stats.following import (
     aspect_levels,
@@ -103,10 +103,13 @@ def test_it_is_the_score_that_judges_store(tree):
         assert aspect_levels({str(k): parent for k, parent in enumerate(parents)}) == {
             str(k): level for k, level in enumerate(depth)
         }
-        assert scores.drfr(stored) == pytest.approx(drfr(flat, same, n_resamples=0).value)
-        assert scores.tower_share(stored, aspects).score == pytest.approx(
-            tower_score(flat, same, depth, n_resamples=0).value
+        view = ItemView(
+            item_id=1, kind="checklist", instruction="?", responses=("!",), aspects=tuple(aspects)
         )
+        assert checklist_scores(view, stored, flat=True) == {
+            "drfr": drfr(flat, same, n_resamples=0).value,
+            "tower": tower_score(flat, same, depth, n_resamples=0).value,
+        }
 
 
 def test_without_a_tree_tower_is_drfr():
@@ -139,10 +142,12 @@ def test_the_largest_differences_come_first():
 
 def test_levels_from_parents():
     assert aspect_levels({"c": "b", "b": "a", "a": ""}) == {"c": 3, "b": 2, "a": 1}
-    with pytest.raises(InvalidInputError, match="no aspect"):
+    with pytest.raises(InvalidInputError, match="unknown parent"):
         aspect_levels({"a": "x"})
-    with pytest.raises(InvalidInputError, match="depends on"):
-        aspect_levels({"a": "b", "b": "a"})
+    with pytest.raises(InvalidInputError, match="cycle a -> b -> c -> a"):
+        aspect_levels({"x": "a", "a": "b", "b": "c", "c": "a"})
+    chain = {str(i): str(i - 1) if i else "" for i in range(5000)}
+    assert aspect_levels(dict(reversed(chain.items())))["4999"] == 5000
 
 
 @pytest.mark.parametrize(
