@@ -23,7 +23,7 @@ from typing import IO
 import httpx
 
 from judges.backends.errors import EndpointError
-from judges.backends.minder import GRACE
+from judges.backends.supervisor import GRACE
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class ServerProcess:
     """A server on a free port of this machine, with a key that nobody else knows.
 
     It listens on the loopback interface alone. It is ended, with all processes of its group, by `shutdown`, and when
-    this process is gone; see `judges.backends.minder`.
+    this process is gone; see `judges.backends.supervisor`.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class ServerProcess:
         self._log = tempfile.TemporaryFile(prefix="touchstone-server-")  # noqa: SIM115 (kept while it runs)
         try:
             self._process = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-m", "judges.backends.minder", *command],
+                [sys.executable, "-m", "judges.backends.supervisor", *command],
                 stdin=subprocess.PIPE,
                 stdout=self._log,
                 stderr=subprocess.STDOUT,
@@ -188,7 +188,7 @@ class ServerProcess:
         process, self._process = self._process, None
         if process is not None:
             if process.stdin is not None:
-                # Its minder sees the end of its input, and ends the group.
+                # The supervisor sees the end of its input, and ends the group.
                 with contextlib.suppress(OSError):
                     process.stdin.close()
             try:

@@ -103,7 +103,7 @@ class Meter:
         self.accounts[model].sent += 1
         self.under_way += amount
 
-    def landed(self, model: Model, amount: float) -> None:
+    def ended(self, model: Model, amount: float) -> None:
         """Count it as under way no more."""
         self.accounts[model].sent -= 1
         self.under_way = max(self.under_way - amount, 0.0) if self.n_sent else 0.0

@@ -30,7 +30,7 @@ from judges.engine.options import EngineOptions
 from judges.engine.sinks import GENERATIONS, JUDGMENTS
 from judges.engine.supply import Supply
 from judges.engine.transport import Transport
-from judges.engine.works import ActiveRun, Flight, Route
+from judges.engine.works import ActiveRun, InFlightRequest, Route
 from judges.models import IN_WORKER, Endpoint, SweepRun, SweepState
 from judges.selectors.items import GENERATION
 from judges.services.checks import judge_endpoints, judge_spec, private_refusal
@@ -358,22 +358,22 @@ class _Session:
             if transport.closed is not None:
                 self._afford(transport, transport.closed)
 
-    def _afford(self, transport: Transport, flight: Flight) -> None:
+    def _afford(self, transport: Transport, request: InFlightRequest) -> None:
         """Reserve more of a budget; where there is no more, and no other worker may give some back, stop the sweep."""
         now = time.monotonic()
         meter = transport.shut(
-            flight
+            request
         )  # asked anew: answers that came since may have changed what is expected
         if meter is None or now < self.afford_at.get(meter, 0.0):
             return
         self._reserve(meter, more=meter.wanted, at_once=transport.ceiling)
-        if transport.shut(flight) is not meter:
+        if transport.shut(request) is not meter:
             transport.dispatch(now)  # at once, before the next tick gives back what is not used
             return
         self.afford_at[meter] = now + self.options.tick / 4
         if meter.n_sent == 0 and not meter.others:
-            cost, tokens = transport.typical(flight.wire)
-            message = meter.message(flight.asked, cost if meter.is_money else tokens)
+            cost, tokens = transport.typical(request.wire)
+            message = meter.message(request.asked, cost if meter.is_money else tokens)
             self._stop_sweep(meter.sweep_id, message, state=SweepState.PAUSED)
 
     def _reserve(self, meter: Meter, *, more: float = 0.0, at_once: int = 0) -> None:

@@ -14,10 +14,10 @@ from judges.backends.errors import BackendError, TransientBackendError
 from judges.backends.wire import WireRequest
 from judges.engine.meters import Meter, Pace, likely_tokens
 from judges.engine.options import EngineOptions
-from judges.engine.works import Flight
+from judges.engine.works import InFlightRequest
 from judges.strategies.types import Answer
 
-Arrival: TypeAlias = tuple[Flight, Answer | BackendError]
+Arrival: TypeAlias = tuple[InFlightRequest, Answer | BackendError]
 
 
 class Transport:
@@ -47,12 +47,12 @@ class Transport:
         self.backend = backend
         self.options = options
         self.is_priced = is_priced
-        self.ready: deque[Flight] = deque()
-        self.delayed: list[tuple[float, int, Flight]] = []
-        self.suspended: list[Flight] = []
-        self.sent: dict[int, Flight] = {}
+        self.ready: deque[InFlightRequest] = deque()
+        self.delayed: list[tuple[float, int, InFlightRequest]] = []
+        self.suspended: list[InFlightRequest] = []
+        self.sent: dict[int, InFlightRequest] = {}
         self.n_works = 0
-        self.n_flights = 0
+        self.n_in_flight = 0
         self.n_answers = 0
         self.n_refused = 0
         self.n_pauses = 0
@@ -60,7 +60,7 @@ class Transport:
         self.paused_until = 0.0
         self.pace = pace
         self.price = price
-        self.closed: Flight | None = None
+        self.closed: InFlightRequest | None = None
         self._seen: dict[str, tuple[int, float, float]] = {}
         self.share(1)
         self._numbers = count()
@@ -80,28 +80,28 @@ class Transport:
         self.closed = None
         if now < self.paused_until:
             return
-        held: list[Flight] = []
+        held: list[InFlightRequest] = []
         while self.ready and self._has_room():
             if self.pace is not None and self.pace.due(now):
                 break
-            flight = self.ready.popleft()
-            if flight.dropped:
+            request = self.ready.popleft()
+            if request.dropped:
                 continue
-            flight.payer = flight.payer_chosen()
-            if self.shut(flight) is not None:
-                held.append(flight)
-                self.closed = flight
+            request.payer = request.payer_chosen()
+            if self.shut(request) is not None:
+                held.append(request)
+                self.closed = request
                 continue
-            self._send(flight)
+            self._send(request)
         self.ready.extendleft(reversed(held))
 
-    def shut(self, flight: Flight) -> Meter | None:
+    def shut(self, request: InFlightRequest) -> Meter | None:
         """Return the budget that does not let a request through now."""
-        if not flight.payer.meters:
+        if not request.payer.meters:
             return None
-        cost, tokens = self.typical(flight.wire)
-        for meter in flight.payer.meters:
-            if not meter.is_open(flight.asked, cost if meter.is_money else tokens):
+        cost, tokens = self.typical(request.wire)
+        for meter in request.payer.meters:
+            if not meter.is_open(request.asked, cost if meter.is_money else tokens):
                 return meter
         return None
 
@@ -122,40 +122,40 @@ class Transport:
         n_sent = len(self.sent)
         return n_sent < self.limit and n_sent < self.ceiling
 
-    def _send(self, flight: Flight) -> None:
+    def _send(self, request: InFlightRequest) -> None:
         token = next(self._numbers)
-        flight.sent()
-        flight.attempts += 1
-        flight.payer.counts.requests += 1
+        request.sent()
+        request.attempts += 1
+        request.payer.counts.requests += 1
         if self.pace is not None:
-            flight.estimate = self.pace.sent(flight.wire)
-        self.sent[token] = flight
-        self.backend.submit(token, flight.wire)
+            request.estimate = self.pace.sent(request.wire)
+        self.sent[token] = request
+        self.backend.submit(token, request.wire)
 
     def drain(self, timeout: float) -> list[Arrival]:
         """Return what has arrived, waiting up to `timeout` seconds for the first."""
         arrivals = []
         for token, outcome in self.backend.drain(timeout):
-            flight = self.sent.pop(token, None)
-            if flight is None:  # given up before it came
+            request = self.sent.pop(token, None)
+            if request is None:  # given up before it came
                 continue
-            flight.landed()
+            request.ended()
             if isinstance(outcome, Answer):
-                n, cost, tokens = self._seen.get(flight.wire.model, (0, 0.0, 0.0))
+                n, cost, tokens = self._seen.get(request.wire.model, (0, 0.0, 0.0))
                 used = outcome.prompt_tokens + outcome.completion_tokens
-                self._seen[flight.wire.model] = (n + 1, cost + outcome.cost, tokens + used)
+                self._seen[request.wire.model] = (n + 1, cost + outcome.cost, tokens + used)
                 if self.pace is not None:
-                    self.pace.answered(flight.wire, flight.estimate, outcome)
-            arrivals.append((flight, outcome))
+                    self.pace.answered(request.wire, request.estimate, outcome)
+            arrivals.append((request, outcome))
         return arrivals
 
-    def give_up(self, flight: Flight) -> None:
-        """Forget a flight that is with the backend; what comes of it is ignored."""
+    def give_up(self, request: InFlightRequest) -> None:
+        """Forget a request that is with the backend; what comes of it is ignored."""
         for token, each in list(self.sent.items()):
-            if each is flight:
+            if each is request:
                 del self.sent[token]
-                flight.landed()
-                flight.lost()
+                request.ended()
+                request.lost()
 
     def next_due(self, now: float) -> float:
         """Return the seconds until something may be sent again; infinite if nothing waits for time."""
@@ -166,8 +166,8 @@ class Transport:
             due = min(due, now + self.pace.due(now))
         return max(due - now, 0.0)
 
-    def answered(self) -> list[Flight]:
-        """Count an answer; returns the suspended flights, which are to blame themselves as it turns out."""
+    def answered(self) -> list[InFlightRequest]:
+        """Count an answer; returns the suspended requests, which are to blame themselves as it turns out."""
         self.n_answers += 1
         self.n_pauses = 0
         if self.limit < self.ceiling:
@@ -175,23 +175,23 @@ class Transport:
         to_blame, self.suspended = self.suspended, []
         return to_blame
 
-    def failed(self, flight: Flight, error: TransientBackendError, now: float) -> None:
+    def failed(self, request: InFlightRequest, error: TransientBackendError, now: float) -> None:
         """Send it again later, or suspend it if its attempts are used up."""
-        flight.error = error
+        request.error = error
         pause = error.retry_after
-        patient = max(flight.pauses, self.n_pauses) < self.options.max_pauses
+        patient = max(request.pauses, self.n_pauses) < self.options.max_pauses
         if patient and (error.status == 429 or pause is not None):
-            flight.pauses += 1
+            request.pauses += 1
             # A pause of nothing, or until a time that our clock has passed, is no reason to come back at once.
-            self._slow_down(now, pause or self._backoff(min(flight.pauses, 6)))
-            self.ready.appendleft(flight)
+            self._slow_down(now, pause or self._backoff(min(request.pauses, 6)))
+            self.ready.appendleft(request)
             return
-        flight.failures += 1
-        if flight.failures >= self.options.max_attempts:
-            self.suspended.append(flight)
+        request.failures += 1
+        if request.failures >= self.options.max_attempts:
+            self.suspended.append(request)
         else:
-            due = now + self._backoff(flight.failures)
-            heapq.heappush(self.delayed, (due, next(self._numbers), flight))
+            due = now + self._backoff(request.failures)
+            heapq.heappush(self.delayed, (due, next(self._numbers), request))
 
     def _slow_down(self, now: float, seconds: float) -> None:
         # Those that were sent together are refused together: one halving for all of them.
@@ -216,10 +216,10 @@ class Transport:
         """
         if not self.suspended:
             return ""
-        alone = not more_to_come and self.n_flights - n_elsewhere == len(self.suspended)
+        alone = not more_to_come and self.n_in_flight - n_elsewhere == len(self.suspended)
         if len(self.suspended) < self.options.down_after and not alone:
             return ""
-        if alone and all(self._is_to_blame(flight) for flight in self.suspended):
+        if alone and all(self._is_to_blame(request) for request in self.suspended):
             return ""
         error = self.suspended[-1].error
         reached = "gives no usable answer" if error and error.status is not None else "cannot be reached"
@@ -230,25 +230,25 @@ class Transport:
 
         A server that speaks and fails on one model may do well on others; one that cannot be reached fails on all.
         """
-        models = {flight.wire.model for flight in self.suspended}
+        models = {request.wire.model for request in self.suspended}
         speaks = all(
-            flight.error is not None and flight.error.status is not None for flight in self.suspended
+            request.error is not None and request.error.status is not None for request in self.suspended
         )
         return models.pop() if speaks and len(models) == 1 else ""
 
-    def poison(self, *, more_to_come: bool, n_elsewhere: int = 0) -> list[Flight]:
-        """Return the last flights there are, if they and not the endpoint are to blame; parameters as in `trouble`."""
-        if more_to_come or not self.suspended or self.n_flights - n_elsewhere != len(self.suspended):
+    def poison(self, *, more_to_come: bool, n_elsewhere: int = 0) -> list[InFlightRequest]:
+        """Return the last requests there are, if they and not the endpoint are to blame; parameters as in `trouble`."""
+        if more_to_come or not self.suspended or self.n_in_flight - n_elsewhere != len(self.suspended):
             return []
-        if not all(self._is_to_blame(flight) for flight in self.suspended):
+        if not all(self._is_to_blame(request) for request in self.suspended):
             return []
         to_blame, self.suspended = self.suspended, []
         return to_blame
 
-    def _is_to_blame(self, flight: Flight) -> bool:
+    def _is_to_blame(self, request: InFlightRequest) -> bool:
         # The server speaks, and it answered others, or has failed on this one in an earlier life.
-        speaks = flight.error is not None and flight.error.status is not None
-        return speaks and (self.n_answers > 0 or flight.earlier >= self.options.max_attempts)
+        speaks = request.error is not None and request.error.status is not None
+        return speaks and (self.n_answers > 0 or request.earlier >= self.options.max_attempts)
 
     def refresh(self) -> None:
         """Forget the troubles that stopped its runs: a later run finds out for itself."""

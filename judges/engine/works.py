@@ -187,9 +187,9 @@ class Work:
         self.answers = [None] * n
         self.missing = n
 
-    def take(self, place: int, answer: Answer) -> bool:
+    def take(self, index: int, answer: Answer) -> bool:
         """Keep the answer to one of the requests it waits for; True when that was the last one."""
-        self.answers[place] = answer
+        self.answers[index] = answer
         self.missing -= 1
         self.requests += 1
         self.cost += answer.cost
@@ -203,7 +203,7 @@ class Work:
         return tuple(answer for answer in self.answers if answer is not None)
 
 
-class Flight:
+class InFlightRequest:
     """One request, from the first work that wants it to its answer; works that want the same one join it.
 
     Attributes
@@ -220,7 +220,7 @@ class Flight:
         It is with the backend now.
     is_ours : bool
         Its row is claimed by this worker.
-    has_landed : bool
+    is_answered : bool
         Its answer is here and about to be written.
     estimate : float
         The tokens that it was taken for when it was sent.
@@ -237,8 +237,8 @@ class Flight:
         "error",
         "estimate",
         "failures",
-        "has_landed",
         "hash",
+        "is_answered",
         "is_ours",
         "is_sent",
         "pauses",
@@ -264,7 +264,7 @@ class Flight:
         self.error: BackendError | None = None
         self.is_sent = False
         self.is_ours = False
-        self.has_landed = False
+        self.is_answered = False
         self.dropped = False
 
     @property
@@ -289,17 +289,17 @@ class Flight:
         for meter, amount in self.booked:
             meter.sent(self.asked, amount)
 
-    def landed(self) -> None:
+    def ended(self) -> None:
         """Note that it is with the backend no more."""
         self.is_sent = False
         self.payer.n_sent -= 1
         for meter, amount in self.booked:
-            meter.landed(self.asked, amount)
+            meter.ended(self.asked, amount)
         self.booked = []
 
     def pass_on(self) -> None:
         """Let another run that waits pay for it; what it paid for before stays counted there."""
-        self.landed()
+        self.ended()
         self.payer = self.payer_chosen()
         self.sent()
 

@@ -47,9 +47,9 @@ def backend(models, one_backend):
 
 
 def processes(backend) -> list[psutil.Process]:
-    """Return the minder and all below it."""
-    minder = psutil.Process(backend._server._process.pid)
-    return [minder, *minder.children(recursive=True)]
+    """Return the supervisor and all below it."""
+    supervisor = psutil.Process(backend._server._process.pid)
+    return [supervisor, *supervisor.children(recursive=True)]
 
 
 def is_running(pid: int) -> bool:

@@ -1,4 +1,4 @@
-"""What models in the worker are made of, without the models: hosts, mailboxes, the warm pool, options, the minder.
+"""What models in the worker are made of, without the models: hosts, mailboxes, the warm pool, options, the supervisor.
 
 The real engines run in tests/local_models, by `make test-vllm`.
 """
@@ -337,8 +337,8 @@ def test_a_server_ends_with_the_process_that_started_it():
         "time.sleep(600)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    minder = psutil.Process(int(process.stdout.readline()))
-    below = [minder, *minder.children(recursive=True)]
+    supervisor = psutil.Process(int(process.stdout.readline()))
+    below = [supervisor, *supervisor.children(recursive=True)]
     assert len(below) == 3
     process.kill()
     process.wait()

@@ -2,7 +2,7 @@
 
 ::
 
-    python -m judges.backends.minder COMMAND...
+    python -m judges.backends.supervisor COMMAND...
 
 The command gets a session of its own. When this process's standard input ends (whoever started it closed the pipe, or
 was killed, however suddenly), the whole group is ended. A server that starts engines as processes of its own leaves
@@ -22,7 +22,7 @@ GRACE = 8.0
 """Seconds between asking the group to end and ending it."""
 
 
-def mind(command: list[str]) -> int:
+def supervise(command: list[str]) -> int:
     """Run the command until it ends or standard input does; returns its exit status."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
     threading.Thread(target=_end_with_input, args=(process,), daemon=True).start()
@@ -48,6 +48,6 @@ def _signal(group: int, number: signal.Signals) -> None:
 
 if __name__ == "__main__":
     for each in (signal.SIGINT, signal.SIGTERM):
-        # It ends when its input does, and not before what it minds.
+        # It ends when its input does, and not before what it runs.
         signal.signal(each, signal.SIG_IGN)
-    sys.exit(mind(sys.argv[1:]))
+    sys.exit(supervise(sys.argv[1:]))
