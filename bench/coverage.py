@@ -110,8 +110,13 @@ def share_intervals(right: Floats, size: Floats) -> tuple[Floats, Floats]:
     n_clusters = right.shape[1]
     whole = size.sum(axis=1)
     share = right.sum(axis=1) / whole
-    squares = (right - share[:, np.newaxis] * size) ** 2
-    variance = squares.sum(axis=1) / whole**2 * n_clusters / (n_clusters - 1)
+    off = (right - share[:, np.newaxis] * size) / whole[:, np.newaxis]
+    part = size / whole[:, np.newaxis] - 1 / n_clusters
+    squares = off**2
+    first, crossed, sizes = squares.sum(axis=1), (off * part).sum(axis=1), (part**2).sum(axis=1)
+    fourth = (squares * part**2).sum(axis=1) + (1 - 1 / n_clusters) * (first * sizes + 2 * crossed**2)
+    second = first - 2 * (squares * part).sum(axis=1) + 3 * fourth - crossed**2
+    variance = np.maximum(first, second) * n_clusters / (n_clusters - 1)
     clusters = whole**2 / (size**2).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         carriers = squares.sum(axis=1) ** 2 / (squares**2).sum(axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Count
 
@@ -130,14 +130,34 @@ def agreement_report_create(
     ReportError
         There is nothing to report on.
     """
-    found, chosen = report_subject(user=user, dataset=dataset, study=study)
-    kind = kind_resolve(dataset=found, study=chosen, kind=kind)
-    content = agreement_report_build(dataset=found, kind=kind, study=chosen, reader=user, epsilon=epsilon)
-    return report_save(content=content, dataset=found, study=chosen, user=user)
+    subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
+    return subject_report(user=user, subject=subject, epsilon=epsilon)
 
 
-def report_subject(*, user: User, dataset: str = "", study: str = "") -> tuple[Dataset, Study | None]:
-    """The dataset, or the study and its dataset, that this person may report on. Raises UnknownNameError."""
+class Subject(NamedTuple):
+    """What a report is about."""
+
+    dataset: Dataset
+    study: Study | None
+    kind: str
+
+
+def subject_report(*, user: User, subject: Subject, epsilon: float = EPSILON) -> Report:
+    """Compute a report and store it. Raises ReportError where there is nothing to report on."""
+    content = agreement_report_build(**subject._asdict(), reader=user, epsilon=epsilon)
+    return report_save(content=content, dataset=subject.dataset, study=subject.study, user=user)
+
+
+def report_subject(*, user: User, dataset: str = "", kind: str | None = None, study: str = "") -> Subject:
+    """The dataset, or the study and its dataset, that this person may report on.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none that they may see.
+    ReportError
+        It has no items of this kind, or of none that there are reports about.
+    """
     chosen: Study | None = None
     if study:
         chosen = studies_visible_to(user).select_related("dataset").filter(slug=study).first()
@@ -146,4 +166,4 @@ def report_subject(*, user: User, dataset: str = "", study: str = "") -> tuple[D
     found = chosen.dataset if chosen else datasets_visible_to(user).filter(name=dataset).first()
     if found is None:
         raise UnknownNameError(f"There is no dataset {dataset!r}.")
-    return found, chosen
+    return Subject(found, chosen, kind_resolve(dataset=found, study=chosen, kind=kind))

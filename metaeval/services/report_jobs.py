@@ -27,9 +27,8 @@ from metaeval.reports.progress import listening
 from metaeval.selection.replacement import EPSILON
 from metaeval.services.agreement_reports import (
     agreement_report_build,
-    agreement_report_create,
-    kind_resolve,
     report_subject,
+    subject_report,
 )
 from metaeval.services.reports import report_save
 
@@ -60,11 +59,10 @@ def report_request(
     ReportError
         There is nothing to report on.
     """
-    found, chosen = report_subject(user=user, dataset=dataset, study=study)
-    kind = kind_resolve(dataset=found, study=chosen, kind=kind)
-    if _is_quick(found.pk, kind):
-        return agreement_report_create(user=user, dataset=dataset, kind=kind, study=study, epsilon=epsilon)
-    wanted = {"requested_by": user, "dataset": found, "study": chosen, "kind": kind}
+    subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
+    if _is_quick(subject.dataset.pk, subject.kind):
+        return subject_report(user=user, subject=subject, epsilon=epsilon)
+    wanted = {"requested_by": user, **subject._asdict()}
     open_jobs = ReportJob.objects.filter(state__in=OPEN, **wanted)
     job = open_jobs.first()
     if job is None:
