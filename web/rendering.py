@@ -18,9 +18,9 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from web.caching import BoundedCache
 from web.highlighting import CLASSES, SYNTAXES, highlight
 from web.mathematics import MATHML_ATTRIBUTES, MATHML_TAGS, mathematics_plugin
+from web.rendering_numbers import items_number, numbers_plugin
 from web.rendering_work import TooMuchWorkError, work_plugin
 
 MAX_MARKDOWN = 60_000
@@ -38,7 +38,7 @@ _DIRECTED = _HTML_TAGS - {"br", "hr", "em", "strong", "s", "a", "thead", "tbody"
 _CLEANER = nh3.Cleaner(
     tags=set(ALLOWED_TAGS),
     clean_content_tags={"script", "style"},
-    attributes={"a": {"href", "title"}, "ol": {"start"}}
+    attributes={"a": {"href", "title"}, "ol": {"start"}, "li": {"value"}}
     | {tag: set(MATHML_ATTRIBUTES) for tag in MATHML_TAGS},
     tag_attribute_values={tag: {"dir": {"auto", "ltr", "rtl"}} for tag in _DIRECTED},
     allowed_classes={
@@ -183,6 +183,7 @@ def _parser() -> MarkdownIt:
     md.disable(["html_block", "html_inline"])
     md.enable(["table", "strikethrough"])
     md.use(mathematics_plugin)
+    md.use(numbers_plugin)
     md.use(work_plugin)
     # Only absolute links: a relative one would lead into this site. What is refused stays visible as source.
     md.validateLink = lambda url: bool(_LINK.match(url))  # type: ignore[method-assign]
@@ -218,6 +219,7 @@ def _render_now(text: str) -> SafeString:
         tokens = _PARSER.parse(text, env)
         _demote_headings(tokens)
         _name_no_empty_header(tokens)
+        items_number(tokens)
         _direct(tokens)
         html = _PARSER.renderer.render(tokens, _PARSER.options, env)
     except (RecursionError, TooMuchWorkError):  # a text built to be slow, or nested without end

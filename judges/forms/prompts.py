@@ -7,7 +7,8 @@ from typing import Any
 from django import forms
 from django.core.validators import RegexValidator
 
-from annotation.models import Item, Study
+from annotation.models import Item
+from annotation.selectors.examples import guidelines_offered
 from judges.forms.judge_fields import param_label
 from judges.forms.redrawn import RedrawnMixin
 from judges.models import PromptText
@@ -77,8 +78,9 @@ class PreviewForm(forms.Form):
         _choices(self, "strategy", [(info.name, info.title) for info in offered])
         self.datasets = datasets_by_kind(kind)
         _choices(self, "dataset", [(str(each.pk), each.name) for each in self.datasets])
-        studies = Study.objects.filter(kind=kind).exclude(guidelines="").order_by("title")
-        _choices(self, "guidelines", [("", "Nobody"), *((str(study.pk), study.title) for study in studies)])
+        self.guidelines = {str(one.pk): one for one in guidelines_offered(kind)}
+        titles = [(pk, one.title) for pk, one in self.guidelines.items()]
+        _choices(self, "guidelines", [("", "Nobody"), *titles])
         if kind != "pairwise":
             for name in ("allow_tie", "with_shot", "swapped"):
                 del self.fields[name]
@@ -106,12 +108,12 @@ class PreviewForm(forms.Form):
 
     def options(self, info: StrategyInfo) -> PreviewOptions:
         said = self.cleaned_data
-        study = Study.objects.filter(pk=said.get("guidelines") or 0).first()
+        chosen = self.guidelines.get(said.get("guidelines") or "")
         return PreviewOptions(
             use_reference=bool(said.get("use_reference")),
             allow_tie=bool(said.get("allow_tie")),
             with_shot=bool(said.get("with_shot")),
-            guidelines=study.guidelines if study is not None else "",
+            guidelines=chosen.text if chosen is not None else "",
             params={
                 name: bool(said.get(f"param__{name}"))
                 for name in info.params

@@ -164,6 +164,56 @@ def test_a_comment_is_submitted_by_key(live_server, page: Page, key: str):
     assert Label.objects.get().comment == "Both are long."
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_200_percent_the_bar_stays_in_view_with_a_comment_open(live_server, new_context, kind: str):
+    """1280 by 720 pixels of a screen, twice as large, are 640 by 360 of a page."""
+    page = new_context(viewport={"width": 640, "height": 360}, device_scale_factor=2).new_page()
+    open_long(page, live_server, long_work(kind, ask_comment=True))
+    page.locator("[data-comment] summary").focus()
+    page.keyboard.press("Enter")
+    page.locator("textarea[name=comment]").focus()
+    for top in (0, 900):
+        page.evaluate("top => scrollTo({ top, behavior: 'instant' })", top)
+        submit = page.locator(".dock button[type=submit]:visible").first
+        box = submit.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 360
+        assert is_seen(submit)
+        assert page.locator(".dock").bounding_box()["height"] < 240  # the item is still there to be read
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_choice_is_announced_once(live_server, page: Page, kind: str):
+    open_long(page, live_server, long_work(kind))
+    page.evaluate(
+        """() => {
+          window.said = [];
+          const live = "[role=status], [role=alert], [role=log], [aria-live]:not([aria-live=off]), output";
+          new MutationObserver((changes) => {
+            const regions = new Set();
+            for (const change of changes) {
+              const node = change.target.nodeType === 1 ? change.target : change.target.parentElement;
+              const region = node?.closest(live);
+              if (region && region.textContent.trim()) regions.add(region);
+            }
+            for (const region of regions) window.said.push(region.textContent.trim());
+          }).observe(document.body, { childList: true, characterData: true, subtree: true });
+        }"""
+    )
+    key = {"pairwise": "a", "rubric": "3", "checklist": "y"}.get(kind, "1")
+    n_parts = page.locator("[data-part]").count()
+    for number in range(
+        2, n_parts + 1
+    ):  # the focus leads to the next question, which a reader reads: nothing else
+        press(page, key)
+        expect(page.locator(f"#part-{number}")).to_be_focused()
+    assert page.evaluate("window.said") == []
+    press(page, key)
+    page.wait_for_function("() => window.said.length > 0")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert len(page.evaluate("window.said")) == 1, page.evaluate("window.said")
+
+
 @pytest.mark.parametrize("kind", ["pairwise", "rubric"])
 def test_forced_colors_show_where_one_is(live_server, new_context, kind: str):
     page = new_context(forced_colors="active").new_page()

@@ -3,9 +3,10 @@
 import pytest
 from playwright.sync_api import Page
 
-from annotation.models import Aspect, Instruction, Kind, Response
+from annotation.models import Aspect, Instruction, Kind, Response, Study
 from tests.annotation.factories import dataset_make, study_make
 from tests.annotation.kinds import kind_dataset_make
+from tests.annotation.visits import url
 from tests.browser.conftest import DESKTOP, PHONE, assert_no_sideways_scroll
 from tests.browser.work_page import open_work
 
@@ -96,6 +97,37 @@ def test_cards_to_order_begin_at_the_right(live_server, page: Page):
     assert words[0] == "rtl"
     assert words[1] < 60  # the room of what says that it is tied
     assert words[2] > words[1]
+
+
+@pytest.mark.parametrize("kind", [Kind.IMPORTANCE, Kind.ANSWER_RANKING])
+def test_grip_and_rank_stand_where_the_words_of_a_card_begin(live_server, page: Page, kind):
+    dataset = kind_dataset_make(kind, items=1)
+    Instruction.objects.update(text=ARABIC)
+    Aspect.objects.update(text=ARABIC[:20])
+    Response.objects.update(text=ARABIC)
+    open_work(page, live_server, study_make(dataset=dataset, kind=kind))
+    places = page.locator(".rank-head").first.evaluate(
+        """(head) => [".rank-grip", ".rank-choose", ".rank-words", ".rank-moves"].map((one) => {
+            const box = head.querySelector(one).getBoundingClientRect();
+            return box.left + box.width / 2;
+        })"""
+    )
+    assert places == sorted(places, reverse=True)
+    assert_no_sideways_scroll(page)
+
+
+def test_what_is_typed_said_and_titled_begins_at_the_side_of_its_script(live_server, page: Page):
+    study = study_make(dataset=dataset_make(pairs=1), title=HEBREW, ask_comment=True)
+    Study.objects.update(question=ARABIC)
+    open_work(page, live_server, study)
+    page.locator("[data-comment] summary").click()
+    page.locator("textarea[name=comment]").fill(HEBREW)
+    page.evaluate("document.querySelector('#report [name=note]').value = 'תשובה'")
+    for selector in ("h1", "textarea[name=comment]", "#report [name=note]"):
+        assert page.locator(selector).evaluate("(one) => getComputedStyle(one).direction") == "rtl", selector
+    page.goto(f"{live_server}{url('answers', study)}")
+    brand = page.locator(".brand span", has_text=HEBREW)
+    assert brand.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
 
 
 def test_the_font_of_formulas_is_fetched_when_there_is_one(live_server, new_context):

@@ -282,6 +282,17 @@ def test_guidelines_stand_in_the_preview_and_hostile_text_stays_text(admin: Clie
     assert "<script>alert" not in page
 
 
+def test_guidelines_of_a_private_study_are_neither_offered_nor_shown(admin: Client) -> None:
+    shown = dataset_make(pairs=1)
+    study = study_make(
+        dataset=dataset_make(pairs=1, split="private"), title="Behind closed doors", guidelines="Our secret."
+    )
+    page = admin.get(reverse("admin:judges_prompttext_prompt", args=["pairwise", "vanilla.v2"])).content
+    assert b"Behind closed doors" not in page
+    data = {"kind": "pairwise", "based_on": "vanilla.v2", "dataset": shown.pk, "guidelines": study.pk}
+    assert "Our secret." not in admin.post(reverse(PREVIEW), data, headers=HTMX).content.decode()
+
+
 # --- who ----------------------------------------------------------------------------------------------------------
 
 

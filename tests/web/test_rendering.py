@@ -390,7 +390,7 @@ def test_a_formula_at_the_beginning_decides_no_direction():
 
 
 def test_a_quote_without_letters_is_left_to_right():
-    assert '<blockquote dir="ltr">' in render_markdown("> 12\n\n" + ARABIC)
+    assert '<blockquote dir="ltr">' in render_markdown("> 12\n> 13\n\n" + ARABIC)
 
 
 def test_directional_overrides_are_removed():

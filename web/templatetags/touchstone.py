@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from django import template
-from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, RadioSelect
+from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, RadioSelect, Textarea
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -25,6 +25,7 @@ register = template.Library()
 for each in (percent, estimate_value, estimate_range, duration, money):
     register.filter(each)
 
+TYPED = ("text", "search")
 _LEFT, _RIGHT = 4.0, 156.0  # ends of the axis in components/interval.html
 
 
@@ -63,6 +64,13 @@ def widget_kind(field: BoundField) -> Literal["checkbox", "group", "input"]:
     if isinstance(widget, RadioSelect | CheckboxSelectMultiple):
         return "group"
     return "checkbox" if isinstance(widget, CheckboxInput) else "input"
+
+
+@register.filter
+def control(field: BoundField) -> SafeString:
+    """A form field's control; what people type in it runs in the direction of its script."""
+    typed = isinstance(field.field.widget, Textarea) or getattr(field.field.widget, "input_type", "") in TYPED
+    return field.as_widget(attrs={"dir": "auto"} if typed else None)
 
 
 def _position(value: float | None, minimum: float, maximum: float) -> str:

@@ -102,13 +102,49 @@ def test_a_list_is_a_list():
     assert re.search('<ol [^>]*start="50"', render_markdown("50. a\n51. b"))
 
 
-def test_stopping_for_good_asks_once_more(browser, lease, study):
+@pytest.mark.parametrize(
+    "text",
+    ["So:\n\n50.", "The sum is\n+ 5\n= 8", "10\n- 3\n= 7", "2 + 3 = 5\n\n- 5", "x\n> 5", "a\n\n* 2 = 4"],
+)
+def test_a_line_of_figures_in_a_longer_text_stays_as_it_is_written(text):
+    html = render_markdown(text)
+    assert not re.search("<(ol|ul|li|blockquote)", html)
+    shown = html.replace("</p>\n<p", "\n\n<p").replace("<br>\n", "\n")
+    assert re.sub(r"<[^>]*>", "", shown).strip().replace("&gt;", ">") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("- 1\n- 2", ["<ul", "<li", "<li"]),
+        ("+ 5\n\n+ 6", ["<ul", "<li", "<li"]),
+        ("> 5\n> 6", ["<blockquote"]),
+        ("1.\n2.\n3.", ["<ol", "<li", "<li", "<li"]),
+        ("So:\n\n50. apples", ['<ol start="50"', "<li"]),
+        ("50. a\n40. b\n41. c", ['<ol start="50"', "<li", '<li value="40"', "<li"]),
+        ("1. a\n1. b", ["<ol", "<li", "<li"]),
+        ("```\n+ 5\n```", ["<code"]),
+    ],
+)
+def test_lists_stay_lists_with_the_numbers_that_are_written(text, found):
+    html = render_markdown(text)
+    pattern = r'<(?:ul|blockquote|code|ol(?: start="\d+")?|li(?: value="\d+")?)'
+    assert re.findall(pattern, html) == found
+
+
+def test_stopping_for_good_asks_once_on_a_page_of_its_own(browser, lease, study):
     address = url("finish", study)
     for name, pk in (("assignment", [lease.pk]), ("rest", [])):
         page = browser.get(url(name, study, *pk)).content.decode()
-        forms = re.findall(rf'<form [^>]*action="{address}"[^>]*>', page)
-        assert forms
-        assert all("data-confirm=" in form for form in forms)
+        assert f'href="{address}"' in page
+        assert not re.findall(rf'<form [^>]*action="{address}"', page)
+    asked = browser.get(address).content.decode()
+    assert "Stop for good?" in asked
+    assert len(re.findall(r'<form method="post"', asked)) == 1
+    assert "data-confirm" not in asked
+    assert Enrollment.objects.get(study=study).stage == Stage.WORK
+    assert browser.post(address).status_code == 302
+    assert Enrollment.objects.get(study=study).stage == Stage.DONE
 
 
 def test_one_live_region_says_a_choice(browser, lease, study):

@@ -39,7 +39,7 @@ class TestWork:
         assert html.index(texts[0]) < html.index(texts[1])
         assert "secret-system" not in html
         assert "0 of 3" in text_of(page)
-        assert f"<h1>{study.question}</h1>" in html
+        assert f'<h1 dir="auto">{study.question}</h1>' in html
         assert "no-store" in page["Cache-Control"]
 
     def test_submit_goes_to_the_next(self, browser, lease, study):
@@ -138,7 +138,7 @@ class TestWork:
 
     def test_stopping_early(self, browser, lease, study, person):
         self.submit(browser, lease)
-        assert "Stop here" in text_of(browser.get(url("finish", study)))
+        assert "Stop for good?" in text_of(browser.get(url("finish", study)))
         for _ in range(2):
             page = browser.post(url("finish", study), follow=True)
         person.refresh_from_db()
