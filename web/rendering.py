@@ -18,6 +18,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from web.caching import BoundedCache
 from web.highlighting import CLASSES, SYNTAXES, highlight
 from web.mathematics import MATHML_ATTRIBUTES, MATHML_TAGS, mathematics_plugin
 from web.rendering_numbers import items_number, numbers_plugin
