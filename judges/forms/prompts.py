@@ -78,8 +78,8 @@ class PreviewForm(forms.Form):
         _choices(self, "strategy", [(info.name, info.title) for info in offered])
         self.datasets = datasets_by_kind(kind)
         _choices(self, "dataset", [(str(each.pk), each.name) for each in self.datasets])
-        self.guidelines = {str(one.pk): one for one in guidelines_offered(kind)}
-        titles = [(pk, one.title) for pk, one in self.guidelines.items()]
+        self.studies = {str(one.pk): one for one in guidelines_offered(kind)}
+        titles = [(pk, one.title) for pk, one in self.studies.items()]
         _choices(self, "guidelines", [("", "Nobody"), *titles])
         if kind != "pairwise":
             for name in ("allow_tie", "with_shot", "swapped"):
@@ -108,7 +108,7 @@ class PreviewForm(forms.Form):
 
     def options(self, info: StrategyInfo) -> PreviewOptions:
         said = self.cleaned_data
-        chosen = self.guidelines.get(said.get("guidelines") or "")
+        chosen = self.studies.get(said.get("guidelines") or "")
         return PreviewOptions(
             use_reference=bool(said.get("use_reference")),
             allow_tie=bool(said.get("allow_tie")),
