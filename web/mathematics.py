@@ -50,6 +50,9 @@ _ENVIRONMENTS = {
     "gather*": "matrix",
 }
 _ENVIRONMENT = re.compile(r"\\(begin|end)\{(aligned|alignedat|gathered|gather\*?)\}")
+_SIGNS = frozenset("−-+±∓")
+_OPERATORS = frozenset("±∓×÷·⋅∗∘∪∩∨∧⊕⊗≤≥≠≈≡∼→←⇒⇔∈∉⊂⊆")
+_CLOSING = frozenset(")]}⟩⌉⌋|‖!′%")
 _COMMAND = re.compile(r"\\(?:text|mathrm|operatorname|textbf|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+\*?|\\.")
 _WORD = re.compile(r"(?:^|(?<=\s))[A-Za-z]{3,}(?=[\s,.;:!?]|$)")
 
@@ -86,6 +89,30 @@ def _serialise(element: Element, depth: int = 0) -> str:
     return f"<{element.tag}{attributes}>{escape(text, quote=False)}{children}</{element.tag}>"
 
 
+def _space_operators(element: Element) -> None:
+    """Mark operators as such, and signs as signs: browsers space them by what they are and by where they stand.
+
+    The converter takes some operators for names (``\\pm``). A sign after another operator or an opening bracket has one
+    operand, as in ``f(-x)``; without ``form`` the browser would space it as the minus of a difference.
+    """
+    before: Element | None = None
+    for child in element:
+        text = (child.text or "").strip()
+        if child.tag == "mi" and unescape(text) in _OPERATORS:
+            child.tag = "mo"
+        if child.tag == "mo" and unescape(text) in _SIGNS and before is not None and _wants_operand(before):
+            child.set("form", "prefix")
+        _space_operators(child)
+        if child.tag != "mspace":
+            before = child
+
+
+def _wants_operand(element: Element) -> bool:
+    """Whether what comes after an element is an operand: it is an operator, and does not close or follow anything."""
+    text = unescape((element.text or "").strip())
+    return element.tag == "mo" and element.get("form") != "postfix" and text not in _CLOSING
+
+
 def render_latex(latex: str, *, block: bool) -> str:
     """MathML of one formula, or its source in ``<code>`` when it cannot be converted; safe HTML anyway."""
     source = f"<code>{escape(latex)}</code>"
@@ -94,6 +121,7 @@ def render_latex(latex: str, *, block: bool) -> str:
     try:
         known = _ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{_ENVIRONMENTS[found[2]]}}}", latex)
         element = convert_to_element(known, display="block" if block else "inline")
+        _space_operators(element)
         return _serialise(element)
     except Exception:
         # The converter raises its own errors and, for odd input, IndexError, KeyError, RecursionError and

@@ -523,3 +523,18 @@ def test_a_megabyte_is_quick():
     start = time.process_time()
     render_markdown("$x$ *a* [b](c)\n" * 70_000)
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("latex", "expected"),
+    [
+        (r"\frac{-b\pm\sqrt{d}}{2a}", "<mi>b</mi><mo>±</mo><msqrt>"),
+        ("f(-x)", '(</mo><mo form="prefix">−</mo><mi>x</mi>'),
+        ("y = -x - 1", '=</mo><mo form="prefix">−</mo><mi>x</mi><mo>−</mo><mn>1</mn>'),
+        (r"a \times -b", '×</mo><mo form="prefix">−</mo><mi>b</mi>'),
+        ("(a) - b", ")</mo><mo>−</mo><mi>b</mi>"),
+        (r"\left(a\right) - b", ")</mo></mrow><mo>−</mo><mi>b</mi>"),
+    ],
+)
+def test_signs_and_operators_are_spaced_as_what_they_are(latex, expected):
+    assert expected in render_latex(latex, block=False)
