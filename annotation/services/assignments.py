@@ -1,4 +1,4 @@
-"""Leases: an item is claimed, kept for a while, and answered or given back.
+"""Assignments: an item is claimed, kept for a while, and answered or given back (leases: `services.leases`).
 
 Each service here is one short transaction that works alike on PostgreSQL and SQLite. On PostgreSQL, rows are
 locked in the order assignment, study item, enrollment, always, so that no two transactions can wait for each
@@ -10,14 +10,13 @@ A lease has a role. Work takes a place of its item; a hidden check or a repeat t
 neither for the item nor for what one person may label. Which role comes next is decided in `services.claims`.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from django.db import IntegrityError, OperationalError, transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 
 from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter
@@ -28,7 +27,6 @@ from annotation.models import (
     Enrollment,
     Label,
     Stage,
-    Study,
     StudyItem,
     WorkRole,
 )
@@ -48,10 +46,10 @@ from annotation.services.claims import (
 )
 from annotation.services.enrollment import completion_code_give
 from annotation.services.labels import label_record
+from annotation.services.leases import leases_reap
 from annotation.services.locks import is_deadlock, transaction_retried
 
 ATTEMPTS = 5
-REAP_AT_ONCE = 200
 
 
 def assignment_claim(*, enrollment: Enrollment, now: datetime | None = None) -> Assignment | None:
@@ -93,50 +91,6 @@ def _claim(enrollment: Enrollment, now: datetime) -> Assignment | None:
     leases_reap(study=enrollment.study, now=now)
     with transaction.atomic():
         return own_lease(enrollment, now) or place_take(enrollment, now, wait=True)
-
-
-def leases_reap(*, study: Study | None = None, now: datetime | None = None, limit: int = REAP_AT_ONCE) -> int:
-    """Give back the places of leases that have run out; returns how many. Drafts stay with their
-    assignments.
-    """
-    now = now or timezone.now()
-    wanted = Q(state=AssignmentState.OPEN, expires_at__lt=now)
-    if study is not None:
-        wanted &= Q(study_item__study=study)
-    return _leases_expire(wanted, limit=limit, skip_locked=True)
-
-
-def leases_release(*, enrollment: Enrollment) -> int:
-    """Give back what a person has open, at once: they have left. Returns how many leases that were.
-
-    It is theirs again when they come back, drafts included, if its place is still free then.
-    """
-    return _leases_expire(Q(state=AssignmentState.OPEN, enrollment=enrollment), limit=REAP_AT_ONCE)
-
-
-def _leases_expire(wanted: Q, *, limit: int, skip_locked: bool = False) -> int:
-    with transaction.atomic():
-        expired = list(
-            Assignment.objects.select_for_update(
-                skip_locked=skip_locked, no_key=True, of=("self", "study_item")
-            )
-            .select_related("study_item")
-            .filter(wanted)
-            .order_by("expires_at")[:limit]
-        )
-        if not expired:
-            return 0
-        Assignment.objects.filter(pk__in=[assignment.pk for assignment in expired]).update(
-            state=AssignmentState.EXPIRED
-        )
-        _places_give_back(Counter(lease.study_item_id for lease in expired if lease.role == WorkRole.WORK))
-    return len(expired)
-
-
-def _places_give_back(places: Counter[int]) -> None:
-    for count in set(places.values()):
-        items = [pk for pk, times in places.items() if times == count]
-        StudyItem.objects.filter(pk__in=items).update(n_open=F("n_open") - count)
 
 
 Outcome = Literal["accepted", "late", "capped", "closed", "suspended", "left", "repeated", "different"]

@@ -32,6 +32,7 @@ from annotation.models import (
     WorkRole,
 )
 from annotation.services.claims import Overtaken
+from annotation.services.leases import leases_release
 from annotation.services.locks import transaction_retried
 
 AT_ONCE = 500  # primary keys in one statement
@@ -59,7 +60,7 @@ def enrollment_suspend(
 
     def suspend() -> bool:
         rows = _labels_locked(enrollment, since=since) if set_aside else {}
-        _leases_give_back(enrollment)
+        leases_release(enrollment=enrollment)
         person = _enrollments_locked(enrollment, cursors=bool(rows))
         if _done(person, nonce) or (person.suspended_at is not None and not rows and not held):
             return False
@@ -147,13 +148,6 @@ def labels_take_back(*, enrollment: Enrollment, by: User | None, reason: str = "
         return n_labels
 
     return transaction_retried(take)
-
-
-def _leases_give_back(enrollment: Enrollment) -> None:
-    # A submit comes here by way of a hidden check, so the two modules know each other.
-    from annotation.services.assignments import leases_release
-
-    leases_release(enrollment=enrollment)
 
 
 def _labels_locked(

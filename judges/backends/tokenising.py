@@ -14,8 +14,8 @@ from typing import Any
 
 from judges.backends.errors import PermanentBackendError
 from judges.backends.wire import WireRequest
+from judges.strategies.prompts import Message
 from judges.strategies.thoughts import is_mark
-from judges.strategies.types import Message
 
 
 def leaves_out_special(tokenizer: Any) -> bool:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from judges.backends.base import storable
 from judges.backends.tokenising import leaves_out_special
+from judges.backends.transformers_batch import Loaded, Waiting
 from judges.backends.transformers_passes import continuation_logprobs, logits_at, pad_id, padded
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer, TokenLogprob
-
-if TYPE_CHECKING:
-    from judges.backends.transformers_host import Loaded, Waiting
 
 LOWEST = -9999.0
 

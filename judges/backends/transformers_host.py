@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from judges.backends.errors import BackendError, EndpointError, PermanentBackendError
 from judges.backends.local import Job, ModelHost, short
 from judges.backends.model_files import is_offline, local_path, not_found, trusts_remote_code
-from judges.backends.tokenising import Encoded, Prompter
+from judges.backends.tokenising import Prompter
+from judges.backends.transformers_batch import Loaded, Waiting
 from judges.strategies.types import Answer
 
 _CAUSAL = "AutoModelForCausalLM"
@@ -26,45 +26,6 @@ _CLASSES = {
     "classify": "AutoModelForSequenceClassification",
 }
 _UNLIMITED = 1 << 20
-
-
-@dataclass(slots=True, eq=False)
-class Waiting:
-    """A request that is tokenised and waits for a batch.
-
-    Attributes
-    ----------
-    kind : str
-        A key of `_CLASSES`: requests of one kind can be computed together.
-    """
-
-    job: Job
-    encoded: Encoded
-    kind: str
-    limit: int = 0
-
-    def weight(self) -> tuple[int, int]:
-        """Return what similar requests have in common: how much they may generate, and their length."""
-        return self.limit, len(self.encoded.ids)
-
-
-@dataclass(slots=True)
-class Loaded:
-    """All that computing a batch needs.
-
-    Attributes
-    ----------
-    models : dict
-        By class of transformers; loaded when first needed, or the reason why it cannot be.
-    """
-
-    torch: Any
-    tokenizer: Any
-    prompter: Prompter
-    device: Any
-    pooling: str
-    normalize: bool
-    models: dict[str, Any] = field(default_factory=dict)
 
 
 class TransformersHost(ModelHost):

@@ -9,13 +9,11 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from judges.backends.errors import MisbehavingServerError
+from judges.backends.transformers_batch import Loaded, Waiting
 from judges.strategies.types import Answer
-
-if TYPE_CHECKING:
-    from judges.backends.transformers_host import Loaded, Waiting
 
 MAX_LOGITS = 1 << 28
 """Numbers of one pass's logits (1 GiB in float32); a batch that needs more is split."""

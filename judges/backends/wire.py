@@ -13,7 +13,8 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from judges.strategies.types import Chat, Decoding, Embed, Message, Request, Score
+from judges.strategies.prompts import Message
+from judges.strategies.types import Chat, Decoding, Embed, Request, Score
 
 TOP_LOGPROBS = 20
 """How many rivals of a token are asked for when log-probabilities are: the protocol's maximum."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judges.strategies.errors import StrategyError
-from judges.strategies.prompts import Prompt, load_prompt, prompt_fingerprint
+from judges.strategies.prompts import Message, Prompt, load_prompt, prompt_fingerprint
 from judges.strategies.registry import get_strategy, strategy_info
 from judges.strategies.types import (
     Answer,
@@ -15,7 +15,6 @@ from judges.strategies.types import (
     Classify,
     Embed,
     ItemView,
-    Message,
     Request,
     Score,
     StrategyConfig,

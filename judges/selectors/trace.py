@@ -19,9 +19,10 @@ from judges.models import BackendKind, Generation, Judge, Judgment, ModelRequest
 from judges.selectors.items import GENERATION, item_views, presented
 from judges.strategies.errors import StrategyError
 from judges.strategies.model_ref import ModelRef
+from judges.strategies.prompts import Message
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.thoughts import without_thought
-from judges.strategies.types import Answer, ItemView, Message, Request, Steps, Verdict, Yielded
+from judges.strategies.types import Answer, ItemView, Request, Steps, Verdict, Yielded
 
 MISSING = "missing"
 """The state of a request whose row is there no more, or that was never made."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from judges.strategies.item_prompt import item_aspects, numbered, only_response, render_item, step_prompt
+from judges.strategies.prompts import Message
 from judges.strategies.scores import checklist_scores
 from judges.strategies.structured import (
     TWICE,
@@ -29,7 +30,6 @@ from judges.strategies.types import (
     AspectView,
     Chat,
     ItemView,
-    Message,
     Steps,
     StrategyConfig,
     Verdict,

@@ -7,7 +7,8 @@ answers: the turns before, then one message of the user, the instruction and, a 
 from __future__ import annotations
 
 from annotation.domain.conversation import flatten
-from judges.strategies.types import ItemView, Message
+from judges.strategies.prompts import Message
+from judges.strategies.types import ItemView
 
 
 def question(item: ItemView) -> str:

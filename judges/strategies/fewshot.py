@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from judges.strategies.errors import StrategyError
 from judges.strategies.pairwise import render, step_prompt
-from judges.strategies.prompts import Prompt
+from judges.strategies.prompts import Message, Prompt
 from judges.strategies.question import one_question
-from judges.strategies.types import ItemView, Message, Steps, StrategyConfig
+from judges.strategies.types import ItemView, Steps, StrategyConfig
 
 
 def fewshot(item: ItemView, config: StrategyConfig) -> Steps:

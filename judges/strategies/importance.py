@@ -12,6 +12,7 @@ from typing import Any
 from judges.strategies.aspect_tree import read_tree, tree_problem, tree_schema
 from judges.strategies.item_prompt import drawn_order, item_aspects, numbered, render_item, step_prompt
 from judges.strategies.orders import order_schema, ranks_of, read_order
+from judges.strategies.prompts import Message
 from judges.strategies.ranks import ranked
 from judges.strategies.structured import (
     TWICE,
@@ -24,17 +25,7 @@ from judges.strategies.structured import (
     scalar,
     schema_text,
 )
-from judges.strategies.types import (
-    Answer,
-    AspectView,
-    Chat,
-    ItemView,
-    Message,
-    Steps,
-    StrategyConfig,
-    Verdict,
-    single,
-)
+from judges.strategies.types import Answer, AspectView, Chat, ItemView, Steps, StrategyConfig, Verdict, single
 from metaeval.stats import aspect_levels
 
 SCORES: Labels = {str(score): () for score in range(1, 6)}

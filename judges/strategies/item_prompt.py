@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 
 from judges.strategies.errors import MissingReferenceError, StrategyError
-from judges.strategies.prompts import Prompt
-from judges.strategies.types import AspectView, ItemView, Message, StrategyConfig
+from judges.strategies.prompts import Message, Prompt
+from judges.strategies.types import AspectView, ItemView, StrategyConfig
 
 
 def render_item(

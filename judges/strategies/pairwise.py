@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from judges.strategies.errors import MissingReferenceError, StrategyError
-from judges.strategies.prompts import Prompt
-from judges.strategies.types import Answer, Chat, ItemView, Message, StrategyConfig, Verdict
+from judges.strategies.prompts import Message, Prompt
+from judges.strategies.types import Answer, Chat, ItemView, StrategyConfig, Verdict
 
 LABELS = ("A", "B")
 LABELS_WITH_TIE = ("A", "B", "tie")

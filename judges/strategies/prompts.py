@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeAlias
 
 from judges.strategies.errors import UnknownStrategyError
-from judges.strategies.types import Message
 
 PROMPTS = Path(__file__).resolve().parent.parent / "prompts"
 
@@ -35,6 +35,9 @@ _SECTION = re.compile(r"^# (system|user)\n", re.MULTILINE)
 _BLOCK = re.compile(r"\{\{([#^])(\w+)\}\}\n?(.*?)\{\{/\2\}\}\n?", re.DOTALL)
 _VARIABLE = re.compile(r"\{\{(\w+)\}\}")
 _TAG = re.compile(r"</?(\w+)\{\{mark\}\}>")
+
+Message: TypeAlias = tuple[str, str]
+"""(role, content); roles are "system", "user" and "assistant"."""
 
 _Compiled = tuple[tuple[str, tuple[str, ...]], ...]
 

@@ -21,7 +21,7 @@ from string import Formatter
 from typing import Any
 
 from judges.strategies.errors import SpecError
-from judges.strategies.types import Message
+from judges.strategies.prompts import Message
 
 START, END = "<|im_start|>", "<|im_end|>"
 LLMBAR, ALPACA_EVAL = "llmbar", "alpaca_eval"

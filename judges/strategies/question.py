@@ -22,17 +22,8 @@ from judges.strategies.pairwise import (
 )
 from judges.strategies.parsing import read_choice, read_verdict_line, unparsed
 from judges.strategies.probabilities import label_chances
-from judges.strategies.types import (
-    Answer,
-    Chat,
-    ItemView,
-    Message,
-    Steps,
-    StrategyConfig,
-    Verdict,
-    several,
-    single,
-)
+from judges.strategies.prompts import Message
+from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, Verdict, several, single
 
 NO_CHANCES = "No log-probabilities of the verdict came with the answer; it was read from the text."
 

@@ -15,18 +15,9 @@ from judges.strategies.pairwise import (
     render,
     step_prompt,
 )
+from judges.strategies.prompts import Message
 from judges.strategies.question import Reader, ask_alone, disagreement, read_alone, read_last_line
-from judges.strategies.types import (
-    Answer,
-    Chat,
-    ItemView,
-    Message,
-    Steps,
-    StrategyConfig,
-    Verdict,
-    several,
-    single,
-)
+from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, Verdict, several, single
 
 _WORDS = {1: "Output A is better", 2: "Output B is better", 0: "neither is better"}
 

@@ -12,13 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from judges.strategies.prompts import Prompt
-
-Message: TypeAlias = tuple[str, str]
-"""(role, content); roles are "system", "user" and "assistant"."""
+from judges.strategies.prompts import Message, Prompt
 
 Status: TypeAlias = Literal["parsed", "unparsed"]
 

@@ -11,13 +11,9 @@ from django.utils import timezone
 
 from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
 from annotation.models import Assignment, AssignmentState, Label, Stage, Study
-from annotation.services.assignments import (
-    assignment_claim,
-    assignment_release,
-    assignment_submit,
-    leases_reap,
-)
+from annotation.services.assignments import assignment_claim, assignment_release, assignment_submit
 from annotation.services.enrollment import enrollment_finish
+from annotation.services.leases import leases_reap
 from annotation.services.quality import (
     enrollment_restore,
     enrollment_suspend,

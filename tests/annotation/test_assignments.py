@@ -15,9 +15,9 @@ from annotation.services.assignments import (
     assignment_release,
     assignment_submit,
     draft_save,
-    leases_reap,
 )
 from annotation.services.enrollment import enrollment_finish
+from annotation.services.leases import leases_reap
 from tests.annotation.factories import enrollment_make, study_make
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

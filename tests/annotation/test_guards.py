@@ -11,13 +11,8 @@ from django.utils import timezone
 
 from annotation.domain.errors import StudyNotOpenError, SuspendedError
 from annotation.models import Assignment, AssignmentState, Enrollment, Label, Study, StudyItem
-from annotation.services.assignments import (
-    assignment_claim,
-    assignment_release,
-    assignment_submit,
-    leases_reap,
-    leases_release,
-)
+from annotation.services.assignments import assignment_claim, assignment_release, assignment_submit
+from annotation.services.leases import leases_reap, leases_release
 from annotation.services.quality import enrollment_restore, enrollment_suspend
 from tests.annotation.factories import enrollment_make, study_make
 from tests.annotation.test_concurrency import all_at_once, fresh

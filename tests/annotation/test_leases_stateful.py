@@ -21,13 +21,8 @@ from hypothesis.stateful import (
 
 from annotation.domain.errors import SuspendedError
 from annotation.models import Assignment, AssignmentState, Enrollment, Label, Study, StudyItem
-from annotation.services.assignments import (
-    assignment_claim,
-    assignment_release,
-    assignment_submit,
-    leases_reap,
-    leases_release,
-)
+from annotation.services.assignments import assignment_claim, assignment_release, assignment_submit
+from annotation.services.leases import leases_reap, leases_release
 from annotation.services.quality import (
     enrollment_restore,
     enrollment_suspend,

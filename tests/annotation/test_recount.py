@@ -20,14 +20,9 @@ from annotation.models import (
     StudyItem,
 )
 from annotation.services.adjudication import adjudicate
-from annotation.services.assignments import (
-    assignment_claim,
-    assignment_release,
-    assignment_submit,
-    leases_reap,
-    leases_release,
-)
+from annotation.services.assignments import assignment_claim, assignment_release, assignment_submit
 from annotation.services.labels import label_change
+from annotation.services.leases import leases_reap, leases_release
 from annotation.services.quality import (
     enrollment_restore,
     enrollment_suspend,

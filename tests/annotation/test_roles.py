@@ -19,15 +19,10 @@ from annotation.models import (
     StudyState,
 )
 from annotation.services import assignments, claims
-from annotation.services.assignments import (
-    assignment_claim,
-    assignment_release,
-    assignment_submit,
-    leases_reap,
-    leases_release,
-)
+from annotation.services.assignments import assignment_claim, assignment_release, assignment_submit
 from annotation.services.deadlines import studies_close_due
 from annotation.services.labels import label_change
+from annotation.services.leases import leases_reap, leases_release
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

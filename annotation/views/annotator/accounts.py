@@ -1,7 +1,4 @@
-"""Accounts of annotators: sign up, sign in, and the studies that one may join.
-
-The account is named in the session under a key of its own, apart from the login of staff.
-"""
+"""Accounts of annotators: sign up, sign in, and the studies that one may join."""
 
 import logging
 from collections.abc import Callable
@@ -12,17 +9,14 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.domain.errors import EntryRefusedError
 from annotation.forms.entry import SignInForm, SignUpForm
-from annotation.models import Account, Annotator, Enrollment, Stage, Study
+from annotation.models import Account, Enrollment, Stage, Study
 from annotation.selectors.entry import (
-    account_get,
-    enrollment_of,
     enrollments_of,
     studies_to_join,
     study_to_join,
@@ -36,6 +30,7 @@ from annotation.services.accounts import (
     account_sign_in,
     email_normal,
 )
+from annotation.views.annotator.account_session import account_drop, account_hold, account_of
 from annotation.views.annotator.browser import MAX_HELD, session_drop, session_hold
 from annotation.views.annotator.common import POST_RATE, limited, money, pay_line
 from annotation.views.annotator.device import device_keep, device_of, device_read
@@ -44,45 +39,12 @@ from web.throttling import address_of, client_address, too_often
 
 logger = logging.getLogger("annotation.security")
 
-SESSION_KEY = "account"
-SESSION_PROOF = "account-proof"
-"""A mark of the password at the time of signing in: a new password ends what is signed in elsewhere."""
 # A class may sign up together from one address; nobody tries many addresses of other people.
 SIGN_UP_RATE = "30/h"
 SIGN_IN_RATE_PER_ADDRESS = "60/m"
 SIGN_IN_RATE_PER_NAME = "10/5m"
 WRONG = "This email and password do not go together. Look at both and try again."
 REFUSED = "No account could be made with this email and password. If you have one already, sign in with it."
-
-
-def account_of(request: HttpRequest) -> Account | None:
-    """Who is signed in, if anybody."""
-    # A visitor without a session is not made one by asking.
-    pk = request.session.get(SESSION_KEY)
-    if not isinstance(pk, int):
-        return None
-    try:
-        account = account_get(pk)
-    except Account.DoesNotExist:
-        return None
-    same = constant_time_compare(str(request.session.get(SESSION_PROOF, "")), _proof(account))
-    return account if same else None
-
-
-def _proof(account: Account) -> str:
-    return salted_hmac("annotation.account", account.password, algorithm="sha256").hexdigest()[:32]
-
-
-def account_annotator(request: HttpRequest) -> Annotator | None:
-    """Whom the person takes part as, by whatever door, while they are signed in."""
-    account = account_of(request)
-    return None if account is None else account.annotator
-
-
-def account_enrollment(request: HttpRequest, study: Study) -> Enrollment | None:
-    """The place in this study of who is signed in."""
-    account = account_of(request)
-    return None if account is None else enrollment_of(account, study)
 
 
 def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -99,10 +61,7 @@ def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def _enter(request: HttpRequest, account: Account) -> HttpResponse:
-    # Whoever planted a session before shares nothing with it afterwards.
-    request.session.cycle_key()
-    request.session[SESSION_KEY] = account.pk
-    request.session[SESSION_PROOF] = _proof(account)
+    account_hold(request, account)
     for enrollment in reversed(list(enrollments_of(account)[:MAX_HELD])):
         session_hold(request, enrollment, cycle=False)
     return redirect("annotation:account")
@@ -172,8 +131,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     account = account_of(request)
     if account is not None:
         session_drop(request, [enrollment.study.slug for enrollment in enrollments_of(account)])
-        del request.session[SESSION_KEY], request.session[SESSION_PROOF]
-        request.session.cycle_key()
+        account_drop(request)
     return redirect("annotation:account-sign-in")
 
 

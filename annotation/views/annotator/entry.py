@@ -18,6 +18,7 @@ from annotation.selectors.work import (
     invitation_get_by_token,
 )
 from annotation.services.enrollment import SOURCE, enrollment_join, entry_refusal, invitation_refusal
+from annotation.views.annotator.account_session import account_annotator, account_enrollment
 from annotation.views.annotator.browser import session_enrollments, session_hold
 from annotation.views.annotator.common import DOOR_RATE, limited, pay_line, steps_shown
 from annotation.views.annotator.device import device_keep, device_of, device_read
@@ -35,8 +36,6 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         invitation = invitation_get_by_token(token)
     except Invitation.DoesNotExist:
         return refuse(request, "unknown")
-    from annotation.views.annotator.accounts import account_enrollment  # it is built on what is here
-
     study = invitation.study
     known = enrollment_held(request, study) or account_enrollment(request, study)
     if known is not None and known.stage != Stage.DECLINED:
@@ -76,8 +75,6 @@ def _person(request: HttpRequest, study: Study, declined: Enrollment | None) -> 
     """Who is signed in, who had declined and thinks again, or whom this browser holds in a study that shares its test
     with this one: what they passed there counts here. Of a computer that people share, nobody knows who sits before it.
     """
-    from annotation.views.annotator.accounts import account_annotator  # it is built on what is here
-
     known = account_annotator(request)
     if known is None and study.one_per_device:
         # Who came from a platform comes in anew from there, with their submission.

@@ -21,7 +21,7 @@ from annotation.services.enrollment import entry_refusal
 from annotation.services.entry import arrival_refusal, platform_enter
 from annotation.services.reconcile import event_apply
 from annotation.services.secrets import keys_read, secret_read
-from annotation.views.annotator.accounts import account_enrollment
+from annotation.views.annotator.account_session import account_enrollment
 from annotation.views.annotator.browser import session_hold
 from annotation.views.annotator.common import DOOR_RATE, limited, pay_line, steps_shown
 from annotation.views.annotator.device import device_keep, device_of, device_read

@@ -42,10 +42,10 @@ from annotation.services.assignments import (
     assignment_release,
     assignment_submit,
     draft_save,
-    leases_release,
 )
 from annotation.services.enrollment import enrollment_finish
 from annotation.services.labels import label_change
+from annotation.services.leases import leases_release
 from annotation.services.quality import item_report, message_read
 from annotation.views.annotator.common import (
     DRAFT_RATE,

@@ -16,7 +16,8 @@ from annotation.models import (
     Study,
     StudyItem,
 )
-from annotation.services.assignments import assignment_claim, leases_reap
+from annotation.services.assignments import assignment_claim
+from annotation.services.leases import leases_reap
 from tests.annotation.cast import text_of
 from tests.annotation.factories import enrollment_make
 from tests.annotation.visits import client_of, url

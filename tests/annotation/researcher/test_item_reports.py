@@ -5,7 +5,8 @@ import pytest
 from annotation.models import Assignment, ItemReport, Study, StudyItem
 from annotation.selectors.overview import study_list_for
 from annotation.selectors.progress import study_progress
-from annotation.services.assignments import assignment_claim, leases_release
+from annotation.services.assignments import assignment_claim
+from annotation.services.leases import leases_release
 from annotation.services.quality import item_report, report_resolve
 from tests.annotation.cast import client_of, labels_make, text_of, url
 from tests.annotation.factories import enrollment_make, study_make
