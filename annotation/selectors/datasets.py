@@ -122,6 +122,16 @@ def dataset_get(name: str) -> Dataset:
     raise DatasetNotFound(f"There is no dataset {name!r}; there is {', '.join(near)}.")
 
 
+def datasets_by_name() -> QuerySet[Dataset]:
+    """All datasets, by name: for administrators and the command line."""
+    return Dataset.objects.order_by("name")
+
+
+def datasets_hidden_from(user: User) -> QuerySet[Dataset]:
+    """Datasets whose items this person may not see."""
+    return Dataset.objects.exclude(pk__in=datasets_visible_to(user).values("pk"))
+
+
 def datasets_visible_to(user: User) -> QuerySet[Dataset]:
     """Datasets whose items this person may see: private ones are for their owner and for administrators."""
     if user.is_administrator:

@@ -10,3 +10,8 @@ def user_ensure(*, username: str, password: str, role: Role) -> User:
         user.set_password(password)
         user.save(update_fields=["password"])
     return user
+
+
+def user_lock(user: User) -> None:
+    """Wait until nobody else acts for this person; held until the end of the transaction."""
+    User.objects.select_for_update().get(pk=user.pk)

@@ -13,6 +13,7 @@ from django.urls import NoReverseMatch, URLPattern, path, reverse
 
 from annotation.importers import ImportFileError
 from annotation.models import Dataset, User
+from annotation.selectors.datasets import datasets_by_name
 from judges.forms.contestants import ALL, PairsForm
 from judges.models import Generation, ParseStatus
 from judges.selectors.generations import (
@@ -108,7 +109,7 @@ class GenerationAdmin(admin.ModelAdmin[Generation]):
     def pairs_view(self, request: HttpRequest) -> HttpResponse:
         """GET asks which dataset, then what to make of it; POST makes the pairs, twice the same ones once."""
         self._require_reading(request)
-        source = Dataset.objects.filter(pk=_number(request.GET.get("dataset", "")) or 0).first()
+        source = datasets_by_name().filter(pk=_number(request.GET.get("dataset", "")) or 0).first()
         form = None
         if source is not None:
             form = PairsForm(request.POST if request.method == "POST" else None, source=source)

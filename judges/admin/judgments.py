@@ -11,7 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from annotation.models import Dataset, Kind
+from annotation.models import Kind
+from annotation.selectors.datasets import datasets_by_name
 from annotation.selectors.judged_items import dataset_categories
 from judges.forms.judgment_filters import (
     AGAINST,
@@ -63,7 +64,7 @@ class JudgmentAdmin(admin.ModelAdmin[Judgment]):
             "filters": filters,
             "judgment_page": "admin:judges_judgment_change",
             "judges": judges_with_judgments().only("name"),
-            "datasets": Dataset.objects.order_by("name").only("name"),
+            "datasets": datasets_by_name().only("name"),
             "categories": dataset_categories(filters.dataset_id) if filters.dataset_id is not None else [],
             "kinds": Kind.choices,
             "statuses": ParseStatus.choices,

@@ -16,8 +16,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.models import Dataset, User
-from annotation.selectors.datasets import datasets_visible_to
+from annotation.models import User
+from annotation.selectors.datasets import datasets_hidden_from, datasets_visible_to
 from judges.api.access import HasScope, IsAdministrator
 from judges.api.serializers import (
     EndpointSerializer,
@@ -102,7 +102,7 @@ def sweep(request: Request, pk: int) -> Response:
 def estimate(request: Request, pk: int) -> Response:
     """What a sweep will ask and cost; nothing is asked. For those who may see all of its datasets."""
     if not _user(request).is_administrator:
-        hidden = Dataset.objects.exclude(pk__in=datasets_visible_to(_user(request)).values("pk"))
+        hidden = datasets_hidden_from(_user(request))
         get_object_or_404(_sweeps(request).exclude(datasets__in=hidden), pk=pk)
     row = get_object_or_404(Sweep, pk=pk)
     found = sweep_estimate(row)

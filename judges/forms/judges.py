@@ -10,8 +10,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from annotation.models import Instruction
 from annotation.selectors.examples import dataset_examples, guidelines_offered, study_examples
+from annotation.selectors.offered import group_paths
 from judges.forms.judge_fields import (
     DECODING,
     KEEP,
@@ -222,10 +222,7 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
             return []
         by = self[param_key(self.info, "by")].value()
         by = by if by in self.info.params["by"].choices else "category"
-        named = Instruction.objects.exclude(**{by: ""}).order_by(by)
-        whole = named.values_list(by, flat=True).distinct()[:MOST_CATEGORIES]
-        parts = [path.split("/") for path in whole]
-        return list(dict.fromkeys("/".join(names[: n + 1]) for names in parts for n in range(len(names))))
+        return group_paths(by, at_most=MOST_CATEGORIES)
 
     @property
     def guidelines_text(self) -> str:

@@ -7,12 +7,11 @@ from typing import Any
 from django import forms
 from django.core.validators import RegexValidator
 
-from annotation.models import Item
 from annotation.selectors.examples import guidelines_offered
+from annotation.selectors.offered import datasets_by_kind, item_picked
 from judges.forms.judge_fields import param_label
 from judges.forms.redrawn import RedrawnMixin
 from judges.models import PromptText
-from judges.selectors.overview import datasets_by_kind
 from judges.selectors.prompt_preview import PreviewOptions
 from judges.selectors.prompts import strategies_of_prompt
 from judges.strategies.registry import STRATEGIES, StrategyInfo
@@ -124,12 +123,8 @@ class PreviewForm(forms.Form):
     def item_id(self, *, at_random: bool) -> int | None:
         """The item to show: the one that was named, a random one, or the first."""
         dataset = self.cleaned_data.get("dataset") or (self.datasets[0].pk if self.datasets else 0)
-        items = Item.objects.filter(dataset_id=dataset, kind=self.kind)
-        if at_random:
-            return items.order_by("?").values_list("pk", flat=True).first()
-        if name := str(self.cleaned_data.get("item") or "").strip():
-            return items.filter(external_id=name).values_list("pk", flat=True).first()
-        return items.order_by("position").values_list("pk", flat=True).first()
+        name = str(self.cleaned_data.get("item") or "").strip()
+        return item_picked(dataset, self.kind, external_id=name, at_random=at_random)
 
 
 def _choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:

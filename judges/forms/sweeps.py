@@ -8,17 +8,14 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from annotation.models import Dataset
+from annotation.selectors.datasets import datasets_by_name
+from annotation.selectors.offered import DatasetChoice, SlicePart, datasets_offered, slice_parts
 from judges.forms.redrawn import REDRAW, RedrawnMixin
 from judges.models import Orders, Sweep
 from judges.selectors.judges import judges_runnable
 from judges.selectors.overview import (
-    DatasetChoice,
     JudgeChoice,
-    SlicePart,
-    datasets_offered,
     judges_offered,
-    slice_parts,
 )
 
 SETTINGS = (
@@ -146,7 +143,7 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
             self.fields[name].required = False
         self._datasets = datasets_offered()
         self._judges = judges_offered()
-        self._offer("datasets", Dataset.objects.filter(pk__in=[each.pk for each in self._datasets]))
+        self._offer("datasets", datasets_by_name().filter(pk__in=[each.pk for each in self._datasets]))
         self._offer("judges", judges_runnable())
         self._parts: tuple[list[SlicePart], list[SlicePart]] | None = None
 

@@ -8,6 +8,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.db.models.functions import Left, Length
 
 from annotation.models import Dataset
+from annotation.selectors.datasets import datasets_by_name
 from judges.models import Generation, Judge, ParseStatus
 
 PAGE = 50
@@ -80,7 +81,7 @@ def contestants_with_generations(dataset_id: int | None = None) -> QuerySet[Judg
 def datasets_with_generations() -> QuerySet[Dataset]:
     """Return the datasets with an answered instruction, by name."""
     made = Generation.objects.filter(instruction__dataset=OuterRef("pk"))
-    return Dataset.objects.filter(Exists(made)).order_by("name")
+    return datasets_by_name().filter(Exists(made))
 
 
 def generation_counts(dataset_id: int) -> dict[int, tuple[int, int]]:

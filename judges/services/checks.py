@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 
-from annotation.models import Instruction
 from annotation.selectors.judging import count_without_response
+from annotation.selectors.offered import count_with_texts
 from judges.backends.errors import EndpointError
 from judges.backends.settings import check_key_variable
 from judges.models import BackendKind, Endpoint, Judge, Sweep
@@ -232,7 +232,7 @@ def _check_references(
 def _examples_judged(judge: Judge, spec: JudgeSpec, dataset: Dataset) -> Iterator[str]:
     """Yield that the dataset holds instructions whose answers the judge is shown as examples."""
     shots = {shot["instruction"] for _, part in _parts(spec) for shot in part.shots}
-    n = Instruction.objects.filter(dataset=dataset, text__in=shots).count() if shots else 0
+    n = count_with_texts(dataset, shots)
     if n:
         yield (
             f"'{dataset}' holds {n} of the instructions that '{judge}' is shown with their answers as examples: "

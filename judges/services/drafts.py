@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Dataset, User
+from annotation.services.users import user_lock
 from judges.models import Judge, Sweep, SweepState
 from judges.services.sweep_settings import SweepSettings
 from judges.services.sweeps import SweepError, sweep_create
@@ -37,7 +38,7 @@ def draft_create(
     judges, datasets = list(judges), list(datasets)
     settings = SweepSettings(**fields)
     # Two clicks of a person are taken one after the other, so that the second finds what the first made.
-    User.objects.select_for_update().get(pk=created_by.pk)
+    user_lock(created_by)
     twins = Sweep.objects.filter(
         name=name, created_by=created_by, created_at__gt=timezone.now() - SAME_CLICK
     ).order_by("-pk")

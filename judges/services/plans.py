@@ -31,6 +31,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotation.models import Dataset, User
+from annotation.selectors.datasets import datasets_by_name
 from judges.models import Endpoint, Judge, Sweep
 from judges.services.drafts import draft_create
 from judges.services.judges import DuplicateJudgeError, ModelChoice, judge_create
@@ -299,7 +300,7 @@ def _endpoint(field: str, name: object) -> Endpoint:
 def _datasets(names: object) -> list[Dataset]:
     if not isinstance(names, list) or not names:
         raise PlanError("datasets", "expected a list of names.")
-    rows = {dataset.name: dataset for dataset in Dataset.objects.filter(name__in=list(map(str, names)))}
+    rows = {dataset.name: dataset for dataset in datasets_by_name().filter(name__in=list(map(str, names)))}
     for place, name in enumerate(names):
         if str(name) not in rows:
             raise PlanError(f"datasets.{place}", f"there is no dataset '{name}'.")

@@ -25,6 +25,7 @@ from annotation.importers import (
 from annotation.importers.columns import read_mapping
 from annotation.importers.errors import UnknownColumnsError
 from annotation.models import Split, User
+from annotation.selectors.users import user_find
 from annotation.services.criteria import criteria_set, criteria_sets
 from annotation.services.datasets import DatasetImportError
 from judges.services.judgments import bundle_import
@@ -167,7 +168,7 @@ class Command(BaseCommand):
 def _owner(name: str | None) -> User | None:
     if name is None:
         return None
-    owner = User.objects.filter(username=name).first()
+    owner = user_find(name)
     if owner is None:
         raise CommandError(f"--owner: there is no user {name!r}.")
     return owner

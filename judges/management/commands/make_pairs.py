@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.importers import ImportFileError
 from annotation.models import User
 from annotation.selectors.datasets import DatasetNotFound, dataset_get
+from annotation.selectors.users import user_find
 from judges.models import Judge
 from judges.services.contestants import Baseline, PairsError, pairs_make
 
@@ -76,7 +77,7 @@ def _judge(name: str) -> Judge:
 def _owner(name: str | None) -> User | None:
     if name is None:
         return None
-    owner = User.objects.filter(username=name).first()
+    owner = user_find(name)
     if owner is None:
         raise CommandError(f"--owner: there is no user {name!r}.")
     return owner

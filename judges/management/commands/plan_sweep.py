@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Role, User
+from annotation.selectors.users import administrator_find
 from judges.services.plans import PlanError, plan_carry_out, plan_read
 from judges.services.sweeps import SweepError, sweep_start
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--start", action="store_true", help="Queue it for the workers.")
 
     def handle(self, *args: Any, path: Path, user: str, start: bool, **options: Any) -> None:
-        person = User.objects.filter(username=user, role=Role.ADMINISTRATOR, is_active=True).first()
+        person = administrator_find(user)
         if person is None:
             raise CommandError(f"There is no administrator '{user}'.")
         try:
