@@ -30,10 +30,9 @@ from judges.engine.codec import (
 )
 from judges.engine.leases import counts_write
 from judges.engine.options import EngineOptions
-from judges.engine.sinks import SINKS, Sink
+from judges.engine.sinks import SINKS
 from judges.engine.store import Row
-from judges.engine.transport import Transport
-from judges.engine.works import ActiveRun, InFlightRequest, Route, Work
+from judges.engine.works import ActiveRun, InFlightRequest, Route, Sink, Transport, Work
 from judges.models import ParseStatus, RequestState
 from judges.strategies.errors import StrategyError
 from judges.strategies.types import Answer, ItemView, Request, Verdict, Yielded

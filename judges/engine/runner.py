@@ -29,8 +29,7 @@ from judges.engine.meters import Meter, Pace
 from judges.engine.options import EngineOptions
 from judges.engine.sinks import GENERATIONS, JUDGMENTS
 from judges.engine.supply import Supply
-from judges.engine.transport import Transport
-from judges.engine.works import ActiveRun, InFlightRequest, Route
+from judges.engine.works import ActiveRun, InFlightRequest, Route, Transport
 from judges.models import IN_WORKER, Endpoint, SweepRun, SweepState
 from judges.selectors.items import GENERATION
 from judges.services.checks import judge_endpoints, judge_spec, private_refusal

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from judges.engine import store
 from judges.engine.codec import Result
 from judges.engine.store import Row
-
-if TYPE_CHECKING:
-    from judges.engine.works import Work
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sink:
-    """A table of results: how a row of it is made, and how rows are stored."""
-
-    row: Callable[[Work, Result], Row]
-    save: Callable[[Sequence[Row]], int]
+from judges.engine.works import Sink, Work
 
 
 def _judgment(work: Work, result: Result) -> Row:

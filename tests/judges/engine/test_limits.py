@@ -15,7 +15,7 @@ from judges.backends.mock_server import running_mock_server
 from judges.backends.wire import WireRequest
 from judges.engine import leases
 from judges.engine.meters import BURST_SECONDS, Bucket, Pace
-from judges.engine.transport import Transport
+from judges.engine.works import Transport
 from judges.models import Judgment, Sweep, SweepRun
 from judges.selectors.sweeps import sweep_progress
 from judges.services.sweeps import SweepError, sweep_cancel, sweep_pause, sweep_resume

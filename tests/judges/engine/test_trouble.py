@@ -10,7 +10,7 @@ from annotation.models import Dataset
 from judges.backends.errors import EndpointError, PermanentBackendError, TransientBackendError
 from judges.backends.instant import InstantBackend
 from judges.backends.mock_server import running_mock_server
-from judges.engine.transport import Transport
+from judges.engine.works import Transport
 from judges.models import Endpoint, Judgment, ModelRequest, Sweep, SweepRun, SweepState
 from judges.selectors.sweeps import sweep_progress
 from judges.services.sweeps import SweepError, sweep_resume
