@@ -47,6 +47,13 @@ class ChoiceConverter(SuffixConverter):
     regex = "json|md"
 
 
+class DatasetConverter(SuffixConverter):
+    """The name of a dataset, and of which of its judges: ``llmbar`` or ``llmbar/judges/3,7``."""
+
+    regex = r"[-a-zA-Z0-9_]+(?:/judges/\d{1,9}(?:,\d{1,9})*)?"
+
+
+register_converter(DatasetConverter, "judged_dataset")
 register_converter(SuffixConverter, "report_format")
 register_converter(AnySuffixConverter, "any_report_format")
 register_converter(ChoiceConverter, "choice_format")
@@ -77,7 +84,7 @@ _OF_A_SOURCE: tuple[tuple[str, Callable[..., HttpResponseBase], str], ...] = (
 def _sources() -> Iterator[URLPattern]:
     for address, view, name in _OF_A_SOURCE:
         yield path(f"sweeps/<row:pk>/{address}", view, name=name)
-        yield path(f"datasets/<slug:name>/{address}", view, name=f"dataset-{name}")
+        yield path(f"datasets/<judged_dataset:name>/{address}", view, name=f"dataset-{name}")
 
 
 app_name = "metaeval"

@@ -9,12 +9,16 @@ from typing import Any
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Dataset, User
+from annotation.models import Dataset, Label, User
 from annotation.selectors.datasets import datasets_visible_to
-from judges.models import Orders, Sweep
+from annotation.selectors.overview import labels_visible_to
+from judges.models import Judge, Orders, Sweep
 from judges.selectors.items import GENERATION, WHOLE, ItemSlice, judge_kind, sweep_slice
 from judges.selectors.reading import judges_of_dataset
 from judges.selectors.sweeps import SweepProgress, sweep_progress
+
+# What stands in an address between the name of a dataset and the numbers of the judges that were asked for.
+JUDGES = "/judges/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class SweepView:
         The part of each dataset that was to be judged.
     seed : int
         Of random orders.
+    offered : tuple of Judge
+        Where it is no sweep: all judges that have judged the dataset, of which `judge_ids` may be a part.
     reader : User or None
         Whose right to see labels bounds what is counted; None: all labels count.
     """
@@ -48,6 +54,20 @@ class SweepView:
     part: ItemSlice = WHOLE
     seed: int = 0
     reader: User | None = None
+    offered: tuple[Judge, ...] = ()
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether only some of the judges that there are were asked for."""
+        return bool(self.offered) and len(self.judge_ids) < len(self.offered)
+
+    @property
+    def leaves_out_labels(self) -> bool:
+        """Whether there are labels that its reader may not see: those of other researchers' studies."""
+        if self.reader is None:
+            return False
+        labels = Label.objects.current().filter(item__dataset__in=self.datasets).order_by()
+        return labels.exclude(pk__in=labels_visible_to(self.reader).order_by().values("pk")).exists()
 
     def facts(self) -> dict[str, Any]:
         """What a report says of it: which orders, and which part of the datasets where it is not the whole."""
@@ -108,17 +128,39 @@ def sweep_get_for(user: User, sweep_id: int) -> SweepView:
 
 
 def dataset_view_get_for(user: User, name: str) -> SweepView:
-    """All judgments of a dataset that this person may see, to be compared as those of a sweep are; else Http404."""
+    """All judgments of a dataset that this person may see, to be compared as those of a sweep are; else Http404.
+
+    With ``/judges/3,7`` after the name, those of these judges only.
+    """
+    name, _, asked = name.partition(JUDGES)
     dataset = get_object_or_404(datasets_visible_to(user), name=name)
-    return SweepView(
+    offered = tuple(judges_of_dataset(dataset))
+    found = SweepView(
         pk=None,
         name=f"All judgments of {dataset.name}",
         orders=Orders.BOTH,
-        judge_ids=frozenset(judges_of_dataset(dataset).values_list("pk", flat=True)),
+        judge_ids=frozenset(judge.pk for judge in offered),
         datasets=(dataset,),
         progress=None,
         reader=_reader(user),
+        offered=offered,
     )
+    return judges_chosen_of(found, asked.split(",")) if asked else found
+
+
+def judges_chosen_of(view: SweepView, asked: Iterable[str]) -> SweepView:
+    """The same of some of the judges of a dataset, by their numbers. Raises Http404 for one that is none of them."""
+    try:
+        chosen = frozenset(int(pk) for pk in asked)
+    except ValueError:
+        raise Http404("There is no such judge.") from None
+    every, dataset = frozenset(judge.pk for judge in view.offered), view.datasets[0].name
+    if not chosen <= every:
+        raise Http404("No such judge has judged this dataset.")
+    if not chosen or chosen == every:
+        return replace(view, judge_ids=every, name=f"All judgments of {dataset}")
+    name = f"{len(chosen)} of {len(every)} judges of {dataset}"
+    return replace(view, judge_ids=chosen, name=name)
 
 
 def source_get_for(user: User, pk: int | None = None, name: str | None = None) -> SweepView:

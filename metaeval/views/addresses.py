@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from django.http import HttpRequest
 from django.urls import reverse
 
-from metaeval.selectors.sweeps import SweepView
+from metaeval.selectors.sweeps import JUDGES, SweepView, judges_chosen_of
 
 
 def source_url(source: SweepView, name: str, *args: object) -> str:
     """The page `name` of what is compared: ``comparison``, ``decision``, ``label-next`` and what belongs to them."""
     if source.pk is None:
-        return reverse(f"metaeval:dataset-{name}", args=[source.datasets[0].name, *args])
+        of = source.datasets[0].name
+        if source.is_choice:
+            of += JUDGES + ",".join(map(str, sorted(source.judge_ids)))
+        return reverse(f"metaeval:dataset-{name}", args=[of, *args])
     return reverse(f"metaeval:{name}", args=[source.pk, *args])
 
 
 def source_slug(source: SweepView) -> str:
     """What tells the files of one source from those of another, in their names."""
-    return "all-judgments" if source.pk is None else f"sweep-{source.pk}"
+    if source.pk is None:
+        return f"{len(source.judge_ids)}-judges" if source.is_choice else "all-judgments"
+    return f"sweep-{source.pk}"
+
+
+def chosen_url(request: HttpRequest, source: SweepView, name: str) -> str | None:
+    """Where the form that chooses judges leads: the page `name` of those; None where nothing was sent."""
+    asked = request.GET.getlist("judge")
+    if source.pk is not None or not asked:
+        return None
+    rest = request.GET.copy()
+    del rest["judge"]
+    url = source_url(judges_chosen_of(source, asked), name)
+    return f"{url}?{rest.urlencode()}" if rest else url

@@ -33,7 +33,7 @@ from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_cached, comparison_get
 from metaeval.services.decisions import judge_promote
 from metaeval.services.kind_comparisons import kind_comparison_get, kinds_compared
-from metaeval.views.addresses import source_slug, source_url
+from metaeval.views.addresses import chosen_url, source_slug, source_url
 from web.access import ResearcherRequest, researcher_required
 from web.files import attachment
 
@@ -44,6 +44,8 @@ from web.files import attachment
 @researcher_required
 def comparison(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponse:
     sweep = source_get_for(request.user, pk, name)
+    if (url := chosen_url(request, sweep, "comparison")) is not None:
+        return redirect(url)
     return _page(request, sweep, dataset_of(sweep, request.GET.get("dataset")), wait="now" in request.GET)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -23,7 +23,7 @@ from metaeval.reports.selection_verdict import verdict_of
 from metaeval.selectors.selection_inputs import decisions_in_force, kinds_judged, swept_datasets
 from metaeval.selectors.sweeps import SweepView, source_get_for
 from metaeval.services.selections import selection_get
-from metaeval.views.addresses import source_slug
+from metaeval.views.addresses import chosen_url, source_slug
 from web.access import ResearcherRequest, researcher_required
 from web.files import attachment
 
@@ -34,6 +34,8 @@ from web.files import attachment
 @researcher_required
 def decision(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponse:
     sweep = source_get_for(request.user, pk, name)
+    if (url := chosen_url(request, sweep, "decision")) is not None:
+        return redirect(url)
     return decision_page(request, sweep, wait="now" in request.GET)
 
 

@@ -139,6 +139,49 @@ def test_no_comparison_counts_labels_of_anothers_study(cast: Cast) -> None:
     assert n_labels == {"bob": 0, "alice": 24, "ann": 24}
 
 
+@pytest.mark.parametrize("name", ["comparison", "decision"])
+def test_some_of_the_judges_are_chosen_by_an_address(cast: Cast, name: str) -> None:
+    dataset, imported = mixed()
+    browser = client_of(cast.bob)
+    poor = Judge.objects.get(name="Ran and was wrong")
+    whole = browser.get(page(name, dataset)).content.decode()
+    assert "Judges to compare" in whole
+    sent = browser.get(page(name, dataset), {"judge": [poor.pk, imported.pk], "now": "1"})
+    address = (
+        f"/datasets/{dataset.name}/judges/{min(poor.pk, imported.pk)},{max(poor.pk, imported.pk)}/{name}/"
+    )
+    assert (sent.status_code, sent["Location"]) == (302, f"{address}?now=1")
+    shown = browser.get(sent["Location"])
+    names = {judge["name"] for judge in shown.context["content"]["judges"] if not judge["baseline"]}
+    assert names == {poor.name, imported.name}
+    html = shown.content.decode()
+    assert f"/judges/{min(poor.pk, imported.pk)},{max(poor.pk, imported.pk)}/{name}.json" in html, (
+        "what is downloaded is not what is shown"
+    )
+    for judge in shown.context["sweep"].offered:
+        box = f'<input type="checkbox" name="judge" value="{judge.pk}"'
+        assert (f"{box} checked>" in html) == (judge in (poor, imported))
+        assert box in html
+    # The form of a choice starts from it, and leads back to all.
+    every = [judge.pk for judge in shown.context["sweep"].offered]
+    assert browser.get(address, {"judge": every})["Location"] == page(name, dataset)
+    stranger = judge_make("Judged nothing here")
+    assert browser.get(page(name, dataset), {"judge": stranger.pk}).status_code == 404
+    assert browser.get(page(name, dataset), {"judge": "x"}).status_code == 404
+    assert browser.get(f"/datasets/{dataset.name}/judges/{stranger.pk}/{name}/").status_code == 404
+
+
+def test_pages_say_that_labels_of_others_are_left_out(cast: Cast) -> None:
+    study = study_make(pairs=8, owner=cast.alice, overlap=3)
+    study_labels_make(study, [[1, 1, 2]] * 8)
+    swept(dataset=study.dataset)
+    said = "Labels from other researchers\u2019 studies aren\u2019t counted here".replace("\u2019", "'")
+    for name in ("comparison", "decision"):
+        assert said in text_of(client_of(cast.bob).get(page(name, study.dataset)))
+        assert said not in text_of(client_of(cast.alice).get(page(name, study.dataset)))
+        assert said not in text_of(client_of(cast.ann).get(page(name, study.dataset)))
+
+
 def test_pages_of_a_sweep_keep_their_addresses() -> None:
     dataset = dataset_make(pairs=2)
     sweep, *_ = swept(dataset=dataset)
