@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
@@ -46,6 +47,25 @@ class ReadOnlyMixin:
         return False
 
 
+class OwnerSelect(AutocompleteSelect):
+    """A search field for a row, which shows nothing for what cannot be the key of one; Django's own fails on it."""
+
+    def optgroups(self, name: str, value: list[str], attrs: dict[str, Any] | None = None) -> list[Any]:
+        known = [one for one in value if not one or (one.isascii() and one.isdecimal())]
+        return super().optgroups(name, known, attrs)
+
+
+class OwnedMixin:
+    """Rows with an owner, who is searched for."""
+
+    autocomplete_fields = ("owner",)
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **given: Any) -> Any:
+        if db_field.name == "owner":
+            given["widget"] = OwnerSelect(db_field, self.admin_site)  # type: ignore[attr-defined]
+        return super().formfield_for_foreignkey(db_field, request, **given)  # type: ignore[misc]
+
+
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin[User]):
     """The role says what a person may do; Django's staff and superuser flags are not asked."""
@@ -71,7 +91,7 @@ class UserAdmin(DjangoUserAdmin[User]):
 
 
 @admin.register(Dataset)
-class DatasetAdmin(admin.ModelAdmin[Dataset]):
+class DatasetAdmin(OwnedMixin, admin.ModelAdmin[Dataset]):
     """Datasets come from imports; here they get an owner, a title and a split."""
 
     list_display = ("name", "title", "split", "licence", "owner", "n_items", "version", "created_at")
@@ -79,7 +99,6 @@ class DatasetAdmin(admin.ModelAdmin[Dataset]):
     list_select_related = ("owner",)
     search_fields = ("name", "title", "description", "source")
     readonly_fields = ("name", "version", "source", "created_at", "page")
-    autocomplete_fields = ("owner",)
     fields = (
         "name",
         "page",
@@ -110,12 +129,11 @@ class DatasetAdmin(admin.ModelAdmin[Dataset]):
 
 
 @admin.register(Study)
-class StudyAdmin(admin.ModelAdmin[Study]):
+class StudyAdmin(OwnedMixin, admin.ModelAdmin[Study]):
     list_display = ("title", "state", "kind", "dataset", "owner", "overlap", "is_simulated", "created_at")
     list_filter = ("state", "kind", "is_simulated", ("dataset", admin.RelatedOnlyFieldListFilter))
     list_select_related = ("dataset", "owner")
     search_fields = ("title", "slug")
-    autocomplete_fields = ("owner",)
     fields = (
         "title",
         "page",

@@ -76,7 +76,7 @@ def wake_up(queues: Collection[str]) -> None:
         for queue in queues:
             current_app.send_task("judges.wake", queue=queue, expires=settings.WAKE_UP_SECONDS, retry=False)
     except Exception:
-        logger.warning("A wake-up could not be sent; the next one may.", exc_info=True)
+        logger.warning("A wake-up could not be sent; it will be tried again.", exc_info=True)
 
 
 def stop_requested() -> bool:

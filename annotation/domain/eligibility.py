@@ -74,7 +74,7 @@ def _question(entry: object, place: str) -> EligibilityQuestion:
     if len({option.text for option in options}) < len(options):
         raise _error(f"{place}.options", "two of them have the same text.")
     if not any(option.eligible for option in options):
-        raise _error(f"{place}.options", "none is eligible, so nobody could go on.")
+        raise _error(f"{place}.options", "none is eligible, so nobody could take part.")
     return EligibilityQuestion(
         key, _text(entry["question"], f"{place}.question", MAX_QUESTION_CHARS), options
     )

@@ -68,7 +68,9 @@ class PlatformLinkForm(forms.Form):
             data[name] = code
         used = [data[name] for name in CODES if data[name]]
         if len(set(used)) < len(used):
-            self.add_error(None, "Each outcome needs a code of its own, so that they can be told apart.")
+            self.add_error(
+                None, "Each outcome needs a code of its own, so that the platform knows which it was."
+            )
         return data
 
 

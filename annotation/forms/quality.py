@@ -34,7 +34,7 @@ def _text(help_text: str, *, required: bool = False) -> forms.CharField:
 
 class SuspendForm(_ActionForm):
     reason = _reason()
-    text = _text("Shown to the person, who is also told that they cannot go on.")
+    text = _text("Shown to the person, who also reads that they can't continue.")
     set_aside = forms.BooleanField(
         label="Set their labels aside",
         required=False,
@@ -46,7 +46,7 @@ class RestoreForm(_ActionForm):
     reason = _reason()
     text = _text("Shown to the person when they come back.")
     take_back = forms.BooleanField(
-        label="Take back what was set aside",
+        label="Include the excluded labels again",
         required=False,
         help_text="Labels count again where their place is still free; elsewhere they are surplus.",
     )

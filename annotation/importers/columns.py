@@ -326,7 +326,7 @@ def _check_doubles(path: Path, header: Sequence[str], fields: Mapping[str, str])
 
 def _unknown(path: Path, table: Table, name: str, meant: str | None) -> ImportFileError:
     what = "column" if table.has_header else "field"
-    hint = f"did you mean {meant!r}?" if meant else "map it to a field, keep it as metadata or leave it out."
+    hint = f"did you mean {meant!r}?" if meant else "map it to a field, keep it as metadata, or ignore it."
     return ImportFileError(path, _row_of(table, name), name, f"unknown {what}; {hint}")
 
 

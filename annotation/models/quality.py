@@ -12,7 +12,7 @@ class Action(models.TextChoices):
     WARN = "warn", "Warned"
     SUSPEND = "suspend", "Suspended"
     RESTORE = "restore", "Restored"
-    SET_ASIDE = "set_aside", "Labels set aside"
+    SET_ASIDE = "set_aside", "Labels excluded"
     TAKE_BACK = "take_back", "Labels taken back in"
     MESSAGE = "message", "Message"
 
@@ -35,7 +35,7 @@ class Intervention(models.Model):
     )
     reason = models.CharField(max_length=300, blank=True, help_text="For the researchers.")
     text = models.TextField(blank=True, help_text="For the person.")
-    n_labels = models.PositiveIntegerField(default=0, help_text="Labels set aside or taken back.")
+    n_labels = models.PositiveIntegerField(default=0, help_text="Labels excluded or included again.")
     nonce = models.CharField(max_length=32, blank=True, help_text="Of the form, so that it acts once.")
     read_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

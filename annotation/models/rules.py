@@ -179,7 +179,10 @@ class EntryRules(models.Model):
         default=True, help_text="One person a browser; off where people share a computer."
     )
     max_annotators = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Over all doors; empty: no limit."
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Over all entry points; empty: no limit.",
     )
     passthrough = models.JSONField(
         default=list, blank=True, help_text="Further URL parameters of a platform that are kept."

@@ -39,9 +39,7 @@ class Assignment(models.Model):
     leased_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     submitted_at = models.DateTimeField(null=True, blank=True)
-    release_reason = models.CharField(
-        max_length=200, blank=True, help_text="Why it was given back unanswered."
-    )
+    release_reason = models.CharField(max_length=200, blank=True, help_text="Why it was released unanswered.")
 
     class Meta:
         constraints = [

@@ -51,7 +51,7 @@ def _link(study: Study, name: str) -> PlatformLink:
     _platform(name)
     link = platform_links_of(study).get(name)
     if link is None:
-        raise Http404("The study has no door for this platform.")
+        raise Http404("The study has no entry point for this platform.")
     return link
 
 
@@ -269,5 +269,5 @@ def _done_words(plan: Plan) -> str:
     if not left and not back and not noted:
         return "Everything was as it is here already."
     parts = [f"{left} left", f"{back} came back", f"{noted} with a new status"]
-    aside = f" {plan.labels} labels were set aside." if plan.labels else ""
+    aside = f" {plan.labels} labels were excluded." if plan.labels else ""
     return f"Done: {', '.join(parts)}.{aside}"

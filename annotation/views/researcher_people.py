@@ -155,12 +155,12 @@ def _suspend(enrollment: Enrollment, **given: Any) -> str:
 
 
 def _restore(enrollment: Enrollment, **given: Any) -> str:
-    return "They may go on." if enrollment_restore(enrollment=enrollment, **given) else ""
+    return "They can continue." if enrollment_restore(enrollment=enrollment, **given) else ""
 
 
 def _set_aside(enrollment: Enrollment, **given: Any) -> str:
     n = labels_set_aside(enrollment=enrollment, **given)
-    return f"{n} label{'' if n == 1 else 's'} set aside; the places are open again." if n else ""
+    return f"{n} label{'' if n == 1 else 's'} excluded; the slots are open again." if n else ""
 
 
 def _take_back(enrollment: Enrollment, **given: Any) -> str:
@@ -192,7 +192,9 @@ ACTIONS = {
         _suspend,
         "Suspend this person? What they have open goes back at once.",
     ),
-    "restore": PersonAction("Restore", "Let them go on", RestoreForm, _restore, "Let this person go on?"),
+    "restore": PersonAction(
+        "Restore", "Restore access", RestoreForm, _restore, "Restore this person's access?"
+    ),
     "set-aside": PersonAction(
         "Set labels aside",
         "Set all aside",
@@ -205,7 +207,7 @@ ACTIONS = {
         "Take back",
         TakeBackForm,
         _take_back,
-        "Take back what was set aside? Labels whose places were refilled become surplus.",
+        "Include the excluded labels again? Labels whose slots were filled since become surplus.",
     ),
 }
 

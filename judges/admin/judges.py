@@ -103,5 +103,5 @@ class JudgeAdmin(ServiceAdmin[Judge]):
     def heuristics_view(self, request: HttpRequest) -> HttpResponse:
         """Make the judges that need no model, where they are missing."""
         judges = heuristic_judges_ensure()
-        messages.success(request, f"The {len(judges)} judges that need no model are there.")
+        messages.success(request, f"The {len(judges)} baselines (no LLM) are there.")
         return HttpResponseRedirect(self.url("changelist"))

@@ -134,11 +134,11 @@ class Meter:
         if self.is_money:
             return (
                 f"The budget of ${self.limit:.2f} is reached: ${spent:.4f} is spent, and a request costs about "
-                f"${mean:.6f}. Resume with a larger budget to go on."
+                f"${mean:.6f}. Resume with a larger budget to continue."
             )
         return (
             f"The budget of {self.limit:,.0f} tokens is reached: {spent:,.0f} are used, and a request takes "
-            f"about {mean:,.0f}. Resume with a larger budget to go on."
+            f"about {mean:,.0f}. Resume with a larger budget to continue."
         )
 
 

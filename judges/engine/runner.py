@@ -184,7 +184,7 @@ class _Session:
             elif row.minutes_used is not None:
                 self._stop_sweep(
                     run.sweep_id,
-                    f"The budget of {row.minutes_used:,} min is used up. Resume with a larger one to go on.",
+                    f"The budget of {row.minutes_used:,} min is used up. Resume with a larger one to continue.",
                     state=SweepState.PAUSED,
                 )
         # What is not needed is given back for other workers, and what is, is kept.
@@ -415,7 +415,7 @@ class _Session:
             for run in self.engine.runs:
                 leases.run_release(run_id=run.run_id, owner=self.owner)
         except DatabaseError:
-            logger.warning("Leases could not be given back; they run out by themselves.", exc_info=True)
+            logger.warning("Leases could not be released; they will expire.", exc_info=True)
 
 
 def _prepare_connection() -> None:

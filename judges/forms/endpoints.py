@@ -105,10 +105,10 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
         labels = {
             "base_url": "Address",
             "is_local": "Under our own control",
-            "open_weights": "Weights are public",
-            "structured": "Holding the model to a choice",
+            "open_weights": "Open weights",
+            "structured": "Constrained decoding",
             "max_concurrency": "Requests at a time",
-            "timeout_seconds": "Patience, in seconds",
+            "timeout_seconds": "Request timeout (s)",
             "requests_per_minute": "Requests a minute",
             "tokens_per_minute": "Tokens a minute",
             "price_input": "Price of prompt tokens",

@@ -88,7 +88,7 @@ class Endpoint(models.Model):
     open_weights = models.BooleanField(
         null=True,
         blank=True,
-        verbose_name="weights are public",
+        verbose_name="open weights",
         help_text="Whether anybody can get the weights of its models; a choice of judges may ask for it.",
     )
     structured = models.CharField(

@@ -236,7 +236,7 @@ def _examples_judged(judge: Judge, spec: JudgeSpec, dataset: Dataset) -> Iterato
     if n:
         yield (
             f"'{dataset}' holds {n} of the instructions that '{judge}' is shown with their answers as examples: "
-            "on these it is not put to the test, so leave them out or expect its figures to flatter it."
+            "its figures on these are in-sample and too high; exclude them."
         )
 
 

@@ -49,7 +49,7 @@
         event.preventDefault();
         event.stopPropagation();
         const submitter = event.submitter;
-        ask(question, event.submitter?.dataset.confirmVerb ?? form.dataset.confirmVerb ?? "Go on", () => {
+        ask(question, event.submitter?.dataset.confirmVerb ?? form.dataset.confirmVerb ?? "Continue", () => {
           form.setAttribute("data-confirmed", "");
           form.requestSubmit(submitter);
           form.removeAttribute("data-confirmed");

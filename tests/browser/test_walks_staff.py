@@ -89,10 +89,10 @@ class TestHiddenChecks:
         form = panel(office, "Restore")
         form.get_by_label("Reason").fill("They wrote to us.")
         form.get_by_label("Message").fill("Welcome back. Please take your time.")
-        form.get_by_label("Take back what was set aside").check()
-        form.get_by_role("button", name="Let them go on").click()
+        form.get_by_label("Include the excluded labels again").check()
+        form.get_by_role("button", name="Restore access").click()
         go_on(office)
-        expect(office.get_by_text("They may go on.")).to_be_visible()
+        expect(office.get_by_text("They can continue.")).to_be_visible()
         assert not aside.exists()
 
         page.goto(f"{live_server.url}/s/{study.slug}/")

@@ -187,7 +187,7 @@ def test_what_it_will_take_is_shown_before_it_is_launched(admin: Client, dataset
     judges = [judge_make(priced), judge_make(free), judge_make()]
     sweep = sweep_make(judges, dataset, start=False)
     page = admin.get(url_of("progress", sweep)).content.decode()
-    assert "What it will take" in page
+    assert "Estimated cost" in page
     assert f">{4 * dataset.items.count()}<" in page  # two models, two orders
     assert "without free, which has no price" in page
     assert "Nothing was asked" in page

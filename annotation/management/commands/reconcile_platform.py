@@ -44,7 +44,9 @@ class Command(BaseCommand):
         platform = PLATFORMS[options["platform"]]
         link = platform_links_of(study).get(platform.name)
         if link is None:
-            raise CommandError(f"{study.slug} has no door for {platform.label}; make it on its Entry page.")
+            raise CommandError(
+                f"{study.slug} has no entry point for {platform.label}; set it up on its Entry page."
+            )
         try:
             if options["api"]:
                 token = secret_read(platform.api_variable)
@@ -88,4 +90,4 @@ class Command(BaseCommand):
             self.stdout.write(f"       {change.row.session}: handed in without a code, {here} here")
         for person in plan.missing:
             self.stdout.write(f"       {person.platform_session}: here, and not there")
-        self.stdout.write("Nothing was changed." if dry else f"Done; {plan.labels:,} labels set aside.")
+        self.stdout.write("Nothing was changed." if dry else f"Done; {plan.labels:,} labels excluded.")

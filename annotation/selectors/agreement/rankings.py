@@ -172,7 +172,7 @@ def _remark(ranked: Ranked, rho: Floats, pairs: NDArray[np.bool_]) -> str:
     if constant:
         remarks.append(
             f"On {constant} item{'' if constant == 1 else 's'} no two people order the parts (all equal is no order): "
-            "no rho."
+            "correlation undefined."
         )
     return " ".join(remarks)
 

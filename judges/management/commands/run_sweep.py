@@ -52,7 +52,7 @@ class Command(BaseCommand):
         progress = sweep_progress(row.pk)
         self._show(progress)
         if report.was_stopped:
-            self.stdout.write("Stopped. Nothing is lost; run the command again to go on.")
+            self.stdout.write("Stopped. Nothing is lost; run the command again to continue.")
         elif progress.is_active:
             self.stdout.write("The rest of it is for other workers.")
         elif progress.state != SweepState.FINISHED:

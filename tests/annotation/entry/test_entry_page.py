@@ -112,7 +112,7 @@ def test_codes_that_are_missing_are_told(study, alice):
     alice.post(address("entry-link", study), FIELDS | {"no_consent_code": ""})
     alice.post(address("entry-link", study, "mturk"), {})
     shown = text_of(alice.get(page(study)))
-    assert "There is no code for no consent: who ends like that finds no way back to Prolific." in shown
+    assert "There is no code for no consent: people with that outcome can't return to Prolific." in shown
     assert "way back to Mechanical Turk" not in shown
 
 

@@ -239,7 +239,7 @@ class TestActions:
     def test_set_aside_take_back_and_message(self, cast, study, person):
         client = client_of(cast.alice)
         page = text_of(client.get(act(client, person, "set-aside")["Location"]))
-        assert "3 labels set aside" in page
+        assert "3 labels excluded" in page
         page = text_of(client.get(act(client, person, "take-back")["Location"]))
         assert "3 labels count again" in page
         act(client, person, "message", text="Thank you.", reason="")
