@@ -6,6 +6,7 @@ Studies change state on their own pages, where the rules are; here an administra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -50,15 +51,13 @@ class ReadOnlyMixin:
 class OwnerSelect(AutocompleteSelect):
     """A search field for a row, which shows nothing for what cannot be the key of one; Django's own fails on it."""
 
-    def optgroups(self, name: str, value: list[str], attrs: dict[str, Any] | None = None) -> list[Any]:
+    def optgroups(self, name: str, value: Sequence[str], attrs: dict[str, Any] | None = None) -> list[Any]:
         known = [one for one in value if not one or (one.isascii() and one.isdecimal())]
         return super().optgroups(name, known, attrs)
 
 
 class OwnedMixin:
     """Rows with an owner, who is searched for."""
-
-    autocomplete_fields = ("owner",)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **given: Any) -> Any:
         if db_field.name == "owner":

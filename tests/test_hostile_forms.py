@@ -40,7 +40,7 @@ VALUES: tuple[Value, ...] = (
 PARTS = ("99999999999999999999", "x" * 500, "a\0b", "²", "%FF")
 BODIES = (b"", b"\xff\0", b"a=" + b"&a=" * 2_000, b"[", b"null", b'{"a": NaN}')
 TOGETHER = 2
-"""Values that a form gets in all its fields at once, other ones for each form; and every second field alone gets one."""
+"""Values that a form gets in all its fields at once, other ones for each form. Every second field alone gets one."""
 _WRITE = re.compile(r"(?:INSERT INTO|UPDATE|DELETE FROM) .?(\w+)", re.IGNORECASE)
 _SAVEPOINT = re.compile(r"(ROLLBACK TO )?SAVEPOINT (\S+)", re.IGNORECASE)
 # A refusal may be remembered: in the session, and in the log of what administrators did.

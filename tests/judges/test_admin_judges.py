@@ -210,7 +210,7 @@ def test_a_judge_of_a_sweep_is_protected(admin: Client) -> None:
     judge = judge_make(name="Wanted")
     sweep_make([judge], dataset_make(pairs=1))
     url = reverse("admin:judges_judge_delete", args=[judge.pk])
-    assert "cannot be deleted" in admin.get(url).content.decode()
+    assert "You can't delete it" in admin.get(url).content.decode()
     admin.post(url, {"post": "yes"})
     assert Judge.objects.exists()
 
