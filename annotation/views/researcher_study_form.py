@@ -208,7 +208,7 @@ def study_estimate(request: ResearcherRequest) -> HttpResponse:
         "assumed_seconds": seconds,
         "usual_seconds": KIND_SECONDS[Kind(form.kind_chosen())],
     }
-    return render(request, "annotation/researcher/_estimate.html", context)
+    return render(request, "annotation/researcher/study_form.html#estimate", context)
 
 
 @require_POST
@@ -219,7 +219,7 @@ def markdown_preview(request: ResearcherRequest) -> HttpResponse:
     if field not in MARKDOWN_FIELDS:
         raise Http404("There is no such field.")
     text = request.POST.get(field, "")[:MAX_MARKDOWN]
-    return render(request, "annotation/researcher/_preview.html", {"field": field, "text": text})
+    return render(request, "annotation/researcher/form/texts.html#preview", {"field": field, "text": text})
 
 
 @require_safe

@@ -170,8 +170,8 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "seen": seen,
             "head_changed": partial and request.GET.get("seen") != seen,
         }
-        name = "_poll" if partial else "progress"
-        return TemplateResponse(request, f"admin/judges/sweep/{name}.html", context)
+        part = "#poll" if partial else ""
+        return TemplateResponse(request, f"admin/judges/sweep/progress.html{part}", context)
 
     def start_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         self._start(request, self._sweep(pk))

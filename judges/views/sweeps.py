@@ -55,7 +55,7 @@ def sweep_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         "above": _pages_above(pk),
     }
     part = bool(request.htmx) and not request.htmx.history_restore_request
-    response = render(request, f"judges/{'_sweep_live' if part else 'sweep_detail'}.html", context)
+    response = render(request, f"judges/sweep_detail.html{'#live' if part else ''}", context)
     if part and not read.progress.is_active:
         # It has just ended: the page's head, its links and the decision are other ones now.
         response.headers["HX-Refresh"] = "true"
