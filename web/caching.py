@@ -1,11 +1,12 @@
 """A cache of one process that forgets what was least recently used."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from threading import Lock
 from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -44,10 +45,7 @@ class BoundedCache(Generic[K, V]):
     """
 
     def __init__(self, *, limit: int, weight: Callable[[V], int]) -> None:
-        self._limit = limit
-        self._weigh = weight
-        self._values: OrderedDict[tuple[Hashable, K], V] = OrderedDict()
-        self._weight = 0
+        self._values: LRUCache[tuple[Hashable, K], V] = LRUCache(limit, getsizeof=weight)
         self._lock = Lock()
 
     def __contains__(self, key: K) -> bool:
@@ -56,22 +54,13 @@ class BoundedCache(Generic[K, V]):
     def get(self, name: K, make: Callable[[], V]) -> V:
         """The value under `name`, made now if it is not here."""
         key = (_owner.get(), name)
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-                return self._values[key]
+        with self._lock, suppress(KeyError):
+            return self._values[key]
         value = make()
-        weight = self._weigh(value)
-        with self._lock:
-            if key not in self._values and weight <= self._limit:
-                self._values[key] = value
-                self._weight += weight
-                while self._weight > self._limit:
-                    _, oldest = self._values.popitem(last=False)
-                    self._weight -= self._weigh(oldest)
+        with self._lock, suppress(ValueError):  # larger than all that is kept together
+            self._values[key] = value
         return value
 
     def clear(self) -> None:
         with self._lock:
             self._values.clear()
-            self._weight = 0

@@ -135,5 +135,7 @@ def adjudicate_said(request: ResearcherRequest, slug: str, item_id: int) -> Http
     order = expert_order(study, item_id, request.user)
     tally = tally_of(place, item_shown(study, place.item, order), order)
     return render(
-        request, "annotation/researcher/adjudicate.html#said", {"tally": tally, "study": study, "place": place}
+        request,
+        "annotation/researcher/adjudicate.html#said",
+        {"tally": tally, "study": study, "place": place},
     )

@@ -20,9 +20,10 @@ that the server's tokenizer puts there.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Any
+
+from cachetools import LRUCache
 
 from judges.backends.errors import BackendError, PermanentBackendError
 from judges.backends.openai_protocol import LOWEST_LOGPROB, ServerReply, count_of, document_of, first_choice
@@ -49,7 +50,7 @@ class ContinuationScorer:
         self._tokenize_url = tokenize_url
         self._tokenizes = True
         self._generates = 0
-        self._contexts: OrderedDict[tuple[object, ...], list[int]] = OrderedDict()
+        self._contexts: LRUCache[tuple[object, ...], list[int]] = LRUCache(_MEMORY)
 
     async def score(self, request: WireRequest) -> tuple[float, int, dict[str, Any]]:
         """Return the log-likelihood, the number of the continuation's tokens, and the server's counts of tokens.
@@ -131,7 +132,6 @@ class ContinuationScorer:
 
     async def _tokenize(self, key: tuple[object, ...] | None, body: dict[str, Any]) -> list[int] | None:
         if key is not None and key in self._contexts:
-            self._contexts.move_to_end(key)
             return self._contexts[key]
         reply = await self._post(self._tokenize_url, body)
         if reply.status in _NOT_OFFERED and b"does not exist" not in reply.body[:2000]:
@@ -144,8 +144,6 @@ class ContinuationScorer:
             return None
         if key is not None:
             self._contexts[key] = tokens
-            if len(self._contexts) > _MEMORY:
-                self._contexts.popitem(last=False)
         return tokens
 
 
