@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,6 +166,17 @@ def datasets_settled_by(user: User) -> QuerySet[Dataset]:
     """Datasets whose split and licence this person decides: their own; administrators: all."""
     visible = datasets_visible_to(user)
     return visible if user.is_administrator else visible.filter(owner=user)
+
+
+def items_of(datasets: Iterable[Dataset | int], kind: str = "") -> QuerySet[Item]:
+    """The items of datasets, of one kind where it is given; in no order."""
+    items = Item.objects.order_by().filter(dataset__in=list(datasets))
+    return items.filter(kind=kind) if kind else items
+
+
+def instructions_of(dataset: Dataset) -> QuerySet[Instruction]:
+    """The instructions of a dataset."""
+    return Instruction.objects.filter(dataset=dataset)
 
 
 def items_for_judging(dataset_id: int, item_ids: Sequence[int] | None = None) -> Iterator[ItemRow]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from annotation.domain.pseudonyms import SHORT, pseudonym
-from annotation.models import Kind, Label, User
+from annotation.models import Kind, User
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.overview import labels_visible_to
 
@@ -79,7 +79,7 @@ def people_said(item_ids: Iterable[int], *, reader: User | None = None) -> dict[
 
 
 def _current(reader: User | None) -> LabelQuerySet:
-    return (Label.objects.all() if reader is None else labels_visible_to(reader)).current()
+    return labels_visible_to(reader).current()
 
 
 def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]:

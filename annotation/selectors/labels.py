@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.models import Kind, Label, User
+from annotation.models import Kind, User
 from annotation.selectors.overview import labels_visible_to
 
 
@@ -43,8 +43,7 @@ def pairwise_labels(
     """
     if dataset_id is None and study_id is None:
         raise ValueError("pairwise_labels needs a dataset or a study")
-    visible = Label.objects.all() if reader is None else labels_visible_to(reader)
-    labels = visible.current().filter(kind=Kind.PAIRWISE)
+    labels = labels_visible_to(reader).current().filter(kind=Kind.PAIRWISE)
     if dataset_id is not None:
         labels = labels.filter(item__dataset_id=dataset_id)
     if study_id is not None:

@@ -39,8 +39,13 @@ def studies_visible_to(user: User) -> QuerySet[Study]:
     return studies
 
 
-def labels_visible_to(user: User) -> LabelQuerySet:
-    """Imported labels, and those of the studies that they may see, of the datasets that they may see."""
+def labels_visible_to(user: User | None) -> LabelQuerySet:
+    """Imported labels, and those of the studies that they may see, of the datasets that they may see.
+
+    None is who may see everything: an administrator, the command line.
+    """
+    if user is None:
+        return Label.objects.all()
     return Label.objects.filter(
         Q(study=None) | Q(study__in=studies_visible_to(user)), item__dataset__in=datasets_visible_to(user)
     )

@@ -15,6 +15,7 @@ from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from judges.models import Judge, Judgment, Sweep, SweepRun, SweepState
 from judges.selectors.overview import sweeps_overview
+from judges.selectors.stored import judgments_on
 from judges.selectors.sweeps import RunProgress, SweepProgress, sweep_progress
 
 
@@ -131,9 +132,9 @@ def judge_get_for(user: User, pk: int) -> Judge:
     return get_object_or_404(judges_visible_to(user).select_related("endpoint", "created_by"), pk=pk)
 
 
-def judges_of_dataset(dataset: Dataset) -> QuerySet[Judge]:
-    """The judges that have judged something of a dataset, imported or run, by name."""
-    judged = Judgment.objects.filter(judge=OuterRef("pk"), item__dataset=dataset)
+def judges_of_dataset(dataset: Dataset, kind: str = "") -> QuerySet[Judge]:
+    """The judges that have judged something (of a kind) of a dataset, imported or run, by name."""
+    judged = judgments_on([dataset], kind).filter(judge=OuterRef("pk"))
     return Judge.objects.filter(Exists(judged)).order_by("name", "pk")
 
 

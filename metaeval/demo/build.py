@@ -13,13 +13,15 @@ from django.db import transaction
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.importers import read_generic
 from annotation.models import Dataset, Invitation, Role, Study, StudyState, User
+from annotation.selectors.reporting import study_find
 from annotation.services.datasets import dataset_import
 from annotation.services.simulation import labels_simulate
 from annotation.services.studies import invitation_create, study_create
 from annotation.services.study_opening import study_open
 from annotation.services.users import user_ensure
 from judges.engine.runner import run_pending
-from judges.models import Endpoint, Judge, Sweep, SweepState
+from judges.models import Judge, Sweep, SweepState
+from judges.selectors.stored import endpoint_find, sweep_find
 from judges.services.endpoints import endpoint_create
 from judges.services.judges import DuplicateJudgeError, heuristic_judges_ensure, judge_create
 from judges.services.sweeps import sweep_create, sweep_resume, sweep_start
@@ -103,7 +105,7 @@ def _import(plan: dict[str, Any], owner: User, say: Callable[[str], None]) -> Da
 def _study(plan: dict[str, Any], dataset: Dataset, questions: Dataset, owner: User) -> Study:
     rules = dict(plan["study"])
     slug = rules.pop("slug")
-    study = Study.objects.filter(slug=slug).first()
+    study = study_find(slug)
     if study is None:
         rules |= {name: _text(file) for name, file in plan["texts"].items()}
         rules["pay_per_item"] = Decimal(rules["pay_per_item"])
@@ -135,7 +137,7 @@ def _simulate(study: Study, people: list[SimulatedAnnotator]) -> int:
 
 def _finished_sweep(dataset: Dataset, owner: User, say: Callable[[str], None]) -> Sweep:
     """The sweep of the judges without a model, run to its end here rather than by a worker."""
-    sweep = Sweep.objects.filter(name=SWEEP, datasets=dataset).order_by("pk").first()
+    sweep = sweep_find(SWEEP, dataset)
     if sweep is None:
         sweep = sweep_create(
             name=SWEEP, judges=heuristic_judges_ensure(), datasets=[dataset], created_by=owner
@@ -153,9 +155,9 @@ def _finished_sweep(dataset: Dataset, owner: User, say: Callable[[str], None]) -
 
 def _model_sweep(dataset: Dataset, owner: User, mock_url: str) -> None:
     """A draft that an administrator can launch to watch a sweep at work."""
-    if Sweep.objects.filter(name=MODEL_SWEEP).exists():
+    if sweep_find(MODEL_SWEEP, dataset) is not None:
         return
-    endpoint = Endpoint.objects.filter(name="mock").first() or endpoint_create(
+    endpoint = endpoint_find("mock") or endpoint_create(
         name="mock", base_url=mock_url, is_local=True, max_concurrency=8
     )
     judges = [

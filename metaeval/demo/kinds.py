@@ -12,6 +12,7 @@ from django.db import transaction
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.importers import read_generic
 from annotation.models import Invitation, Study, StudyState, User
+from annotation.selectors.reporting import study_find
 from annotation.services.criteria import criteria_set
 from annotation.services.datasets import dataset_import
 from annotation.services.simulation import labels_simulate
@@ -40,7 +41,7 @@ def kinds_build(
     plan = tomllib.loads((content / "kinds.toml").read_text(encoding="utf-8"))
     made = []
     for rules in plan["study"]:
-        study = Study.objects.filter(slug=rules["slug"]).first() or _study(dict(rules), content, owner)
+        study = study_find(rules["slug"]) or _study(dict(rules), content, owner)
         if study.state == StudyState.OPEN:
             labels_simulate(study=study, people=people, **plan["plan"])
         invitation = study.invitations.filter(revoked_at=None).order_by("pk").first()

@@ -9,12 +9,13 @@ from typing import Any
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Dataset, Label, User
-from annotation.selectors.datasets import datasets_visible_to
+from annotation.models import Dataset, User
+from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
 from annotation.selectors.overview import labels_visible_to
 from judges.models import Judge, Orders, Sweep
 from judges.selectors.items import GENERATION, WHOLE, ItemSlice, judge_kind, sweep_slice
 from judges.selectors.reading import judges_of_dataset
+from judges.selectors.stored import sweep_whole
 from judges.selectors.sweeps import SweepProgress, sweep_progress
 
 # What stands in an address between the name of a dataset and the numbers of the judges that were asked for.
@@ -66,7 +67,7 @@ class SweepView:
         """Whether there are labels that its reader may not see: those of other researchers' studies."""
         if self.reader is None:
             return False
-        labels = Label.objects.current().filter(item__dataset__in=self.datasets).order_by()
+        labels = labels_visible_to(None).current().filter(item__dataset__in=self.datasets).order_by()
         return labels.exclude(pk__in=labels_visible_to(self.reader).order_by().values("pk")).exists()
 
     def facts(self) -> dict[str, Any]:
@@ -92,7 +93,7 @@ class SweepView:
 
 def sweep_view(sweep_id: int, visible: Iterable[Dataset] | None = None) -> SweepView:
     """Read a sweep; `visible` bounds the datasets. Raises Sweep.DoesNotExist."""
-    sweep = Sweep.objects.prefetch_related("datasets", "judges").get(pk=sweep_id)
+    sweep = sweep_whole(sweep_id)
     allowed = None if visible is None else {dataset.pk for dataset in visible}
     datasets = [row for row in sweep.datasets.all() if allowed is None or row.pk in allowed]
     judges = list(sweep.judges.all())
@@ -102,7 +103,7 @@ def sweep_view(sweep_id: int, visible: Iterable[Dataset] | None = None) -> Sweep
         name=sweep.name,
         orders=sweep.orders,
         judge_ids=frozenset(judge.pk for judge in judges) - contestants,
-        datasets=tuple(Dataset.objects.filter(pk__in=[row.pk for row in datasets]).order_by("name")),
+        datasets=tuple(datasets_by_name().filter(pk__in=[row.pk for row in datasets])),
         progress=sweep_progress(sweep.pk),
         n_contestants=len(contestants),
         part=sweep_slice(sweep),
