@@ -17,7 +17,7 @@ from scipy import stats
 
 from bench import bradley_terry
 from bench.peers import best_seconds, peer_python
-from metaeval.reports.content import content_build
+from metaeval.reports.content import build
 from metaeval.reports.inputs import ItemColumns, JudgeColumns, LabelColumns, ReportInputs
 from metaeval.reports.options import ReportOptions
 from metaeval.stats import (
@@ -54,7 +54,7 @@ def run(quick: bool = False) -> dict[str, float]:
     figures = {**_leave_one_out(labels, clusters), **_alpha(labels, clusters), **_label_model(labels)}
     figures |= bradley_terry.run(quick=quick)
     report = _report_inputs()
-    figures["report_s"] = best_seconds(lambda: content_build(report, ReportOptions()), 3)
+    figures["report_s"] = best_seconds(lambda: build(report, ReportOptions()), 3)
     return figures | _growth(n_items)
 
 

@@ -6,13 +6,13 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, path, register_converter
 
 import annotation.urls.converters  # noqa: F401  (registers `row`)
-from metaeval.reports.kinds.measures import KIND_LABELS
-from metaeval.reports.render import FORMATS, KIND_FORMATS
+from metaeval.figures import KIND_LABELS, PAIRWISE
+from metaeval.reports.render import FORMATS
 from metaeval.views import comparisons, decisions, label_next, promotions, reports, systems
 
 
 class SuffixConverter:
-    """The formats of a report on pairs in a URL: json, md, html, tex."""
+    """The formats of a report in a URL."""
 
     regex = "|".join(suffix.removeprefix(".") for suffix in FORMATS)
 
@@ -23,22 +23,10 @@ class SuffixConverter:
         return value
 
 
-class AnySuffixConverter(SuffixConverter):
-    """The formats of a report on whatever kind."""
-
-    regex = "|".join(suffix.removeprefix(".") for suffix in {**FORMATS, **KIND_FORMATS})
-
-
-class TableConverter(SuffixConverter):
-    """The formats of a comparison of a kind other than pairs."""
-
-    regex = "json|csv"
-
-
 class KindConverter(SuffixConverter):
     """The kinds other than pairs."""
 
-    regex = "|".join(KIND_LABELS)
+    regex = "|".join(kind for kind in KIND_LABELS if kind != PAIRWISE)
 
 
 class ChoiceConverter(SuffixConverter):
@@ -55,9 +43,7 @@ class DatasetConverter(SuffixConverter):
 
 register_converter(DatasetConverter, "judged_dataset")
 register_converter(SuffixConverter, "report_format")
-register_converter(AnySuffixConverter, "any_report_format")
 register_converter(ChoiceConverter, "choice_format")
-register_converter(TableConverter, "table_format")
 register_converter(KindConverter, "kind_name")
 
 # The pages of what is compared: a sweep, or all judgments of a dataset. Address, view, name.
@@ -65,7 +51,7 @@ _OF_A_SOURCE: tuple[tuple[str, Callable[..., HttpResponseBase], str], ...] = (
     ("comparison/", comparisons.comparison, "comparison"),
     ("comparison.<report_format:suffix>", comparisons.comparison_download, "comparison-download"),
     (
-        "comparison-<kind_name:kind>.<table_format:suffix>",
+        "comparison-<kind_name:kind>.<report_format:suffix>",
         comparisons.kind_download,
         "kind-comparison-download",
     ),
@@ -94,9 +80,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/jobs/<row:pk>/", reports.report_job, name="report-job"),
     path("reports/jobs/<row:pk>/act/", reports.report_job_act, name="report-job-act"),
     path("reports/<row:pk>/", reports.report_detail, name="report-detail"),
-    path(
-        "reports/<row:pk>/report.<any_report_format:suffix>", reports.report_download, name="report-download"
-    ),
+    path("reports/<row:pk>/report.<report_format:suffix>", reports.report_download, name="report-download"),
     path("datasets/<slug:name>/systems/", systems.systems, name="systems"),
     path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),
     path("datasets/<slug:name>/systems/ratings/", systems.ratings_upload, name="ratings-upload"),

@@ -143,7 +143,7 @@ class World:
         assert content is not None
         return judge_promote(
             sweep=view, dataset=dataset, fingerprint=judge.fingerprint, reason="r", user=self.ann,
-            inputs_hash=content["inputs_hash"], seen=None,
+            inputs_hash=content.inputs_hash, seen=None,
         )  # fmt: skip
 
     def address_of(self, address: Address) -> str:

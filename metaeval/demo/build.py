@@ -77,16 +77,16 @@ def demo_build(*, mock_url: str, say: Callable[[str], None] = lambda _line: None
     kinds = kinds_build(content=CONTENT, people=people, owner=researcher, say=say)
     sweep = _finished_sweep(dataset, administrator, say)
     _model_sweep(dataset, administrator, mock_url)
-    content = report_build(dataset=dataset, sweep=sweep_view(sweep.pk))
-    report = report_save(content=content, dataset=dataset, sweep_id=sweep.pk, user=administrator)
-    say(f"report: {len(content['judges'])} judges against people")
+    made = report_build(dataset=dataset, sweep=sweep_view(sweep.pk))
+    report = report_save(report=made, dataset=dataset, sweep_id=sweep.pk, user=administrator)
+    say(f"report: {len(made.judges)} judges against people")
     kind_reports = [_kind_report(kind.study, researcher) for kind in kinds]
     return Demo(study, invitation, sweep, report, kinds, kind_reports)
 
 
 def _kind_report(study: Study, owner: User) -> Report:
-    content = agreement_report_build(dataset=study.dataset, kind=study.kind, study=study)
-    return report_save(content=content, dataset=study.dataset, study=study, user=owner)
+    report = agreement_report_build(dataset=study.dataset, kind=study.kind, study=study)
+    return report_save(report=report, dataset=study.dataset, study=study, user=owner)
 
 
 def _import(plan: dict[str, Any], owner: User, say: Callable[[str], None]) -> Dataset:

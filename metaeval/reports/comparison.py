@@ -1,18 +1,16 @@
-"""The table of a comparison: its columns, its order, its rows. A pure function of a report's content."""
+"""The table of a comparison: its columns, its order, its rows. A pure function of a report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from metaeval.reports.figures import MEASURES, value_text
-from metaeval.reports.judges import PRIMARIES
-from metaeval.reports.tables import OVERALL, Slice, axis_of, slice_find, slices_of, subset_columns
+from metaeval.reports.figures import value_text
+from metaeval.reports.report import Estimate, Judge, Report, known
+from metaeval.reports.tables import OVERALL, Slice, axis_of, mark_of, slice_find, slices_of, subset_columns
 
-Content = dict[str, Any]
 MOST_SUBSET_COLUMNS = 8
-# Key in the URL, short head, measure, and whether smaller is better (what a first click sorts to the top).
+# Key in the URL, short head, figure, and whether smaller is better (what a first click sorts to the top).
 EXTRAS = (
-    ("positional", "Both orders", "positional_agreement", False),
+    ("positional", "Positional agreement", "positional_agreement", False),
     ("unparsed", "Unparsed", "unparsed_rate", True),
     ("length", "Length bias", "length_bias", True),
     ("cost", "$ / 1,000", "cost_per_1000", True),
@@ -37,28 +35,27 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A figure in a row."""
+class ComparedFigure:
+    """A figure in a row; bare where the head of the column says the unit."""
 
-    estimate: dict[str, Any] | None
+    estimate: Estimate | None
     unit: str
     bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A judge."""
+class ComparedJudge:
+    """A judge as a row. ``n_left`` are the items that it did not judge."""
 
-    place: int
-    judge: dict[str, Any]
-    estimate: dict[str, Any] | None
-    cells: tuple[Cell, ...]
+    judge: Judge
+    estimate: Estimate | None
+    cells: tuple[ComparedFigure, ...]
     status: str  # "leads", "tied", "behind", "incomplete", "baseline"
-    n_left: int = 0  # items that it did not judge
+    n_left: int = 0
 
     @property
     def is_partial(self) -> bool:
-        """Whether it judged a part of the items only; rules are computed for all."""
+        """Whether it judged a part of the items only; baselines are computed for all."""
         return self.status != "baseline" and self.n_left > 0
 
     def fits(self, low: float, high: float) -> bool:
@@ -68,113 +65,108 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ComparisonTable:
     """All that the table of a comparison shows."""
 
     primary: str
-    primaries: tuple[str, ...]
+    label: str
+    primaries: tuple[tuple[str, str], ...]  # names and labels
     chosen: Slice
     choices: tuple[Slice, ...]
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Row, bool], ...]  # and whether it is drawn
+    rows: tuple[tuple[ComparedJudge, bool], ...]  # and whether it is drawn
     low: float
     high: float
     mark: float | None
     sort: str
 
 
-def table_of(content: Content, *, measure: str = "", group: str = "", sort: str = "") -> Table:
+def table_of(report: Report, *, measure: str = "", group: str = "", sort: str = "") -> ComparisonTable:
     """Lay out the judges by one figure in one group of items.
 
     Unknown names fall back to the report's own figure, all items, and best first: a URL may be old.
 
     Parameters
     ----------
-    measure : {"agreement", "accuracy"}
+    measure : str
+        One of the figures by which judges of the kind may be ranked.
     group : str
         Key of a `Slice`.
     sort : str
         Key of a column, with "-" before it for largest first.
     """
-    primaries = primaries_of(content)
-    primary = measure if measure in primaries else content["primary"]
-    chosen = slice_find(content, group)
-    subsets = subset_columns(content) if chosen == OVERALL else []
+    primaries = primaries_of(report)
+    primary = measure if measure in primaries else report.primary
+    chosen = slice_find(report, group)
+    subsets = subset_columns(report) if chosen == OVERALL else []
     if len(subsets) > MOST_SUBSET_COLUMNS:
         subsets = []
-    rows = [_row(content, place, primary, chosen, subsets) for place in range(len(content["judges"]))]
+    rows = [_row(report, index, primary, chosen, subsets) for index in range(len(report.judges))]
     keys = ["value", *(place.key for place in subsets), *(key for key, *_ in EXTRAS)]
     if sort.removeprefix("-") not in {"name", *keys}:
         sort = DEFAULT_SORT
     low, high = axis_of(_on_axis(rows))
-    return Table(
+    mark = mark_of(report, primary, chosen)
+    return ComparisonTable(
         primary=primary,
-        primaries=primaries,
+        label=report.figures.of_judges(primary).label,
+        primaries=tuple((name, report.figures.of_judges(name).label) for name in primaries),
         chosen=chosen,
-        choices=tuple(slices_of(content)),
-        columns=tuple(_columns(primary, subsets, sort)),
+        choices=tuple(slices_of(report)),
+        columns=tuple(_columns(report, primary, subsets, sort)),
         rows=tuple((row, row.fits(low, high)) for row in _sorted(rows, sort, keys)),
         low=low,
         high=high,
-        mark=_mark(content, primary, chosen, low, high),
+        mark=mark if mark is not None and low <= mark <= high else None,
         sort=sort,
     )
 
 
-def _on_axis(rows: Sequence[Row]) -> list[dict[str, Any] | None]:
+def _on_axis(rows: Sequence[ComparedJudge]) -> list[Estimate | None]:
     """Baselines below all judges would stretch the axis until real judges look alike: they are not drawn."""
     real = [row for row in rows if row.status != "baseline"] or list(rows)
     values = [row.estimate["value"] for row in real if row.estimate and row.estimate["value"] is not None]
+    least = min(values, default=0)
     worth = [
         row
         for row in rows
-        if row.estimate
-        and row.estimate["value"] is not None
-        and row.estimate["value"] >= min(values, default=0)
+        if row.estimate and row.estimate["value"] is not None and row.estimate["value"] >= least
     ]
     return [row.estimate for row in {id(row): row for row in (*real, *worth)}.values()]
 
 
-def primaries_of(content: Content) -> tuple[str, ...]:
-    """The figures that any judge of the report has; at least the report's own."""
+def primaries_of(report: Report) -> tuple[str, ...]:
+    """The figures by which judges may be ranked that any judge has; at least the report's own."""
     found = tuple(
-        name
-        for name in PRIMARIES
-        if any(judge["measures"][name]["overall"]["value"] is not None for judge in content["judges"])
+        name for name in report.selections if any(known(judge.overall(name)) for judge in report.judges)
     )
-    return found or (content["primary"],)
+    ordered = tuple(name for name in report.figures.primaries if name in found)
+    return ordered or (report.primary,)
 
 
-def _row(content: Content, place: int, primary: str, chosen: Slice, subsets: Sequence[Slice]) -> Row:
-    judge = content["judges"][place]
-    selection = content["selection"][primary]
-    measures = judge["measures"]
-    if judge["baseline"]:
-        status = "baseline"
-    elif place == selection["leader"]:
-        status = "leads"
-    elif place in selection["tied"]:
-        status = "tied"
-    else:
-        status = "incomplete" if place in selection["incomplete"] else "behind"
-    cells = [Cell(subset.of(measures[primary]), "percent", bare=True) for subset in subsets]
+def _row(report: Report, index: int, primary: str, chosen: Slice, subsets: Sequence[Slice]) -> ComparedJudge:
+    judge = report.judges[index]
+    measures = judge.measures
+    cells = [ComparedFigure(subset.of(measures[primary]), "percent", bare=True) for subset in subsets]
     # The head of a column says that length bias is in points.
     cells += [
-        Cell(chosen.of(measures[name]), MEASURES[name][1], bare=name == "length_bias")
+        ComparedFigure(
+            chosen.of(measures[name]), report.figures.of_judges(name).unit, bare=name == "length_bias"
+        )
         for _, _, name, _ in EXTRAS
     ]
-    n_left = content["items"]["n_items"] - judge["n_items_judged"]
-    return Row(place, judge, chosen.of(measures[primary]), tuple(cells), status, n_left)
+    n_left = report.items.n_items - judge.n_items_judged
+    return ComparedJudge(
+        judge, chosen.of(measures[primary]), tuple(cells), report.status(index, primary), n_left
+    )
 
 
-def _columns(primary: str, subsets: Sequence[Slice], sort: str) -> list[Column]:
-    heads = [("name", "Judge", "Judge", True)]
-    heads += [("value", MEASURES[primary][0], MEASURES[primary][0], False)]
-    heads += [
-        (subset.key, subset.short, f"{MEASURES[primary][0]}: {subset.label}", False) for subset in subsets
-    ]
-    heads += [(key, label, MEASURES[name][0], small) for key, label, name, small in EXTRAS]
-    return [_column(key, label, title, ascending, sort) for key, label, title, ascending in heads]
+def _columns(report: Report, primary: str, subsets: Sequence[Slice], sort: str) -> list[Column]:
+    label = report.figures.of_judges(primary).label
+    heads = [("name", "Judge", "Judge", True), ("value", label, label, False)]
+    heads += [(subset.key, subset.short, f"{label}: {subset.label}", False) for subset in subsets]
+    heads += [(key, short, report.figures.of_judges(name).label, small) for key, short, name, small in EXTRAS]
+    return [_column(key, short, title, ascending, sort) for key, short, title, ascending in heads]
 
 
 def _column(key: str, label: str, title: str, ascending: bool, sort: str) -> Column:
@@ -183,14 +175,14 @@ def _column(key: str, label: str, title: str, ascending: bool, sort: str) -> Col
     return Column(key, label, title, second if sort == first else first, aria, numeric=key != "name")
 
 
-def _sorted(rows: Sequence[Row], sort: str, keys: Sequence[str]) -> list[Row]:
+def _sorted(rows: Sequence[ComparedJudge], sort: str, keys: Sequence[str]) -> list[ComparedJudge]:
     """Rows by a column; a figure that is undefined comes last, whichever the direction."""
     descending, key = sort.startswith("-"), sort.removeprefix("-")
     if key == "name":
-        return sorted(rows, key=lambda row: row.judge["name"].casefold(), reverse=descending)
+        return sorted(rows, key=lambda row: row.judge.name.casefold(), reverse=descending)
     place = keys.index(key) - 1
 
-    def value(row: Row) -> tuple[bool, float]:
+    def value(row: ComparedJudge) -> tuple[bool, float]:
         estimate = row.estimate if place < 0 else row.cells[place].estimate
         number = None if estimate is None else estimate["value"]
         if number is None:
@@ -200,47 +192,37 @@ def _sorted(rows: Sequence[Row], sort: str, keys: Sequence[str]) -> list[Row]:
     return sorted(rows, key=value)
 
 
-def _mark(content: Content, primary: str, chosen: Slice, low: float, high: float) -> float | None:
-    """The dashed line: chance, or people's own agreement; None where it is off the axis."""
-    value: float | None = 0.5
-    if primary == "agreement":
-        people = chosen.of(content["humans"]["measures"]["leave_one_out"])
-        value = None if people is None else people["value"]
-    return value if value is not None and low <= value <= high else None
-
-
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
     """One of the four figures beside the decision."""
 
     label: str
-    estimate: dict[str, Any] | None
+    estimate: Estimate | None
     unit: str
     note: str = ""
 
 
-def key_figures(content: Content, primary: str, place: int) -> list[KeyFigure]:
+def key_figures(report: Report, primary: str, index: int) -> list[KeyFigure]:
     """Four figures of the leading judge, each with its interval."""
-    measures = content["judges"][place]["measures"]
-    people = content["humans"]["measures"]
-    found = [KeyFigure(MEASURES[primary][0], measures[primary]["overall"], "percent")]
-    if primary == "agreement":
-        own, best = people["leave_one_out"]["overall"]["value"], people["best_reachable"]["overall"]["value"]
-        if own is not None:
-            note = f"people {100 * own:.1f} %, best reachable {100 * best:.1f} %"
-            found[0] = KeyFigure(MEASURES[primary][0], measures[primary]["overall"], "percent", note)
-    found.append(
-        KeyFigure("Same verdict in both orders", measures["positional_agreement"]["overall"], "percent")
-    )
-    gap = measures[primary].get("gap")
+    judge, figures = report.judges[index], report.figures
+
+    def tile(name: str, note: str = "") -> KeyFigure:
+        one = figures.of_judges(name)
+        return KeyFigure(one.label, judge.overall(name), one.unit, note)
+
+    people = report.people.measures
+    note = ""
+    if primary == "agreement" and known(people["leave_one_out"]["overall"]):
+        own, best = (value_text(people[name]["overall"]) for name in ("leave_one_out", "best_reachable"))
+        note = f"human annotators {own}, upper bound {best}"
+    found = [tile(primary, note), tile("positional_agreement")]
+    gap = judge.measures[primary].get("gap")
+    lean = tile("length_bias", "0 is no bias")
     if gap is not None:
         found.append(KeyFigure("Adversarial gap", gap, "points", "other subsets minus adversarial ones"))
     else:
-        found.append(KeyFigure("Length bias", measures["length_bias"]["overall"], "points", "0 is no lean"))
-    cost, seconds = measures["cost_per_1000"]["overall"], measures["seconds_each"]["overall"]
-    if cost["value"] is None and gap is not None:
-        found.append(KeyFigure("Length bias", measures["length_bias"]["overall"], "points", "0 is no lean"))
-    else:
-        note = "" if seconds["value"] is None else f"{value_text(seconds, 'seconds')} each"
-        found.append(KeyFigure("Cost of 1,000 judgments", cost, "money", note))
-    return found
+        found.append(lean)
+    seconds = judge.overall("seconds_each")
+    if gap is not None and not known(judge.overall("cost_per_1000")):
+        return [*found, lean]
+    return [*found, tile("cost_per_1000", f"{value_text(seconds, 'seconds')} each" if known(seconds) else "")]

@@ -1,9 +1,6 @@
 """The whole content of a report: a plain dict in the schema `touchstone.report/1` (docs/report-schema.md)."""
 
-import json
 from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -17,17 +14,20 @@ from metaeval.reports.judges import PRIMARIES, JudgeScores, Primary, judge_score
 from metaeval.reports.options import ReportOptions
 from metaeval.reports.progress import told
 from metaeval.reports.replacement import choice_section, labels_by_person, replacement_section
+from metaeval.reports.report import Report, report_of, software_version
 from metaeval.selection import compare
 from metaeval.stats import Resamples
 
 
-@cache
-def software_version() -> str:
-    """Version of the installed distribution; "source" when it is not installed."""
-    try:
-        return version("touchstone-judge")
-    except PackageNotFoundError:
-        return "source"
+def build(inputs: ReportInputs, options: ReportOptions, *, inputs_hash: str | None = None) -> Report:
+    """Compute a report. The same inputs and options give the same report.
+
+    Raises
+    ------
+    ReportError
+        There are no pairwise items to report on.
+    """
+    return report_of(content_build(inputs, options, inputs_hash=inputs_hash))
 
 
 def content_build(
@@ -74,11 +74,6 @@ def content_build(
         "selection": selection,
         "replacement": choice_section(inputs.judges, compared, by_person, resamples, options),
     }
-
-
-def canonical_json(content: dict[str, Any]) -> str:
-    """The one way to write a report as JSON: sorted keys, two spaces, a newline at the end."""
-    return json.dumps(content, sort_keys=True, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def _items_section(inputs: ReportInputs, layout: Layout) -> dict[str, Any]:

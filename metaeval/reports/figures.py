@@ -1,4 +1,4 @@
-"""Figures as text, the same in Markdown, HTML and on pages."""
+"""Estimates as text, the same in Markdown, HTML and on pages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,33 +7,6 @@ from web.numbers import duration, estimate_range, estimate_value, money
 
 Estimate = Mapping[str, Any]
 
-# Names of the measures as people read them, and their units.
-MEASURES: dict[str, tuple[str, str]] = {
-    "agreement": ("Agreement with people", "percent"),
-    "accuracy": ("Accuracy", "percent"),
-    "positional_agreement": ("Same verdict in both orders", "percent"),
-    "unparsed_rate": ("Unparsed", "percent"),
-    "tie_rate": ("Ties", "percent"),
-    "length_bias": ("Length bias", "points"),
-    "first_shown_rate": ("Prefers the first shown", "percent"),
-    "expected_win_rate": ("Expected win rate of the first response", "percent"),
-    "prefers_longer": ("Prefers the longer", "percent"),
-    "cost_per_1000": ("Cost of 1,000 judgments", "money"),
-    "seconds_each": ("Seconds each", "seconds"),
-}
-PEOPLE: dict[str, tuple[str, str]] = {
-    "leave_one_out": ("Agreement, leave one out", "percent"),
-    "best_reachable": ("Best reachable by a judge", "percent"),
-    "percent_agreement": ("Two people say the same", "percent"),
-    "krippendorff_alpha": ("Krippendorff's alpha", "number"),
-    "fleiss_kappa": ("Fleiss' kappa", "number"),
-    "gwet_ac1": ("Gwet's AC1", "number"),
-    "tie_rate": ("Ties", "percent"),
-    "prefers_first": ("Prefers the first response", "percent"),
-    "prefers_longer": ("Prefers the longer response", "percent"),
-    "length_bias": ("Length bias", "points"),
-    "first_label_prefers_longer": ("First label prefers the longer (by more than 30 characters)", "percent"),
-}
 NONE = "–"
 
 

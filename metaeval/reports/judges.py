@@ -1,6 +1,5 @@
 """What each judge said: how far it agrees with people and with gold, and what it leans to."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -24,14 +23,6 @@ PRIMARIES: tuple[Primary, ...] = ("agreement", "accuracy")
 
 _ONE_ORDER = "judged in one presentation order only"
 _NOT_MEASURED = "not measured: the verdicts were imported"
-
-
-HEURISTIC = "heuristic"
-
-
-def needs_no_model(judge: Mapping[str, Any]) -> bool:
-    """Whether a judge of a report is a baseline: computed for every report, or judged in a sweep like any other."""
-    return bool(judge["baseline"]) or judge["backend"] == HEURISTIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +93,7 @@ def judge_section(
     weights: Floats | None = None,
 ) -> dict[str, Any]:
     """The part of the report that is about one judge. ``weights`` are of what rests on labels."""
-    found = _measures(judge, scores, items, options)
+    found = _measures(judge, scores, items)
     found = [weighted(one, weights) if one.name == "agreement" else one for one in found]
     measures = breakdowns(found, layout, resamples, options.confidence)
     for primary in PRIMARIES:
@@ -143,15 +134,13 @@ def _orders(judged: Booleans) -> str:
     )
 
 
-def _measures(
-    judge: JudgeColumns, scores: JudgeScores, items: ItemColumns, options: ReportOptions
-) -> list[Measure]:
+def _measures(judge: JudgeColumns, scores: JudgeScores, items: ItemColumns) -> list[Measure]:
     verdicts, judged = judge.verdicts, judge.judged
     parsed = judged & ~np.isnan(verdicts)
     return [
         mean_of("agreement", scores.agreement, reason="no judged item has two labels"),
         mean_of("accuracy", scores.accuracy, reason="no judged item has a gold answer"),
-        *_positional(judge, parsed, options),
+        *_positional(judge, parsed),
         Measure("unparsed_rate", _sum(judged & ~parsed), _sum(judged), reason="nothing was judged"),
         Measure("tie_rate", _sum(verdicts == 0), _sum(parsed), reason="no parsed verdict"),
         _first_shown(verdicts, parsed),
@@ -161,14 +150,14 @@ def _measures(
     ]
 
 
-def _positional(judge: JudgeColumns, parsed: Booleans, options: ReportOptions) -> list[Measure]:
+def _positional(judge: JudgeColumns, parsed: Booleans) -> list[Measure]:
     both: Booleans = np.all(judge.judged, axis=1)
     # A judge that never gives a readable verdict is not a consistent one.
     readable = bool((parsed & both[:, np.newaxis]).any())
     reason = "no parsed verdict" if both.any() else _ONE_ORDER
     found = []
     for name, agree in (
-        ("positional_agreement", options.unparsed_agree),
+        ("positional_agreement", True),
         ("positional_agreement_strict", False),
     ):
         same = positional_agreement_contributions(judge.verdicts, unparsed_agree=agree)

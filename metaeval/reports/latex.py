@@ -1,80 +1,95 @@
-"""A report on pairs as LaTeX: people's agreement and the judges, over all items and by group."""
+"""A report as LaTeX: inter-annotator agreement, annotator by annotator, and the judges."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from metaeval.reports.figures import MEASURES, PEOPLE
-from metaeval.reports.latex_figures import caption, grid, listed, report_text, value_cell, with_unit
-from metaeval.reports.latex_text import LatexTable, escape
+from metaeval.figures import KIND_LABELS, Figure
+from metaeval.reports.figures import range_text, value_text
+from metaeval.reports.latex_text import LatexTable, document, escape
 from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
-from metaeval.reports.tables import OVERALL, Slice, category_columns, ranked, subset_columns
+from metaeval.reports.report import Report
+from metaeval.reports.tables import (
+    Table,
+    counted_words,
+    group_tables,
+    judges_table,
+    labels_words,
+    people_table,
+    people_tables,
+)
 from metaeval.reports.words import simulated_words
 
-Content = dict[str, Any]
-_OF_GROUPS = ("leave_one_out", "best_reachable", "krippendorff_alpha", "tie_rate")
+Estimate = Mapping[str, Any]
+_UNITS = {"percent": " (%)", "points": " (points)"}
 
 
-def latex(content: Content) -> str:
+def latex(report: Report) -> str:
     r"""Write the report as LaTeX tables, to be taken into a paper with \input. They need the package booktabs."""
-    return report_text(content, [*_people(content), *_judges(content), *_replacements(content)])
+    software = f"{report.software['name'].title()} {report.software['version']}"
+    name = report.name if report.kind == "pairwise" else f"{report.name}-{report.kind}"
+    tables = [*_people(report), *_judges(report), *_replacements(report)]
+    return document(name, report.dataset["title"], software, report.inputs_hash, tables)
 
 
-def _people(content: Content) -> list[LatexTable]:
-    people = content["humans"]
-    if not people["n_labels"]:
+def _people(report: Report) -> list[LatexTable]:
+    if not report.people.n_labels:
         return []
-    of = f"of {people['n_annotators']:,} people on {people['n_items_labelled']:,} pairs"
-    notes = (f"{people['n_labels']:,} labels {of}.", *simulated_words(content))
-    rows = [(label, unit, people["measures"][name]["overall"]) for name, (label, unit) in PEOPLE.items()]
-    words = caption(content, "Agreement of people", *notes, "n counts pairs.")
-    found = [listed("people", words, rows)]
-    heads = [with_unit(*PEOPLE[name]) for name in _OF_GROUPS]
-    for title, columns in _groupings(content):
-        by_group = [
-            (place.label, [(place.of(people["measures"][name]), PEOPLE[name][1]) for name in _OF_GROUPS])
-            for place in columns
-        ]
-        words = caption(content, f"Agreement of people by {title}", *notes, "n counts pairs.")
-        found.append(grid(f"people-{title}", words, title.title(), heads, by_group, counts=True))
-    return found
-
-
-def _judges(content: Content) -> list[LatexTable]:
-    primary = content["primary"]
-    order = [primary, *(name for name in MEASURES if name != primary)]
-    names = [name for name in order if _defined(content, name)]
-    if not names:
-        return []
-    judges = [(_name(judge), judge["measures"]) for _, judge in ranked(content, primary)]
-    what = MEASURES[primary][0].lower()
-    rows = [
-        (name, [(measures[key]["overall"], MEASURES[key][1]) for key in names]) for name, measures in judges
-    ]
-    by = f"Judges by {what}" if primary in names else "Judges"
-    words = caption(content, by, *simulated_words(content), "n counts pairs.")
-    heads = [with_unit(*MEASURES[key]) for key in names]
-    found = [grid("judges", words, "Judge", heads, rows, counts=True)]
-    tables = [(primary, title, columns) for title, columns in _groupings(content)]
-    # Positional agreement by subset, as in the tables of LLMBar.
-    tables += [("positional_agreement", *one) for one in _groupings(content) if one[0] == "subset"]
-    for key, title, columns in tables:
-        places = [OVERALL, *columns]
-        if key not in names:
-            continue
-        rows = [
-            (name, [(place.of(measures[key]), "percent") for place in places]) for name, measures in judges
-        ]
-        words = caption(
-            content, f"Judges: {MEASURES[key][0].lower()} by {title}, %", *simulated_words(content)
+    *notes, counted = _notes(report)
+    label = KIND_LABELS[report.kind].lower()
+    lines = tuple(
+        (with_unit(one), _value(estimate, one), _ends(estimate, one) or "--", f"{estimate['n']:,}")
+        for one, estimate in people_table(report)
+    )
+    words = _caption(report, f"Inter-annotator agreement, {label}", *notes, counted)
+    found = [LatexTable("people", words, "Figure", ("Value", "Interval", "n"), lines)]
+    for table in people_tables(report):
+        words = _caption(
+            report, f"Inter-annotator agreement by {table.first.lower()}, {label}", *notes, counted
         )
-        label = f"judges-{title}" if key == primary else f"judges-positional-{title}"
-        found.append(grid(label, words, "Judge", [escape(place.short) for place in places], rows))
-    return found
+        found.append(_grid(table, words, counts=True))
+    one = report.figures.of_one_person
+    if one is None or not report.people.annotators:
+        return found
+    rows = tuple(
+        (
+            str(row.number),
+            f"{row.n_labels:,}",
+            _value(row.agreement, one),
+            _ends(row.agreement, one) or "--",
+            f"{row.agreement['n']:,}",
+        )
+        for row in report.people.annotators
+    )
+    words = _caption(
+        report, f"Each annotator and the others, {label}", *notes, "n counts items shared with others."
+    )
+    heads = ("Labels", with_unit(one), "Interval", "n")
+    return [*found, LatexTable("annotators", words, "Annotator", heads, rows)]
 
 
-def _replacements(content: Content) -> list[LatexTable]:
-    rows = replacements(content)
+def _judges(report: Report) -> list[LatexTable]:
+    if not report.judges:
+        return []
+    primary, notes = report.primary_figure, _notes(report)
+    against = "human annotators" if report.against == "people" else "gold answers"
+    ranked = (
+        f"Judges by {primary.label} against {against}" if report.selection.leader is not None else "Judges"
+    )
+    found = [_grid(judges_table(report), _caption(report, ranked, *notes), counts=True)]
+    # The rest stands in the other formats: a paper has room for the figure that ranks, for positional agreement by
+    # subset, as in the tables of LLMBar, and for what was measured of the responses.
+    room = (primary.name, "positional_agreement", report.figures.of_responses)
+    return found + [
+        _grid(table, _caption(report, f"Judges: {table.title}", *notes))
+        for table in group_tables(report)
+        if table.figure is not None and table.figure.name in room
+    ]
+
+
+def _replacements(report: Report) -> list[LatexTable]:
+    rows = replacements(report)
     if not rows:
         return []
     lines = tuple(
@@ -82,23 +97,62 @@ def _replacements(content: Content) -> list[LatexTable]:
             escape(name),
             escape(word),
             f"{test['n_won']} of {test['n_tested']}",
-            value_cell(test["advantage_probability"], "percent"),
+            escape(value_text(test["advantage_probability"], sign=False)),
         )
         for name, word, test in rows
     )
-    words = caption(content, TITLE, *replacement_words(content), *simulated_words(content))
-    heads = (*HEADS[1:3], with_unit(HEADS[3], "percent"))
+    words = _caption(report, TITLE, *replacement_words(report), *simulated_words(report))
+    heads = (*HEADS[1:3], escape(f"{HEADS[3]} (%)"))
     return [LatexTable("replacement", words, HEADS[0], heads, lines)]
 
 
-def _groupings(content: Content) -> list[tuple[str, list[Slice]]]:
-    found = [("subset", subset_columns(content)), ("category", category_columns(content))]
-    return [(title, columns) for title, columns in found if columns]
+def _caption(report: Report, what: str, *notes: str) -> str:
+    """What a table shows, what its intervals are, and the hash of what it was computed from."""
+    options = report.options
+    intervals = "No intervals were asked for."
+    if options["n_resamples"]:
+        intervals = (
+            f"Intervals are at {100 * options['confidence']:g}%, from {options['n_resamples']:,} bootstrap resamples "
+            "of instructions."
+        )
+    about = report.study["title"] if report.study else report.dataset["title"]
+    inputs = f"Inputs {report.inputs_hash[:12]}."
+    return " ".join(escape(part) for part in (f"{what}: {about}.", *notes, intervals, inputs))
 
 
-def _defined(content: Content, name: str) -> bool:
-    return any(judge["measures"][name]["overall"]["value"] is not None for judge in content["judges"])
+def _grid(table: Table, words: str, *, counts: bool = False) -> LatexTable:
+    """A line a row with its intervals below. ``counts``: each row's first figure's n too."""
+    lines, below = [], []
+    for row in table.rows:
+        first = row.cells[0].estimate
+        n = [f"{first['n']:,}" if first is not None else "--"] if counts else []
+        name = row.name + (" (baseline)" if row.status == "baseline" else "")
+        lines.append((escape(name), *n, *(_value(cell.estimate, cell.figure) for cell in row.cells)))
+        below.append(tuple([""] * len(n) + [_ends(cell.estimate, cell.figure) for cell in row.cells]))
+    # Heads are the names of the figures, or of groups in which all cells are the same figure.
+    heads = [escape(head) for head in table.heads]
+    if table.figure is None:
+        units = [_UNITS.get(one.unit, "") for one in table.figures]
+        heads = [escape(head + unit) for head, unit in zip(table.heads, units, strict=True)]
+    heads = [*(["n"] if counts else []), *heads]
+    return LatexTable(table.key, words, escape(table.first), tuple(heads), tuple(lines), tuple(below))
 
 
-def _name(judge: dict[str, Any]) -> str:
-    return str(judge["name"]) + (" (baseline)" if judge["baseline"] else "")
+def _notes(report: Report) -> list[str]:
+    labels = labels_words(report)
+    return [f"{labels[0].upper()}{labels[1:]}.", *simulated_words(report), counted_words(report.kind)]
+
+
+def with_unit(figure: Figure) -> str:
+    """What heads figures that stand without their unit."""
+    return escape(figure.label + _UNITS.get(figure.unit, ""))
+
+
+def _value(estimate: Estimate | None, figure: Figure) -> str:
+    """The value without its unit; a dash where it is undefined."""
+    return escape(value_text(estimate, figure.unit, sign=False))
+
+
+def _ends(estimate: Estimate | None, figure: Figure) -> str:
+    """The interval, "63.1 to 68.2"; empty where there is none."""
+    return escape(range_text(estimate, figure.unit))

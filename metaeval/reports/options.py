@@ -25,9 +25,6 @@ class ReportOptions:
         or AlpacaEval's published one.
     unparsed : {"wrong", "omit"}
         Whether an unparsed verdict counts as wrong or is left out of agreement and accuracy.
-    unparsed_agree : bool
-        Whether an item with two unparsed verdicts counts as judged alike in both orders, as in LLMBar's tables.
-        The strict figure stands beside it.
     confidence : float
         Level of every interval, between 0 and 1.
     n_resamples : int
@@ -41,7 +38,6 @@ class ReportOptions:
 
     tie_break: TieBreak = "expected"
     unparsed: Unparsed = "wrong"
-    unparsed_agree: bool = True
     confidence: float = 0.95
     n_resamples: int = 10_000
     seed: int = 0

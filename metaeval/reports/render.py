@@ -1,55 +1,42 @@
-"""From content to a file: JSON, Markdown, HTML, LaTeX; of kinds other than pairs CSV too."""
+"""From a report to a file: JSON, Markdown, HTML, LaTeX, CSV."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
-from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import ReportError
-from metaeval.reports.html import html, is_of_kind
-from metaeval.reports.kinds.latex import kind_latex
-from metaeval.reports.kinds.markdown import kind_markdown
-from metaeval.reports.kinds.tables import csv_text
+from metaeval.reports.html import html
 from metaeval.reports.latex import latex
 from metaeval.reports.markdown import markdown
+from metaeval.reports.report import Report, canonical_json
+from metaeval.reports.tables import csv_text
+
+
+def json_text(report: Report) -> str:
+    """Write the report as canonical JSON."""
+    return canonical_json(report.as_json())
+
 
 # How a report is written, and the type of the file.
-Formats = Mapping[str, tuple[Callable[[dict[str, Any]], str], str]]
-
-_JSON = "application/json"
-_MARKDOWN = "text/markdown; charset=utf-8"
-_HTML = "text/html; charset=utf-8"
-_TEX = "application/x-tex; charset=utf-8"
-FORMATS: Formats = {
-    ".json": (canonical_json, _JSON),
-    ".md": (markdown, _MARKDOWN),
-    ".html": (html, _HTML),
-    ".tex": (latex, _TEX),
-}
-KIND_FORMATS: Formats = {
-    ".json": (canonical_json, _JSON),
-    ".md": (kind_markdown, _MARKDOWN),
-    ".html": (html, _HTML),
-    ".tex": (kind_latex, _TEX),
+FORMATS: Mapping[str, tuple[Callable[[Report], str], str]] = {
+    ".html": (html, "text/html; charset=utf-8"),
+    ".md": (markdown, "text/markdown; charset=utf-8"),
+    ".tex": (latex, "application/x-tex; charset=utf-8"),
     ".csv": (csv_text, "text/csv; charset=utf-8"),
+    ".json": (json_text, "application/json"),
 }
+NAMES = {"html": "HTML", "md": "Markdown", "tex": "LaTeX", "csv": "CSV", "json": "JSON"}
 
 
-def formats_of(kind: str) -> Formats:
-    """The formats of a report on a kind."""
-    return FORMATS if kind == "pairwise" else KIND_FORMATS
-
-
-def format_of(path: Path, kind: str = "pairwise") -> str:
+def format_of(path: Path) -> str:
     """The format that a file's name asks for. Raises ReportError for any other."""
-    suffix, formats = path.suffix.lower(), formats_of(kind)
-    if suffix not in formats:
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
         raise ReportError(
-            f"{path.name}: a report is written as {', '.join(formats)}, not as {suffix or 'no extension'}."
+            f"{path.name}: a report is written as {', '.join(FORMATS)}, not as {suffix or 'no extension'}."
         )
     return suffix
 
 
-def render(content: dict[str, Any], suffix: str) -> str:
-    """The text of the report in a format of `formats_of` its kind."""
-    return (KIND_FORMATS if is_of_kind(content) else FORMATS)[suffix][0](content)
+def render(report: Report, suffix: str) -> str:
+    """The text of the report in one of `FORMATS`."""
+    return FORMATS[suffix][0](report)

@@ -9,9 +9,8 @@ import numpy as np
 from metaeval.reports.estimates import plain, undefined
 from metaeval.reports.figures import value_text
 from metaeval.reports.inputs import Floats, ItemColumns, JudgeColumns, LabelColumns
-from metaeval.reports.judges import needs_no_model
 from metaeval.reports.options import ReportOptions
-from metaeval.reports.tables import ranked
+from metaeval.reports.report import Report
 from metaeval.selection.replacement import chosen_elsewhere, replacement_test
 from metaeval.stats import AlternativeAnnotatorTest, Resamples, StatisticsWarning
 from metaeval.stats.arrays import Integers
@@ -125,24 +124,24 @@ TITLE = "Alternative annotator test"
 HEADS = ("Judge", "Passes", "Annotators won", "Advantage probability")
 
 
-def replacements(content: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+def replacements(report: Report) -> list[tuple[str, str, dict[str, Any]]]:
     """(name, whether it passes, its test): the choice first, then each judge that was tested, as ranked.
 
     A baseline is never a replacement, whatever it passes; and the leader's own row is of the data that it was chosen
     on, so its word is the choice's.
     """
     rows: list[tuple[str, str, dict[str, Any]]] = []
-    choice = content.get("replacement")
+    choice = report.replacement
     if choice is not None and choice["passed"] is not None:
         name = f"Judge chosen on the other folds ({choice['n_folds']}-fold, held-out)"
         rows.append((name, _yes(choice), choice))
-    leader = content["selection"]["agreement"]["leader"]
-    for place, judge in ranked(content, content["primary"]):
-        test = judge.get("replaces")
+    leader = report.selections["agreement"].leader if "agreement" in report.selections else None
+    for index, judge in report.ranked():
+        test = judge.replaces
         if test is None or test["passed"] is None:
             continue
-        word = "no (baseline)" if needs_no_model(judge) else "in-sample" if place == leader else _yes(test)
-        rows.append((judge["name"], word, test))
+        word = "no (baseline)" if judge.needs_no_model else "in-sample" if index == leader else _yes(test)
+        rows.append((judge.name, word, test))
     return rows
 
 
@@ -150,9 +149,9 @@ def _yes(test: Mapping[str, Any]) -> str:
     return "yes" if test["passed"] else "no"
 
 
-def replacement_words(content: dict[str, Any]) -> list[str]:
+def replacement_words(report: Report) -> list[str]:
     """What the test asks, with which allowance, and what it does not show. Empty where nobody was tested."""
-    rows = replacements(content)
+    rows = replacements(report)
     if not rows:
         return []
     test = rows[0][2]
@@ -163,15 +162,16 @@ def replacement_words(content: dict[str, Any]) -> list[str]:
         "well as the annotator.",
         epsilon_words(test["epsilon"]),
     ]
-    choice = content.get("replacement")
-    if choice is not None and choice["passed"] is not None:
+    if report.replacement is not None and report.replacement["passed"] is not None:
         found.append(
             "Testing the leading judge on the items that it was chosen on would favor it, so each item is judged by "
             "the judge that leads on the other folds."
         )
-        found.append(recommendation_words(content))
+        found.append(recommendation_words(report, report.replacement))
     passing = [
-        judge["name"] for judge in content["judges"] if needs_no_model(judge) and judge["replaces"]["passed"]
+        judge.name
+        for judge in report.judges
+        if judge.needs_no_model and judge.replaces and judge.replaces["passed"]
     ]
     if passing:
         found.append(
@@ -181,26 +181,29 @@ def replacement_words(content: dict[str, Any]) -> list[str]:
     return found
 
 
-def recommendation_words(content: dict[str, Any]) -> str:
+def recommendation_words(report: Report, choice: Mapping[str, Any]) -> str:
     """Whether the leading judge may replace an annotator: only if the choice passes and beats the baselines."""
-    selection, choice = content["selection"]["agreement"], content["replacement"]
-    name = content["judges"][selection["leader"]]["name"]
+    selection = report.selections["agreement"]
     of = f"{choice['n_won']} of {choice['n_tested']} annotators"
+    if selection.leader is None:
+        return f"Held-out, the choice wins {of}."
+    leader = report.judges[selection.leader]
     if not choice["passed"]:
-        return f"Held-out, the choice wins {of}: that does not show that {name} may replace an annotator."
-    if needs_no_model(content["judges"][selection["leader"]]):
         return (
-            f"Held-out, the choice wins {of}, but {name} is a baseline (no LLM), so it is not recommended as a "
+            f"Held-out, the choice wins {of}: that does not show that {leader.name} may replace an annotator."
+        )
+    if leader.needs_no_model:
+        return (
+            f"Held-out, the choice wins {of}, but {leader.name} is a baseline (no LLM), so it is not recommended as a "
             "replacement."
         )
-    floor = selection["best_baseline"]
+    floor = selection.best_baseline
     if floor is not None and not (floor["low"] or 0.0) > 0:
-        rule = content["judges"][floor["judge"]]["name"]
         return (
-            f"Held-out, the choice wins {of}, but {name} is not significantly better than the baseline {rule}, so it "
-            "is not recommended as a replacement."
+            f"Held-out, the choice wins {of}, but {leader.name} is not significantly better than the baseline "
+            f"{floor.get('name')}, so it is not recommended as a replacement."
         )
-    return f"Held-out, the choice wins {of}: by this test {name} may replace an annotator of these."
+    return f"Held-out, the choice wins {of}: by this test {leader.name} may replace an annotator of these."
 
 
 def epsilon_words(epsilon: float) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.reports.content import software_version
 from metaeval.reports.estimates import plain
 from metaeval.reports.humans import label_slots
 from metaeval.reports.inputs import Booleans, Floats
 from metaeval.reports.kinds.item_scores import item_scores
+from metaeval.reports.report import software_version
 from metaeval.reports.selection_inputs import (
     PAIRWISE,
     SCHEMA,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.reports.kinds.measures import ANSWER_RANKING, CHECKLIST, IMPORTANCE, RUBRIC
+from metaeval.figures import ANSWER_RANKING, CHECKLIST, IMPORTANCE, RUBRIC
 from metaeval.reports.selection_inputs import PAIRWISE
 
 

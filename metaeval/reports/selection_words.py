@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metaeval.reports.figures import points_text, range_text, value_text
-from metaeval.reports.judges import HEURISTIC
 from metaeval.reports.replacement import epsilon_words
+from metaeval.reports.report import HEURISTIC
 from metaeval.reports.selection_inputs import PAIRWISE
 from metaeval.reports.selection_kinds import words_of
 from metaeval.selection.held_out import MIN_CLUSTERS

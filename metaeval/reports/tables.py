@@ -1,15 +1,26 @@
-"""The tables of a report: which columns there are, and what stands in them."""
+"""The tables of a report: which columns there are, and what stands in them. Pages and files render them."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metaeval.figures import Figure
 from metaeval.reports.groups import AVERAGE
+from metaeval.reports.report import Breakdown, Estimate, Judge, Measures, Report, known, overall
+from web.csv_text import csv_text as csv_document
+
+_CSV_COLUMNS = (
+    *("kind", "against", "who", "fingerprint", "measure", "group_kind", "group"),
+    *("value", "low", "high", "n", "reason"),
+)
+_OF_A_PERSON = "agreement_with_others"
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One place of a breakdown: all items, a category, a subset, or a mean over subsets.
+    """One place of a breakdown: all items, a criterion, a category, a subset, or a mean over subsets.
 
     ``key`` is how a URL names it: "overall", "category:Rewrite", "subset:Adversarial/Manual", "macro:average".
     """
@@ -43,57 +54,57 @@ class Slice:
         """For a choice among all places."""
         return f"{self.kind.title()}: {self.name}" if self.kind in ("category", "subset") else self.label
 
-    def of(self, breakdown: Mapping[str, Any]) -> dict[str, Any] | None:
+    def of(self, breakdown: Mapping[str, Any] | None) -> Estimate | None:
         """The estimate at this place, or None where the breakdown does not have it."""
-        part = breakdown.get(self.kind)
-        found: dict[str, Any] | None = part if self.kind == "overall" else (part or {}).get(self.name)
+        part = (breakdown or {}).get(self.kind)
+        found: Estimate | None = part if self.kind == "overall" else (part or {}).get(self.name)
         return found
 
 
 OVERALL = Slice("overall", "")
 
 
-def slices_of(content: Mapping[str, Any]) -> list[Slice]:
-    """Every place of the report's breakdowns: all, subsets, means over subsets, categories."""
-    items = content["items"]
-    subsets = [Slice("subset", row["name"]) for row in items["subsets"]]
-    categories = [Slice("category", row["name"]) for row in items["categories"]]
-    return [OVERALL, *subsets, *macros_of(content), *categories]
+def slices_of(report: Report) -> list[Slice]:
+    """Every place of the report's breakdowns, in the order of the dataset: that of stored members means nothing."""
+    return [
+        OVERALL,
+        *(Slice("criterion", name) for name in report.criteria),
+        *(Slice("subset", row["name"]) for row in report.items.subsets),
+        *macros_of(report),
+        *(Slice("category", row["name"]) for row in report.items.categories),
+    ]
 
 
-def macros_of(content: Mapping[str, Any]) -> list[Slice]:
+def macros_of(report: Report) -> list[Slice]:
     """The means over subsets that the report has: those of a prefix first, the average last."""
-    for measures in _breakdowns(content):
-        names = list(measures.get("macro", {}))
-        return [Slice("macro", name) for name in sorted(names, key=lambda name: (name == AVERAGE, name))]
-    return []
+    names = {
+        name
+        for _, _, measures in _everybody(report)
+        for breakdown in measures.values()
+        for name in breakdown.get("macro", {})
+    }
+    return [Slice("macro", name) for name in sorted(names, key=lambda name: (name == AVERAGE, name))]
 
 
-def subset_columns(content: Mapping[str, Any]) -> list[Slice]:
+def subset_columns(report: Report) -> list[Slice]:
     """Columns of a table by subset: the subsets at the ends of their paths, then the means."""
-    names = [row["name"] for row in content["items"]["subsets"]]
+    names = [row["name"] for row in report.items.subsets]
     ends = [name for name in names if not any(other.startswith(f"{name}/") for other in names)]
-    return [*(Slice("subset", name) for name in ends), *macros_of(content)] if ends else []
+    return [*(Slice("subset", name) for name in ends), *macros_of(report)] if ends else []
 
 
-def category_columns(content: Mapping[str, Any]) -> list[Slice]:
-    """Columns of a table by category."""
-    return [Slice("category", row["name"]) for row in content["items"]["categories"]]
+def columns_of(report: Report, axis: str) -> list[Slice]:
+    """The groups of an axis: "criterion", "subset" or "category"."""
+    if axis == "subset":
+        return subset_columns(report)
+    if axis == "criterion":
+        return [Slice("criterion", name) for name in report.criteria]
+    return [Slice("category", row["name"]) for row in report.items.categories]
 
 
-def slice_find(content: Mapping[str, Any], key: str) -> Slice:
+def slice_find(report: Report, key: str) -> Slice:
     """The place that a URL names; all items for a name that there is not."""
-    return next((place for place in slices_of(content) if place.key == key), OVERALL)
-
-
-def ranked(content: Mapping[str, Any], primary: str) -> list[tuple[int, dict[str, Any]]]:
-    """Judges with their places, best first, those without a figure last."""
-
-    def order(entry: tuple[int, dict[str, Any]]) -> tuple[bool, float]:
-        value = entry[1]["measures"][primary]["overall"]["value"]
-        return (value is None, -(value or 0.0))
-
-    return sorted(enumerate(content["judges"]), key=order)
+    return next((place for place in slices_of(report) if place.key == key), OVERALL)
 
 
 def axis_of(estimates: Iterable[Mapping[str, Any] | None]) -> tuple[float, float]:
@@ -116,7 +127,276 @@ def axis_of(estimates: Iterable[Mapping[str, Any] | None]) -> tuple[float, float
     return low / 10, max(high, low + 1) / 10
 
 
-def _breakdowns(content: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    for judge in content["judges"]:
-        yield judge["measures"]["accuracy"]
-    yield content["humans"]["measures"]["leave_one_out"]
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure; `drawn` on the axis of its table, or on its own."""
+
+    estimate: Estimate | None
+    figure: Figure
+    drawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line: people, the gold answers, a judge, or a group of items.
+
+    ``status`` is "people", "gold", "group", or how a judge stands (`Report.status`); ``notes`` stand below the name;
+    ``fingerprint`` is a judge's that has rows.
+    """
+
+    name: str
+    status: str
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...] = ()
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of figures; `first` heads the names, `heads` the cells. Drawn cells share an axis, `mark` is on it."""
+
+    key: str
+    title: str
+    first: str
+    heads: tuple[str, ...]
+    rows: tuple[Row, ...]
+    low: float = 0.0
+    high: float = 1.0
+    mark: float | None = None
+    figure: Figure | None = None
+    """The figure that all cells are of, in a table by group."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The figure of each column."""
+        return tuple(cell.figure for cell in self.rows[0].cells) if self.rows else ()
+
+
+def people_table(report: Report) -> list[tuple[Figure, Estimate]]:
+    """People's figures of all items, in the order of the registry."""
+    pairs = [(figure, overall(report.people.measures, figure.name)) for figure in report.figures.people]
+    return [(figure, estimate) for figure, estimate in pairs if estimate is not None]
+
+
+def people_tables(report: Report) -> list[Table]:
+    """A table for each way to group: a line a group, a column a figure of people."""
+    found = []
+    measures = report.people.measures
+    for axis in ("criterion", "subset", "category"):
+        figures = [one for one in report.figures.people if axis in one.axes and one.name in measures]
+        places = [
+            place
+            for place in columns_of(report, axis)
+            if any(known(place.of(measures[figure.name])) for figure in figures)
+        ]
+        if not figures or not places:
+            continue
+        drawn = figures[0]
+        rows = tuple(
+            Row(
+                place.label,
+                "group",
+                tuple(Cell(place.of(measures[one.name]), one, drawn=one is drawn) for one in figures),
+            )
+            for place in places
+        )
+        low, high = _axis(drawn, (place.of(measures[drawn.name]) for place in places))
+        heads = tuple(figure.head for figure in figures)
+        found.append(
+            Table(f"people-{axis}", f"Human annotators by {axis}", axis.title(), heads, rows, low, high)
+        )
+    return found
+
+
+def judges_table(report: Report) -> Table:
+    """All judges, best first, below people and gold: the figures that any judge has, the one that ranks first."""
+    primary = report.primary_figure
+    figures = [primary, *(one for one in report.figures.judges if one is not primary)]
+    shown = [one for one in figures if one.in_pages and _of_a_judge(report, one)] or [
+        one for one in figures if any(one.name in judge.measures for judge in report.judges)
+    ]
+    rows = []
+    if report.people.n_labels and any(report.figures.beside.get(one.name) for one in shown):
+        rows.append(
+            Row(
+                "Human annotators", "people", _cells_of_people(report, shown, primary), (people_note(report),)
+            )
+        )
+    if report.gold:
+        cells = tuple(Cell(overall(report.gold, one.name), one, drawn=one is primary) for one in shown)
+        rows.append(Row("Gold answers", "gold", cells))
+    rows += [
+        Row(
+            judge.name,
+            report.status(index),
+            tuple(Cell(judge.overall(one.name), one, drawn=one is primary) for one in shown),
+            notes_of(report, judge),
+            "" if judge.baseline else judge.fingerprint,
+        )
+        for index, judge in report.ranked()
+    ]
+    low, high = _axis(primary, (cell.estimate for row in rows for cell in row.cells if cell.drawn))
+    mark = mark_of(report, report.primary)
+    mark = mark if mark is not None and low <= mark <= high else None
+    heads = tuple(one.label for one in shown)
+    return Table("judges", "All judges", "Judge", heads, tuple(rows), low, high, mark)
+
+
+def group_tables(report: Report) -> list[Table]:
+    """A table for each figure and way to group: by criterion, subset, category; the figure that ranks first."""
+    found = []
+    primary = report.primary_figure
+    for figure in (primary, *(one for one in report.figures.judges if one is not primary)):
+        for axis in figure.axes:
+            places = [place for place in columns_of(report, axis) if _anybody(report, figure, place)]
+            if not places or not any(
+                known(place.of(judge.measures.get(figure.name)))
+                for judge in report.judges
+                for place in places
+            ):
+                continue  # a table of dashes says nothing
+            found.append(_group_table(report, figure, axis, [OVERALL, *places]))
+    return found
+
+
+def _group_table(report: Report, figure: Figure, axis: str, places: Sequence[Slice]) -> Table:
+    def row(name: str, status: str, breakdown: Breakdown | None) -> Row:
+        return Row(name, status, tuple(Cell(place.of(breakdown), figure) for place in places))
+
+    rows = []
+    beside = report.beside(figure.name)
+    if beside is not None:
+        rows.append(row("Human annotators", "people", beside))
+    if figure.name in report.gold:
+        rows.append(row("Gold answers", "gold", report.gold[figure.name]))
+    rows += [
+        row(judge.name, report.status(index), judge.measures[figure.name])
+        for index, judge in report.ranked()
+        if figure.name in judge.measures
+    ]
+    heads = tuple(place.short for place in places)
+    key = f"judges-{figure.name.replace('_', '-')}-{axis}"
+    return Table(key, f"{figure.label} by {axis}", "Judge", heads, tuple(rows), figure=figure)
+
+
+def differences(report: Report, primary: str = "") -> list[tuple[Judge, Estimate, bool]]:
+    """(judge, how far it is behind the leader, whether it is significantly different) of each other judge."""
+    selection = report.selections[primary or report.primary]
+    return [
+        (report.judges[index], row, index not in selection.tied)
+        for row in selection.differences
+        if (index := row.get("judge")) is not None
+    ]
+
+
+def difference_unit(report: Report) -> str:
+    """In what differences are given: points of a share, or plain numbers of a correlation."""
+    return "points" if report.primary_figure.unit == "percent" else "number"
+
+
+def mark_of(report: Report, primary: str, place: Slice = OVERALL) -> float | None:
+    """What the dashed line of the plots stands for: people's own figure, or chance for accuracy."""
+    if primary == "accuracy":
+        return 0.5
+    people = place.of(report.beside(primary))
+    return None if people is None else people["value"]
+
+
+def people_note(report: Report) -> str:
+    """How many labels of how many people."""
+    n = report.people.n_annotators
+    return f"{n:,} annotator{'' if n == 1 else 's'}, {report.people.n_labels:,} labels"
+
+
+def notes_of(report: Report, judge: Judge) -> tuple[str, ...]:
+    """What stands below a judge's name: what it left, what could not be read, who answers."""
+    notes = []
+    if judge.n_items_judged < report.items.n_items and not judge.baseline:
+        notes.append(f"{judge.n_items_judged:,} of {report.items.n_items:,} items")
+    if judge.n_unparsed and report.kind != "pairwise":
+        notes.append(f"{judge.n_unparsed:,} unparsed")
+    if judge.n_failed:
+        notes.append(f"{judge.n_failed:,} failed")
+    who = "no LLM" if judge.backend == "heuristic" else judge.model or judge.backend
+    return (*notes, "baseline, no LLM" if judge.baseline else who)
+
+
+def counted_words(kind: str) -> str:
+    """What n counts."""
+    if kind == "rubric":
+        return "n counts items; of alpha over all criteria, items times criteria."
+    if kind == "checklist":
+        return "n counts items; of alpha, questions."
+    return "n counts pairs." if kind == "pairwise" else "n counts items."
+
+
+def labels_words(report: Report) -> str:
+    """How many labels, of whom, on how many items: "24 labels of 2 annotators on 12 items, 2 an item"."""
+    people = report.people
+    n, persons, items = people.n_labels, people.n_annotators, people.n_items_labelled
+    if not n:
+        return "no labels"
+    low, high = people.labels_per_item["min"], people.labels_per_item["max"]
+    each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return (
+        f"{n:,} label{'' if n == 1 else 's'} of {persons:,} annotator{'' if persons == 1 else 's'} on "
+        f"{items:,} item{'' if items == 1 else 's'}, {each} an item"
+    )
+
+
+def csv_text(report: Report) -> str:
+    """Every figure in a line of its own: who, figure, group, value, interval, n, reason."""
+    return csv_document(_CSV_COLUMNS, _csv_rows(report))
+
+
+def _csv_rows(report: Report) -> Iterator[list[object]]:
+    places = slices_of(report)
+    for annotator in report.people.annotators:
+        who = (f"annotator {annotator.number}", "")
+        yield _csv_row(report, who, _OF_A_PERSON, OVERALL, annotator.agreement)
+    for name, fingerprint, measures in _everybody(report):
+        for key, breakdown in measures.items():
+            for place in places:
+                estimate = place.of(breakdown)
+                if estimate is not None:
+                    yield _csv_row(report, (name, fingerprint), key, place, estimate)
+
+
+def _csv_row(
+    report: Report, who: tuple[str, str], name: str, place: Slice, estimate: Estimate
+) -> list[object]:
+    figures = [estimate["value"], estimate["low"], estimate["high"], estimate["n"]]
+    group = [place.kind, place.name]
+    return [report.kind, report.against_of(name), *who, name, *group, *figures, estimate.get("reason", "")]
+
+
+def _everybody(report: Report) -> Iterator[tuple[str, str, Measures]]:
+    yield "people", "", _ordered(report.people.measures, report.figures.people)
+    yield "gold", "", report.gold
+    for judge in report.judges:
+        yield judge.name, judge.fingerprint, _ordered(judge.measures, report.figures.judges)
+
+
+def _ordered(measures: Measures, figures: Iterable[Figure]) -> Measures:
+    """In the order of the registry: that of the members of stored JSON means nothing."""
+    return {figure.name: measures[figure.name] for figure in figures if figure.name in measures}
+
+
+def _cells_of_people(report: Report, shown: Sequence[Figure], primary: Figure) -> tuple[Cell, ...]:
+    return tuple(Cell(OVERALL.of(report.beside(one.name)), one, drawn=one is primary) for one in shown)
+
+
+def _of_a_judge(report: Report, figure: Figure) -> bool:
+    return any(known(judge.overall(figure.name)) for judge in report.judges)
+
+
+def _anybody(report: Report, figure: Figure, place: Slice) -> bool:
+    breakdowns = [judge.measures.get(figure.name) for judge in report.judges]
+    return any(place.of(one) is not None for one in (*breakdowns, report.beside(figure.name)))
+
+
+def _axis(figure: Figure, estimates: Iterable[Estimate | None]) -> tuple[float, float]:
+    return axis_of(estimates) if figure.unit == "percent" else figure.axis

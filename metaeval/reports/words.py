@@ -1,11 +1,14 @@
-"""The decision in words: what to use, how sure that is, and what it rests on."""
+"""The decision in words: which judge leads, how sure that is, and what it rests on."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from metaeval.reports.figures import points_text, range_text, value_text
-from metaeval.reports.judges import needs_no_model
+from metaeval.figures import Figure
+from metaeval.reports.figures import full_text, points_text, range_text, value_text
+from metaeval.reports.report import Estimate, Judge, Report, known
+from metaeval.reports.tables import difference_unit, labels_words
 
 _MUCH_UNPARSED = 0.05
 _LABELS = {
@@ -14,25 +17,28 @@ _LABELS = {
     "single": "One judge",
     "floor": "Not better than a baseline",
     "none": "No judges",
+    "people": "Human annotators only",
+    "scores": "Not compared",
 }
+_TARGETS = {"people": "human annotators", "gold": "the gold answers"}
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a comparison says.
+    """What a report says.
 
     Attributes
     ----------
-    kind : {"clear", "open", "single", "floor", "none"}
+    kind : {"clear", "open", "single", "floor", "none", "people", "scores"}
         A clear winner; several that are not significantly different; only one judge; none that is significantly
-        better than every baseline; nothing to compare.
+        better than every baseline; nothing to compare; people alone; judges, and nothing to compare them with.
     headline : str
     sentences : tuple of str
         Why, most important first.
     cautions : tuple of str
         What a reader must know before relying on it.
     leader : int or None
-        Place of the leading judge.
+        Index of the leading judge.
     """
 
     kind: str
@@ -47,198 +53,250 @@ class Verdict:
         return _LABELS[self.kind]
 
 
-def verdict_of(content: dict[str, Any], primary: str) -> Verdict:
+def verdict_of(report: Report, primary: str = "") -> Verdict:
     """Put the selection by one figure into words."""
-    found = _verdict(content, primary)
-    return replace(found, sentences=_unbroken(found.sentences), cautions=_unbroken(found.cautions))
+    primary = primary or report.primary
+    selection, judges = report.selections[primary], report.judges
+    cautions = _cautions(report, primary)
+    if all(judge.baseline for judge in judges):
+        return _of_people(report, primary, cautions)
+    if selection.leader is None:
+        return _not_compared(report, primary, cautions)
+    leader = judges[selection.leader]
+    lead = _lead(report, primary, leader)
+    intervals = bool(report.options["n_resamples"])
+    gap = selection.best_baseline
+    floor = _against_floor(report, gap)
+    tied = _tied(report, primary) if selection.tied else []
 
+    def said(kind: str, headline: str, *sentences: str) -> Verdict:
+        return Verdict(kind, headline, sentences, cautions, selection.leader)
 
-def _unbroken(sentences: Sequence[str]) -> tuple[str, ...]:
-    """A number and its sign stay on one line."""
-    return tuple(sentence.replace(" %", "\u00a0%") for sentence in sentences)
-
-
-def _verdict(content: dict[str, Any], primary: str) -> Verdict:
-    selection = content["selection"][primary]
-    judges = content["judges"]
-    place = selection["leader"]
-    if place is None:
-        sentences = (_why_none(content, primary), *_to_beat(content, primary))
-        return Verdict("none", "No judge can be compared yet", sentences, _cautions(content, primary))
-    leader = judges[place]
-    estimate = leader["measures"][primary]["overall"]
-    lead = _lead(leader["name"], primary, estimate)
-    cautions = _cautions(content, primary)
-    floor, gap = _against_floor(content, primary), selection["best_baseline"]
-    known = bool(content["options"]["n_resamples"])
     # Without intervals a figure below a baseline's is all that can be seen.
-    if floor and not _above_floor(gap) and (known or gap["value"] <= 0):
-        name = judges[gap["judge"]]["name"]
-        headline = (
-            f"No judge {'beats' if gap['value'] < 0 else 'is significantly better than'} the baseline {name}"
-        )
-        tied = _tied(content, primary) if selection["tied"] and known else []
-        return Verdict("floor", headline, (f"{lead} and leads.", *floor, *tied), cautions, place)
-    if not known:
-        why = "No intervals were asked for, so nothing tells it apart from the others or from chance."
-        return Verdict(
-            "open", f"{leader['name']} leads; by how much is not known", (f"{lead}.", why), cautions, place
-        )
-    if needs_no_model(leader) and not all(needs_no_model(judges[one]) for one in selection["ranking"]):
-        tied = _tied(content, primary) if selection["tied"] else []
-        headline = f"No judge beats the baseline {leader['name']}"
-        return Verdict("floor", headline, (f"{lead} and leads, without an LLM.", *tied), cautions, place)
-    if not selection["differences"]:
-        headline = f"{leader['name']} is the only judge here"
-        return Verdict("single", headline, (f"{lead}.", *floor), cautions, place)
-    if selection["clear"]:
-        nearest = selection["differences"][0]
+    if gap is not None and gap["value"] is not None and not _above(gap) and (intervals or gap["value"] <= 0):
+        better = "beats" if gap["value"] < 0 else "is significantly better than"
+        headline = f"No judge {better} the baseline {gap.get('name')}"
+        return said("floor", headline, f"{lead} and leads.", *floor, *(tied if intervals else []))
+    if not intervals:
+        why = "No intervals were asked for, so nothing shows a significant difference from the others or from chance."
+        return said("open", f"{leader.name} leads; by how much is not known", f"{lead}.", why)
+    if leader.needs_no_model and not all(judges[one].needs_no_model for one in selection.ranking):
+        headline = f"No judge beats the baseline {leader.name}"
+        return said("floor", headline, f"{lead} and leads, without an LLM.", *tied)
+    if not selection.differences:
+        return said("single", f"{leader.name} is the only judge here", f"{lead}.", *floor)
+    if selection.clear:
+        nearest = selection.differences[0]
+        unit = difference_unit(report)
         behind = (
-            f"The next, {judges[nearest['judge']]['name']}, is {points_text(nearest['value'])} behind "
-            f"({range_text(nearest, 'points')})."
+            f"The next, {judges[nearest['judge'] or 0].name}, is {_gap_text(report, nearest['value'])} behind "
+            f"({range_text(nearest, unit)})."
         )
-        headline = f"{leader['name']} is the judge to use here"
-        return Verdict("clear", headline, (f"{lead}.", *floor, behind), cautions, place)
-    sentences = (f"{lead} and leads.", *floor, *_tied(content, primary))
-    return Verdict("open", "No clear winner", sentences, cautions, place)
+        headline = f"{leader.name} is significantly better than the other judges"
+        return said("clear", headline, f"{lead}.", *floor, behind)
+    return said("open", "No clear winner", f"{lead} and leads.", *floor, *tied)
 
 
-def _lead(name: str, primary: str, estimate: dict[str, Any]) -> str:
-    if primary == "agreement":
+def _lead(report: Report, primary: str, leader: Judge) -> str:
+    """Its figure beside people's own, which is what it is to be read by."""
+    figure = report.figures.of_judges(primary)
+    estimate = leader.overall(primary)
+    if primary == "accuracy":
+        lead = f"{leader.name} gives the gold answer on {full_text(estimate)} of items"
+    elif report.kind == "pairwise":
         # Not "of items": agreement is a mean over the labels left out.
-        return f"{name} agrees with people on {_with_range(estimate)}"
-    return f"{name} gives the gold answer on {_with_range(estimate)} of items"
+        lead = f"{leader.name} agrees with human annotators on {full_text(estimate)}"
+    else:
+        target = _TARGETS[report.against_of(primary)]
+        lead = f"{leader.name}: {figure.label} {full_text(estimate, figure.unit)} against {target}"
+    own = None if report.kind == "pairwise" else _own(report, primary)
+    return lead if own is None else f"{lead} (human annotators: {full_text(own, figure.unit)})"
 
 
-def _to_beat(content: dict[str, Any], primary: str) -> list[str]:
-    """What people reach among themselves, and what a rule reaches: the range in which a judge will lie."""
-    people = content["humans"]["measures"]
-    own, best = people["leave_one_out"]["overall"], people["best_reachable"]["overall"]
+def _own(report: Report, primary: str) -> Estimate | None:
+    breakdown = report.beside(primary)
+    estimate: Estimate | None = None if breakdown is None else breakdown["overall"]
+    return estimate if known(estimate) else None
+
+
+def _of_people(report: Report, primary: str, cautions: tuple[str, ...]) -> Verdict:
+    """No judge has judged these items: what people say of them, and the range in which a judge will lie."""
+    people = report.people
+    if report.kind == "pairwise" and report.judges:
+        why = "No judge has judged this dataset."
+        sentences = (why, *_to_beat(report, primary))
+        return Verdict("none", "No judge can be compared yet", sentences, cautions)
+    if not people.n_labels:
+        why = "These items have neither labels nor judgments yet."
+        return Verdict("none", "There is nothing to report yet", (why,), cautions)
+    sentences = (f"{labels_words(report)}.", "No judge has judged these items.")
+    if not people.n_items_with_two_labels:
+        return Verdict("none", "No item has labels of two annotators yet", sentences, cautions)
+    figure = report.figures.people[0]
+    estimate = full_text(people.measures[figure.name]["overall"], figure.unit)
+    headline = f"Inter-annotator agreement: {figure.label} {estimate}"
+    return Verdict("people", headline, sentences, cautions)
+
+
+def _not_compared(report: Report, primary: str, cautions: tuple[str, ...]) -> Verdict:
+    if primary == "accuracy":
+        why = "No judged item has a gold answer."
+    elif report.kind == "pairwise":
+        why = "No judged item has two labels, so there is nobody to agree with yet."
+    else:
+        label = report.figures.of_judges(primary).label
+        why = f"{label} with {_TARGETS[report.against]} is undefined for every judge so far."
+        said = _of_responses(report)
+        if said:
+            why = f"{why} So nothing says how far to trust a judge here."
+            return Verdict("scores", said, (why,), cautions)
+    return Verdict("none", "No judge can be compared yet", (why, *_to_beat(report, primary)), cautions)
+
+
+def _of_responses(report: Report) -> str:
+    """What judges say of the responses, where there is nothing to compare them with; empty where they say nothing."""
+    name = report.figures.of_responses
+    if not name:
+        return ""
+    figure: Figure = report.figures.of_judges(name)
+    found = [
+        (estimate["value"], judge.name, estimate)
+        for judge in report.judges
+        if (estimate := judge.overall(name)) is not None and estimate["value"] is not None
+    ]
+    if not found:
+        return ""
+    if len(found) == 1:
+        return f"{figure.label}: {full_text(found[0][2], figure.unit)}, according to {found[0][1]}"
+    low, high = (value_text(end(found, key=lambda one: one[0])[2], figure.unit) for end in (min, max))
+    return f"{figure.label}: {low} to {high}, according to {len(found)} judges"
+
+
+def _to_beat(report: Report, primary: str) -> list[str]:
+    """What people reach among themselves, and what a baseline reaches."""
     found = []
-    if primary == "agreement" and own["value"] is not None:
+    own = _own(report, primary)
+    if own is not None and report.kind == "pairwise":
+        best = report.people.measures["best_reachable"]["overall"]
         found.append(
-            f"People agree with each other on {_with_range(own)}; a judge could reach {value_text(best)} at best."
+            f"Human annotators agree with each other on {full_text(own)}; the upper bound for a judge is "
+            f"{value_text(best)}."
         )
-    rules = [judge for judge in content["judges"] if judge["baseline"]]
-    known = [(judge, judge["measures"][primary]["overall"]) for judge in rules]
-    known = [(judge, estimate) for judge, estimate in known if estimate["value"] is not None]
-    if known:
-        judge, estimate = max(known, key=lambda pair: pair[1]["value"])
+    baselines = [
+        (estimate["value"], judge, estimate)
+        for judge in report.judges
+        if judge.baseline and (estimate := judge.overall(primary)) and estimate["value"] is not None
+    ]
+    if baselines:
+        _, judge, estimate = max(baselines, key=lambda one: one[0])
         found.append(
-            f"The best baseline (no LLM), {judge['name']}, reaches {_with_range(estimate)}: a judge must beat that."
+            f"The best baseline (no LLM), {judge.name}, reaches {full_text(estimate)}: a judge must beat that."
         )
     return found
 
 
-def _with_range(estimate: dict[str, Any]) -> str:
-    ends = range_text(estimate)
-    return value_text(estimate) + (f" ({ends})" if ends else "")
+def _gap_text(report: Report, value: float | None) -> str:
+    unit = difference_unit(report)
+    if value is None or unit != "points":
+        return value_text({"value": value}, unit)
+    return points_text(value)
 
 
-def _tied(content: dict[str, Any], primary: str) -> list[str]:
-    selection, judges = content["selection"][primary], content["judges"]
-    tied = selection["tied"]
-    names = [judges[place]["name"] for place in tied]
-    first = next(row for row in selection["differences"] if row["judge"] == tied[0])
-    ends = range_text(first, "points")
-    difference = f"difference {points_text(first['value'])}{', ' + ends if ends else ''}"
+def _gap_words(report: Report, gap: Estimate) -> str:
+    ends = range_text(gap, difference_unit(report))
+    return f"difference {_gap_text(report, gap['value'])}{', ' + ends if ends else ''}"
+
+
+def _tied(report: Report, primary: str) -> list[str]:
+    selection, judges = report.selections[primary], report.judges
+    tied = selection.tied
+    names = [judges[index].name for index in tied]
+    first = next(row for row in selection.differences if row.get("judge") == tied[0])
+    gap = _gap_words(report, first)
     if len(names) == 1:
-        sentences = [f"{names[0]} is not significantly different from the leader ({difference})."]
+        sentence = f"{names[0]} is not significantly different from the leader ({gap})."
     else:
-        sentences = [
-            f"{_listed(names)} are not significantly different from the leader (to {names[0]}: {difference})."
-        ]
-    cheaper = _cheapest(judges, selection["leader"], tied)
-    return [*sentences, cheaper] if cheaper else sentences
+        sentence = f"{_listed(names)} are not significantly different from the leader (to {names[0]}: {gap})."
+    cheaper = _cheapest(judges, selection.leader, tied)
+    return [sentence, cheaper] if cheaper else [sentence]
 
 
-def _cheapest(judges: Sequence[dict[str, Any]], leader: int, tied: Sequence[int]) -> str:
-    def cost(place: int) -> float | None:
-        value: float | None = judges[place]["measures"]["cost_per_1000"]["overall"]["value"]
-        return value
+def _cheapest(judges: Sequence[Judge], leader: int | None, tied: Sequence[int]) -> str:
+    def cost(index: int) -> float | None:
+        estimate = judges[index].overall("cost_per_1000")
+        return None if estimate is None else estimate["value"]
 
-    own = cost(leader)
-    priced = [(amount, place) for place in tied if (amount := cost(place)) is not None]
+    own = None if leader is None else cost(leader)
+    priced = [(amount, index) for index in tied if (amount := cost(index)) is not None]
     if not own or not priced:
         return ""
-    amount, place = min(priced)
+    amount, index = min(priced)
     saving = 1 - amount / own
     if saving < 0.05:
         return ""
     price = value_text({"value": amount}, "money")
-    name = judges[place]["name"]
-    return f"Of these, {name} costs least: {price} per 1,000 judgments, {100 * saving:.0f} % less than the leader."
+    name = judges[index].name
+    return f"Of these, {name} costs least: {price} per 1,000 judgments, {100 * saving:.0f}% less than the leader."
 
 
-def _above_floor(gap: dict[str, Any]) -> bool:
+def _above(gap: Estimate) -> bool:
     """Whether the leader is significantly better than the baseline; not known counts as not."""
     return gap["low"] is not None and gap["low"] > 0
 
 
-def _against_floor(content: dict[str, Any], primary: str) -> list[str]:
-    gap = content["selection"][primary]["best_baseline"]
-    if gap is None:
+def _against_floor(report: Report, gap: Estimate | None) -> list[str]:
+    if gap is None or gap["value"] is None:
         return []
-    name = content["judges"][gap["judge"]]["name"]
-    ends = range_text(gap, "points")
-    ends = f" ({ends})" if ends else ""
-    if gap["value"] is None:
-        return []
-    if _above_floor(gap):
-        return [f"That is {points_text(gap['value'])}{ends} above the best baseline (no LLM), {name}."]
+    name, unit = gap.get("name"), difference_unit(report)
+    ends = range_text(gap, unit)
+    if _above(gap):
+        ends = f" ({ends})" if ends else ""
+        return [f"That is {_gap_text(report, gap['value'])}{ends} above the best baseline (no LLM), {name}."]
     if gap["value"] < 0:
-        return [f"It is {points_text(-gap['value'])} below the baseline {name} (no LLM)."]
+        return [f"It is {_gap_text(report, -gap['value'])} below the baseline {name} (no LLM)."]
     return [
-        f"It is not significantly different from the baseline {name} (no LLM; difference "
-        f"{points_text(gap['value'])}{ends})."
+        f"It is not significantly different from the baseline {name} (no LLM; {_gap_words(report, gap)})."
     ]
 
 
-def _cautions(content: dict[str, Any], primary: str) -> tuple[str, ...]:
-    found = [*simulated_words(content)] if primary == "agreement" else []
-    selection = content["selection"][primary]
-    if selection["incomplete"]:
-        names = [content["judges"][place]["name"] for place in selection["incomplete"]]
+def _cautions(report: Report, primary: str) -> tuple[str, ...]:
+    found = [] if primary == "accuracy" else simulated_words(report)
+    selection, judges = report.selections[primary], report.judges
+    if selection.incomplete:
+        names = [judges[index].name for index in selection.incomplete]
         found.append(f"Not ranked, because they judged a part of the items only: {_listed(names)}.")
-    compared = selection.get("n_compared")
-    if compared is not None and any(
-        content["judges"][place]["measures"][primary]["overall"]["n"] > compared
-        for place in selection["ranking"]
-    ):
+    compared = selection.n_compared
+    counts = [
+        report.items.n_with_target
+        if report.kind != "pairwise"
+        else (judges[index].overall(primary) or {"n": 0})["n"]
+        for index in selection.ranking
+    ]
+    if compared is not None and any(count > compared for count in counts):
         found.append(
             f"Judges are ranked on the {compared:,} items that all of them judged; "
             "the figure of each is of all the items that it judged itself."
         )
-    if selection["leader"] is not None:
-        unparsed = content["judges"][selection["leader"]]["measures"]["unparsed_rate"]["overall"]
-        if unparsed["value"] is not None and unparsed["value"] > _MUCH_UNPARSED:
+    if selection.leader is not None:
+        unparsed = judges[selection.leader].overall("unparsed_rate")
+        if unparsed is not None and (unparsed["value"] or 0.0) > _MUCH_UNPARSED:
             found.append(f"The leader's answer could not be read in {value_text(unparsed)} of its judgments.")
-    if selection["differences"]:
+    if selection.differences:
         found.append(
-            "The leader was chosen on these same items, which flatters its figure: expect a little less on new ones."
+            "Selection bias: the leader was chosen on these same items (in-sample), so expect a little less on new "
+            "ones."
         )
-    return tuple(found)
+    return (*found, *report.remarks)
 
 
-def simulated_words(content: dict[str, Any]) -> list[str]:
+def simulated_words(report: Report) -> list[str]:
     """What to say where labels come from simulated annotators."""
-    share = content["humans"]["simulated_share"]
+    share = report.people.simulated_share
     if not share:
         return []
     if share == 1:
-        return [
-            "All labels come from simulated annotators. "
-            "The figures show how the machinery works and nothing about people."
-        ]
-    return [f"{100 * share:.0f} % of the labels come from simulated annotators, not from people."]
-
-
-def _why_none(content: dict[str, Any], primary: str) -> str:
-    if not any(not judge["baseline"] for judge in content["judges"]):
-        return "No judge has judged this dataset."
-    if primary == "agreement":
-        return "No judged item has two labels, so there is nobody to agree with yet."
-    return "No judged item has a gold answer."
+        return ["All labels come from simulated annotators. The figures say nothing about human annotators."]
+    return [f"{100 * share:.0f}% of the labels come from simulated annotators, not from human annotators."]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -13,9 +13,9 @@ from annotation.selectors.overview import labels_visible_to
 from judges.models import Judge, Judgment, Order, ParseStatus
 from judges.selectors.judgments import kind_values
 from judges.strategies.types import AspectView
+from metaeval.figures import KIND_LABELS
 from metaeval.reports.errors import ReportError
 from metaeval.reports.kinds.inputs import KindInputs, KindItem, KindJudge, KindLabel
-from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.selectors.inputs import dataset_facts, judges_chosen, study_facts
 from metaeval.selectors.sweeps import SweepView
 

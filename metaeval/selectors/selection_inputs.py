@@ -12,9 +12,9 @@ from django.db.models import Count, Exists, OuterRef, Q
 from annotation.models import Dataset, Instruction, Item, Kind, Label, User
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge, Judgment
+from metaeval.figures import KIND_LABELS
 from metaeval.models import Decision
 from metaeval.reports.errors import NothingJudgedError, UnknownNameError
-from metaeval.reports.kinds.measures import KIND_LABELS
 from metaeval.reports.selection_inputs import (
     Choice,
     JudgeFacts,
@@ -29,7 +29,7 @@ from metaeval.selectors.kind_selection_inputs import kind_parts
 from metaeval.selectors.sweeps import SweepView
 
 # Kinds whose judges can be chosen between, in the order in which a page offers them.
-CHOSEN_KINDS = (PAIRWISE, *KIND_LABELS)
+CHOSEN_KINDS = tuple(KIND_LABELS)
 
 
 @dataclass(frozen=True, slots=True)

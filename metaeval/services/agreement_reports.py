@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import Count
 
 from annotation.models import Dataset, Kind, Label, Study, User
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import studies_visible_to
-from metaeval.models import Report
+from metaeval.models import Report as StoredReport
 from metaeval.reports.errors import ReportError, UnknownNameError
 from metaeval.reports.kinds.inputs import KindOptions
 from metaeval.reports.options import ReportOptions, TieBreak
+from metaeval.reports.report import Report
 from metaeval.selection.replacement import EPSILON
 from metaeval.selectors.kind_inputs import kinds_of
 from metaeval.services.kind_comparisons import kind_report_build
@@ -66,8 +67,8 @@ def agreement_report_build(
     seed: int = 0,
     epsilon: float = EPSILON,
     reader: User | None = None,
-) -> dict[str, Any]:
-    """Compute the content of a report on the items of one kind, in its schema of docs/report-schema.md.
+) -> Report:
+    """Compute a report on the items of one kind, in its schema of docs/report-schema.md.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def agreement_report_build(
 
 def agreement_report_create(
     *, user: User, dataset: str = "", kind: str | None = None, study: str = "", epsilon: float = EPSILON
-) -> Report:
+) -> StoredReport:
     """Report on a study, or on a dataset, that this person may see, with the default options, and store it.
 
     Labels of studies that are not theirs to see are no part of it.
@@ -142,10 +143,10 @@ class Subject(NamedTuple):
     kind: str
 
 
-def subject_report(*, user: User, subject: Subject, epsilon: float = EPSILON) -> Report:
+def subject_report(*, user: User, subject: Subject, epsilon: float = EPSILON) -> StoredReport:
     """Compute a report and store it. Raises ReportError where there is nothing to report on."""
-    content = agreement_report_build(**subject._asdict(), reader=user, epsilon=epsilon)
-    return report_save(content=content, dataset=subject.dataset, study=subject.study, user=user)
+    report = agreement_report_build(**subject._asdict(), reader=user, epsilon=epsilon)
+    return report_save(report=report, dataset=subject.dataset, study=subject.study, user=user)
 
 
 def report_subject(*, user: User, dataset: str = "", kind: str | None = None, study: str = "") -> Subject:

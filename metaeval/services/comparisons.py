@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from annotation.models import Dataset
 from metaeval.reports.errors import ReportError
+from metaeval.reports.report import Report
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.reports import DEFAULTS, content_cached, content_get, inputs_read, is_quick
 
@@ -19,7 +19,7 @@ CONTESTANTS_ONLY = (
 class Comparing:
     """The content of the comparison, or None while it would take so long that the page says so first."""
 
-    content: dict[str, Any] | None
+    content: Report | None
     n_items: int
     n_judges: int
 
@@ -45,13 +45,13 @@ def comparison_get(*, sweep: SweepView, dataset: Dataset, wait: bool = False) ->
     return Comparing(content, len(inputs.items), len(inputs.judges))
 
 
-def comparison_cached(*, inputs_hash: str, sweep: SweepView, dataset: Dataset) -> dict[str, Any] | None:
+def comparison_cached(*, inputs_hash: str, sweep: SweepView, dataset: Dataset) -> Report | None:
     """The comparison with this hash, if it was computed lately and is of this sweep and dataset.
 
     Sorting a table need not read a hundred thousand rows again.
     """
     content = content_cached(inputs_hash)
-    if content is None or content["dataset"]["name"] != dataset.name:
+    if content is None or content.dataset["name"] != dataset.name:
         return None
-    about = content["sweep"]
+    about = content.sweep
     return content if about is not None and about["name"] == sweep.name else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -11,6 +12,7 @@ from annotation.models import Dataset, Kind, User
 from judges.models import Judge
 from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError
+from metaeval.reports.report import Report
 from metaeval.reports.words import verdict_of
 from metaeval.selectors.reports import decision_in_force
 from metaeval.selectors.sweeps import SweepView
@@ -59,15 +61,15 @@ def judge_promote(
     same = decision_same(dataset, wanted, seen)
     if same is not None:
         return same
-    content = report_build(dataset=dataset, sweep=sweep)
-    evidence = _evidence(content, fingerprint)
-    if content["inputs_hash"] != inputs_hash:
+    report = report_build(dataset=dataset, sweep=sweep)
+    evidence = _evidence(report, fingerprint)
+    if report.inputs_hash != inputs_hash:
         raise DecisionConflict(
             "Labels or judgments have come in since this comparison was shown. Look at the new figures first."
         )
     try:
         with transaction.atomic():
-            report_save(content=content, dataset=dataset, sweep_id=sweep.pk, user=user)
+            report_save(report=report, dataset=dataset, sweep_id=sweep.pk, user=user)
             return decide(dataset, wanted | {"evidence": evidence, "inputs_hash": inputs_hash}, seen)
     except (IntegrityError, DecisionConflict):
         # Two at once: the database let one through. If that was this very promotion, it is done.
@@ -121,19 +123,18 @@ def decision_same(
     return current if all(getattr(current, name) == value for name, value in wanted.items()) else None
 
 
-def _evidence(content: dict[str, Any], fingerprint: str) -> dict[str, Any]:
-    primary = content["primary"]
-    for place, judge in enumerate(content["judges"]):
-        if judge["fingerprint"] == fingerprint and not judge["baseline"]:
-            selection = content["selection"][primary]
-            against = [row for row in selection["differences"] if row["judge"] == place]
+def _evidence(report: Report, fingerprint: str) -> dict[str, Any]:
+    primary, selection = report.primary, report.selection
+    for place, judge in enumerate(report.judges):
+        if judge.fingerprint == fingerprint and not judge.baseline:
+            against = [row for row in selection.differences if row.get("judge") == place]
             return {
-                "judge": judge,
+                "judge": asdict(judge),
                 "primary": primary,
-                "rank": selection["ranking"].index(place) + 1 if place in selection["ranking"] else None,
-                "of": len(selection["ranking"]),
-                "clear": verdict_of(content, primary).kind == "clear" and selection["leader"] == place,
+                "rank": selection.ranking.index(place) + 1 if place in selection.ranking else None,
+                "of": len(selection.ranking),
+                "clear": verdict_of(report, primary).kind == "clear" and selection.leader == place,
                 "behind_leader": against[0] if against else None,
-                "simulated_share": content["humans"]["simulated_share"],
+                "simulated_share": report.people.simulated_share,
             }
     raise DecisionError("This judge has judged nothing of the dataset yet.")

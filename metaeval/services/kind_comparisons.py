@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.core.cache import cache
 
 from annotation.models import Dataset, Kind, Study, User
-from metaeval.reports.content import software_version
+from metaeval.figures import KIND_LABELS
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.kinds.content import kind_content
 from metaeval.reports.kinds.inputs import GOLD, PEOPLE, KindInputs, KindOptions
-from metaeval.reports.kinds.measures import KIND_LABELS
+from metaeval.reports.report import Report, report_of, software_version
 from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.comparisons import CONTESTANTS_ONLY
@@ -30,7 +29,7 @@ class KindComparing:
 
     kind: str
     label: str
-    content: dict[str, Any] | None
+    content: Report | None
     n_items: int
     n_judges: int
 
@@ -38,7 +37,9 @@ class KindComparing:
 def kinds_compared(dataset: Dataset) -> tuple[tuple[str, ...], bool]:
     """The kinds to compare judges on beside pairs, and whether there are pairs. One query."""
     kinds = kinds_of(dataset)
-    return tuple(kind for kind in KIND_LABELS if kind in kinds), Kind.PAIRWISE.value in kinds
+    return tuple(
+        kind for kind in KIND_LABELS if kind in kinds and kind != Kind.PAIRWISE
+    ), Kind.PAIRWISE.value in kinds
 
 
 def kind_comparison_get(
@@ -86,7 +87,7 @@ def kind_report_build(
     against: str = "",
     options: KindOptions = DEFAULTS,
     reader: User | None = None,
-) -> dict[str, Any]:
+) -> Report:
     """Compute the report on the items of one kind: people among themselves, and judges where any judged them.
 
     Parameters
@@ -119,12 +120,12 @@ def kind_report_build(
     return content
 
 
-def _content(inputs: KindInputs, options: KindOptions, *, wait: bool) -> dict[str, Any] | None:
+def _content(inputs: KindInputs, options: KindOptions, *, wait: bool) -> Report | None:
     """The content, from the cache where the same was computed lately; None where it is not and nobody waits."""
     inputs_hash = inputs.hash(options)
     key = f"kind-comparison:{software_version()}:{inputs_hash}"
-    content: dict[str, Any] | None = cache.get(key)
+    content = cache.get(key)
     if content is None and wait:
         content = kind_content(inputs, options, inputs_hash=inputs_hash)
         cache.set(key, content, CACHE_SECONDS)
-    return content
+    return None if content is None else report_of(content)

@@ -170,7 +170,7 @@ def _make(job: ReportJob, stop: Callable[[], bool]) -> int:
     try:
         tell("Reading labels and judgments", 0, 0)
         with listening(tell):
-            content = agreement_report_build(
+            report = agreement_report_build(
                 dataset=job.dataset,
                 kind=job.kind,
                 study=job.study,
@@ -181,9 +181,9 @@ def _make(job: ReportJob, stop: Callable[[], bool]) -> int:
             # Only who still holds the row stores a report: one that was given up on makes no second one.
             if not mine.select_for_update().exists():
                 return 0
-            report = report_save(content=content, dataset=job.dataset, study=job.study, user=job.requested_by)
+            stored = report_save(report=report, dataset=job.dataset, study=job.study, user=job.requested_by)
             mine.update(
-                state=JobState.DONE, report=report, owner="", lease_until=None, finished_at=timezone.now()
+                state=JobState.DONE, report=stored, owner="", lease_until=None, finished_at=timezone.now()
             )
     except _Interrupted:
         # A stopping worker gives its job back; that one did not fail.

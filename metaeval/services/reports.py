@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Any
 
 from django.core.cache import cache
 from django.db import transaction
 
 from annotation.models import Dataset, Study, User
 from annotation.selectors.reporting import study_find, study_slugs
-from metaeval.models import Report
-from metaeval.reports.content import content_build, software_version
+from metaeval.models import Report as StoredReport
+from metaeval.reports.content import build
 from metaeval.reports.errors import UnknownNameError
 from metaeval.reports.inputs import ReportInputs
 from metaeval.reports.names import near_names
 from metaeval.reports.options import ReportOptions
+from metaeval.reports.report import Report, report_of, software_version
 from metaeval.selectors.inputs import report_inputs
 from metaeval.selectors.reports import reports_visible_to
 from metaeval.selectors.sweeps import SweepView
@@ -35,8 +35,8 @@ def report_build(
     judges: Collection[str] | None = None,
     options: ReportOptions = DEFAULTS,
     reader: User | None = None,
-) -> dict[str, Any]:
-    """Compute the content of a report, in the schema of docs/report-schema.md.
+) -> Report:
+    """Compute a report, in the schema of docs/report-schema.md.
 
     Parameters
     ----------
@@ -73,22 +73,22 @@ def inputs_read(
     return report_inputs(dataset=dataset, study=study, sweep=sweep, judge_names=judges, reader=reader)
 
 
-def content_get(inputs: ReportInputs, options: ReportOptions = DEFAULTS) -> dict[str, Any]:
-    """Compute the content, or take it from the cache: it is a function of the hash of the inputs."""
+def content_get(inputs: ReportInputs, options: ReportOptions = DEFAULTS) -> Report:
+    """Compute the report, or take it from the cache: it is a function of the hash of the inputs."""
     inputs_hash = inputs.hash(options)
-    content = content_cached(inputs_hash)
-    if content is None:
-        content = content_build(inputs, options, inputs_hash=inputs_hash)
-        cache.set(_key(inputs_hash), content, CACHE_SECONDS)
-    return content
+    report = content_cached(inputs_hash)
+    if report is None:
+        report = build(inputs, options, inputs_hash=inputs_hash)
+        cache.set(_key(inputs_hash), report.as_json(), CACHE_SECONDS)
+    return report
 
 
-def content_cached(inputs_hash: str) -> dict[str, Any] | None:
-    """The content with this hash, if it was computed lately. The hash may be any text: it comes from an address."""
+def content_cached(inputs_hash: str) -> Report | None:
+    """The report with this hash, if it was computed lately. The hash may be any text: it comes from an address."""
     if not _HASH.fullmatch(inputs_hash):
         return None
-    found: dict[str, Any] | None = cache.get(_key(inputs_hash))
-    return found
+    found = cache.get(_key(inputs_hash))
+    return None if found is None else report_of(found)
 
 
 def is_quick(inputs: ReportInputs) -> bool:
@@ -102,31 +102,31 @@ def _key(inputs_hash: str) -> str:
 
 def report_save(
     *,
-    content: dict[str, Any],
+    report: Report,
     dataset: Dataset,
     study: Study | None = None,
     sweep_id: int | None = None,
     user: User | None = None,
-) -> Report:
+) -> StoredReport:
     """Store a report; the same report of the same software is stored once, also by two at once.
 
     Of one that another person made and `user` may not read, there is another copy.
     """
     with transaction.atomic():
         Dataset.objects.select_for_update(no_key=True).filter(pk=dataset.pk).first()
-        readable = Report.objects.all() if user is None else reports_visible_to(user)
-        same = readable.filter(inputs_hash=content["inputs_hash"], dataset=dataset).order_by("pk")
-        for report in same.filter(sweep__isnull=True) if sweep_id is None else same.filter(sweep_id=sweep_id):
-            if report.content["software"] == content["software"]:
-                return report
-        return Report.objects.create(
-            name=content["name"],
+        readable = StoredReport.objects.all() if user is None else reports_visible_to(user)
+        same = readable.filter(inputs_hash=report.inputs_hash, dataset=dataset).order_by("pk")
+        for stored in same.filter(sweep__isnull=True) if sweep_id is None else same.filter(sweep_id=sweep_id):
+            if stored.content["software"] == report.software:
+                return stored
+        return StoredReport.objects.create(
+            name=report.name,
             dataset=dataset,
             study=study,
             sweep_id=sweep_id,
-            inputs_hash=content["inputs_hash"],
-            options=content["options"] | ({"kind": content["kind"]} if "kind" in content else {}),
-            content=content,
+            inputs_hash=report.inputs_hash,
+            options=report.options | {"kind": report.kind},
+            content=report.as_json(),
             created_by=user,
         )
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.cache import cache
 
-from metaeval.reports.content import software_version
 from metaeval.reports.errors import NothingJudgedError, ReportError
+from metaeval.reports.report import software_version
 from metaeval.reports.selection_content import selection_build
 from metaeval.reports.selection_inputs import PAIRWISE, Choice
 from metaeval.selectors.selection_inputs import selection_inputs

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.cache import cache
 
 from annotation.models import Dataset, User
-from metaeval.reports.content import software_version
+from metaeval.reports.report import software_version
 from metaeval.reports.systems import systems_content
 from metaeval.selectors.systems import system_inputs
 from metaeval.services.reports import CACHE_SECONDS

@@ -14,14 +14,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Dataset
+from metaeval.figures import KIND_LABELS
 from metaeval.forms import PromoteForm
+from metaeval.reports import tables
 from metaeval.reports.comparison import key_figures, table_of
-from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import DecisionConflict, DecisionError, NothingJudgedError, ReportError
-from metaeval.reports.kinds import tables as kind_tables
-from metaeval.reports.kinds.measures import KIND_LABELS
+from metaeval.reports.html import context_of
 from metaeval.reports.render import FORMATS
 from metaeval.reports.render import render as render_report
+from metaeval.reports.report import Report
 from metaeval.reports.words import verdict_of
 from metaeval.selectors.reports import (
     decision_get_for,
@@ -74,7 +75,7 @@ def _page(
             return render(request, "metaeval/comparison.html", context | {"error": str(error)})
         content = found.content
         context |= {"n_items": found.n_items, "n_judges": found.n_judges}
-    if content is not None and context.get("kinds") and all(judge["baseline"] for judge in content["judges"]):
+    if content is not None and context.get("kinds") and all(judge.baseline for judge in content.judges):
         # The sweep's judges judge other kinds: there is nothing to say of the pairs.
         context.pop("n_items", None)
         return render(request, "metaeval/comparison.html", context)
@@ -83,7 +84,7 @@ def _page(
     return render(request, _template(request, content), context)
 
 
-def _template(request: ResearcherRequest, content: dict[str, Any] | None) -> str:
+def _template(request: ResearcherRequest, content: Report | None) -> str:
     """The page, or the part of it that htmx asked for."""
     parts = {"comparison-table": "table", "comparison": "content"}
     part = parts.get(_part_asked(request))
@@ -125,16 +126,12 @@ def _kinds_context(
     return {"kinds": sections}
 
 
-def _kind_section(content: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "content": content,
-        "verdict": kind_tables.verdict_of(content),
-        "table": kind_tables.main_table(content),
-        "groups": kind_tables.group_tables(content),
-        "differences": kind_tables.differences(content),
-        "unit": kind_tables.difference_unit(content),
-        "info": kind_tables.primary_info(content),
-        "has_tower": any("tower" in judge["measures"] for judge in content["judges"]),
+def _kind_section(content: Report) -> dict[str, Any]:
+    people = tables.people_table(content)
+    return context_of(content) | {
+        "prefix": f"{KIND_LABELS[content.kind]}: ",
+        "people": people[0] if people else None,
+        "has_tower": any("tower" in judge.measures for judge in content.judges),
     }
 
 
@@ -149,7 +146,7 @@ def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> di
 
 
 def _comparison_context(
-    request: ResearcherRequest, dataset: Dataset, content: dict[str, Any], refused: PromoteForm | None
+    request: ResearcherRequest, dataset: Dataset, content: Report, refused: PromoteForm | None
 ) -> dict[str, Any]:
     table = table_of(
         content,
@@ -168,14 +165,14 @@ def _comparison_context(
         "current": current,
         # A composite in use is no judge of the sweep that it was chosen from.
         "is_current_here": current is not None
-        and any(judge["fingerprint"] == current.judge.fingerprint for judge in content["judges"]),
+        and any(judge.fingerprint == current.judge.fingerprint for judge in content.judges),
         "history": decisions_of(dataset),
         "form": promote_form(content, table.primary, dataset, seen, refused),
     }
 
 
 def promote_form(
-    content: dict[str, Any],
+    content: Report,
     primary: str,
     dataset: Dataset,
     seen: int | None,
@@ -186,15 +183,15 @@ def promote_form(
     What the person looks at is what stands on this page, whatever the refused one was made from.
     """
     choices = [
-        (row.judge["fingerprint"], row.judge["name"])
+        (row.judge.fingerprint, row.judge.name)
         for row, _ in table_of(content, measure=primary).rows
-        if not row.judge["baseline"]
+        if not row.judge.baseline
     ]
-    leader = content["selection"][primary]["leader"]
+    leader = content.selections[primary].leader
     initial = {
-        "judge": None if leader is None else content["judges"][leader]["fingerprint"],
+        "judge": None if leader is None else content.judges[leader].fingerprint,
         "dataset": dataset.name,
-        "inputs_hash": content["inputs_hash"],
+        "inputs_hash": content.inputs_hash,
         "seen": seen,
     }
     if refused is None:
@@ -269,7 +266,7 @@ def comparison_download(
     except ReportError as error:
         raise Http404(str(error)) from None
     assert content is not None
-    filename = f"{dataset.name}-{source_slug(sweep)}-{content['inputs_hash'][:8]}.{suffix}"
+    filename = f"{dataset.name}-{source_slug(sweep)}-{content.inputs_hash[:8]}.{suffix}"
     return attachment(render_report(content, f".{suffix}"), filename, FORMATS[f".{suffix}"][1])
 
 
@@ -288,10 +285,8 @@ def kind_download(
     except ReportError as error:
         raise Http404(str(error)) from None
     assert content is not None
-    filename = f"{dataset.name}-{kind}-{source_slug(sweep)}-{content['inputs_hash'][:8]}.{suffix}"
-    if suffix == "csv":
-        return attachment(kind_tables.csv_text(content), filename, "text/csv; charset=utf-8")
-    return attachment(canonical_json(content), filename, "application/json")
+    filename = f"{dataset.name}-{kind}-{source_slug(sweep)}-{content.inputs_hash[:8]}.{suffix}"
+    return attachment(render_report(content, f".{suffix}"), filename, FORMATS[f".{suffix}"][1])
 
 
 @require_safe

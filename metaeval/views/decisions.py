@@ -12,8 +12,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from metaeval.forms import SelectionForm
 from metaeval.reports import selection_words as words
-from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import ReportError
+from metaeval.reports.report import canonical_json
 from metaeval.reports.selection_composite import composite_offer
 from metaeval.reports.selection_inputs import PAIRWISE
 from metaeval.reports.selection_kinds import kind_of, words_of

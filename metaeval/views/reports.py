@@ -18,8 +18,9 @@ from metaeval.forms import ReportForm
 from metaeval.models import Report
 from metaeval.reports.errors import ReportError
 from metaeval.reports.html import context_of
-from metaeval.reports.render import formats_of
+from metaeval.reports.render import FORMATS, NAMES
 from metaeval.reports.render import render as render_report
+from metaeval.reports.report import report_of
 from metaeval.selectors.reports import ReportTarget, report_get_for, report_list_for, report_targets
 from metaeval.services.report_jobs import (
     report_job_cancel,
@@ -33,7 +34,6 @@ from web.files import attachment
 
 PER_PAGE = 25
 JOBS_SHOWN = 10
-SUFFIXES = {"html": "HTML", "md": "Markdown", "tex": "LaTeX", "csv": "CSV", "json": "JSON"}
 
 
 @require_safe
@@ -42,7 +42,7 @@ def report_list(request: ResearcherRequest) -> HttpResponse:
     page = Paginator(report_list_for(request.user), PER_PAGE).get_page(request.GET.get("page"))
     targets = report_targets(request.user)
     form = ReportForm(names=_choices(targets), initial={"name": _asked(request, targets)})
-    rows = [(report, _kind_label(report), _suffixes(report)) for report in page]
+    rows = [(report, _kind_label(report), NAMES.items()) for report in page]
     jobs = report_jobs_of(request.user)[:JOBS_SHOWN]
     context = {"page_obj": page, "rows": rows, "jobs": jobs, "form": form, "section": "reports"}
     return render(request, "metaeval/report_list.html", context)
@@ -130,10 +130,10 @@ def report_job_act(request: ResearcherRequest, pk: int) -> HttpResponse:
 @researcher_required
 def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     report = report_get_for(request.user, pk)
-    context = context_of(report.content) | {
+    context = context_of(report_of(report.content)) | {
         "report": report,
         "section": "reports",
-        "suffixes": _suffixes(report),
+        "suffixes": NAMES.items(),
     }
     return render(request, "metaeval/report_detail.html", context)
 
@@ -142,19 +142,10 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
 @researcher_required
 def report_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
     report = report_get_for(request.user, pk)
-    formats = formats_of(report.options.get("kind", Kind.PAIRWISE))
-    if f".{suffix}" not in formats:
-        raise Http404(f"This report is not written as {suffix}.")
     name = f"{report.name}-{report.inputs_hash[:8]}"
     return attachment(
-        render_report(report.content, f".{suffix}"), f"{name}.{suffix}", formats[f".{suffix}"][1]
+        render_report(report_of(report.content), f".{suffix}"), f"{name}.{suffix}", FORMATS[f".{suffix}"][1]
     )
-
-
-def _suffixes(report: Report) -> list[tuple[str, str]]:
-    """The formats that it can be taken away in, each with its name."""
-    formats = formats_of(report.options.get("kind", Kind.PAIRWISE))
-    return [(suffix, name) for suffix, name in SUFFIXES.items() if f".{suffix}" in formats]
 
 
 def _kind_label(report: Report) -> str:

@@ -15,8 +15,8 @@ from annotation.forms.upload import import_file
 from annotation.importers.errors import ImportFileError
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.forms import RatingsForm
-from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import RatingsError, ReportError
+from metaeval.reports.report import canonical_json
 from metaeval.reports.systems import PEOPLE, ordered
 from metaeval.services.outside import ratings_import, ratings_read
 from metaeval.services.systems import systems_get

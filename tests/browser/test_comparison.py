@@ -44,7 +44,7 @@ def test_sort_narrow_promote(live_server, page, sweep):
     log_in(page, live_server.url, "administrator")
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/comparison/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Two judges")
-    expect(page.locator("#verdict")).to_contain_text("is the judge to use here")
+    expect(page.locator("#verdict")).to_contain_text("is significantly better than the other judges")
     assert_no_sideways_scroll(page)
 
     # Sorting swaps the table alone, keeps the focus, and the address can be kept or gone back from.
@@ -66,7 +66,7 @@ def test_sort_narrow_promote(live_server, page, sweep):
     assert "group=subset" in page.url
 
     # The other figure changes the decision as well.
-    page.get_by_role("link", name="Agreement with people").first.click()
+    page.get_by_role("link", name="Agreement with human annotators").first.click()
     expect(page.locator("#measure-agreement")).to_have_attribute("aria-current", "true")
     page.get_by_role("link", name="Accuracy against gold").click()
     expect(page.locator("#measure-accuracy")).to_have_attribute("aria-current", "true")
@@ -86,7 +86,7 @@ def test_while_it_computes(live_server, page, sweep, monkeypatch):
     cache.clear()
     log_in(page, live_server.url, "researcher")
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/comparison/")
-    expect(page.locator("#verdict")).to_contain_text("is the judge to use here")
+    expect(page.locator("#verdict")).to_contain_text("is significantly better than the other judges")
     expect(page.get_by_text("Promote a judge")).to_have_count(0)
 
 

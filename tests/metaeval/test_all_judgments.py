@@ -76,7 +76,7 @@ def test_a_decision_is_made_over_all_judgments_and_promoted(cast: Cast) -> None:
             "judge": imported.fingerprint,
             "reason": "It is right.",
             "dataset": dataset.name,
-            "inputs_hash": content["content"]["inputs_hash"],
+            "inputs_hash": content["content"].inputs_hash,
             "seen": "",
         },
     )
@@ -133,9 +133,9 @@ def test_no_comparison_counts_labels_of_anothers_study(cast: Cast) -> None:
         of_dataset = dataset_view_get_for(user, study.dataset.name)
         content = comparison_get(sweep=of_dataset, dataset=study.dataset, wait=True).content
         assert content is not None
-        n_labels[user.username] = content["humans"]["n_labels"]
+        n_labels[user.username] = content.people.n_labels
         shown = client_of(user).get(f"/sweeps/{sweep.pk}/comparison.json").json()
-        assert shown["humans"]["n_labels"] == n_labels[user.username]
+        assert shown["people"]["n_labels"] == n_labels[user.username]
     assert n_labels == {"bob": 0, "alice": 24, "ann": 24}
 
 
@@ -199,12 +199,12 @@ def test_the_27_judges_of_llmbar(shared_data: Path) -> None:
     browser = client_of(reader)
     shown = browser.get(page("comparison", dataset) + "?now=1")
     judges = [row.judge for row, _ in shown.context["table"].rows]
-    assert sum(not judge["baseline"] for judge in judges) == 27
+    assert sum(not judge.baseline for judge in judges) == 27
     assert "GPT-4 / Metrics_Reference" in text_of(shown)
     source = dataset_view_get_for(reader, "llmbar")
     content = comparison_get(sweep=source, dataset=dataset, wait=True).content
     assert content is not None
-    by_name = {judge["name"]: judge for judge in content["judges"]}
+    by_name = {judge.name: judge for judge in content.judges}
     right = sum(
         1
         for one in verdicts
@@ -212,7 +212,7 @@ def test_the_27_judges_of_llmbar(shared_data: Path) -> None:
         and one.value
         and one.value["choice"] == gold_choices(dataset.pk)[one.item]
     )
-    accuracy = by_name["GPT-4 / Metrics_Reference"]["measures"]["accuracy"]["overall"]["value"]
+    accuracy = by_name["GPT-4 / Metrics_Reference"].measures["accuracy"]["overall"]["value"]
     assert accuracy == pytest.approx(right / 838)
     decided = browser.get(page("decision", dataset) + "?now=1")
     assert decided.status_code == 200

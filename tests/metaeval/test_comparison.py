@@ -46,10 +46,10 @@ def names(text):
 @pytest.mark.both_databases
 def test_decision_first_then_all_judges(client, administrator, sweep):
     text = page(client, sweep)
-    assert "Good judge is the judge to use here" in text
+    assert "Good judge is significantly better than the other judges" in text
     assert "Clear winner" in text
     assert names(text)[0] == "Good judge"
-    assert text.index("is the judge to use here") < text.index("All judges")
+    assert text.index("is significantly better than the other judges") < text.index("All judges")
     assert "Poor judge" in text
     assert "baseline" in text
     assert 'style="' not in text
@@ -156,8 +156,8 @@ def test_large_comparisons_say_that_they_are_computing(client, researcher, sweep
     assert "Computing" in text
     assert "now=1" in text
     assert "Good judge is the judge" not in text
-    assert "Good judge is the judge" in page(client, sweep, now="1")
-    assert "Good judge is the judge" in page(client, sweep)
+    assert "Good judge is significantly better" in page(client, sweep, now="1")
+    assert "Good judge is significantly better" in page(client, sweep)
 
 
 def test_no_clear_winner_and_simulated_labels(client, researcher):
@@ -177,7 +177,7 @@ def test_both_figures_where_both_are_there(client, researcher, sweep):
     labels_make(dataset=dataset, choices=[(2, 2)] * 30)
     text = page(client, sweep)
     assert 'aria-label="Figure to compare by"' in text
-    assert "Agreement with people" in page(client, sweep, measure="agreement")
+    assert "Agreement with human annotators" in page(client, sweep, measure="agreement")
 
 
 def test_a_sweep_under_way_says_so(client, researcher):

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from judges.models import Judgment, Orders
 from judges.selectors.items import order_drawn
-from metaeval.reports.content import comparable, content_build
+from metaeval.reports.content import comparable
 from metaeval.reports.errors import ReportError
 from metaeval.reports.options import ReportOptions
 from metaeval.selectors.sweeps import sweep_view
@@ -14,6 +14,7 @@ from metaeval.services.comparisons import comparison_get
 from metaeval.services.reports import inputs_read, report_build
 from tests.annotation.factories import dataset_make, user_make
 from tests.annotation.kinds import kind_dataset_make
+from tests.metaeval.reports.arrays import content_build
 from tests.metaeval.reports.test_content import validate
 from tests.metaeval.rows import judge_make, judgments_make, sweep_make
 
@@ -22,7 +23,7 @@ QUICK = ReportOptions(n_resamples=200)
 
 
 def built(sweep, dataset):
-    content = report_build(dataset=dataset, sweep=sweep_view(sweep.pk), options=QUICK)
+    content = report_build(dataset=dataset, sweep=sweep_view(sweep.pk), options=QUICK).as_json()
     validate(content)
     return content
 
@@ -47,7 +48,7 @@ def test_items_outside_of_the_slice_are_no_part_of_it():
     content = built(sweep, dataset)
     assert content["items"]["n_items"] == 12
     assert content["sweep"]["part"]["sample_size"] == 12
-    selection = content["selection"]["accuracy"]
+    selection = content["selections"]["accuracy"]
     assert (len(selection["ranking"]), selection["incomplete"], selection["n_compared"]) == (2, [], 12)
     # Rules and judges are measured on the same items.
     assert {judge["measures"]["accuracy"]["overall"]["n"] for judge in content["judges"]} == {12}
@@ -87,7 +88,7 @@ def test_one_order_an_item():
         assert (judge["n_judgments"], judge["n_items_judged"]) == (30, 30)
         assert judge["measures"]["accuracy"]["overall"]["value"] == 1
         assert "one presentation order" in judge["measures"]["positional_agreement"]["overall"]["reason"]
-    assert content["selection"]["accuracy"]["n_compared"] == 30
+    assert content["selections"]["accuracy"]["n_compared"] == 30
 
 
 def test_judges_that_are_not_done_are_ranked_on_the_items_of_all():
@@ -105,7 +106,7 @@ def test_judges_that_are_not_done_are_ranked_on_the_items_of_all():
     judgments_make(judge=c, dataset=dataset, choices=[(g, g) for g in gold[:2]])
     sweep = sweep_make(judges=[a, b, c], datasets=[dataset])
     content = built(sweep, dataset)
-    selection = content["selection"]["accuracy"]
+    selection = content["selections"]["accuracy"]
     assert (selection["ranking"], selection["incomplete"], selection["n_compared"]) == ([0, 1], [2], 15)
     assert selection["differences"][0]["value"] == pytest.approx(1 / 15)
     assert content["judges"][0]["measures"]["accuracy"]["overall"]["value"] == pytest.approx(20 / 30)

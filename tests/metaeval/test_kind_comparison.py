@@ -15,6 +15,7 @@ from metaeval.selectors.sweeps import sweep_view
 from tests.annotation.factories import annotator_make, dataset_make, user_make
 from tests.annotation.kinds import kind_dataset_make
 from tests.metaeval.kinds import kind_judgments, kind_labels, kind_swept, value_of
+from tests.metaeval.reports.kind_values import selection_in
 from tests.metaeval.rows import judge_make, judgments_make, sweep_make
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +51,7 @@ def test_every_kind_has_its_section(client, researcher, kind):
     assert Kind(kind).label in text
     assert f"Near {kind}" in text
     assert f"Far {kind}" in text
-    assert "People among themselves" in text
+    assert "Inter-annotator agreement:" in text
     assert "1 unparsed" in text
     assert "n = 12" in text
     assert "Nothing to compare" not in text
@@ -66,8 +67,8 @@ def test_the_figures_of_what_is_stored(client, researcher, kind):
     _, sweep = kind_swept(kind)
     found = json.loads(client.get(download(sweep, kind)).content)
     near, far = sorted(found["judges"], key=lambda row: row["name"], reverse=True)
-    assert (near["n_judged"], near["n_unparsed"], far["n_unparsed"]) == (12, 0, 1)
-    assert found["judges"][found["selection"]["leader"]]["name"] == near["name"]
+    assert (near["n_items_judged"], near["n_unparsed"], far["n_unparsed"]) == (12, 0, 1)
+    assert found["judges"][selection_in(found)["leader"]]["name"] == near["name"]
     assert far["measures"]["unparsed_rate"]["overall"]["value"] == pytest.approx(1 / 12)
     assert found["people"]["n_labels"] == 24
     assert found["people"]["n_annotators"] == 2
@@ -96,7 +97,7 @@ def test_downloads(client, researcher):
     response = client.get(download(sweep, "checklist", "csv"))
     assert response.headers["Content-Disposition"].startswith("attachment")
     rows = list(csv.DictReader(StringIO(response.content.decode())))
-    people = {"people", "person 1", "person 2"}
+    people = {"people", "annotator 1", "annotator 2"}
     assert {row["who"] for row in rows} == people | {"Near checklist", "Far checklist", "'=cmd()"}
     drfr = [row for row in rows if (row["who"], row["measure"]) == ("Near checklist", "drfr")]
     assert {row["group_kind"] for row in drfr} == {"overall", "category"}
@@ -141,9 +142,9 @@ def test_against_gold_or_people(client, researcher):
     _, sweep = kind_swept(Kind.CHECKLIST, gold=True)
     text = page(client, sweep)
     assert "Against gold" in text
-    assert "against people" in text
+    assert "against human annotators" in text
     assert "Gold answers" in page(client, sweep, against="gold")
-    assert "against people" in page(client, sweep, against="nonsense")
+    assert "against human annotators" in page(client, sweep, against="nonsense")
     found = json.loads(client.get(download(sweep, "checklist", against="gold")).content)
     near = next(row for row in found["judges"] if row["name"].startswith("Near"))
     assert near["measures"]["agreement"]["overall"]["value"] == 1
@@ -156,12 +157,12 @@ def test_large_ones_say_that_they_are_computing(client, researcher, monkeypatch)
     cache.clear()
     text = page(client, sweep)
     assert "Computing" in text
-    assert "People among themselves" not in text
+    assert "Inter-annotator agreement:" not in text
     headers = {"HX-Request": "true", "HX-Target": "kinds"}
     part = page(client, sweep, headers=headers, now="1")
     assert part.lstrip().startswith('<div id="kinds">')
-    assert "People among themselves" in part
-    assert "People among themselves" in page(client, sweep)
+    assert "Inter-annotator agreement:" in part
+    assert "Inter-annotator agreement:" in page(client, sweep)
 
 
 def test_nothing_to_compare(client, researcher):
@@ -249,7 +250,7 @@ def test_simulated_labels_are_marked(client, researcher):
     kind_judgments(one, dataset, Kind.RUBRIC)
     text = page(client, sweep_make(judges=[one], datasets=[dataset]))
     assert "Simulated labels" in text
-    assert "nothing about people" in text
+    assert "nothing about human annotators" in text
 
 
 def test_hostile_names_are_escaped(client, researcher):

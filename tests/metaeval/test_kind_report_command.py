@@ -9,12 +9,12 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Kind, Label
 from metaeval.models import Report
-from metaeval.reports.kinds.tables import verdict_of
-from metaeval.reports.render import KIND_FORMATS, render
+from metaeval.reports.render import FORMATS
 from tests.annotation.factories import annotator_make, dataset_make, study_make
 from tests.annotation.kinds import kind_dataset_make
 from tests.metaeval.kinds import joined, kind_labels, kind_swept, value_of
 from tests.metaeval.reports.latex_checker import check
+from tests.metaeval.reports.shown import render, verdict_of
 
 pytestmark = pytest.mark.django_db
 KINDS = (Kind.RUBRIC, Kind.CHECKLIST, Kind.IMPORTANCE, Kind.ANSWER_RANKING)
@@ -31,11 +31,11 @@ def report(name, path, *arguments):
 def test_every_kind_in_every_format(kind, tmp_path):
     dataset, _ = kind_swept(kind)
     content = report(dataset.name, tmp_path / "r.json", "--save")
-    assert (content["schema"], content["kind"]) == ("touchstone.kind-comparison/1", kind)
+    assert (content["schema"], content["kind"]) == ("touchstone.report/2", kind)
     assert (content["people"]["n_labels"], len(content["judges"])) == (24, 2)
     kept = Report.objects.get()
     assert kept.options["kind"] == kind
-    for suffix in KIND_FORMATS:
+    for suffix in FORMATS:
         text = report(dataset.name, tmp_path / f"a{suffix}", "--save")
         report(dataset.name, tmp_path / f"b{suffix}")
         assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
@@ -44,7 +44,7 @@ def test_every_kind_in_every_format(kind, tmp_path):
             assert check(text)
     assert Report.objects.count() == 1
     rows = list(csv.DictReader(StringIO((tmp_path / "a.csv").read_text())))
-    assert {"people", "person 1", "person 2"} < {row["who"] for row in rows}
+    assert {"people", "annotator 1", "annotator 2"} < {row["who"] for row in rows}
 
 
 def test_a_study_counts_its_own_labels(tmp_path):
@@ -86,7 +86,7 @@ def test_which_kind_of_a_dataset(tmp_path):
     with pytest.raises(CommandError, match=r"no items of the kind importance; it has checklist, rubric\."):
         report(dataset.name, tmp_path / "r.json", "--kind", "importance")
     joined(dataset, dataset_make(pairs=4))
-    assert report(dataset.name, tmp_path / "r.json")["schema"] == "touchstone.report/1"
+    assert report(dataset.name, tmp_path / "r.json")["schema"] == "touchstone.report/2"
     study_make(dataset=dataset, slug="mine", kind=Kind.RUBRIC)
     assert report("mine", tmp_path / "r.json")["kind"] == "rubric"
     with pytest.raises(CommandError, match="'mine' is of the kind rubric, not checklist"):
@@ -122,7 +122,7 @@ def test_options_of_the_other_kinds_are_refused(tmp_path):
     ):
         with pytest.raises(CommandError, match=words):
             report(name, tmp_path / "r.json", *arguments)
-    with pytest.raises(CommandError, match=r"\.csv, not as \.pdf"):
+    with pytest.raises(CommandError, match=r"\.json, not as \.pdf"):
         report(dataset.name, tmp_path / "r.pdf")
     assert list(tmp_path.iterdir()) == []
 

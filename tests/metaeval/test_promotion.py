@@ -43,7 +43,7 @@ def form(sweep, dataset, judge="Good judge", **fields):
         "judge": sweep.judges.get(name=judge).fingerprint,
         "reason": "It is right most often.",
         "dataset": dataset.name,
-        "inputs_hash": content["inputs_hash"],
+        "inputs_hash": content.inputs_hash,
         "seen": current.pk if current else "",
     } | fields
 

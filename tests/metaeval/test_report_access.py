@@ -66,7 +66,7 @@ def test_a_report_on_the_dataset_counts_no_label_of_anothers_study(cast: Cast, s
     own = study_make(dataset=dataset, owner=cast.bob)
     study_labels_make(own, [[1, 1]] * 4)
     counted = {
-        user.username: agreement_report_create(user=user, dataset=dataset.name).content["humans"]["n_labels"]
+        user.username: agreement_report_create(user=user, dataset=dataset.name).content["people"]["n_labels"]
         for user in (cast.bob, cast.alice, cast.ann)
     }
     assert counted == {"bob": 8 + 8, "alice": 8 + 12, "ann": 8 + 8 + 12}

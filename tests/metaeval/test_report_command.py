@@ -9,8 +9,8 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from metaeval.models import Report
-from metaeval.reports.render import render
 from tests.annotation.factories import dataset_make, study_make
+from tests.metaeval.reports.shown import render
 from tests.metaeval.rows import judge_make, judgments_make, label_make, labels_make, swept
 
 pytestmark = pytest.mark.django_db
@@ -33,10 +33,10 @@ def pairs():
 @pytest.mark.both_databases
 def test_json_of_a_dataset(pairs, tmp_path):
     content = report("pairs", tmp_path / "r.json")
-    assert content["schema"] == "touchstone.report/1"
+    assert content["schema"] == "touchstone.report/2"
     assert content["items"]["n_items"] == 6
     assert content["items"]["n_instructions"] == 3
-    assert content["humans"]["n_labels"] == 11
+    assert content["people"]["n_labels"] == 11
     names = [(judge["name"], judge["baseline"]) for judge in content["judges"]]
     assert names == [
         ("Good judge", False),
@@ -49,7 +49,7 @@ def test_json_of_a_dataset(pairs, tmp_path):
     assert good["accuracy"]["overall"]["value"] == 1
     assert good["cost_per_1000"]["overall"]["value"] == pytest.approx(2)
     assert good["seconds_each"]["overall"]["value"] == pytest.approx(0.5)
-    leave_one_out = content["humans"]["measures"]["leave_one_out"]["overall"]
+    leave_one_out = content["people"]["measures"]["leave_one_out"]["overall"]
     assert leave_one_out["n"] == 4
     assert leave_one_out["value"] == pytest.approx((1 / 3 + 1 + 1 / 3 + 0) / 4)
 
@@ -71,13 +71,13 @@ def test_twice_the_same_bytes(pairs, tmp_path):
 def test_a_study_counts_its_own_labels(pairs, tmp_path):
     study = study_make(dataset=pairs, slug="mine", is_simulated=True)
     labels_make(dataset=pairs, choices=[(1, 1)], study=study, simulated=True)
-    whole = report("pairs", tmp_path / "whole.json")["humans"]
-    assert (whole["n_labels"], whole["n_simulated"]) == (13, 2)
+    whole = report("pairs", tmp_path / "whole.json")["people"]
+    assert (whole["n_labels"], whole["simulated_share"]) == (13, pytest.approx(2 / 13))
     for arguments in (("mine",), ("pairs", "--study", "mine")):
         content = report(arguments[0], tmp_path / "study.json", *arguments[1:])
         assert content["name"] == "mine"
         assert content["study"]["is_simulated"] is True
-        assert (content["humans"]["n_labels"], content["humans"]["simulated_share"]) == (2, 1.0)
+        assert (content["people"]["n_labels"], content["people"]["simulated_share"]) == (2, 1.0)
 
 
 def test_an_annotator_of_two_studies_has_one_opinion(tmp_path):
@@ -85,7 +85,7 @@ def test_an_annotator_of_two_studies_has_one_opinion(tmp_path):
     (annotator, _) = labels_make(dataset=dataset, choices=[(1, 1)])
     study = study_make(dataset=dataset)
     label_make(item=dataset.items.get(), annotator=annotator, choice=2, study=study)
-    humans = report("one", tmp_path / "r.json")["humans"]
+    humans = report("one", tmp_path / "r.json")["people"]
     assert (humans["n_labels"], humans["n_repeated_left_out"]) == (2, 1)
     assert humans["measures"]["leave_one_out"]["overall"]["value"] == 1
 
@@ -131,8 +131,7 @@ def test_imported_judges_have_no_cost(pairs, tmp_path):
     ("name", "output", "words"),
     [
         ("pears", "r.json", "did you mean pairs"),
-        ("pairs", "r.pdf", r"written as \.json, \.md, \.html, \.tex, not as \.pdf"),
-        ("pairs", "r.csv", r"\.tex, not as \.csv"),
+        ("pairs", "r.pdf", r"written as \.html, \.md, \.tex, \.csv, \.json, not as \.pdf"),
         ("pairs", "r", "not as no extension"),
         ("pairs", "nowhere/r.json", "There is no folder"),
     ],
@@ -204,7 +203,7 @@ def test_llmbar_from_its_files(shared_data, tmp_path):
     assert len(comparisons) == 20
     for row in comparisons:
         measures = judges[row["judge"], row["strategy"]]
-        for figure, name in (("accuracy", "accuracy"), ("agreement", "positional_agreement")):
+        for figure, name in (("accuracy", "accuracy"), ("agreement", "positional_agreement_llmbar")):
             for group, expected in row[figure].items():
                 value = cell(measures[name], group)["value"]
                 assert float(f"{100 * value:.1f}") == expected, (row["judge"], row["strategy"], figure, group)
@@ -221,7 +220,7 @@ def test_alpaca_from_its_file(shared_data, tmp_path):
     file = shared_data / "alpaca_eval/alpaca_farm_human_crossannotations.json"
     call_command("import_dataset", "alpaca-human", str(file), name="alpaca", labels_per_item=4, verbosity=0)
     content = report("alpaca", tmp_path / "r.json")
-    measures = content["humans"]["measures"]
+    measures = content["people"]["measures"]
     assert round(100 * measures["leave_one_out"]["overall"]["value"], 5) == 65.66358
     longest = next(judge for judge in content["judges"] if judge["strategy"] == "longest")
     assert round(100 * longest["measures"]["agreement"]["overall"]["value"], 6) == 59.567901

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from metaeval.reports import selection_words as words
-from metaeval.reports.content import canonical_json
 from metaeval.reports.inputs import ItemColumns, JudgeColumns, LabelColumns, ReportInputs
+from metaeval.reports.report import canonical_json
 from metaeval.reports.selection_content import content_of, label_matrix
 from metaeval.reports.selection_inputs import Choice, Part, PartInputs, SelectionInputs
 from metaeval.reports.selection_markdown import markdown

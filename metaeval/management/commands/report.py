@@ -9,9 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Kind
 from metaeval.reports.errors import MetaevalError
-from metaeval.reports.kinds import tables as kind_tables
 from metaeval.reports.options import CONVENTIONS, tie_break
-from metaeval.reports.render import KIND_FORMATS, format_of, render
+from metaeval.reports.render import FORMATS, format_of, render
 from metaeval.reports.words import verdict_of
 from metaeval.reports.write import write_atomically
 from metaeval.selection.replacement import EPSILON
@@ -32,7 +31,7 @@ class Command(BaseCommand):
             "--output",
             required=True,
             type=Path,
-            help=f"a file that ends in {', '.join(KIND_FORMATS)} (.csv: of other kinds than pairs)",
+            help=f"a file that ends in {', '.join(FORMATS)}",
         )
         parser.add_argument(
             "--study", metavar="SLUG", help="count only the labels of this study of the dataset"
@@ -77,8 +76,8 @@ class Command(BaseCommand):
         try:
             dataset, study = report_resolve(options["name"], options["study"])
             kind = kind_resolve(dataset=dataset, study=study, kind=options["kind"])
-            suffix = format_of(output, kind)
-            content = agreement_report_build(
+            suffix = format_of(output)
+            report = agreement_report_build(
                 dataset=dataset,
                 kind=kind,
                 study=study,
@@ -89,20 +88,14 @@ class Command(BaseCommand):
                 seed=options["seed"],
                 epsilon=options["epsilon"],
             )
-            write_atomically(output, render(content, suffix))
+            write_atomically(output, render(report, suffix))
         except MetaevalError as error:
             raise CommandError(str(error)) from None
         if options["save"]:
-            report_save(content=content, dataset=dataset, study=study)
+            report_save(report=report, dataset=dataset, study=study)
         if options["verbosity"]:
-            self.stdout.write(_headline(content, kind) + ".")
-            self.stdout.write(self.style.SUCCESS(f"Wrote {output} (inputs {content['inputs_hash'][:12]})."))
-
-
-def _headline(content: dict[str, Any], kind: str) -> str:
-    if kind == Kind.PAIRWISE:
-        return verdict_of(content, content["primary"]).headline
-    return kind_tables.verdict_of(content).headline
+            self.stdout.write(verdict_of(report).headline + ".")
+            self.stdout.write(self.style.SUCCESS(f"Wrote {output} (inputs {report.inputs_hash[:12]})."))
 
 
 def _names(given: list[str] | None) -> list[str] | None:

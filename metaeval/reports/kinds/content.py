@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from metaeval.reports.content import software_version
+from metaeval.figures import ANSWER_RANKING, CHECKLIST, FIGURES, IMPORTANCE, KIND_LABELS, RUBRIC
 from metaeval.reports.errors import ReportError
 from metaeval.reports.kinds.checklist import checklist_figures
 from metaeval.reports.kinds.common import KindFigures, Setting
 from metaeval.reports.kinds.inputs import SCHEMA, KindInputs, KindJudge, KindOptions
 from metaeval.reports.kinds.item_scores import rules_of
-from metaeval.reports.kinds.measures import (
-    ANSWER_RANKING,
-    CHECKLIST,
-    IMPORTANCE,
-    KIND_LABELS,
-    RUBRIC,
-    primary_of,
-)
 from metaeval.reports.kinds.people import people_section
 from metaeval.reports.kinds.rankings import ranking_figures
 from metaeval.reports.kinds.rubric import rubric_figures
+from metaeval.reports.report import software_version
 
-FIGURES: dict[str, Callable[[Setting], KindFigures]] = {
+_COMPUTE: dict[str, Callable[[Setting], KindFigures]] = {
     RUBRIC: rubric_figures,
     CHECKLIST: checklist_figures,
     IMPORTANCE: ranking_figures,
@@ -41,14 +34,14 @@ def kind_content(
     ReportError
         There are no items, or judges of this kind are not compared here.
     """
-    if inputs.kind not in FIGURES:
+    if inputs.kind not in _COMPUTE:
         raise ReportError(f"Judges of {inputs.kind!r} are not compared here.")
     if not inputs.items:
         raise ReportError(f"{inputs.name} has no items of the kind {KIND_LABELS[inputs.kind].lower()}.")
     # A baseline of rubrics says one number everywhere, which correlates with nothing.
     rules = rules_of(inputs, options.against) if inputs.judges and inputs.kind != RUBRIC else ()
     setting = Setting.of(inputs, options, rules)
-    found = FIGURES[inputs.kind](setting)
+    found = _COMPUTE[inputs.kind](setting)
     return {
         "schema": SCHEMA,
         "software": {"name": "touchstone", "version": software_version()},
@@ -77,7 +70,7 @@ def kind_content(
             {**_about(judge), "measures": measures}
             for judge, measures in zip(inputs.judges, found.judges, strict=True)
         ],
-        "primary": primary_of(inputs.kind),
+        "primary": FIGURES[inputs.kind].primaries[0],
         "selection": found.selection,
         "remarks": [*found.remarks, *_drawn(inputs)],
     }

@@ -11,11 +11,11 @@ from hashlib import sha256
 
 import numpy as np
 
+from metaeval.figures import ANSWER_RANKING, CHECKLIST, IMPORTANCE, RUBRIC
 from metaeval.reports.inputs import Booleans, Floats
 from metaeval.reports.kinds.checklist import matches_of, questions_of
 from metaeval.reports.kinds.common import Setting, mask_of
 from metaeval.reports.kinds.inputs import GOLD, Against, KindInputs, KindItem, KindJudge, KindOptions, Value
-from metaeval.reports.kinds.measures import ANSWER_RANKING, CHECKLIST, IMPORTANCE, RUBRIC
 from metaeval.reports.kinds.rankings import correlations_of, ranks_of, targets_of
 from metaeval.reports.kinds.rubric import table_of
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from metaeval.figures import FIGURES
 from metaeval.reports.estimates import plain
 from metaeval.reports.inputs import Floats, Integers
 from metaeval.reports.kinds.common import KindFigures, Setting, quiet
-from metaeval.reports.kinds.measures import OF_ONE_PERSON
 from metaeval.stats import mean_estimate
 
 _NOT_SHARED = "no item shared with others"
@@ -38,7 +38,8 @@ def people_section(setting: Setting, found: KindFigures) -> dict[str, Any]:
 
 def _annotators(setting: Setting, item: Integers, with_others: Floats) -> list[dict[str, Any]]:
     """A row a person: labels, and the mean agreement of these with the others' of the same items."""
-    info = OF_ONE_PERSON[setting.inputs.kind]
+    info = FIGURES[setting.inputs.kind].of_one_person
+    assert info is not None
     labels = setting.inputs.labels
     person = np.array([label.annotator for label in labels], dtype=np.intp)
     cluster = np.array([setting.inputs.items[row].cluster for row in item.tolist()], dtype=np.str_)
@@ -51,7 +52,7 @@ def _annotators(setting: Setting, item: Integers, with_others: Floats) -> list[d
             # Each person's items by themselves: to resample all items for each would cost people times items.
             estimate = mean_estimate(
                 with_others[own],
-                bounds=(info.low, info.high),
+                bounds=info.bounds,
                 reason=_NOT_SHARED,
                 clusters=cluster[own],
                 n_resamples=setting.options.n_resamples,

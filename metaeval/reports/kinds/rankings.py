@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from metaeval.figures import ANSWER_RANKING, FIGURES
 from metaeval.reports.estimates import Breakdown, Measure, mean_of
 from metaeval.reports.inputs import Booleans, Floats
 from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet, select_means
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
-from metaeval.reports.kinds.measures import ANSWER_RANKING, primary_of
 from metaeval.stats import RankPairs, rank_pairs
 
 RHO = (-1.0, 1.0)
@@ -32,7 +32,7 @@ def ranking_figures(setting: Setting) -> KindFigures:
     pairs = rank_pairs([np.array(rows, ndmin=2) for rows in people])
     has_target = np.array([bool(rows) for rows in targets], dtype=np.bool_)
     found = [correlations_of(setting, judge, targets) for judge in inputs.judges]
-    primary = primary_of(inputs.kind)
+    primary = FIGURES[inputs.kind].primaries[0]
     with quiet():
         return KindFigures(
             people=_people(setting, people, pairs) if inputs.labels else {},

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from metaeval.reports.content import build
 from metaeval.reports.inputs import ItemColumns, JudgeColumns, LabelColumns, ReportInputs
+from metaeval.reports.options import ReportOptions
+
+
+def content_build(inputs: ReportInputs, options: ReportOptions) -> dict[str, Any]:
+    """The report as it is stored."""
+    return build(inputs, options).as_json()
 
 
 def inputs_make(

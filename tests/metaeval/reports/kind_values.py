@@ -1,6 +1,10 @@
 """Values of each kind, written shortly, and a figure of a comparison."""
 
 from judges.strategies.types import AspectView
+from metaeval.figures import FIGURES
+
+MEASURES = {kind: one.judges for kind, one in FIGURES.items() if kind != "pairwise"}
+PEOPLE = {kind: one.people for kind, one in FIGURES.items()}
 
 TREE = (
     AspectView("poem", "It is a poem."),
@@ -20,6 +24,11 @@ def answered(*answers):
 
 def ranked(*ranks):
     return {"ranks": {str(place): rank for place, rank in enumerate(ranks)}}
+
+
+def selection_in(found):
+    """Who leads by the report's own figure."""
+    return found["selections"][found["primary"]]
 
 
 def figure(found, who, key, *at):

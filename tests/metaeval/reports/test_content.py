@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import metaeval.reports
 from metaeval.reports.baselines import baselines
-from metaeval.reports.content import canonical_json, content_build
 from metaeval.reports.errors import ReportError
 from metaeval.reports.options import ReportOptions
+from metaeval.reports.report import canonical_json
 from metaeval.stats import (
     accuracy,
     expected_win_rate,
@@ -26,7 +26,7 @@ from metaeval.stats import (
     tie_rate,
     unparsed_rate,
 )
-from tests.metaeval.reports.arrays import alpaca_inputs, inputs_make, judge_make, llmbar_inputs
+from tests.metaeval.reports.arrays import alpaca_inputs, content_build, inputs_make, judge_make, llmbar_inputs
 
 SCHEMA = json.loads((Path(metaeval.reports.__file__).parent / "schema.json").read_text())
 QUICK = ReportOptions(n_resamples=200)
@@ -53,7 +53,7 @@ def test_schema_is_a_schema():
 
 
 def test_figures_of_people_by_hand():
-    people = content_build(small(), QUICK)["humans"]
+    people = content_build(small(), QUICK)["people"]
     assert (people["n_labels"], people["n_annotators"]) == (7, 3)
     assert (people["n_items_labelled"], people["n_items_with_two_labels"]) == (3, 3)
     measures = people["measures"]
@@ -83,8 +83,8 @@ def test_figures_of_a_judge_by_hand():
     assert measures["accuracy"]["macro"]["average"]["value"] == pytest.approx((1 + 0.5 + 0) / 3)
     assert measures["accuracy"]["subset"]["Adversarial"]["value"] == pytest.approx(0.25)
     assert measures["accuracy"]["gap"]["value"] == pytest.approx(1 - 0.25)
-    assert measures["positional_agreement"]["overall"]["value"] == pytest.approx(0.5)
-    assert measures["positional_agreement_strict"]["overall"]["value"] == pytest.approx(0.25)
+    assert measures["positional_agreement_llmbar"]["overall"]["value"] == pytest.approx(0.5)
+    assert measures["positional_agreement"]["overall"]["value"] == pytest.approx(0.25)
     assert measures["unparsed_rate"]["overall"]["value"] == pytest.approx(0.25)
     assert measures["tie_rate"]["overall"]["value"] == pytest.approx(1 / 6)
     # Prefers the longer, the longer; the longer, the shorter; neither, the shorter.
@@ -107,7 +107,7 @@ def test_figures_are_those_of_the_statistics():
     for tie_break in ("expected", "random", "alpaca_eval"):
         content = content_build(inputs, ReportOptions(tie_break=tie_break, n_resamples=0, seed=3))
         dense = np.array([value for *_, value in labels], dtype=float).reshape(n, 4)
-        own = content["humans"]["measures"]["leave_one_out"]["overall"]
+        own = content["people"]["measures"]["leave_one_out"]["overall"]
         rate = {"tie_break": tie_break, "rng": 3, "n_resamples": 0}
         assert own["value"] == pytest.approx(leave_one_out_agreement(dense, **rate).value)
         assert own["low"] is None
@@ -122,7 +122,7 @@ def test_figures_are_those_of_the_statistics():
         length_bias_rate(verdicts, *lengths.T, n_resamples=0).value
     )
     assert measures["positional_agreement"]["overall"]["value"] == pytest.approx(
-        positional_agreement(verdicts, unparsed_agree=True, n_resamples=0).value
+        positional_agreement(verdicts, n_resamples=0).value
     )
 
 
@@ -142,7 +142,7 @@ def test_leanings_of_people_and_judges_are_those_of_the_statistics(seed):
     inputs = inputs_make(lengths=lengths, labels=labels, cluster=names, judges=(judge_make("j", verdicts),))
     content = content_build(inputs, QUICK)
     options = {"clusters": clusters, "n_resamples": 10}
-    people, judge = content["humans"]["measures"], content["judges"][0]["measures"]
+    people, judge = content["people"]["measures"], content["judges"][0]["measures"]
     expected = {
         "length_bias": length_bias_rate(slots, *lengths.T, unparsed="omit", **options),
         "prefers_longer": longer_preference_share(slots, *lengths.T, **options),
@@ -158,8 +158,8 @@ def test_leanings_of_people_and_judges_are_those_of_the_statistics(seed):
         "expected_win_rate": expected_win_rate(verdicts, **options),
         "unparsed_rate": unparsed_rate(verdicts, **options),
         "agreement": leave_one_out_agreement(slots, verdicts, **options),
-        "positional_agreement": positional_agreement(verdicts, unparsed_agree=True, **options),
-        "positional_agreement_strict": positional_agreement(verdicts, **options),
+        "positional_agreement_llmbar": positional_agreement(verdicts, unparsed_agree=True, **options),
+        "positional_agreement": positional_agreement(verdicts, **options),
     }
     for shown, figures in ((people, expected), (judge, of_judge)):
         for name, figure in figures.items():
@@ -182,7 +182,7 @@ def test_a_judge_that_judged_a_part_is_not_ranked():
     whole = judge_make("whole", [[2, 2], [2, 2], [2, 2], [2, 2]])
     judged = [[True, True], [False, False], [False, False], [False, False]]
     part = judge_make("part", [[1, 1], [NAN, NAN], [NAN, NAN], [NAN, NAN]], judged=judged)
-    selection = content_build(small(judges=(part, whole)), QUICK)["selection"]["accuracy"]
+    selection = content_build(small(judges=(part, whole)), QUICK)["selections"]["accuracy"]
     assert (selection["leader"], selection["incomplete"]) == (1, [0])
     assert selection["clear"] is False
 
@@ -198,8 +198,8 @@ def test_an_answer_that_never_came_is_no_agreement():
     judge.failed[1] = True
     measures = content_build(small(judges=(judge,)), QUICK)["judges"][0]["measures"]
     # Of four items one has the same verdict twice, one was unreadable twice, and one was never answered.
-    assert measures["positional_agreement"]["overall"]["value"] == pytest.approx(2 / 4)
-    assert measures["positional_agreement_strict"]["overall"]["value"] == pytest.approx(1 / 4)
+    assert measures["positional_agreement_llmbar"]["overall"]["value"] == pytest.approx(2 / 4)
+    assert measures["positional_agreement"]["overall"]["value"] == pytest.approx(1 / 4)
 
 
 def test_a_judge_with_unreadable_answers_has_judged_them_all_the_same():
@@ -207,7 +207,7 @@ def test_a_judge_with_unreadable_answers_has_judged_them_all_the_same():
     mumbler = judge_make("mumbler", [[1, 1], [NAN, NAN], [1, 1], [1, 1]])
     for unparsed in ("wrong", "omit"):
         options = ReportOptions(n_resamples=100, unparsed=unparsed)
-        selection = content_build(small(judges=(plain, mumbler)), options)["selection"]["accuracy"]
+        selection = content_build(small(judges=(plain, mumbler)), options)["selections"]["accuracy"]
         assert (selection["leader"], selection["incomplete"]) == (1, [])
 
 
@@ -302,14 +302,14 @@ def test_baselines_are_left_to_real_judges_of_their_strategy():
     assert [judge.strategy for judge in baselines(items, {"longest"})] == ["shortest", "always_a"]
     content = content_build(small(judges=tuple(baselines(items, ()))), QUICK)
     validate(content)
-    assert content["selection"]["accuracy"]["leader"] is None
+    assert content["selections"]["accuracy"]["leader"] is None
 
 
 def test_alpaca_figures(shared_data):
     inputs = alpaca_inputs(shared_data)
     content = content_build(inputs, QUICK)
     validate(content)
-    people = content["humans"]["measures"]
+    people = content["people"]["measures"]
     assert round(100 * people["leave_one_out"]["overall"]["value"], 5) == 65.66358
     assert round(people["first_label_prefers_longer"]["overall"]["value"], 6) == 0.635955
     assert round(people["prefers_first"]["overall"]["value"], 6) == 0.517747

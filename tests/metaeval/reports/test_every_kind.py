@@ -7,12 +7,21 @@ import numpy as np
 import pytest
 
 from metaeval.reports.errors import ReportError
-from metaeval.reports.kinds import tables
 from metaeval.reports.kinds.content import kind_content
 from metaeval.reports.kinds.inputs import KindItem, KindOptions
-from metaeval.reports.kinds.measures import MEASURES, PEOPLE
 from tests.metaeval.kinds import content, inputs, judge, plain_items
-from tests.metaeval.reports.kind_values import CRITERIA, TREE, answered, aspects, ranked, rated
+from tests.metaeval.reports import shown as tables
+from tests.metaeval.reports.kind_values import (
+    CRITERIA,
+    MEASURES,
+    PEOPLE,
+    TREE,
+    answered,
+    aspects,
+    ranked,
+    rated,
+    selection_in,
+)
 
 
 def some(kind, n=14):
@@ -57,14 +66,14 @@ def test_every_figure_has_n_and_an_interval_or_a_reason(kind):
             assert estimate["reason"]
         else:
             assert estimate["low"] <= estimate["value"] <= estimate["high"]
-    selection = found["selection"]
+    selection = selection_in(found)
     # On the first checklist the two people say yes and no, so nothing is decided.
     n = 13 if kind == "checklist" else 14
     assert (selection["leader"], selection["incomplete"], selection["n_compared"]) == (0, [2], n)
     assert selection["differences"][0]["value"] > 0
-    known = {info.key for info in MEASURES[kind]}
+    known = {info.name for info in MEASURES[kind]}
     assert all(set(row["measures"]) <= known for row in found["judges"])
-    assert set(found["people"]["measures"]) == {info.key for info in PEOPLE[kind]}
+    assert set(found["people"]["measures"]) == {info.name for info in PEOPLE[kind]}
 
 
 @pytest.mark.parametrize("kind", MEASURES)
@@ -113,7 +122,7 @@ def test_nothing_at_all(kind):
         kind, plain_items(2, aspects=TREE), (), [judge("mute", {}, unparsed=[0], failed=[1])], CRITERIA
     )
     found = content(empty)
-    assert found["selection"]["leader"] is None
+    assert selection_in(found)["leader"] is None
     assert found["judges"][0]["measures"]["unparsed_rate"]["overall"]["value"] == 1
     assert tables.verdict_of(found).kind == "none"
     assert empty.targets() == ()
@@ -121,7 +130,7 @@ def test_nothing_at_all(kind):
     with pytest.raises(ReportError, match="no items"):
         content(replace(empty, items=()))
     nonsense = judge("odd", {0: {}, 1: {"ratings": "x", "answers": [1], "ranks": {"0": None}}})
-    assert content(replace(empty, judges=(nonsense,)))["selection"]["leader"] is None
+    assert selection_in(content(replace(empty, judges=(nonsense,))))["leader"] is None
 
 
 def test_pairs_are_compared_elsewhere():
@@ -137,5 +146,8 @@ def test_one_instruction_says_nothing_of_others():
     # Without an interval nothing is shown to be better than the baseline either.
     assert tables.verdict_of(found).kind == "floor"
     assert (
-        tables.verdict_of(found | {"selection": found["selection"] | {"best_baseline": None}}).kind == "open"
+        tables.verdict_of(
+            found | {"selections": {found["primary"]: selection_in(found) | {"best_baseline": None}}}
+        ).kind
+        == "open"
     )

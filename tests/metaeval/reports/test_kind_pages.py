@@ -42,9 +42,9 @@ def download(report, suffix):
 def test_made_read_and_downloaded(client, researcher, kind):
     dataset, _ = kind_swept(kind)
     text = made(client, f"dataset/{dataset.name}/{kind}").content.decode()
-    assert "24 labels of 2 people on 12 items, 2 an item" in text
+    assert "24 labels of 2 annotators on 12 items, 2 an item" in text
     assert f"Near {kind}" in text
-    assert "Person by person" in text
+    assert "By annotator" in text
     assert 'style="' not in text
     report = Report.objects.get()
     assert report.created_by == researcher

@@ -15,7 +15,16 @@ from judges.strategies.types import AspectView
 from metaeval.reports.kinds.inputs import KindItem
 from metaeval.stats import aspect_levels, correlation, drfr, tower_score
 from tests.metaeval.kinds import content, inputs, judge, plain_items
-from tests.metaeval.reports.kind_values import CRITERIA, TREE, answered, aspects, figure, ranked, rated
+from tests.metaeval.reports.kind_values import (
+    CRITERIA,
+    TREE,
+    answered,
+    aspects,
+    figure,
+    ranked,
+    rated,
+    selection_in,
+)
 
 
 @pytest.mark.parametrize("name", ["rubric", "rankings"])
@@ -130,8 +139,8 @@ def test_people_of_newsroom(shared_data):
         assert figure(found, "first rater", "pearson", "criterion", name) > figure(
             found, "people", "pearson", "criterion", name
         )
-    assert found["selection"]["leader"] == 1
-    assert found["selection"]["clear"]
+    assert selection_in(found)["leader"] == 1
+    assert selection_in(found)["clear"]
 
 
 def test_the_interval_of_a_lead_allows_for_the_number_of_rivals():
@@ -147,7 +156,7 @@ def test_the_interval_of_a_lead_allows_for_the_number_of_rivals():
     two = content(inputs("rubric", plain_items(60), labels, judges[:2], CRITERIA))
     three = content(inputs("rubric", plain_items(60), labels, judges, CRITERIA))
     widths = [
-        next(row for row in found["selection"]["differences"] if row["judge"] == 1) for found in (two, three)
+        next(row for row in selection_in(found)["differences"] if row["judge"] == 1) for found in (two, three)
     ]
     assert widths[0]["value"] == widths[1]["value"]
     assert widths[1]["high"] - widths[1]["low"] > widths[0]["high"] - widths[0]["low"]
@@ -226,7 +235,7 @@ def test_infobench(shared_data):
     assert figure(found, "gpt-4", "drfr_micro", "subset", easy) == pytest.approx(0.8841, abs=5e-5)
     assert figure(found, "gpt-4", "drfr_micro", "subset", hard) == pytest.approx(0.8724, abs=5e-5)
     assert (figure(found, "gpt-4", "agreement"), figure(found, "wrong", "agreement")) == (1, 0)
-    assert found["gold"]["measures"]["drfr"]["overall"]["value"] == figure(found, "gpt-4", "drfr")
+    assert found["gold"]["drfr"]["overall"]["value"] == figure(found, "gpt-4", "drfr")
     assert any("TOWER would be the same" in remark for remark in found["remarks"])
 
 

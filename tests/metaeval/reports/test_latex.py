@@ -8,15 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.reports import latex_text
-from metaeval.reports.content import content_build
-from metaeval.reports.figures import MEASURES as PAIR_MEASURES
-from metaeval.reports.kinds.measures import MEASURES
 from metaeval.reports.latex_text import LatexTable, document, escape
 from metaeval.reports.options import ReportOptions
-from metaeval.reports.render import render
 from tests.metaeval.kinds import content as kind_content
-from tests.metaeval.reports.arrays import inputs_make, judge_make, llmbar_inputs
+from tests.metaeval.reports.arrays import content_build, inputs_make, judge_make, llmbar_inputs
+from tests.metaeval.reports.kind_values import MEASURES
 from tests.metaeval.reports.latex_checker import check
+from tests.metaeval.reports.shown import render
 from tests.metaeval.reports.test_every_kind import some
 
 HOSTILE = r"\input{/etc/passwd} [2pt]* $x_1^2$ & 50 % #1 ~ {a} <b>|\"`--"
@@ -88,12 +86,14 @@ def test_pairs():
     content = hostile(content_build(found, ReportOptions(n_resamples=200)))
     written = render(content, ".tex")
     labels = check(written)
-    assert {"tab:pairs-people", "tab:pairs-people-category", "tab:pairs-judges-category"} <= set(labels)
+    assert {"tab:pairs-people", "tab:pairs-people-category", "tab:pairs-judges-agreement-category"} <= set(
+        labels
+    )
     assert any(label.startswith("tab:pairs-judges-1") for label in labels)
     assert "Rewrite \\& more & 6" in written
     assert content["inputs_hash"] in written
-    loo = content["humans"]["measures"]["leave_one_out"]["overall"]
-    assert f"Agreement, leave one out (\\%) & {100 * loo['value']:.1f} & " in written
+    loo = content["people"]["measures"]["leave_one_out"]["overall"]
+    assert f"Leave-one-out agreement (\\%) & {100 * loo['value']:.1f} & " in written
     assert f"{100 * loo['low']:.1f} to {100 * loo['high']:.1f} & {loo['n']:,}" in written
 
 
@@ -106,7 +106,7 @@ def test_kinds(kind):
     assert {f"{prefix}-people", f"{prefix}-annotators"} <= set(labels)
     assert any(label.startswith(f"{prefix}-judges") for label in labels)
     assert found["inputs_hash"] in written
-    assert "28 labels of 2 people on 14 items, 2 an item." in written
+    assert "28 labels of 2 annotators on 14 items, 2 an item." in written
     assert "200 bootstrap resamples" in written
 
 
@@ -120,16 +120,16 @@ def test_positional_agreement_by_subset_is_a_table():
         judges=(judge_make("j", said), judge_make("always first", [[1, 2]] * len(items), baseline=True)),
     )
     written = render(content_build(inputs, ReportOptions(n_resamples=20)), ".tex")
-    assert "tab:pairs-judges-positional-subset" in check(written)
-    assert f"Judges: {PAIR_MEASURES['positional_agreement'][0].lower()} by subset" in written
+    assert "tab:pairs-judges-positional-agreement-subset" in check(written)
+    assert f"Judges: {'Positional agreement'} by subset" in written
 
 
 def test_llmbar_has_positional_agreement_by_subset(shared_data):
     content = content_build(llmbar_inputs(shared_data), ReportOptions(n_resamples=20))
     written = render(content, ".tex")
     labels = check(written)
-    assert [label for label in labels if "judges-positional-subset" in label]
-    assert [label for label in labels if "judges-subset" in label]
+    assert [label for label in labels if "judges-positional-agreement-subset" in label]
+    assert [label for label in labels if "judges-accuracy-subset" in label]
 
 
 def test_judges_without_a_target_have_their_table():

@@ -89,10 +89,10 @@ def test_a_dataset_without_items_is_not_offered(client, researcher):
     assert "(dataset void" not in text
 
 
-def test_pairs_are_not_written_as_csv(client, researcher, dataset):
+def test_pairs_are_written_as_csv_too(client, researcher, dataset):
     made(client, "pairs")
     url = reverse("metaeval:report-download", args=[Report.objects.get().pk, "csv"])
-    assert client.get(url).status_code == 404
+    assert b"positional_agreement" in client.get(url).content
 
 
 def test_private_reports_are_for_the_owner(client, researcher):

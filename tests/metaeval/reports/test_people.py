@@ -5,15 +5,24 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.reports.content import canonical_json
 from metaeval.reports.errors import ReportError
-from metaeval.reports.kinds import tables
 from metaeval.reports.kinds.inputs import KindItem, KindOptions
-from metaeval.reports.kinds.measures import MEASURES
-from metaeval.reports.render import KIND_FORMATS, render
+from metaeval.reports.render import FORMATS
+from metaeval.reports.report import canonical_json
 from tests.metaeval.kinds import content, inputs, plain_items
-from tests.metaeval.reports.kind_values import CRITERIA, TREE, answered, aspects, figure, ranked, rated
+from tests.metaeval.reports import shown as tables
+from tests.metaeval.reports.kind_values import (
+    CRITERIA,
+    MEASURES,
+    TREE,
+    answered,
+    aspects,
+    figure,
+    ranked,
+    rated,
+)
 from tests.metaeval.reports.latex_checker import check
+from tests.metaeval.reports.shown import render
 from tests.metaeval.reports.test_every_kind import some
 
 
@@ -87,15 +96,15 @@ def test_people_alone(kind):
     found = content(replace(some(kind), judges=()))
     words = tables.verdict_of(found)
     assert words.kind == "people"
-    assert "28 labels of 2 people on 14 items, 2 an item." in words.sentences
-    for suffix in KIND_FORMATS:
+    assert "28 labels of 2 annotators on 14 items, 2 an item." in words.sentences
+    for suffix in FORMATS:
         written = render(found, suffix)
         assert "Judges are ranked" not in written
         if suffix == ".tex":
             assert not any("judges" in label for label in check(written))
 
 
-@pytest.mark.parametrize("suffix", KIND_FORMATS)
+@pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("kind", MEASURES)
 def test_few_labels_or_none(kind, suffix):
     whole = replace(some(kind), judges=())
@@ -119,7 +128,7 @@ def test_few_labels_or_none(kind, suffix):
     assert [row["agreement"]["value"] for row in alone["people"]["annotators"]] == [None]
     assert alone["people"]["annotators"][0]["agreement"]["reason"] == "no item shared with others"
     assert content(none)["people"]["labels_per_item"] == {"min": 0, "max": 0}
-    assert "No item has labels of two people" in tables.verdict_of(alone).headline
+    assert "No item has labels of two annotators" in tables.verdict_of(alone).headline
 
 
 @pytest.mark.parametrize("kind", MEASURES)
@@ -127,7 +136,7 @@ def test_the_same_bytes_again(kind):
     found, again = content(some(kind)), content(some(kind))
     assert canonical_json(found) == canonical_json(again)
     kept = json.loads(canonical_json(found))
-    for suffix in KIND_FORMATS:
+    for suffix in FORMATS:
         # What was stored as JSON, with its members in another order, is written alike.
         assert render(kept, suffix) == render(found, suffix)
 

@@ -4,24 +4,23 @@ import numpy as np
 import pytest
 
 from annotation.models import TiePolicy
-from metaeval.reports.content import content_build
 from metaeval.reports.options import ReportOptions
 from metaeval.selectors.inputs import report_inputs
 from metaeval.stats import gwet_ac
 from tests.annotation.factories import dataset_make, study_make
-from tests.metaeval.reports.arrays import inputs_make
+from tests.metaeval.reports.arrays import content_build, inputs_make
 from tests.metaeval.rows import labels_make
 
 QUICK = ReportOptions(n_resamples=100)
 
 
 def ac1(inputs):
-    return content_build(inputs, QUICK)["humans"]["measures"]["gwet_ac1"]
+    return content_build(inputs, QUICK)["people"]["measures"]["gwet_ac1"]
 
 
 def test_unanimous_labels_agree_fully():
     labels = [(k, person, 1) for k in range(12) for person in (0, 1)]
-    found = content_build(inputs_make(lengths=[(5, 3)] * 12, labels=labels), QUICK)["humans"]["measures"]
+    found = content_build(inputs_make(lengths=[(5, 3)] * 12, labels=labels), QUICK)["people"]["measures"]
     assert found["gwet_ac1"]["overall"]["value"] == 1
     assert 0 < found["gwet_ac1"]["overall"]["low"] < 1
     for undefined in ("krippendorff_alpha", "fleiss_kappa"):
@@ -41,7 +40,7 @@ def test_a_group_is_measured_on_the_values_of_the_whole():
 
 
 def test_no_label_is_still_no_figure():
-    found = content_build(inputs_make(lengths=[(5, 3)] * 4), QUICK)["humans"]["measures"]
+    found = content_build(inputs_make(lengths=[(5, 3)] * 4), QUICK)["people"]["measures"]
     for name in ("gwet_ac1", "fleiss_kappa", "krippendorff_alpha"):
         assert found[name]["overall"]["reason"] == "no item has two labels"
 

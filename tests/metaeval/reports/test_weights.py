@@ -5,14 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metaeval.reports.content import content_build
-from metaeval.reports.methods import methods
 from metaeval.reports.options import ReportOptions
 from metaeval.selection import compare
 from metaeval.selectors.inputs import report_inputs
 from metaeval.stats import Resamples, fleiss_kappa, gwet_ac, krippendorff_alpha
 from tests.annotation.factories import dataset_make, study_make
-from tests.metaeval.reports.arrays import inputs_make, judge_make
+from tests.metaeval.reports.arrays import content_build, inputs_make, judge_make
+from tests.metaeval.reports.shown import methods
 from tests.metaeval.rows import label_make, labels_make
 
 QUICK = ReportOptions(n_resamples=200)
@@ -33,7 +32,7 @@ def test_figures_by_hand():
     assert agreement["value"] == pytest.approx(1 / 9)
     assert agreement["n"] == 60
     assert agreement["low"] < 1 / 9 < agreement["high"]
-    assert content["humans"]["n_drawn_by_chance"] == 40
+    assert content["people"]["n_drawn_by_chance"] == 40
     assert any("one over that chance" in line for line in methods(content))
     # What does not rest on labels is of all items, each the same.
     assert content["judges"][0]["measures"]["expected_win_rate"]["overall"]["value"] == pytest.approx(1 / 3)
@@ -46,14 +45,14 @@ def test_agreement_beyond_chance_is_of_the_items_drawn_from():
     weights = np.array([3.0 if k % 4 == 0 else 1.0 for k in range(n)])
     inputs = replace(inputs_make(lengths=[(5, 3)] * n, labels=labels), weights=weights)
     choices = np.array([choice for *_, choice in labels]).reshape(n, 2)
-    found = content_build(inputs, QUICK)["humans"]["measures"]
+    found = content_build(inputs, QUICK)["people"]["measures"]
     for name, figure in {
         "krippendorff_alpha": krippendorff_alpha(choices, weights=weights, n_resamples=0),
         "fleiss_kappa": fleiss_kappa(choices, weights=weights, n_resamples=0),
         "gwet_ac1": gwet_ac(choices, sampling_weights=weights, n_resamples=0),
     }.items():
         assert found[name]["overall"]["value"] == pytest.approx(figure.value)
-        plain = content_build(replace(inputs, weights=None), QUICK)["humans"]["measures"][name]["overall"]
+        plain = content_build(replace(inputs, weights=None), QUICK)["people"]["measures"][name]["overall"]
         assert found[name]["overall"]["value"] < plain["value"] - 0.2
 
 

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 from judges.strategies.types import AspectView
-from metaeval.reports.content import content_build
 from metaeval.reports.kinds.inputs import KindItem
-from metaeval.reports.kinds.tables import verdict_of as kind_verdict_of
 from metaeval.reports.options import ReportOptions
-from metaeval.reports.render import render
-from metaeval.reports.words import verdict_of
 from tests.metaeval.kinds import content as kind_content
 from tests.metaeval.kinds import inputs as kind_inputs
 from tests.metaeval.kinds import judge as kind_judge
-from tests.metaeval.reports.arrays import inputs_make, judge_make
+from tests.metaeval.reports.arrays import content_build, inputs_make, judge_make
+from tests.metaeval.reports.kind_values import selection_in
+from tests.metaeval.reports.shown import render, verdict_of
+from tests.metaeval.reports.shown import verdict_of as kind_verdict_of
 
 N = 120
 GOLD = np.array([1.0, 2.0] * (N // 2))
@@ -36,7 +35,7 @@ def content_of(*judges, labels=(), **fields):
 def test_clear_winner():
     found = verdict_of(content_of(judge_right("best", 0.95), judge_right("worse", 0.5)), "accuracy")
     assert (found.kind, found.leader) == ("clear", 0)
-    assert found.headline == "best is the judge to use here"
+    assert found.headline == "best is significantly better than the other judges"
     assert any("worse, is 45.0 points behind" in sentence for sentence in found.sentences)
 
 
@@ -109,7 +108,10 @@ def test_a_baseline_of_the_sweep_is_no_headline(backend):
         "accuracy",
     )
     if backend == "heuristic":  # nothing but baselines was asked for
-        assert (found.kind, found.headline) == ("clear", "longer is the judge to use here")
+        assert (found.kind, found.headline) == (
+            "clear",
+            "longer is significantly better than the other judges",
+        )
     else:
         assert (found.kind, found.headline) == ("floor", "No judge beats the baseline longer")
 
@@ -123,7 +125,10 @@ def test_nothing_to_compare():
 def test_without_judges_it_says_what_is_to_be_beaten():
     labels = [(k, a, GOLD[k]) for k in range(N) for a in range(3)]
     content = content_of(judge_right("floor", 0.6, baseline=True), labels=labels)
-    for primary, words in (("agreement", "People agree with each other on 100.0"), ("accuracy", "60.0")):
+    for primary, words in (
+        ("agreement", "Human annotators agree with each other on 100.0"),
+        ("accuracy", "60.0"),
+    ):
         found = verdict_of(content, primary)
         assert found.kind == "none"
         assert words in " ".join(found.sentences)
@@ -182,7 +187,7 @@ def test_simulated_labels_are_marked():
     inputs = inputs_make(lengths=[(3, 5)] * 4, labels=[(k, a, 1) for k in range(4) for a in range(3)])
     inputs.labels.simulated[:] = True
     content = content_build(inputs, ReportOptions(n_resamples=100))
-    assert content["humans"]["simulated_share"] == 1
+    assert content["people"]["simulated_share"] == 1
     for suffix in (".md", ".html"):
         assert "Simulated labels" in render(content, suffix)
     assert "simulated annotators" in " ".join(verdict_of(content, "agreement").cautions)
@@ -204,7 +209,7 @@ def test_a_judge_of_checklists_below_always_yes_is_not_the_headline(share, kind)
     }
     items = [KindItem(f"x{row}", f"i{row}", aspects=aspects, gold=one) for row, one in enumerate(gold)]
     found = kind_content(kind_inputs("checklist", items, (), [kind_judge("llm", said)]), "gold")
-    assert found["selection"]["best_baseline"]["name"] == "always yes"
+    assert selection_in(found)["best_baseline"]["name"] == "always yes"
     verdict = kind_verdict_of(found)
     assert verdict.kind == kind
     assert (verdict.headline == "No judge beats the baseline always yes") == (kind == "floor")

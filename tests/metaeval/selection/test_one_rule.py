@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from metaeval.reports.content import content_build
 from metaeval.reports.options import ReportOptions
-from metaeval.reports.words import verdict_of
 from metaeval.selection import Candidate, JudgedDataset, choose
 from metaeval.stats import mean_estimate
-from tests.metaeval.reports.arrays import inputs_make, judge_make
+from tests.metaeval.reports.arrays import content_build, inputs_make, judge_make
+from tests.metaeval.reports.shown import verdict_of
 
 SIZES = [1] * 36 + [20, 24, 27, 30]
 CLUSTERS = np.repeat([f"i{place}" for place in range(len(SIZES))], SIZES)
@@ -68,7 +67,7 @@ def test_the_same_winner_the_same_differences_the_same_intervals(seed):
     verdicts = verdicts_of(rng, accuracies)
     floor = verdicts_of(rng, [0.6])["j0"]
     compared, decided = both_pages(verdicts, floor)
-    keys, selection = [*verdicts, "rule"], compared["selection"]["accuracy"]
+    keys, selection = [*verdicts, "rule"], compared["selections"]["accuracy"]
     assert keys[selection["leader"]] == decided.leader
     assert {keys[place] for place in selection["tied"]} == set(decided.confidence_set[1:])
     assert selection["clear"] == (len(decided.confidence_set) == 1 < len(verdicts))

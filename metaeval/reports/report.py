@@ -1,0 +1,248 @@
+"""The report: what was computed on a dataset's items of one kind, typed, frozen, and the same as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NotRequired, TypedDict
+
+from metaeval.figures import FIGURES, Figure, KindFigures
+from metaeval.reports.upgrade import upgraded
+
+SCHEMA = "touchstone.report/2"
+HEURISTIC = "heuristic"
+
+
+@cache
+def software_version() -> str:
+    """Version of the installed distribution; "source" when it is not installed."""
+    try:
+        return version("touchstone-judge")
+    except PackageNotFoundError:
+        return "source"
+
+
+class Estimate(TypedDict):
+    """A figure with its interval; None with a ``reason`` where it is undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: NotRequired[str]
+    method: NotRequired[str]
+    share_better: NotRequired[float | None]
+    judge: NotRequired[int | None]
+    name: NotRequired[str]
+
+
+Breakdown = Mapping[str, Any]
+"""``overall`` and ``gap`` are an `Estimate`; ``criterion``, ``category``, ``subset``, ``macro`` have one a group."""
+Measures = Mapping[str, Breakdown]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What was judged. ``n_with_target`` items are those that judges can be compared on, ``n_gold`` have gold."""
+
+    n_items: int
+    n_instructions: int
+    n_gold: int
+    n_with_target: int
+    categories: list[dict[str, Any]]
+    subsets: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator:
+    """A person by number, and how far they agree with the others of the same items."""
+
+    number: int
+    n_labels: int
+    is_simulated: bool
+    agreement: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The labels, and the figures of people."""
+
+    n_labels: int
+    n_annotators: int
+    n_items_labelled: int
+    n_items_with_two_labels: int
+    labels_per_item: dict[str, int]
+    n_repeated_left_out: int
+    n_drawn_by_chance: int
+    simulated_share: float | None
+    measures: Measures
+    annotators: tuple[Annotator, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A judge and its figures. ``replaces`` is the alternative annotator test, of pairs."""
+
+    name: str
+    fingerprint: str
+    backend: str
+    model: str
+    strategy: str
+    baseline: bool
+    n_judgments: int
+    n_items_judged: int
+    n_unparsed: int
+    n_failed: int
+    orders: str
+    measures: Measures
+    replaces: dict[str, Any] | None = None
+
+    @property
+    def needs_no_model(self) -> bool:
+        """Whether it is a baseline: computed for every report, or judged in a sweep like any other."""
+        return self.baseline or self.backend == HEURISTIC
+
+    def overall(self, name: str) -> Estimate | None:
+        """A figure of all items."""
+        return overall(self.measures, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Who leads by one figure; judges are indexes into the report's judges."""
+
+    leader: int | None
+    ranking: list[int]
+    tied: list[int]
+    clear: bool
+    incomplete: list[int]
+    n_compared: int | None
+    differences: list[Estimate]
+    best_baseline: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that a report says, as docs/report-schema.md explains; `as_json` and `report_of` are each other's inverse."""
+
+    kind: str
+    name: str
+    inputs_hash: str
+    software: dict[str, str]
+    options: dict[str, Any]
+    dataset: dict[str, Any]
+    study: dict[str, Any] | None
+    sweep: dict[str, Any] | None
+    targets: list[str]
+    criteria: list[str]
+    items: Items
+    people: People
+    gold: Measures
+    judges: tuple[Judge, ...]
+    primary: str
+    selections: dict[str, Selection]
+    replacement: dict[str, Any] | None = None
+    remarks: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain JSON values, in the schema `touchstone.report/2`."""
+        plain: dict[str, Any] = _listed({"schema": SCHEMA} | asdict(self))
+        return plain
+
+    @property
+    def figures(self) -> KindFigures:
+        """The figures of its kind."""
+        return FIGURES[self.kind]
+
+    @property
+    def primary_figure(self) -> Figure:
+        """By which judges are ranked."""
+        return self.figures.of_judges(self.primary)
+
+    @property
+    def selection(self) -> Selection:
+        """Who leads by the report's own figure."""
+        return self.selections[self.primary]
+
+    @property
+    def against(self) -> str:
+        """What judges are compared with by the report's own figure: "people" or "gold"."""
+        return self.against_of(self.primary)
+
+    def against_of(self, primary: str) -> str:
+        """What judges are compared with by one figure."""
+        return "gold" if primary == "accuracy" else self.options.get("against", "people")
+
+    def beside(self, primary: str) -> Breakdown | None:
+        """People's own figure beside the one that ranks judges."""
+        return self.people.measures.get(self.figures.beside.get(primary, ""))
+
+    def ranked(self, primary: str = "") -> list[tuple[int, Judge]]:
+        """Judges with their indexes, best first; below them who has hardly begun, and who has no figure."""
+        primary = primary or self.primary
+        incomplete = self.selections[primary].incomplete
+
+        def order(entry: tuple[int, Judge]) -> tuple[bool, bool, float]:
+            estimate = entry[1].overall(primary)
+            value = None if estimate is None else estimate["value"]
+            return value is None, entry[0] in incomplete, -(value or 0.0)
+
+        return sorted(enumerate(self.judges), key=order)
+
+    def status(self, index: int, primary: str = "") -> str:
+        """How a judge stands: "leads", "tied", "behind", "incomplete" or "baseline"."""
+        selection = self.selections[primary or self.primary]
+        if self.judges[index].baseline:
+            return "baseline"
+        if index == selection.leader:
+            return "leads"
+        if index in selection.tied:
+            return "tied"
+        return "incomplete" if index in selection.incomplete else "behind"
+
+
+def overall(measures: Measures, name: str) -> Estimate | None:
+    """A figure of all items, None where there is none of that name."""
+    found: Estimate | None = measures.get(name, {}).get("overall")
+    return found
+
+
+def known(estimate: Estimate | None) -> bool:
+    """Whether it is there and defined."""
+    return estimate is not None and estimate["value"] is not None
+
+
+def report_of(content: Mapping[str, Any]) -> Report:
+    """Read a report of this schema or of an earlier one."""
+    found = dict(upgraded(content))
+    found.pop("schema")
+    people = found["people"] | {
+        "annotators": tuple(Annotator(**row) for row in found["people"]["annotators"])
+    }
+    return Report(
+        **found
+        | {
+            "items": Items(**found["items"]),
+            "people": People(**people),
+            "judges": tuple(Judge(**judge) for judge in found["judges"]),
+            "selections": {name: Selection(**one) for name, one in found["selections"].items()},
+            "remarks": tuple(found["remarks"]),
+        }
+    )
+
+
+def canonical_json(content: Mapping[str, Any]) -> str:
+    """The one way to write content as JSON: sorted keys, two spaces, a newline at the end."""
+    return json.dumps(content, sort_keys=True, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def _listed(node: Any) -> Any:
+    """The same with lists for tuples: what is stored is what was made."""
+    if isinstance(node, dict):
+        return {name: _listed(child) for name, child in node.items()}
+    if isinstance(node, str) or not isinstance(node, Iterable):
+        return node
+    return [_listed(child) for child in node]
