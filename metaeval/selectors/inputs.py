@@ -172,7 +172,11 @@ def _ties_allowed(dataset: Dataset, study: Study | None, reader: User | None) ->
 
 
 def sampling_weights(
-    dataset: Dataset, study: Study | None, names: Sequence[str], reader: User | None = None
+    dataset: Dataset,
+    study: Study | None,
+    names: Sequence[str],
+    reader: User | None = None,
+    kind: str = PAIRWISE,
 ) -> Floats | None:
     """One over the chance with which each item was drawn for labelling; None where all were certain.
 
@@ -180,7 +184,7 @@ def sampling_weights(
     nobody drew lots for (an import, a study of all its items) makes it certain.
     """
     visible = Label.objects.all() if reader is None else labels_visible_to(reader)
-    labels = visible.current().filter(kind=PAIRWISE, item__dataset=dataset).order_by("pk")
+    labels = visible.current().filter(kind=kind, item__dataset=dataset).order_by("pk")
     if study is not None:
         labels = labels.filter(study=study)
     drawn = labels.filter(item_id__in=labels.order_by().filter(probability__lt=1).values("item_id"))

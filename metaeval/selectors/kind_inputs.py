@@ -16,7 +16,7 @@ from judges.strategies.types import AspectView
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.errors import ReportError
 from metaeval.reports.kinds.inputs import KindInputs, KindItem, KindJudge, KindLabel
-from metaeval.selectors.inputs import dataset_facts, judges_chosen, study_facts
+from metaeval.selectors.inputs import dataset_facts, judges_chosen, sampling_weights, study_facts
 from metaeval.selectors.sweeps import SweepView
 
 
@@ -60,7 +60,7 @@ def kind_inputs(
         )
     place = {row["pk"]: k for k, row in enumerate(rows)}
     judges = judges_chosen(dataset, kind, None if sweep is None else sweep.judge_ids, judge_names)
-    labels, n_repeated, n_drawn = _labels(dataset, kind, place, study, reader)
+    labels, n_repeated = _labels(dataset, kind, place, study, reader)
     return KindInputs(
         kind=kind,
         name=dataset.name if study is None else study.slug,
@@ -74,7 +74,7 @@ def kind_inputs(
         judges=_judges(dataset, kind, place, judges),
         criteria=tuple(key for key, *_ in criteria_for_judging(dataset.pk)) if kind == Kind.RUBRIC else (),
         n_repeated=n_repeated,
-        n_drawn_by_chance=n_drawn,
+        weights=sampling_weights(dataset, study, [row["external_id"] for row in rows], reader, kind),
     )
 
 
@@ -148,22 +148,21 @@ def _responses(dataset: Dataset, kind: str) -> dict[int, int]:
 
 def _labels(
     dataset: Dataset, kind: str, place: Mapping[int, int], study: Study | None, reader: User | None
-) -> tuple[tuple[KindLabel, ...], int, int]:
-    """The labels that count; how many were left out as repeated; how many items were drawn by chance."""
+) -> tuple[tuple[KindLabel, ...], int]:
+    """The labels that count, and how many were left out as repeated."""
     chosen = {} if study is None else {"study": study}
     visible = Label.objects.all() if reader is None else labels_visible_to(reader)
     rows = (
         visible.current()
         .filter(item__dataset=dataset, kind=kind, **chosen)
         .order_by("item__position", "item_id", "pk")
-        .values_list("item_id", "annotator_id", "value", "annotator__is_simulated", "probability")
+        .values_list("item_id", "annotator_id", "value", "annotator__is_simulated")
     )
     numbers: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
     found = []
     n_repeated = 0
-    drawn = set()
-    for item_id, annotator_id, value, simulated, probability in rows.iterator(chunk_size=5_000):
+    for item_id, annotator_id, value, simulated in rows.iterator(chunk_size=5_000):
         if item_id not in place:
             continue
         # Somebody who labelled an item in two studies has one opinion, the first.
@@ -171,11 +170,9 @@ def _labels(
             n_repeated += 1
             continue
         seen.add((item_id, annotator_id))
-        if probability < 1:
-            drawn.add(item_id)
         number = numbers.setdefault(annotator_id, len(numbers))
         found.append(KindLabel(place[item_id], number, value, simulated))
-    return tuple(found), n_repeated, len(drawn)
+    return tuple(found), n_repeated
 
 
 def _judges(

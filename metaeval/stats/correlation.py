@@ -162,7 +162,7 @@ def person_correlation(
     fewest : int
         Items that a person has to share with others to count.
     **options
-        See `metaeval.stats.intervals.Sampling`.
+        See `metaeval.stats.intervals.Sampling`. With ``weights`` an item counts as often in each person's correlation.
 
     Returns
     -------
@@ -177,12 +177,15 @@ def person_correlation(
     """
     check_option(method, METHODS, "method")
     n_items = as_count(n_items, "n_items")
-    resamples, mask, confidence = resolve(n_items, options)
+    resamples, mask, confidence = resolve(n_items, options, weighted=True)
+    given = item_weights(n_items, options)
     fewest = max(as_count(fewest, "fewest", 1), FEWEST)
     people = list(_people(*_long(labels, n_items), mask, fewest))
     if not people:
         return undefined(f"nobody shares {fewest} items with others, rated differently")
     asked = [_on_all(n_items, *person) for person in people]
+    if given is not None:
+        asked = [columns._replace(weights=columns.weights * given) for columns in asked]
     value = float(np.mean([weighted_correlation(columns, method) for columns in asked]))
     resampled = mean_of_known(resampled_correlations(asked, resamples, method).T)
     counted = np.zeros(n_items, dtype=np.bool_)

@@ -99,6 +99,7 @@ def checklist_figures(setting: Setting) -> KindFigures:
                 resamples=setting.resamples_of(questions.item),
                 options=setting.options,
                 floors={rule.name: matches_of(setting, questions, rule) for rule in setting.rules},
+                weights=setting.compared,
             ),
             n_target=int(_decided(questions, setting.n_items).sum()),
             with_others=_with_others(questions, len(inputs.labels)),
@@ -245,7 +246,7 @@ def _judge(
     own = _shares(setting, {row: [_answers(value)] for row, value in judge.values.items()})
     counted, read = ~np.isnan(match), ~np.isnan(answers)
     n = setting.n_items
-    return setting.figures(
+    compared = setting.figures(
         [
             Measure(
                 "agreement",
@@ -253,6 +254,12 @@ def _judge(
                 questions.per_item(counted, n),
                 reason=_NO_QUESTION,
             ),
+            mean_of("drfr_difference", own.score() - target.score(), bounds=(-1.0, 1.0), reason=_NO_QUESTION),
+        ],
+        setting.compared,
+    )
+    of_answers = setting.figures(
+        [
             Measure(
                 "cannot_tell_rate",
                 questions.per_item(answers == CANNOT_TELL, n),
@@ -260,10 +267,10 @@ def _judge(
                 reason="no readable checklist",
             ),
             *own.measures(trees=trees),
-            mean_of("drfr_difference", own.score() - target.score(), bounds=(-1.0, 1.0), reason=_NO_QUESTION),
             setting.unparsed(judge),
         ]
     )
+    return compared | of_answers
 
 
 def _people(setting: Setting, questions: Questions, shares: Shares, *, trees: bool) -> dict[str, Breakdown]:
@@ -280,7 +287,8 @@ def _people(setting: Setting, questions: Questions, shares: Shares, *, trees: bo
                 reason="no labels",
             ),
             *shares.measures(trees=trees),
-        ]
+        ],
+        setting.drawn,
     )
     found["alpha"] = _alpha(setting, questions)
     return found
@@ -313,6 +321,7 @@ def _alpha(setting: Setting, questions: Questions) -> Breakdown:
                 where=group.members[questions.item],
                 resamples=resamples,
                 confidence=setting.options.confidence,
+                weights=None if setting.drawn is None else setting.drawn[questions.item],
             )
             if questions.slots.shape[1]
             else Estimate(np.nan, np.nan, np.nan, n=0, reason="no labels")

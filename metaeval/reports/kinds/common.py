@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from metaeval.reports.content import comparable
-from metaeval.reports.estimates import Breakdown, Measure, breakdowns, plain
+from metaeval.reports.estimates import Breakdown, Measure, breakdowns, plain, weighted
 from metaeval.reports.groups import Layout, layout_of
 from metaeval.reports.inputs import Booleans, Floats, Integers
-from metaeval.reports.kinds.inputs import KindInputs, KindJudge, KindOptions
+from metaeval.reports.kinds.inputs import PEOPLE, KindInputs, KindJudge, KindOptions
 from metaeval.selection import compare
 from metaeval.stats import PairedDifference, Resamples, StatisticsWarning
 
@@ -52,8 +52,19 @@ class Setting:
         clusters = np.array([self.inputs.items[row].cluster for row in item.tolist()], dtype=np.str_)
         return Resamples(clusters, self.options.n_resamples, self.options.seed)
 
-    def figures(self, measures: list[Measure]) -> dict[str, Breakdown]:
+    @property
+    def drawn(self) -> Floats | None:
+        """Sampling weights of figures that rest on people's labels; None where all items were certain."""
+        return self.inputs.weights
+
+    @property
+    def compared(self) -> Floats | None:
+        """Sampling weights of what compares judges with their target: gold answers rest on no labels."""
+        return self.inputs.weights if self.options.against == PEOPLE else None
+
+    def figures(self, measures: Iterable[Measure], weights: Floats | None = None) -> dict[str, Breakdown]:
         """Each measure overall, by category and by subset; the gap is of pairs alone."""
+        measures = [weighted(one, weights) for one in measures]
         found = breakdowns(measures, self.layout, self.resamples, self.options.confidence)
         for breakdown in found.values():
             breakdown.pop("gap", None)
@@ -127,6 +138,7 @@ def select_means(
     options: KindOptions,
     bounds: tuple[float, float] = (0.0, 1.0),
     floors: Mapping[str, Floats] | None = None,
+    weights: Floats | None = None,
 ) -> dict[str, Any]:
     """Who leads by a mean over rows, on the items that all judged; differences are paired.
 
@@ -142,6 +154,8 @@ def select_means(
         Range of a row's value.
     floors : mapping of str to ndarray of shape (n_rows,)
         The same of baselines, by name.
+    weights : ndarray of shape (n_items,), optional
+        One over the chance with which each item was drawn.
     """
     candidates = {place: covered[place] for place in columns if not np.isnan(columns[place]).all()}
     complete, common = comparable(candidates)
@@ -155,6 +169,7 @@ def select_means(
         resamples=resamples,
         confidence=options.confidence,
         floors={name: shares(column) for name, column in (floors or {}).items()} if complete else {},
+        weights=None if weights is None else weights[item],
     )
     differences = {int(name): _scaled(gap, width) for name, gap in found.differences.items()}
     return selection_of(

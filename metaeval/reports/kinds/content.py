@@ -72,17 +72,8 @@ def kind_content(
         ],
         "primary": FIGURES[inputs.kind].primaries[0],
         "selection": found.selection,
-        "remarks": [*found.remarks, *_drawn(inputs)],
+        "remarks": list(found.remarks),
     }
-
-
-def _drawn(inputs: KindInputs) -> list[str]:
-    n = inputs.n_drawn_by_chance
-    if not n:
-        return []
-    return [
-        f"{n:,} labelled items were drawn for labelling with a chance below 1; the figures do not weigh them by it."
-    ]
 
 
 def _sizes(setting: Setting, kind: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from judges.strategies.types import AspectView
 from metaeval.reports.errors import ReportError
-from metaeval.reports.inputs import ItemColumns
+from metaeval.reports.inputs import Floats, ItemColumns
 from metaeval.reports.options import MOST_RESAMPLES
 
 SCHEMA = "touchstone.kind-comparison/1"
@@ -126,8 +126,8 @@ class KindInputs:
         Keys of the dataset's criteria, in their order; of rubrics only.
     n_repeated : int
         Labels left out because their annotator had labelled the item before, in another study.
-    n_drawn_by_chance : int
-        Labelled items that were drawn for labelling with a chance below 1. Figures do not weigh them by it.
+    weights : ndarray of shape (n_items,) or None
+        One over the chance with which each item was drawn for labelling; None where all were certain.
     """
 
     kind: str
@@ -138,7 +138,7 @@ class KindInputs:
     judges: tuple[KindJudge, ...] = ()
     criteria: tuple[str, ...] = ()
     n_repeated: int = 0
-    n_drawn_by_chance: int = 0
+    weights: Floats | None = None
 
     def targets(self) -> tuple[Against, ...]:
         """What judges can be compared with: the one that more items have first, people where both have as many."""
@@ -176,7 +176,9 @@ class KindInputs:
             yield ["item", *place, item.gold, item.votes, tree, item.n_responses]
         for label in self.labels:
             yield ["label", self.items[label.item].external_id, label.annotator, label.value, label.simulated]
-        yield ["repeated", self.n_repeated, "drawn", self.n_drawn_by_chance]
+        yield ["repeated", self.n_repeated]
+        if self.weights is not None:
+            yield ["weights", *self.weights.tolist()]
         for judge in self.judges:
             yield ["judge", judge.name, judge.fingerprint, judge.backend, judge.model, judge.strategy]
             for row in sorted(judge.judged):

@@ -74,6 +74,8 @@ def item_scores(inputs: KindInputs, against: Against) -> ItemScores:
     """
     setting = Setting.of(inputs, KindOptions(against=against, n_resamples=0))
     columns, scorable, weights = _SCORED[inputs.kind](setting)
+    if setting.compared is not None:
+        weights = setting.compared if weights is None else weights * setting.compared
     n = setting.n_items
     judged = [setting.judged(judge) for judge in inputs.judges]
     unparsed = [mask_of(judge.unparsed | judge.failed, n) for judge in inputs.judges]

@@ -29,7 +29,9 @@ def people_section(setting: Setting, found: KindFigures) -> dict[str, Any]:
         "n_items_with_two_labels": int((per_item > 1).sum()),
         "labels_per_item": {"min": int(labelled.min()) if labels else 0, "max": int(per_item.max(initial=0))},
         "n_repeated_left_out": setting.inputs.n_repeated,
-        "n_drawn_by_chance": setting.inputs.n_drawn_by_chance,
+        "n_drawn_by_chance": 0
+        if setting.drawn is None
+        else int(((per_item > 0) & (setting.drawn > 1)).sum()),
         "simulated_share": round(n_simulated / len(labels), 12) if labels else None,
         "measures": found.people,
         "annotators": _annotators(setting, item, found.with_others),
@@ -56,6 +58,7 @@ def _annotators(setting: Setting, item: Integers, with_others: Floats) -> list[d
                 reason=_NOT_SHARED,
                 clusters=cluster[own],
                 n_resamples=setting.options.n_resamples,
+                weights=None if setting.drawn is None else setting.drawn[item[own]],
                 confidence=setting.options.confidence,
                 rng=setting.options.seed,
             )

@@ -51,6 +51,7 @@ def ranking_figures(setting: Setting) -> KindFigures:
                 floors={
                     rule.name: correlations_of(setting, rule, targets)[primary] for rule in setting.rules
                 },
+                weights=setting.compared,
             ),
             n_target=int(has_target.sum()),
             with_others=_with_others(pairs, whose, len(inputs.labels)),
@@ -174,7 +175,7 @@ def _judge(
         measures.append(mean_of("pearson", rho["pearson"], bounds=RHO, reason=_NO_RHO))
     undefined = compared & np.isnan(rho["spearman"])
     measures.append(_share("undefined_rate", undefined, compared))
-    return setting.figures([*measures, setting.unparsed(judge)])
+    return setting.figures(measures, setting.compared) | setting.figures([setting.unparsed(judge)])
 
 
 def _people(setting: Setting, people: list[list[list[float]]], pairs: RankPairs) -> dict[str, Breakdown]:
@@ -190,7 +191,8 @@ def _people(setting: Setting, people: list[list[list[float]]], pairs: RankPairs)
             mean_of("pair_exact", order, reason=_NOT_TWO),
             mean_of("same_first", first, reason=_NOT_TWO),
             _share("undefined_rate", two & np.isnan(rho), two, _NOT_TWO),
-        ]
+        ],
+        setting.drawn,
     )
 
 

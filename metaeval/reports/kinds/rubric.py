@@ -134,11 +134,11 @@ def _judge(setting: Setting, judge: KindJudge, table: Floats, target: Floats) ->
     near = (distance <= NEAR + _GRAIN).astype(np.float64)
     known = ~np.isnan(distance)
     found["mean_absolute_error"] = _by_part(
-        setting, _pooled(setting, np.where(known, distance, 0.0), known, _WIDEST)
+        setting, _pooled(setting, np.where(known, distance, 0.0), known, _WIDEST, weights=setting.compared)
     )
     # What could not be read is not near: it stays in the denominator.
     found["within_one"] = _by_part(
-        setting, _pooled(setting, np.where(covered, near, 0.0), covered, (0.0, 1.0))
+        setting, _pooled(setting, np.where(covered, near, 0.0), covered, (0.0, 1.0), weights=setting.compared)
     )
     found["mean_rating"] = _by_part(setting, _mean_rating(setting, table))
     return found | setting.figures([setting.unparsed(judge)])
@@ -157,6 +157,7 @@ def _correlated(
         method=method,
         resamples=setting.resamples,
         confidence=setting.options.confidence,
+        weights=setting.compared,
     )
 
 
@@ -166,6 +167,7 @@ def _pooled(
     counted: Booleans,
     bounds: tuple[float, float],
     reason: str = _NO_TARGET,
+    weights: Floats | None = None,
 ) -> Callable[[int | None], Estimate]:
     """A mean over ratings: those of a criterion, or of all criteria together."""
 
@@ -178,14 +180,17 @@ def _pooled(
             reason=reason,
             resamples=setting.resamples,
             confidence=setting.options.confidence,
+            weights=weights,
         )
 
     return figure
 
 
-def _mean_rating(setting: Setting, table: Floats) -> Callable[[int | None], Estimate]:
+def _mean_rating(
+    setting: Setting, table: Floats, weights: Floats | None = None
+) -> Callable[[int | None], Estimate]:
     known = ~np.isnan(table)
-    return _pooled(setting, np.where(known, table, 0.0), known, (1.0, 5.0))
+    return _pooled(setting, np.where(known, table, 0.0), known, (1.0, 5.0), weights=weights)
 
 
 def _people(setting: Setting, ratings: Ratings, means: Floats, others: Floats) -> dict[str, Breakdown]:
@@ -204,7 +209,7 @@ def _people(setting: Setting, ratings: Ratings, means: Floats, others: Floats) -
         found[name] = _by_part(setting, _mean_of(setting, per_item, bounds))
     for name, tolerance in (("pair_exact", 0.0), ("pair_near", NEAR)):
         found[name] = _by_part(setting, _mean_of(setting, _pairs(setting, ratings, tolerance), (0.0, 1.0)))
-    found["mean_rating"] = _by_part(setting, _mean_rating(setting, means))
+    found["mean_rating"] = _by_part(setting, _mean_rating(setting, means, setting.drawn))
     found["alpha"] = _by_part(setting, _alpha(setting, ratings))
     return found
 
@@ -213,7 +218,7 @@ def _mean_of(
     setting: Setting, per_item: Floats, bounds: tuple[float, float]
 ) -> Callable[[int | None], Estimate]:
     known = ~np.isnan(per_item)
-    return _pooled(setting, np.where(known, per_item, 0.0), known, bounds, _NO_PAIR)
+    return _pooled(setting, np.where(known, per_item, 0.0), known, bounds, _NO_PAIR, setting.drawn)
 
 
 def _near(distance: Floats) -> Floats:
@@ -253,6 +258,7 @@ def _person(setting: Setting, ratings: Ratings, method: Method) -> Callable[[int
         method=method,
         resamples=setting.resamples,
         confidence=setting.options.confidence,
+        weights=setting.drawn,
     )
 
 
@@ -272,7 +278,11 @@ def _alpha(setting: Setting, ratings: Ratings) -> Callable[[int | None], Estimat
         rows = np.tile(np.arange(setting.n_items), len(parts))
         resamples: Resamples = setting.resamples if len(parts) == 1 else setting.resamples_of(rows)
         return krippendorff_alpha(
-            table, level="ordinal", resamples=resamples, confidence=setting.options.confidence
+            table,
+            level="ordinal",
+            resamples=resamples,
+            confidence=setting.options.confidence,
+            weights=None if setting.drawn is None else setting.drawn[rows],
         )
 
     return figure
@@ -290,7 +300,7 @@ def _selection(setting: Setting, tables: list[Floats], target: Floats) -> dict[s
         if (~np.isnan(tables[place][:, -1]) & known).any()
     }
     complete, common = comparable(candidates)
-    ranks = {place: _rho(tables[place][:, -1], target[:, -1], common) for place in complete}
+    ranks = {place: _rho(tables[place][:, -1], target[:, -1], common, setting.compared) for place in complete}
     ranking = sorted(
         (place for place in ranks if not np.isnan(ranks[place])), key=lambda place: -ranks[place]
     )
@@ -304,6 +314,7 @@ def _selection(setting: Setting, tables: list[Floats], target: Floats) -> dict[s
             where=common,
             resamples=setting.resamples,
             confidence=1 - (1 - setting.options.confidence) / rivals,
+            weights=setting.compared,
         )
         for place in ranking[1:]
     }
@@ -315,5 +326,5 @@ def _selection(setting: Setting, tables: list[Floats], target: Floats) -> dict[s
     )
 
 
-def _rho(said: Floats, target: Floats, where: Booleans) -> float:
-    return correlation(said, target, method="spearman", where=where, n_resamples=0).value
+def _rho(said: Floats, target: Floats, where: Booleans, weights: Floats | None) -> float:
+    return correlation(said, target, method="spearman", where=where, weights=weights, n_resamples=0).value

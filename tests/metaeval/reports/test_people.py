@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from metaeval.reports.errors import ReportError
@@ -142,10 +143,12 @@ def test_the_same_bytes_again(kind):
 
 
 def test_remarks_of_what_was_left_out_or_drawn():
-    whole = replace(some("rubric"), n_repeated=2, n_drawn_by_chance=3)
+    weights = np.array([4.0] * 3 + [1.0] * 11)
+    whole = replace(some("rubric"), n_repeated=2, weights=weights)
     found = content(whole)
     assert found["people"]["n_repeated_left_out"] == 2
-    assert any("3 labelled items were drawn" in caution for caution in tables.verdict_of(found).cautions)
+    assert found["people"]["n_drawn_by_chance"] == 3
+    assert any("one over that chance" in line for line in tables.methods(found))
     assert whole.hash(KindOptions()) != some("rubric").hash(KindOptions())
 
 

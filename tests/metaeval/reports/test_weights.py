@@ -5,11 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from annotation.models import Label
+from metaeval.reports.kinds.content import kind_content
+from metaeval.reports.kinds.inputs import KindOptions
 from metaeval.reports.options import ReportOptions
 from metaeval.selection import compare
 from metaeval.selectors.inputs import report_inputs
+from metaeval.selectors.kind_inputs import kind_inputs
 from metaeval.stats import Resamples, fleiss_kappa, gwet_ac, krippendorff_alpha
-from tests.annotation.factories import dataset_make, study_make
+from tests.annotation.factories import annotator_make, dataset_make, study_make
+from tests.annotation.kinds import kind_dataset_make
+from tests.metaeval.kinds import value_of
 from tests.metaeval.reports.arrays import content_build, inputs_make, judge_make
 from tests.metaeval.reports.shown import methods
 from tests.metaeval.rows import label_make, labels_make
@@ -90,3 +96,22 @@ def test_chances_are_read_from_labels():
     label_make(item=items[2], annotator=labels_make(dataset=dataset, choices=[[2]])[0], choice=1)
     assert report_inputs(dataset=dataset).weights.tolist() == [1.0, 2.0, 1.0, 1.0]
     assert report_inputs(dataset=dataset, study=study).weights.tolist() == [1.0, 2.0, 4.0, 1.0]
+
+
+@pytest.mark.django_db
+def test_chances_of_other_kinds_are_read_and_count():
+    dataset, people = kind_dataset_make("rubric", items=12), [annotator_make(), annotator_make()]
+    for k, item in enumerate(dataset.items.order_by("position")):
+        for shift, person in enumerate(people):
+            value = value_of("rubric", k, shift if k % 2 else 0)
+            chance = 0.25 if k % 2 else 1.0
+            Label.objects.create(item=item, annotator=person, kind="rubric", value=value, probability=chance)
+    inputs = kind_inputs(dataset=dataset, kind="rubric")
+    assert inputs.weights.tolist() == [1.0, 4.0] * 6
+    found, plain = (
+        kind_content(one, KindOptions())["people"] for one in (inputs, replace(inputs, weights=None))
+    )
+    assert found["n_drawn_by_chance"] == 6
+    # On items that stand for four the two differ.
+    for name in ("alpha", "within_one", "pair_exact"):
+        assert found["measures"][name]["overall"]["value"] < plain["measures"][name]["overall"]["value"]

@@ -1,0 +1,298 @@
+"""Every figure of a report of each kind is that of the public function of `metaeval.stats` on the same arrays.
+
+Items are drawn with different chances and instructions have uneven numbers of items, so that weights and clusters that
+a report leaves out are seen.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metaeval import stats
+from metaeval.figures import FIGURES
+from metaeval.reports.options import ReportOptions
+from metaeval.stats import Resamples
+from tests.metaeval.kinds import content, inputs, judge
+from tests.metaeval.kinds import plain_items as items_of
+from tests.metaeval.reports.arrays import content_build, inputs_make, judge_make
+from tests.metaeval.reports.kind_values import CRITERIA, TREE, answered, aspects, ranked, rated
+
+N, PEOPLE, DRAWS = 40, 3, 200
+NAN = np.nan
+# As names: the order of clusters decides which a resample draws.
+CLUSTERS = np.repeat(np.arange(12), [1, 1, 1, 1, 1, 2, 2, 3, 4, 4, 6, 14]).astype(np.str_)
+WEIGHTS = np.where(np.arange(N) % 3 == 0, 1.0, np.where(np.arange(N) % 3 == 1, 2.0, 5.0))
+LEVELS = (1, 2, 3)
+
+
+def sampled(rows=None, **options):
+    """What figures of all items share; `rows` are the items of finer rows, questions say."""
+    rows = np.arange(N) if rows is None else rows
+    return {"resamples": Resamples(CLUSTERS[rows], DRAWS, 0), **options}
+
+
+def drawn(rows=None):
+    rows = np.arange(N) if rows is None else rows
+    return sampled(rows, weights=WEIGHTS[rows])
+
+
+def same(breakdowns, expected, names):
+    """The report has these figures and no others, and each is what the function says, with its interval."""
+    assert set(breakdowns) <= names
+    assert set(expected) == set(breakdowns)
+    for name, estimate in expected.items():
+        shown = breakdowns[name]["overall"]
+        assert shown["value"] == pytest.approx(estimate.value, rel=1e-9), name
+        for end in ("low", "high"):
+            value = getattr(estimate, end)
+            assert shown[end] == (None if np.isnan(value) else pytest.approx(value, rel=1e-6)), (name, end)
+
+
+def names_of(kind):
+    registered = FIGURES[kind]
+    return {one.name for one in registered.people}, {one.name for one in registered.judges}
+
+
+def clustered(items):
+    return [replace(item, cluster=code) for item, code in zip(items, CLUSTERS.tolist(), strict=True)]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
+def test_pairs(rng):
+    slots = rng.choice([0.0, 1.0, 2.0], size=(N, PEOPLE), p=[0.1, 0.6, 0.3])
+    slots[:5, 2] = NAN
+    verdicts = rng.choice([0.0, 1.0, 2.0, NAN], size=(N, 2), p=[0.1, 0.5, 0.3, 0.1])
+    gold = rng.integers(1, 3, N).astype(float)
+    lengths = rng.integers(1, 90, (N, 2))
+    labels = [(k, p, slots[k, p]) for k in range(N) for p in range(PEOPLE) if not np.isnan(slots[k, p])]
+    cost, seconds = rng.random((2, N, 2))
+    one = replace(judge_make("j", verdicts), cost=cost, seconds=seconds)
+    found = inputs_make(lengths=lengths, gold=gold, labels=labels, cluster=CLUSTERS.tolist(), judges=(one,))
+    made = content_build(replace(found, weights=WEIGHTS), ReportOptions(n_resamples=DRAWS))
+    people, judges = names_of("pairwise")
+    options, every = drawn(), sampled()
+    gwet = {"resamples": options["resamples"], "sampling_weights": WEIGHTS}
+    same(
+        made["people"]["measures"],
+        {
+            "leave_one_out": stats.leave_one_out_agreement(slots, **options),
+            "best_reachable": stats.best_reachable_agreement(slots, **options),
+            "percent_agreement": stats.percent_agreement(slots, **options),
+            "krippendorff_alpha": stats.krippendorff_alpha(slots, **options),
+            "fleiss_kappa": stats.fleiss_kappa(slots, **options),
+            "gwet_ac1": stats.gwet_ac(slots, values=(0, 1, 2), **gwet),
+            "tie_rate": stats.tie_rate(slots, **options),
+            "prefers_first": stats.preference_share(slots, **options),
+            "prefers_longer": stats.longer_preference_share(slots, *lengths.T, **options),
+            "length_bias": stats.length_bias_rate(slots, *lengths.T, unparsed="omit", **options),
+            "first_label_prefers_longer": stats.longer_preference_share(
+                slots[:, 0], *lengths.T, min_difference=30, **options
+            ),
+        },
+        people,
+    )
+    (of_judge,) = (row["measures"] for row in made["judges"])
+    counted = np.full(N, 2.0)
+    same(
+        of_judge,
+        {
+            "agreement": stats.leave_one_out_agreement(slots, verdicts, **options),
+            "accuracy": stats.accuracy(verdicts, gold, **every),
+            "positional_agreement": stats.positional_agreement(verdicts, **every),
+            "positional_agreement_llmbar": stats.positional_agreement(verdicts, unparsed_agree=True, **every),
+            "unparsed_rate": stats.unparsed_rate(verdicts, **every),
+            "tie_rate": stats.tie_rate(verdicts, **every),
+            "length_bias": stats.length_bias_rate(verdicts, *lengths.T, **every),
+            "prefers_longer": stats.longer_preference_share(verdicts, *lengths.T, **every),
+            "first_shown_rate": first_shown(verdicts, every),
+            "expected_win_rate": stats.expected_win_rate(verdicts, **every),
+            "cost_per_1000": stats.ratio_estimate(1000 * cost.sum(axis=1), counted, bounds=None, **every),
+            "seconds_each": stats.ratio_estimate(seconds.sum(axis=1), counted, bounds=None, **every),
+        },
+        judges,
+    )
+
+
+def first_shown(verdicts, options):
+    decided = (verdicts > 0) & ~np.isnan(verdicts).any(axis=1, keepdims=True)
+    first = decided & (verdicts == np.array([1.0, 2.0]))
+    return stats.ratio_estimate(first.sum(axis=1), decided.sum(axis=1), **options)
+
+
+@pytest.mark.parametrize("against", ["people", "gold"])
+def test_rubrics(rng, against):
+    given = rng.integers(1, 6, (N, PEOPLE, 2)).astype(float)
+    gold = rng.integers(1, 6, (N, 2)).astype(float)
+    said = np.clip(given[:, 0] + rng.integers(-1, 2, (N, 2)), 1, 5)
+    items = [replace(item, gold=rated(*row)) for item, row in zip(items_of(N), gold.tolist(), strict=True)]
+    labels = [(k, p, rated(*given[k, p].tolist())) for k in range(N) for p in range(PEOPLE)]
+    values = {k: rated(*said[k].tolist()) for k in range(N) if k != 7}
+    said[7] = NAN
+    one = judge("j", values, unparsed=[7])
+    found = replace(inputs("rubric", clustered(items), labels, [one], CRITERIA), weights=WEIGHTS)
+    made = content(found, against, n_resamples=DRAWS)
+    people, judges = names_of("rubric")
+    options, both = drawn(), np.tile(np.arange(N), 2)
+    slots = np.concatenate([given[:, :, 0], given[:, :, 1]])
+    means = given.mean(axis=2)
+    other = (given.sum(axis=1, keepdims=True) - given) / (PEOPLE - 1)
+    distance = np.abs(given - other)
+    item, person = (part.ravel() for part in np.indices((N, PEOPLE)))
+    person_options = {"n_items": N, **options}
+
+    def mean(values, bounds=(0.0, 1.0), **how):
+        known = ~np.isnan(values)
+        return stats.ratio_estimate(
+            np.where(known, values, 0).sum(axis=1), known.sum(axis=1), bounds=bounds, **how
+        )
+
+    def pairs(tolerance):
+        share = [stats.pairwise_agreement_contributions(given[:, :, k], tolerance=tolerance) for k in (0, 1)]
+        return mean(np.stack(share, axis=1), **options)
+
+    same(
+        made["people"]["measures"],
+        {
+            "alpha": stats.krippendorff_alpha(slots, level="ordinal", **drawn(both)),
+            "pair_exact": pairs(0),
+            "pair_near": pairs(1),
+            "within_one": mean((distance <= 1).mean(axis=1), **options),
+            "spearman": stats.person_correlation(
+                (item, person, means.ravel()), method="spearman", **person_options
+            ),
+            "pearson": stats.person_correlation((item, person, means.ravel()), **person_options),
+            "mean_absolute_error": mean(distance.mean(axis=1), (0.0, 4.0), **options),
+            "mean_rating": mean(given.mean(axis=1), (1.0, 5.0), **options),
+        },
+        people,
+    )
+    target = gold if against == "gold" else given.mean(axis=1)
+    how = sampled() if against == "gold" else options
+    whole, of_target = said.mean(axis=1), target.mean(axis=1)
+    near = np.where(np.isnan(said), 0.0, np.abs(said - target) <= 1 + 1e-9)
+    same(
+        made["judges"][0]["measures"],
+        {
+            "spearman": stats.correlation(whole, of_target, method="spearman", **how),
+            "pearson": stats.correlation(whole, of_target, **how),
+            "mean_absolute_error": mean(np.abs(said - target), (0.0, 4.0), **how),
+            "within_one": mean(near, **how),
+            "mean_rating": mean(said, (1.0, 5.0), **sampled()),
+            "unparsed_rate": stats.unparsed_rate(whole, **sampled()),
+        },
+        judges,
+    )
+
+
+def test_checklists(rng):
+    given = rng.integers(0, 3, (N, PEOPLE, 3))  # cannot tell, yes, no
+    said = rng.integers(0, 3, (N, 3))
+    words = {0: None, 1: True, 2: False}
+    labels = [(k, p, answered(*(words[a] for a in given[k, p]))) for k in range(N) for p in range(PEOPLE)]
+    one = judge("j", {k: answered(*(words[a] for a in said[k])) for k in range(N)})
+    found = inputs("checklist", clustered(items_of(N, aspects=TREE)), labels, [one])
+    made = content(replace(found, weights=WEIGHTS), n_resamples=DRAWS)
+    people, judges = names_of("checklist")
+    questions = np.repeat(np.arange(N), 3)
+    slots = given.transpose(0, 2, 1).reshape(-1, PEOPLE).astype(float)
+    options, every = drawn(questions), sampled(questions)
+    levels = np.tile(LEVELS, N)
+
+    def followed(answers, average, weigh, **how):
+        flat = np.where(answers == 0, NAN, (answers == 1).astype(float))
+        if weigh:
+            return stats.tower_score(flat, questions, levels, average=average, **how)
+        return stats.drfr(flat, questions, average=average, **how)
+
+    shares = {"drfr": ("macro", False), "drfr_micro": ("micro", False)}
+    shares |= {"tower": ("macro", True), "tower_micro": ("micro", True)}
+    mean_share = {
+        name: weighted_share(given, levels[:3] if weigh else np.ones(3), average, drawn())
+        for name, (average, weigh) in shares.items()
+    }
+    same(
+        made["people"]["measures"],
+        {
+            "alpha": stats.krippendorff_alpha(slots, **options),
+            "pair_exact": stats.pairwise_agreement(slots, **options),
+            "agreement": stats.leave_one_out_agreement(slots, **options),
+            "cannot_tell_rate": stats.mean_estimate((slots == 0).mean(axis=1), **options),
+            **mean_share,
+        },
+        people,
+    )
+    yes, no = (slots == 1).sum(axis=1), (slots == 2).sum(axis=1)
+    target = np.where(yes > no, 1.0, np.where(no > yes, 2.0, NAN))
+    right = np.where(np.isnan(target), NAN, said.ravel() == target)
+    own = (said == 1).mean(axis=1)
+    same(
+        made["judges"][0]["measures"],
+        {
+            "agreement": stats.mean_estimate(right, **options),
+            "cannot_tell_rate": stats.mean_estimate((said.ravel() == 0).astype(float), **every),
+            **{
+                name: followed(said.ravel(), average, weigh, resamples=sampled()["resamples"])
+                for name, (average, weigh) in shares.items()
+            },
+            "drfr_difference": stats.mean_estimate(
+                own - (given == 1).mean(axis=(1, 2)), bounds=(-1.0, 1.0), **drawn()
+            ),
+            "unparsed_rate": stats.unparsed_rate(np.ones(N), **sampled()),
+        },
+        judges,
+    )
+
+
+def weighted_share(given, levels, average, options):
+    """DRFR or TOWER of several people: the mean of an item's people, then as of one judge."""
+    weights = 1 / np.asarray(levels, dtype=float)
+    top, bottom = ((given == 1) * weights).sum(axis=2).mean(axis=1), np.full(N, weights.sum())
+    if average == "macro":
+        return stats.mean_estimate(top / bottom, **options)
+    return stats.ratio_estimate(top, bottom, **options)
+
+
+@pytest.mark.parametrize("kind", ["importance", "answer_ranking"])
+def test_rankings(rng, kind):
+    parts = {"aspects": aspects(4)} if kind == "importance" else {"n_responses": 4}
+    given = np.array([[rng.permutation(4) + 1 for _ in range(PEOPLE)] for _ in range(N)])
+    given[0, 0] = 1  # puts all parts level
+    said = np.array([rng.permutation(4) + 1 for _ in range(N)])
+    labels = [(k, p, ranked(*given[k, p].tolist())) for k in range(N) for p in range(PEOPLE)]
+    one = judge("j", {k: ranked(*said[k].tolist()) for k in range(N)})
+    found = replace(inputs(kind, clustered(items_of(N, **parts)), labels, [one]), weights=WEIGHTS)
+    made = content(found, n_resamples=DRAWS)
+    people, judges = names_of(kind)
+    options = drawn()
+    # Equal orders are equal numbers.
+    orders = (given * 10 ** np.arange(4)).sum(axis=2)
+    first = np.where((given == 1).sum(axis=2) == 1, given.argmin(axis=2), -1).astype(float)
+    same(
+        made["people"]["measures"],
+        {
+            "spearman": stats.rank_agreement(list(given), **options),
+            "pair_exact": stats.percent_agreement(orders, **options),
+            "same_first": stats.percent_agreement(first, **options),
+            "undefined_rate": stats.mean_estimate(np.zeros(N), **options),
+        },
+        people,
+    )
+    rho = np.array(
+        [
+            np.nanmean([NAN if np.ptp(row) == 0 else np.corrcoef(row, mine)[0, 1] for row in rows])
+            for rows, mine in zip(given, said, strict=True)
+        ]
+    )
+    expected = {
+        "spearman": stats.mean_estimate(rho, bounds=(-1.0, 1.0), **options),
+        "undefined_rate": stats.mean_estimate(np.zeros(N), **options),
+        "unparsed_rate": stats.unparsed_rate(np.ones(N), **sampled()),
+    }
+    if kind == "answer_ranking":
+        expected["pearson"] = expected["spearman"]
+    same(made["judges"][0]["measures"], expected, judges)
