@@ -161,9 +161,12 @@ def dataset_update(*, dataset: Dataset, title: str, split: str, licence: str) ->
     return bool(changed)
 
 
-def dataset_lock(*, dataset_id: int) -> Dataset:
-    """Hold the dataset's row until the transaction ends, so that imports into it take turns."""
-    return Dataset.objects.select_for_update().get(pk=dataset_id)
+def dataset_lock(*, dataset_id: int, no_key: bool = False) -> Dataset:
+    """Hold the dataset's row until the transaction ends, so that imports into it take turns.
+
+    With `no_key`, rows that refer to it may be added meanwhile.
+    """
+    return Dataset.objects.select_for_update(no_key=no_key).get(pk=dataset_id)
 
 
 def _refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User | None) -> None:

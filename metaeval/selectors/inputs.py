@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from annotation.models import Dataset, Label, Study, TiePolicy, User
+from annotation.models import Dataset, Study, TiePolicy, User
 from annotation.selectors.datasets import ItemFacts, dataset_counts, item_facts, items_for_judging
 from annotation.selectors.judging import slice_names
 from annotation.selectors.labels import pairwise_labels
@@ -18,6 +18,7 @@ from annotation.selectors.reporting import simulated_annotators
 from judges.models import BackendKind, Judge, ParseStatus
 from judges.selectors.items import orders_of
 from judges.selectors.judgments import PairwiseVerdicts, pairwise_verdicts
+from judges.selectors.reading import judges_of_dataset
 from metaeval.reports.baselines import baselines
 from metaeval.reports.errors import ReportError, UnknownNameError
 from metaeval.reports.inputs import (
@@ -166,7 +167,7 @@ def _ties_allowed(dataset: Dataset, study: Study | None, reader: User | None) ->
     """Whether any study whose labels count lets people say that two responses tie."""
     if study is not None:
         return study.tie_policy != TiePolicy.OFF
-    visible = Label.objects.all() if reader is None else labels_visible_to(reader)
+    visible = labels_visible_to(reader)
     labels = visible.current().filter(kind=PAIRWISE, item__dataset=dataset, study__isnull=False)
     return labels.exclude(study__tie_policy=TiePolicy.OFF).exists()
 
@@ -183,7 +184,7 @@ def sampling_weights(
     An item that several studies drew by chance was labelled with the chance that any of them drew it; a label that
     nobody drew lots for (an import, a study of all its items) makes it certain.
     """
-    visible = Label.objects.all() if reader is None else labels_visible_to(reader)
+    visible = labels_visible_to(reader)
     labels = visible.current().filter(kind=kind, item__dataset=dataset).order_by("pk")
     if study is not None:
         labels = labels.filter(study=study)
@@ -201,9 +202,7 @@ def judges_chosen(
     dataset: Dataset, kind: str, judge_ids: Collection[int] | None, judge_names: Collection[str] | None = None
 ) -> list[Judge]:
     """The judges that judged any item of a kind, or those of them with these ids or names; one query."""
-    found = Judge.objects.filter(
-        judgments__item__dataset_id=dataset.pk, judgments__item__kind=kind
-    ).distinct()
+    found = judges_of_dataset(dataset, kind)
     judges = [judge for judge in found if judge_ids is None or judge.pk in judge_ids]
     # By code point: databases order letters each in their own way. Names need not be unique, fingerprints are.
     judges.sort(key=lambda judge: (judge.name, judge.fingerprint))

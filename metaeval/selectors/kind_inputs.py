@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from annotation.models import Dataset, Item, Kind, Label, Study, User
-from annotation.selectors.datasets import ASPECT_KINDS, criteria_for_judging
+from annotation.models import Dataset, Item, Kind, Study, User
+from annotation.selectors.datasets import ASPECT_KINDS, criteria_for_judging, items_of
 from annotation.selectors.judging import slice_names
 from annotation.selectors.overview import labels_visible_to
-from judges.models import Judge, Judgment, Order, ParseStatus
+from judges.models import Judge, Order, ParseStatus
 from judges.selectors.judgments import kind_values
+from judges.selectors.stored import judgments_on
 from judges.strategies.types import AspectView
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.errors import ReportError
@@ -79,7 +80,7 @@ def kind_inputs(
 
 
 def _item_rows(dataset: Dataset, kind: str, sweep: SweepView | None) -> list[dict[str, Any]]:
-    items = Item.objects.filter(dataset=dataset, kind=kind).order_by("position", "pk")
+    items = items_of([dataset], kind).order_by("position", "pk")
     rows: list[Any] = list(
         items.values(
             "pk",
@@ -151,7 +152,7 @@ def _labels(
 ) -> tuple[tuple[KindLabel, ...], int]:
     """The labels that count, and how many were left out as repeated."""
     chosen = {} if study is None else {"study": study}
-    visible = Label.objects.all() if reader is None else labels_visible_to(reader)
+    visible = labels_visible_to(reader)
     rows = (
         visible.current()
         .filter(item__dataset=dataset, kind=kind, **chosen)
@@ -187,9 +188,8 @@ def _judges(
         if item_id in place:
             values[judge_id][place[item_id]] = value
     unread: dict[tuple[int, str], set[int]] = defaultdict(set)
-    rows = Judgment.objects.filter(
-        item__dataset=dataset, item__kind=kind, judge_id__in=ids, sample=0, order=Order.ORIGINAL
-    ).exclude(status=ParseStatus.PARSED)
+    rows = judgments_on([dataset], kind, judge_ids=ids).filter(sample=0, order=Order.ORIGINAL)
+    rows = rows.exclude(status=ParseStatus.PARSED)
     for judge_id, item_id, status in rows.values_list("judge_id", "item_id", "status"):
         if item_id in place:
             unread[judge_id, status].add(place[item_id])

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from django.db.models import Count
 
-from annotation.models import Dataset, Kind, Label, Study, User
+from annotation.models import Dataset, Kind, Study, User
 from annotation.selectors.datasets import datasets_visible_to
-from annotation.selectors.overview import studies_visible_to
+from annotation.selectors.overview import labels_visible_to, studies_visible_to
 from metaeval.models import Report as StoredReport
 from metaeval.reports.errors import ReportError, UnknownNameError
 from metaeval.reports.kinds.inputs import KindOptions
@@ -50,7 +50,9 @@ def kind_resolve(*, dataset: Dataset, study: Study | None = None, kind: str | No
         return Kind.PAIRWISE.value
     if len(kinds) == 1:
         return kinds[0]
-    rows = Label.objects.current().filter(item__dataset=dataset).order_by("kind").values_list("kind")
+    rows = (
+        labels_visible_to(None).current().filter(item__dataset=dataset).order_by("kind").values_list("kind")
+    )
     labels = dict(rows.annotate(n=Count("pk")))
     return max(kinds, key=lambda name: labels.get(name, 0))
 

@@ -19,8 +19,11 @@ from django.db.models import F, Q, QuerySet
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
-from annotation.models import Item, Kind, Label, User
-from judges.models import Judgment, Queue
+from annotation.models import Kind, User
+from annotation.selectors.datasets import items_of
+from annotation.selectors.overview import labels_visible_to
+from judges.models import Queue
+from judges.selectors.stored import judgments_on
 from metaeval.models import JobState, Report, ReportJob
 from metaeval.reports.errors import ReportError
 from metaeval.reports.progress import listening
@@ -78,9 +81,9 @@ def report_request(
 def _is_quick(dataset_id: int, kind: str) -> bool:
     """Whether a page may wait for the report. Counts no further than it needs to."""
     most = QUICK_ROWS.get(kind, OTHER_QUICK_ROWS)
-    items = Item.objects.filter(dataset_id=dataset_id, kind=kind)
-    judged = Judgment.objects.filter(item__dataset_id=dataset_id, item__kind=kind).order_by()
-    labels = Label.objects.filter(item__dataset_id=dataset_id, kind=kind).order_by()
+    items = items_of([dataset_id], kind)
+    judged = judgments_on([dataset_id], kind)
+    labels = labels_visible_to(None).filter(item__dataset_id=dataset_id, kind=kind).order_by()
     return all(rows[: most + 1].count() <= most for rows in (items, labels, judged))
 
 

@@ -9,7 +9,9 @@ from django.core.cache import cache
 from django.db import transaction
 
 from annotation.models import Dataset, Study, User
+from annotation.selectors.datasets import datasets_by_name
 from annotation.selectors.reporting import study_find, study_slugs
+from annotation.services.datasets import dataset_lock
 from metaeval.models import Report as StoredReport
 from metaeval.reports.content import build
 from metaeval.reports.errors import UnknownNameError
@@ -113,7 +115,7 @@ def report_save(
     Of one that another person made and `user` may not read, there is another copy.
     """
     with transaction.atomic():
-        Dataset.objects.select_for_update(no_key=True).filter(pk=dataset.pk).first()
+        dataset_lock(dataset_id=dataset.pk, no_key=True)
         readable = StoredReport.objects.all() if user is None else reports_visible_to(user)
         same = readable.filter(inputs_hash=report.inputs_hash, dataset=dataset).order_by("pk")
         for stored in same.filter(sweep__isnull=True) if sweep_id is None else same.filter(sweep_id=sweep_id):
@@ -139,11 +141,11 @@ def report_resolve(name: str, study: str | None = None) -> tuple[Dataset, Study 
     UnknownNameError
         Nothing has that name (near ones are listed), or the study is of another dataset.
     """
-    dataset = Dataset.objects.filter(name=name).first()
+    dataset = datasets_by_name().filter(name=name).first()
     if dataset is None:
         found = study_find(name)
         if found is None:
-            known = [*Dataset.objects.values_list("name", flat=True), *study_slugs()]
+            known = [*datasets_by_name().values_list("name", flat=True), *study_slugs()]
             raise UnknownNameError(f"There is no dataset or study {name!r}{near_names(name, known)}")
         if study not in (None, name):
             raise UnknownNameError(f"{name!r} is a study itself; leave out --study.")
