@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from metaeval.models import Decision, Report
-from metaeval.reports.selection_verdict import summary_lines
+from metaeval.reports.decision.promotion import summary_lines
 
 
 class ReadOnlyAdmin(admin.ModelAdmin[Any]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from django import forms
@@ -11,14 +10,14 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.http import urlencode
 
 from annotation.models import Kind
+from metaeval.reports.decision.inputs import PAIRWISE, Criteria, Part
+from metaeval.reports.decision.verdict import weight_words
+from metaeval.reports.decision.words import WORDS, constraint_words
 from metaeval.reports.replacement import ADVICE
-from metaeval.reports.selection_inputs import PAIRWISE, Choice, Part
-from metaeval.reports.selection_kinds import WORDS
-from metaeval.reports.selection_words import constraint_words
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.types import COMPOSITE, Constraints
-from metaeval.selectors.selection_inputs import SweptDataset, preset
-from metaeval.services.decisions import LONGEST_REASON
+from metaeval.selectors.selection_inputs import SweptDataset, preset_parts
+from metaeval.services.promotions import LONGEST_REASON
 from web.upload import check_size
 
 
@@ -84,35 +83,35 @@ class SelectionForm(forms.Form):
     """
 
     open_weights = forms.BooleanField(
-        label="Public weights only",
+        label="Open weights only",
         required=False,
-        help_text="Of every model that the judge asks. Not known does not count as public.",
+        help_text="Of every model that the judge asks. Unknown doesn't count as open.",
     )
     local = forms.BooleanField(
         label="Local only", required=False, help_text="Every model runs under your own control."
     )
     max_cost = forms.FloatField(
-        label="$ for 1,000 judgments, at most", required=False, min_value=0, widget=_NUMBER
+        label="Cost of 1,000 judgments, at most ($)", required=False, min_value=0, widget=_NUMBER
     )
     max_seconds = forms.FloatField(
-        label="Seconds a judgment, at most", required=False, min_value=0, widget=_NUMBER
+        label="Time per judgment, at most (s)", required=False, min_value=0, widget=_NUMBER
     )
     min_positional = forms.FloatField(
-        label="Same verdict in both orders, % at least",
+        label="Positional agreement, at least (%)",
         required=False,
         min_value=0,
         max_value=100,
         widget=_NUMBER,
     )
     min_accuracy = forms.FloatField(
-        label="Right on each gold dataset, % at least",
+        label="Accuracy on each gold dataset, at least (%)",
         required=False,
         min_value=0,
         max_value=100,
         widget=_NUMBER,
     )
     max_unparsed = forms.FloatField(
-        label="Unreadable answers, % at most", required=False, min_value=0, max_value=100, widget=_NUMBER
+        label="Unparsed answers, at most (%)", required=False, min_value=0, max_value=100, widget=_NUMBER
     )
     confidence = forms.ChoiceField(label="Confidence", choices=CONFIDENCES)
     epsilon = forms.TypedChoiceField(
@@ -136,14 +135,14 @@ class SelectionForm(forms.Form):
         self.datasets = [row for row in datasets if row.roles]
         self.idle = [row for row in datasets if not row.roles]
         data = {"confidence": "95", "epsilon": f"{EPSILON:g}"}
-        for part in preset(datasets):
+        for part in preset_parts(datasets):
             data |= {f"role-{part.dataset}": part.role, f"weight-{part.dataset}": f"{part.weight:g}"}
         super().__init__(data | dict(given))
         if kind != PAIRWISE:
             # Only pairs are shown in two orders, and only a verdict is right or wrong.
             del self.fields["min_positional"]
             del self.fields["epsilon"]
-            self.fields["min_accuracy"].label = "Score on each gold dataset, % at least"
+            self.fields["min_accuracy"].label = "Score on each gold dataset, at least (%)"
         for row in self.datasets:
             roles = [(role, _capital(self.words.role(role))) for role in row.roles]
             self.fields[f"role-{row.name}"] = forms.ChoiceField(
@@ -175,9 +174,7 @@ class SelectionForm(forms.Form):
         if not parts:
             raise forms.ValidationError("Every dataset is left out, so there is nothing to choose by.")
         if not any(part.weight for part in parts):
-            raise forms.ValidationError(
-                "Every weight is 0, so nothing decides. Give a dataset a weight above 0."
-            )
+            raise forms.ValidationError("Every weight is 0. Give at least one dataset a weight above 0.")
         if values["min_accuracy"] is not None and not any(part.role == "gold" for part in parts):
             self.add_error("min_accuracy", "No dataset is used for its gold answers.")
         return values
@@ -190,19 +187,18 @@ class SelectionForm(forms.Form):
         )
 
     @property
-    def asked(self) -> str:
-        """What is asked, in a line, of a form that is valid."""
-        choice, titles = self.choice(), {row.name: row.title for row in self.datasets}
-        parts = [
-            f"{titles[part.dataset]}: {self.words.role(part.role)}, "
-            + (f"weight {part.weight:g}" if part.weight else "decides nothing")
-            for part in choice.parts
-        ]
-        limits = constraint_words(asdict(choice.constraints), self.kind)
-        return ". ".join(["; ".join(parts), *([_capital("; ".join(limits))] if limits else [])]) + "."
+    def summary(self) -> str:
+        """The criteria in a line, of a form that is valid."""
+        criteria, titles = self.criteria(), {row.name: row.title for row in self.datasets}
+        parts = "; ".join(
+            f"{titles[part.dataset]}: {self.words.role(part.role)}, {weight_words(part.weight)}"
+            for part in criteria.parts
+        )
+        limits = "; ".join(constraint_words(criteria.constraints, self.kind))
+        return f"{parts}. {_capital(limits)}." if limits else f"{parts}."
 
-    def choice(self) -> Choice:
-        """What is asked, of a form that is valid."""
+    def criteria(self) -> Criteria:
+        """The selection criteria, of a form that is valid."""
         values = self.cleaned_data
 
         def share(name: str) -> float | None:
@@ -217,13 +213,9 @@ class SelectionForm(forms.Form):
             min_accuracy=share("min_accuracy"),
             max_unparsed=share("max_unparsed"),
         )
-        return Choice(
-            self._parts(values),
-            constraints,
-            int(values["confidence"]) / 100,
-            self.kind,
-            values.get("epsilon", EPSILON),
-        )
+        confidence = int(values["confidence"]) / 100
+        epsilon = values.get("epsilon", EPSILON)
+        return Criteria(self._parts(values), constraints, confidence, self.kind, epsilon)
 
     def query(self) -> str:
         """The whole choice as an address has it, so that it stays the same when presets change."""

@@ -26,7 +26,7 @@ from metaeval.models import Decision, ReportJob
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.agreement_reports import agreement_report_create
 from metaeval.services.comparisons import comparison_get
-from metaeval.services.decisions import judge_promote
+from metaeval.services.promotions import judge_promote
 from tests.annotation.cast import labels_make
 from tests.annotation.entry.props import link_make
 from tests.annotation.factories import dataset_make, enrollment_make, invitation_make, study_make, user_make

@@ -13,7 +13,7 @@ from annotation.models import Dataset, Item, Kind, Label, Study, User
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import studies_visible_to
 from metaeval.models import Decision, Report
-from metaeval.reports.selection_evidence import procedure_facts, promoted_facts
+from metaeval.reports.decision.promotion import exported_facts
 
 
 def reports_visible_to(user: User) -> QuerySet[Report]:
@@ -129,29 +129,8 @@ def judge_export(decision: Decision) -> dict[str, Any]:
             "decided_at": decision.created_at.isoformat(timespec="seconds"),
             "inputs_hash": decision.inputs_hash,
             "in_force": decision.replaced_by_id is None,
-            **selection_facts(decision.selection),
+            **(exported_facts(decision.selection) if decision.selection else {}),
             # What to expect of a composite is what composites reach on held-out items.
             **({"held_out": composite["held_out"], "composite": composite} if composite else {}),
         },
-    }
-
-
-def selection_facts(selection: dict[str, Any] | None) -> dict[str, Any]:
-    """What a judge that was chosen over several datasets takes along: roles, constraints, what to expect of it.
-
-    ``held_out`` and ``in_sample`` are of the promoted judge; what led to the choice stands under ``procedure``.
-    """
-    if selection is None:
-        return {}
-    promoted = selection["promoted"]
-    # A composite has judged nothing yet; decisions of earlier versions did not keep what they hold.
-    own = {} if "composite" in promoted else promoted_facts(selection, promoted["judge"])
-    names = ("name", "role", "weight", "n_items", "n_instructions")
-    return {
-        "datasets": [{name: row[name] for name in names} for row in selection["datasets"]],
-        "constraints": selection["constraints"],
-        "violations": promoted["violations"],
-        "verdict": selection["verdict"],
-        **own,
-        "procedure": procedure_facts(selection),
     }

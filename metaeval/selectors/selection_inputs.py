@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 
+import numpy as np
 from django.db.models import Count, Exists, OuterRef, Q
 
 from annotation.models import Dataset, Instruction, Item, Kind, Label, User
+from annotation.selectors.datasets import item_facts
 from annotation.selectors.overview import labels_visible_to
-from judges.models import BackendKind, Judge, Judgment
+from judges.models import BackendKind, Judge, Judgment, Order
 from metaeval.figures import KIND_LABELS
 from metaeval.models import Decision
-from metaeval.reports.errors import NothingJudgedError, UnknownNameError
-from metaeval.reports.selection_inputs import (
-    Choice,
+from metaeval.reports.decision.inputs import (
+    PAIRWISE,
+    Criteria,
+    DatasetInputs,
     JudgeFacts,
-    KindPartInputs,
     Part,
-    PartInputs,
     SelectionInputs,
+    pair_inputs,
+    scored_inputs,
 )
-from metaeval.selection.types import Candidate, Role
-from metaeval.selectors.inputs import PAIRWISE, report_inputs
-from metaeval.selectors.kind_selection_inputs import kind_parts
+from metaeval.reports.errors import NothingJudgedError, UnknownNameError
+from metaeval.reports.kinds.inputs import KindInputs
+from metaeval.reports.kinds.item_scores import rules_of
+from metaeval.selection.types import Candidate, Floats, Role
+from metaeval.selectors.inputs import report_inputs
+from metaeval.selectors.kind_inputs import kind_inputs
 from metaeval.selectors.sweeps import SweepView
 
 # Kinds whose judges can be chosen between, in the order in which a page offers them.
@@ -114,14 +121,14 @@ def _n_labelled(dataset_id: int, kind: str, reader: User | None) -> int:
     return people.filter(n__gte=2 if kind == PAIRWISE else 1).count()
 
 
-def preset(datasets: Iterable[SweptDataset]) -> tuple[Part, ...]:
+def preset_parts(datasets: Iterable[SweptDataset]) -> tuple[Part, ...]:
     """How datasets take part unless somebody says otherwise: agreement with people decides, where there is any."""
     roles = [(row, row.roles[0]) for row in datasets if row.roles]
     people = any(role == "people" for _, role in roles)
     return tuple(Part(row.name, role, float(role == "people" or not people)) for row, role in roles)
 
 
-def selection_inputs(*, sweep: SweepView, choice: Choice) -> SelectionInputs:
+def selection_inputs(*, sweep: SweepView, criteria: Criteria) -> SelectionInputs:
     """Read everything that a choice depends on; a fixed number of queries for each dataset, whatever the size.
 
     Raises
@@ -134,38 +141,65 @@ def selection_inputs(*, sweep: SweepView, choice: Choice) -> SelectionInputs:
         A dataset has no items of the kind.
     """
     datasets = {dataset.name: dataset for dataset in sweep.datasets}
-    for part in choice.parts:
+    for part in criteria.parts:
         if part.dataset not in datasets:
             raise UnknownNameError(f"This sweep has no dataset {part.dataset!r}.")
-    asked = [(part, datasets[part.dataset]) for part in choice.parts]
-    read: tuple[PartInputs, ...] | tuple[KindPartInputs, ...]
-    if choice.kind == PAIRWISE:
-        read = tuple(_same_baselines([_part(part, dataset, sweep) for part, dataset in asked]))
-    else:
-        names = [_instruction_names(dataset, choice.kind) for _, dataset in asked]
-        read = kind_parts(asked, names, kind=choice.kind, sweep=sweep)
-    judges = [judge for part in read for judge in part.judges]
+    parts = []
+    for part in criteria.parts:
+        dataset = datasets[part.dataset]
+        names = _instruction_names(dataset, criteria.kind)
+        if criteria.kind == PAIRWISE:
+            pairs = report_inputs(dataset=dataset, sweep=sweep)
+            parts.append(pair_inputs(part, pairs, [names[each] for each in pairs.items.external_id]))
+        else:
+            parts.append(_scored(part, dataset, names, sweep, criteria.kind))
+    # Baselines are compared with only where every dataset has them.
+    baselines = [{judge.fingerprint for judge in part.judges if judge.baseline} for part in parts]
+    common = set.intersection(*baselines) if baselines else set()
+    judges = [
+        judge for part in parts for judge in part.judges if not judge.baseline or judge.fingerprint in common
+    ]
     if all(judge.baseline for judge in judges):
         raise NothingJudgedError("No judge has judged these datasets yet.")
-    return SelectionInputs(sweep.facts(), read, tuple(_candidates(judges)), choice)
+    return SelectionInputs(sweep.facts(), tuple(parts), tuple(_candidates(judges)), criteria)
 
 
-def _same_baselines(read: list[PartInputs]) -> list[PartInputs]:
-    """Rules without a model are compared with only where every dataset has them."""
-    known = [{judge.fingerprint for judge in part.inputs.judges if judge.baseline} for part in read]
-    common = set.intersection(*known) if known else set()
-    return [
-        replace(
-            part,
-            inputs=replace(
-                part.inputs,
-                judges=tuple(
-                    judge for judge in part.inputs.judges if not judge.baseline or judge.fingerprint in common
-                ),
-            ),
-        )
-        for part in read
-    ]
+def _scored(
+    part: Part, dataset: Dataset, names: Mapping[str, str], sweep: SweepView, kind: str
+) -> DatasetInputs:
+    inputs = kind_inputs(dataset=dataset, kind=kind, sweep=sweep)
+    external_ids = [item.external_id for item in inputs.items]
+    lengths = None
+    if kind == Kind.ANSWER_RANKING:
+        by_name = {row.external_id: row.lengths for row in item_facts(dataset.pk)}
+        lengths = [by_name[name] for name in external_ids]
+    costs, seconds = _amounts(dataset, inputs)
+    return scored_inputs(
+        part,
+        inputs,
+        [names[external_id] for external_id in external_ids],
+        rules=rules_of(inputs, part.role, lengths),
+        costs=costs,
+        seconds=seconds,
+    )
+
+
+def _amounts(dataset: Dataset, inputs: KindInputs) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """US dollars and seconds of each judgment, by fingerprint; NaN where nobody measured: an imported verdict."""
+    row_of = {item.external_id: row for row, item in enumerate(inputs.items)}
+    measured = [judge.fingerprint for judge in inputs.judges if judge.backend != BackendKind.IMPORTED]
+    found: dict[str, Floats] = defaultdict(lambda: np.full((2, len(row_of)), np.nan))
+    rows = Judgment.objects.filter(
+        item__dataset=dataset,
+        item__kind=inputs.kind,
+        judge__fingerprint__in=measured,
+        sample=0,
+        order=Order.ORIGINAL,
+    ).values_list("judge__fingerprint", "item__external_id", "cost", "latency_ms")
+    for key, name, cost, latency in rows.iterator(chunk_size=5_000):
+        if name in row_of:
+            found[key][:, row_of[name]] = cost, latency / 1000
+    return {key: both[0] for key, both in found.items()}, {key: both[1] for key, both in found.items()}
 
 
 def _candidates(found: Sequence[JudgeFacts]) -> list[Candidate]:
@@ -194,14 +228,6 @@ def _where(judge: Judge) -> tuple[bool | None, bool | None]:
     weights = [endpoint.has_open_weights for endpoint in endpoints]
     public = False if False in weights else None if None in weights else True
     return public, all(endpoint.keeps_private for endpoint in endpoints)
-
-
-def _part(part: Part, dataset: Dataset, sweep: SweepView) -> PartInputs:
-    inputs, names = report_inputs(dataset=dataset, sweep=sweep), _instruction_names(dataset, PAIRWISE)
-    weights = inputs.weights if part.role == "people" else None
-    return PartInputs(
-        part, inputs, tuple(names[external_id] for external_id in inputs.items.external_id), weights
-    )
 
 
 def _instruction_names(dataset: Dataset, kind: str) -> dict[str, str]:

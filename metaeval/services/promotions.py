@@ -1,40 +1,105 @@
-"""Promotion of the judge, or the composite, that was chosen over several datasets: on all of them or on none."""
+"""Promotion: which judge is to be used for a dataset, and why; from its comparison, or from a choice over several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from annotation.models import Dataset, User
+from annotation.models import Dataset, Kind, User
 from judges.models import Judge
 from judges.services.composites import composite_ensure
 from metaeval.models import Decision
+from metaeval.reports.decision.inputs import Criteria
+from metaeval.reports.decision.promotion import (
+    CompositeOffer,
+    composite_evidence,
+    composite_facts,
+    composite_offer,
+    judge_evidence,
+    promoted_facts,
+)
+from metaeval.reports.decision.report import SelectionReport, json_of
+from metaeval.reports.decision.words import violations_words
 from metaeval.reports.errors import DecisionConflict, DecisionError
-from metaeval.reports.selection_composite import CompositeOffer, composite_facts, composite_offer
-from metaeval.reports.selection_evidence import composite_evidence, judge_evidence, promoted_facts
-from metaeval.reports.selection_inputs import Choice
-from metaeval.reports.selection_words import standing_of, violation_words
+from metaeval.reports.report import Report
+from metaeval.reports.words import verdict_of
 from metaeval.selection.types import COMPOSITE
+from metaeval.selectors.reports import decision_in_force
 from metaeval.selectors.sweeps import SweepView
-from metaeval.services.decisions import decide, decision_same, reason_checked
+from metaeval.services.reports import report_build, report_save
 from metaeval.services.selections import selection_get
 
+LONGEST_REASON = 4_000
 MOST_OF_A_NAME = 140
 """Characters of a sweep's name in the name of a composite."""
+Seen = Mapping[int, int | None]
+"""By primary key of a dataset, the decision that was in force when a person looked."""
+Values = Callable[[str], dict[str, Any]]
+"""What a decision holds, by the name of its dataset."""
+
+
+def judge_promote(
+    *,
+    sweep: SweepView,
+    dataset: Dataset,
+    fingerprint: str,
+    reason: str,
+    user: User,
+    inputs_hash: str,
+    seen: int | None,
+) -> Decision:
+    """Decide for a judge of a sweep by the comparison on one dataset. An earlier decision on it is replaced.
+
+    Sending the same promotion twice makes one decision.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Of the judge.
+    inputs_hash : str
+        Of the comparison that the person looked at: the decision rests on it.
+    seen : int or None
+        The decision that was in force when they looked.
+
+    Raises
+    ------
+    DecisionConflict
+        Somebody else decided in the meantime, or the comparison has changed.
+    DecisionError
+        Not an administrator, no reason, or no such judge in the sweep.
+    """
+    wanted = _wanted(sweep, user, reason)
+    wanted["judge_id"] = _judge_of(sweep, fingerprint).pk
+    datasets, in_force = [dataset], {dataset.pk: seen}
+    if made := _made(datasets, wanted, in_force, Kind.PAIRWISE):
+        return made[0]
+    report = report_build(dataset=dataset, sweep=sweep)
+    evidence = _comparison_evidence(report, fingerprint)
+    if report.inputs_hash != inputs_hash:
+        raise DecisionConflict(
+            "Labels or judgments have come in since this comparison was shown. Look at the new figures first."
+        )
+
+    def values() -> Values:
+        report_save(report=report, dataset=dataset, sweep_id=sweep.pk, user=user)
+        return lambda _: {"evidence": evidence, "inputs_hash": inputs_hash}
+
+    return _decide(datasets, wanted, in_force, Kind.PAIRWISE, values)[0]
 
 
 def selection_promote(
     *,
     sweep: SweepView,
-    choice: Choice,
+    criteria: Criteria,
     fingerprint: str,
     reason: str,
     user: User,
     inputs_hash: str,
-    seen: Mapping[int, int | None],
+    seen: Seen,
     although: bool = False,
 ) -> list[Decision]:
     """Decide for a judge on every dataset that has a share in the choice: on all of them or on none.
@@ -47,8 +112,6 @@ def selection_promote(
         Of the judge; `COMPOSITE` for the composite of the choice, which becomes a judge with the decisions.
     inputs_hash : str
         Of the choice that the person looked at: the decisions rest on it.
-    seen : mapping of int to int or None
-        By primary key of a dataset, the decision that was in force when they looked.
     although : bool
         They said that it is to be used although it does not satisfy the constraints, or is not worth it.
 
@@ -60,96 +123,154 @@ def selection_promote(
         Not an administrator, no reason, no such judge in the sweep, a composite that cannot be a judge, or something
         speaks against it without the word that it is to be used although.
     """
-    if not user.is_administrator:
-        raise DecisionError("Only administrators promote a judge.")
-    wanted: dict[str, Any] = {
-        "sweep_id": sweep.pk,
-        "reason": reason_checked(reason),
-        "decided_by_id": user.pk,
-        "inputs_hash": inputs_hash,
-    }
-    judge: Judge | None = None
-    if fingerprint != COMPOSITE:
-        judge = Judge.objects.filter(fingerprint=fingerprint, pk__in=sweep.judge_ids).first()
-        if judge is None:
-            raise DecisionError("This sweep has no such judge.")
+    wanted = _wanted(sweep, user, reason) | {"inputs_hash": inputs_hash}
+    judge = None if fingerprint == COMPOSITE else _judge_of(sweep, fingerprint)
+    if judge is not None:
         wanted["judge_id"] = judge.pk
     # In one order, so that two who decide at once do not wait for each other.
-    datasets = sorted((row for row in sweep.datasets if row.name in choice.deciding), key=lambda row: row.pk)
+    datasets = sorted(
+        (row for row in sweep.datasets if row.name in criteria.deciding), key=lambda row: row.pk
+    )
     if not datasets:
         raise DecisionError("No dataset has a share in this choice, so there is nothing to decide for.")
-    if made := _made(datasets, wanted, seen, choice.kind):
+    if made := _made(datasets, wanted, seen, criteria.kind):
         return made
-    content = selection_get(sweep=sweep, choice=choice, wait=True).content
-    assert content is not None
-    if content["inputs_hash"] != inputs_hash:
+    report = selection_get(sweep=sweep, criteria=criteria, wait=True).report
+    assert report is not None
+    if report.inputs_hash != inputs_hash:
         raise DecisionConflict(
             "Labels, judgments or settings have changed since this choice was shown. Look at the new figures first."
         )
+
+    def values() -> Values:
+        if judge is None:
+            return _composite(report, sweep, user, although=although)
+        return _judge(report, judge, although=although)
+
+    return _decide(datasets, wanted, seen, criteria.kind, values)
+
+
+# --- in force ------------------------------------------------------------------------------------------------------
+
+
+def _wanted(sweep: SweepView, user: User, reason: str) -> dict[str, Any]:
+    if not user.is_administrator:
+        raise DecisionError("Only administrators promote a judge.")
+    reason = " ".join(reason.split("\x00")).strip()
+    if not reason:
+        raise DecisionError("Say why: a decision without a reason cannot be understood later.")
+    if len(reason) > LONGEST_REASON:
+        raise DecisionError(f"The reason is longer than {LONGEST_REASON:,} characters.")
+    return {"sweep_id": sweep.pk, "reason": reason, "decided_by_id": user.pk}
+
+
+def _judge_of(sweep: SweepView, fingerprint: str) -> Judge:
+    judge = Judge.objects.filter(fingerprint=fingerprint, pk__in=sweep.judge_ids).first()
+    if judge is None:
+        raise DecisionError("This sweep has no such judge.")
+    return judge
+
+
+def _decide(
+    datasets: Sequence[Dataset],
+    wanted: Mapping[str, Any],
+    seen: Seen,
+    kind: str,
+    values: Callable[[], Values],
+) -> list[Decision]:
+    """Put a decision in force on every dataset, or on none. Raises DecisionConflict where `seen` is not in force."""
     try:
         with transaction.atomic():
-            values = (
-                _composite(content, sweep, user, although)
-                if judge is None
-                else _judge(content, judge, although)
-            )
+            held = values()
             return [
-                decide(
-                    dataset,
-                    wanted | values(dataset.name),
-                    seen.get(dataset.pk),
-                    kind=choice.kind,
-                )
+                _replace(dataset, {**wanted, **held(dataset.name)}, seen.get(dataset.pk), kind)
                 for dataset in datasets
             ]
     except (IntegrityError, DecisionConflict):
         # Two at once: the database let one through. If that was this very promotion, it is done.
-        if made := _made(datasets, wanted, seen, choice.kind):
+        if made := _made(datasets, wanted, seen, kind):
             return made
+        where = "this dataset" if len(datasets) == 1 else "one of these datasets"
         raise DecisionConflict(
-            "Somebody else decided for one of these datasets in the meantime. Look at their reason, then decide again."
+            f"Somebody else decided for {where} in the meantime. Look at their reason, then decide again."
         ) from None
 
 
-def _made(
-    datasets: list[Dataset], wanted: Mapping[str, Any], seen: Mapping[int, int | None], kind: str
-) -> list[Decision]:
-    """The decisions in force on the datasets, if they are this promotion; else none.
+def _replace(dataset: Dataset, values: Mapping[str, Any], seen: int | None, kind: str) -> Decision:
+    """Put a decision in force, in a transaction of the caller."""
+    of_kind = Decision.objects.filter(dataset=dataset, kind=kind)
+    current = of_kind.select_for_update().filter(replaced_by__isnull=True).first()
+    if (current.pk if current else None) != seen:
+        raise DecisionConflict("Another decision is in force.")
+    if current is None:
+        return Decision.objects.create(dataset=dataset, kind=kind, **values)
+    # One decision in force for each dataset and kind, by a constraint that is checked at once: the old one has to step
+    # aside before the new one exists. For a moment it is replaced by the first of all, which replaced none.
+    first = of_kind.filter(replaces__isnull=True).values_list("pk", flat=True)[:1]
+    Decision.objects.filter(pk=current.pk).update(replaced_by=first.get())
+    made = Decision.objects.create(dataset=dataset, kind=kind, **values)
+    Decision.objects.filter(pk=current.pk).update(replaced_by=made.pk)
+    return made
+
+
+def _made(datasets: Sequence[Dataset], wanted: Mapping[str, Any], seen: Seen, kind: str) -> list[Decision]:
+    """The decisions in force on the datasets, if they are this promotion, made from the same page; else none.
 
     Without a judge in what is wanted, that of the composite: which one follows from the inputs.
     """
-    found = [decision_same(dataset, wanted, seen.get(dataset.pk), kind=kind) for dataset in datasets]
-    same = [
-        decision
-        for decision in found
-        if decision is not None and ("judge_id" in wanted or "composite" in decision.evidence)
-    ]
-    return same if len(same) == len(datasets) else []
+    found = []
+    for dataset in datasets:
+        current = decision_in_force(dataset, kind)
+        if current is None or current.pk == seen.get(dataset.pk):
+            return []
+        replaced = Decision.objects.filter(replaced_by=current).exclude(pk=current.pk).first()
+        is_same = all(getattr(current, name) == value for name, value in wanted.items())
+        of_judge = "judge_id" in wanted or "composite" in current.evidence
+        if (replaced.pk if replaced else None) != seen.get(dataset.pk) or not (is_same and of_judge):
+            return []
+        found.append(current)
+    return found
 
 
-def _judge(content: dict[str, Any], judge: Judge, although: bool) -> Callable[[str], dict[str, Any]]:
-    """What a decision for a judge holds, by the name of its dataset."""
+# --- what it rests on ----------------------------------------------------------------------------------------------
+
+
+def _comparison_evidence(report: Report, fingerprint: str) -> dict[str, Any]:
+    primary, selection = report.primary, report.selection
+    for place, judge in enumerate(report.judges):
+        if judge.fingerprint == fingerprint and not judge.baseline:
+            against = [row for row in selection.differences if row.get("judge") == place]
+            return {
+                "judge": asdict(judge),
+                "primary": primary,
+                "rank": selection.ranking.index(place) + 1 if place in selection.ranking else None,
+                "of": len(selection.ranking),
+                "clear": verdict_of(report, primary).kind == "clear" and selection.leader == place,
+                "behind_leader": against[0] if against else None,
+                "simulated_share": report.people.simulated_share,
+            }
+    raise DecisionError("This judge has judged nothing of the dataset yet.")
+
+
+def _judge(report: SelectionReport, judge: Judge, *, although: bool) -> Values:
     key = judge.fingerprint
     try:
-        violations = standing_of(content, key)["violations"]
+        violations = report.standing(key).violations
     except KeyError:
         raise DecisionError("This judge has judged nothing of these datasets yet.") from None
     if violations and not although:
-        broken = "; ".join(violation_words(one) for one in violations)
         raise DecisionError(
-            f"This judge does not satisfy the constraints: {broken}. To use it nevertheless, tick the box below "
-            "its name and say why."
+            f"This judge does not satisfy the constraints: {'; '.join(violations_words(violations))}. To use it "
+            "nevertheless, tick the box below its name and say why."
         )
-    promoted = {"judge": key, "violations": violations, **promoted_facts(content, key)}
-    selection = content | {"promoted": promoted}
-    return lambda dataset: {"selection": selection, "evidence": judge_evidence(content, key, dataset)}
+    promoted = {"judge": key, "violations": json_of(violations), **promoted_facts(report, key)}
+    selection = report.as_json() | {"promoted": promoted}
+    return lambda dataset: {"selection": selection, "evidence": judge_evidence(report, key, dataset)}
 
 
-def _composite(
-    content: dict[str, Any], sweep: SweepView, user: User, although: bool
-) -> Callable[[str], dict[str, Any]]:
-    """Make the composite a judge, and say what a decision for it holds, by the name of its dataset."""
-    offer = composite_offer(content)
+def _composite(report: SelectionReport, sweep: SweepView, user: User, *, although: bool) -> Values:
+    """Make the composite a judge, too."""
+    offer = composite_offer(report)
     if offer is None:
         raise DecisionError("This choice has no composite: there is nothing to combine.")
     if offer.obstacle:
@@ -162,17 +283,16 @@ def _composite(
     judge = _composite_judge(offer, sweep, user)
     promoted = {
         "judge": judge.fingerprint,
-        "violations": list(offer.violations),
-        "composite": composite_facts(content, offer),
+        "violations": [json_of(one) | {"judge": key} for key, one in offer.violations],
+        "composite": composite_facts(report, offer),
     }
-    about = {
-        "key": judge.fingerprint,
-        **{name: getattr(judge, name) for name in ("name", "fingerprint", "backend", "model", "strategy")},
-    }
+    names = ("name", "fingerprint", "backend", "model", "strategy")
+    about = {"key": judge.fingerprint, **{name: getattr(judge, name) for name in names}}
+    selection = report.as_json() | {"promoted": promoted}
     return lambda dataset: {
         "judge_id": judge.pk,
-        "selection": content | {"promoted": promoted},
-        "evidence": composite_evidence(content, offer, about, dataset),
+        "selection": selection,
+        "evidence": composite_evidence(report, offer, about, dataset),
     }
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.core.cache import cache
 
+from metaeval.reports.decision.inputs import PAIRWISE, Criteria
+from metaeval.reports.decision.report import SelectionReport, selection_report
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.report import software_version
-from metaeval.reports.selection_content import selection_build
-from metaeval.reports.selection_inputs import PAIRWISE, Choice
 from metaeval.selectors.selection_inputs import selection_inputs
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.comparisons import CONTESTANTS_ONLY
@@ -22,15 +21,15 @@ QUICK, QUICK_OF_KINDS = 40_000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Choosing:
-    """The content of the choice, or None while it would take so long that the page says so first."""
+class SelectionFound:
+    """The report of the choice, or None while it would take so long that the page says so first."""
 
-    content: dict[str, Any] | None
+    report: SelectionReport | None
     n_items: int
     n_judges: int
 
 
-def selection_get(*, sweep: SweepView, choice: Choice, wait: bool = False) -> Choosing:
+def selection_get(*, sweep: SweepView, criteria: Criteria, wait: bool = False) -> SelectionFound:
     """Choose a judge of a sweep, from the cache where the same inputs were computed lately.
 
     Parameters
@@ -45,24 +44,16 @@ def selection_get(*, sweep: SweepView, choice: Choice, wait: bool = False) -> Ch
     """
     if not sweep.judge_ids:
         raise NothingJudgedError(CONTESTANTS_ONLY if sweep.n_contestants else "This sweep has no judges.")
-    inputs = selection_inputs(sweep=sweep, choice=choice)
+    inputs = selection_inputs(sweep=sweep, criteria=criteria)
     inputs_hash = inputs.hash()
-    content = _cached(inputs_hash)
-    quick = QUICK if choice.kind == PAIRWISE else QUICK_OF_KINDS
-    if content is None and (wait or inputs.size <= quick):
+    key = f"selection:{software_version()}:{inputs_hash}"
+    content = cache.get(key)
+    report = None if content is None else SelectionReport.read(content)
+    if report is None and (wait or inputs.size <= (QUICK if criteria.kind == PAIRWISE else QUICK_OF_KINDS)):
         try:
-            content = selection_build(inputs, inputs_hash=inputs_hash)
+            report = selection_report(inputs, inputs_hash=inputs_hash)
         except InvalidInputError as error:
             raise ReportError(f"No choice can be made from this: {error}.") from None
-        cache.set(_key(inputs_hash), content, CACHE_SECONDS)
+        cache.set(key, report.as_json(), CACHE_SECONDS)
     n_judges = sum(not candidate.is_baseline for candidate in inputs.candidates)
-    return Choosing(content, inputs.n_items, n_judges)
-
-
-def _cached(inputs_hash: str) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = cache.get(_key(inputs_hash))
-    return found
-
-
-def _key(inputs_hash: str) -> str:
-    return f"selection:{software_version()}:{inputs_hash}"
+    return SelectionFound(report, inputs.n_items, n_judges)

@@ -32,8 +32,8 @@ from metaeval.selectors.reports import (
 )
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_cached, comparison_get
-from metaeval.services.decisions import judge_promote
 from metaeval.services.kind_comparisons import kind_comparison_get, kinds_compared
+from metaeval.services.promotions import judge_promote
 from metaeval.views.addresses import chosen_url, source_slug, source_url
 from web.access import ResearcherRequest, researcher_required
 from web.files import attachment

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 
 from metaeval.forms import SelectionPromoteForm
 from metaeval.models import Decision
-from metaeval.reports import selection_words as words
+from metaeval.reports.decision.words import listed
 from metaeval.reports.errors import DecisionConflict, DecisionError, ReportError
 from metaeval.selectors.sweeps import SweepView, source_get_for
 from metaeval.services.promotions import selection_promote
@@ -47,9 +47,12 @@ def decision_promote(
     page = source_url(sweep, "decision")
     if request.method != "POST":
         return redirect(f"{page}?{request.GET.urlencode()}")
-    asked = selection_form(request, sweep)
+    asked = selection_form(request.GET.dict(), sweep)
     if not asked.datasets or not asked.is_valid():
-        messages.error(request, "Nothing was promoted. What is asked for has changed: look at it first.")
+        messages.error(
+            request,
+            "Nothing was promoted. The selection criteria have changed. Look at the new choice first.",
+        )
         return redirect(page)
     form = SelectionPromoteForm(request.POST)
     if not form.is_valid():
@@ -58,7 +61,7 @@ def decision_promote(
     try:
         made = selection_promote(
             sweep=sweep,
-            choice=asked.choice(),
+            criteria=asked.criteria(),
             fingerprint=values["judge"],
             reason=values["reason"],
             user=request.user,
@@ -85,7 +88,7 @@ def _refused(
 
 def _said(made: list[Decision]) -> str | SafeString:
     judge = made[0].judge
-    names = words.listed(sorted(row.dataset.name for row in made))
+    names = listed(sorted(row.dataset.name for row in made))
     said = f"{judge.name} is now the judge for {names}."
     if "composite" not in made[0].evidence:
         return said

@@ -21,19 +21,21 @@ def sweep():
 def test_from_the_sweep_to_a_promotion(live_server, page, sweep):
     log_in(page, live_server.url, "administrator")
     page.goto(f"{live_server.url}/admin/judges/sweep/{sweep.pk}/progress/")
-    expect(page.locator("#decision-summary-title")).to_have_text("Good judge is the judge to use")
-    page.get_by_role("link", name="The decision in full").click()
-    expect(page.locator("#verdict")).to_have_text("Good judge is the judge to use")
+    expect(page.locator("#decision-summary-title")).to_have_text(
+        "Good judge is significantly better than the rest"
+    )
+    page.get_by_role("link", name="Show full decision").click()
+    expect(page.locator("#verdict")).to_have_text("Good judge is significantly better than the rest")
     assert_no_sideways_scroll(page)
 
     # Asked with the keyboard alone.
     page.locator(".asked summary").focus()
     page.keyboard.press("Enter")
-    page.get_by_label("$ for 1,000 judgments, at most").fill("cheap")
+    page.get_by_label("Cost of 1,000 judgments, at most ($)").fill("cheap")
     page.keyboard.press("Enter")
     expect(page.locator(".field-error")).to_have_text("Enter a number.")
-    expect(page.get_by_label("$ for 1,000 judgments, at most")).to_have_value("cheap")
-    page.get_by_label("$ for 1,000 judgments, at most").fill("5")
+    expect(page.get_by_label("Cost of 1,000 judgments, at most ($)")).to_have_value("cheap")
+    page.get_by_label("Cost of 1,000 judgments, at most ($)").fill("5")
     page.get_by_label("Weight of Gold").fill("1")
     page.keyboard.press("Enter")
     expect(page.locator("#verdict")).to_contain_text(
@@ -49,13 +51,13 @@ def test_from_the_sweep_to_a_promotion(live_server, page, sweep):
     expect(although).to_be_hidden()
     page.locator("label", has_text="Good judge").get_by_role("radio").check()
     page.get_by_label("Reason").fill("The money is there.")
-    page.get_by_role("button", name="Promote").click()
+    page.get_by_role("button", name="Promote this judge").click()
     expect(page.locator(".flash-error")).to_contain_text("does not satisfy the constraints")
     # What was said is still there, and the address stays one that can be gone to.
     expect(page.get_by_label("Reason")).to_have_value("The money is there.")
     expect(page.locator("label", has_text="Good judge").get_by_role("radio")).to_be_checked()
     although.check()
-    page.get_by_role("button", name="Promote").dblclick()
+    page.get_by_role("button", name="Promote this judge").dblclick()
     expect(page.locator(".flash-success")).to_contain_text("Good judge is now the judge for gold and people.")
     assert Decision.objects.count() == 2
 
@@ -66,13 +68,13 @@ def test_a_composite_is_promoted(live_server, page):
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
     page.get_by_text("Promote a judge").click()
     composite = page.get_by_role("radio", name="Composite, 2 parts")
-    although = page.get_by_label("Although it is not worth it")
+    although = page.get_by_label("Although its held-out gain over the best single judge")
     expect(although).to_be_hidden()
     composite.focus()
     page.keyboard.press("Space")
     expect(although).to_be_visible()
     page.get_by_label("Reason").fill("Each knows its own.")
-    page.get_by_role("button", name="Promote").click()
+    page.get_by_role("button", name="Promote this judge").click()
     expect(page.locator(".flash-error")).to_contain_text("Something speaks against the composite")
     assert not Judge.objects.filter(strategy="composite").exists()
     # To go to the address of what was refused is to look at the choice.
@@ -83,7 +85,7 @@ def test_a_composite_is_promoted(live_server, page):
     composite.check()
     although.check()
     page.get_by_label("Reason").fill("Each knows its own.")
-    page.get_by_role("button", name="Promote").dblclick()
+    page.get_by_role("button", name="Promote this judge").dblclick()
     said = page.locator(".flash-success")
     expect(said).to_contain_text("Composite of Specialists: 2 parts is now the judge for arena.")
     assert (Judge.objects.filter(strategy="composite").count(), Decision.objects.count()) == (1, 1)
@@ -99,10 +101,12 @@ def test_while_it_computes(live_server, page, sweep, monkeypatch):
     cache.clear()
     log_in(page, live_server.url, "administrator")
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
-    expect(page.locator("#verdict")).to_have_text("Good judge is the judge to use")
+    expect(page.locator("#verdict")).to_have_text("Good judge is significantly better than the rest")
     cache.clear()
     page.goto(f"{live_server.url}/admin/judges/sweep/{sweep.pk}/progress/")
-    expect(page.locator("#decision-summary-title")).to_have_text("Good judge is the judge to use")
+    expect(page.locator("#decision-summary-title")).to_have_text(
+        "Good judge is significantly better than the rest"
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -142,6 +146,8 @@ def test_without_scripts(live_server, new_context, sweep):
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
     page.locator(".asked summary").click()
     page.get_by_label("Role of Gold").select_option("Leave out")
-    page.get_by_role("button", name="Choose").click()
-    expect(page.locator(".asked summary")).to_contain_text("People: agreement with people, weight 1.")
-    expect(page.locator("#verdict")).to_have_text("Good judge is the judge to use")
+    page.get_by_role("button", name="Choose a judge").click()
+    expect(page.locator(".asked summary")).to_contain_text(
+        "People: agreement with human annotators, weight 1."
+    )
+    expect(page.locator("#verdict")).to_have_text("Good judge is significantly better than the rest")

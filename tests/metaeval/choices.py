@@ -5,7 +5,8 @@ from typing import Any
 from annotation.models import Dataset, Kind
 from judges.models import Judge, Judgment, Sweep
 from metaeval.forms import SelectionForm
-from metaeval.reports.selection_inputs import Choice
+from metaeval.reports.decision.inputs import Criteria
+from metaeval.reports.decision.report import SelectionReport
 from metaeval.selectors.selection_inputs import swept_datasets
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.selections import selection_get
@@ -74,11 +75,16 @@ def form_of(sweep: Sweep, *, kind: str = Kind.PAIRWISE, **given: str) -> Selecti
     return form
 
 
-def choice_of(sweep: Sweep, **given: str) -> Choice:
-    return form_of(sweep, **given).choice()
+def criteria_of(sweep: Sweep, **given: str) -> Criteria:
+    return form_of(sweep, **given).criteria()
+
+
+def report_of(sweep: Sweep, **given: str) -> SelectionReport:
+    found = selection_get(sweep=sweep_view(sweep.pk), criteria=criteria_of(sweep, **given), wait=True)
+    assert found.report is not None
+    return found.report
 
 
 def content_of(sweep: Sweep, **given: str) -> dict[str, Any]:
-    content = selection_get(sweep=sweep_view(sweep.pk), choice=choice_of(sweep, **given), wait=True).content
-    assert content is not None
-    return content
+    """The same as JSON."""
+    return report_of(sweep, **given).as_json()

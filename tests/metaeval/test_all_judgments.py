@@ -152,8 +152,7 @@ def test_some_of_the_judges_are_chosen_by_an_address(cast: Cast, name: str) -> N
     )
     assert (sent.status_code, sent["Location"]) == (302, f"{address}?now=1")
     shown = browser.get(sent["Location"])
-    content = shown.context["content"]
-    judges = content["judges"] if name == "decision" else content.as_json()["judges"]
+    judges = shown.context["report" if name == "decision" else "content"].as_json()["judges"]
     names = {judge["name"] for judge in judges if not judge["baseline"]}
     assert names == {poor.name, imported.name}
     html = shown.content.decode()

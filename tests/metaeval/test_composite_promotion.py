@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from django.urls import reverse
@@ -11,14 +12,15 @@ from judges.backends.mock_server import running_mock_server
 from judges.models import Judge, Judgment
 from judges.strategies.spec import JudgeSpec
 from metaeval.models import Decision
+from metaeval.reports.decision.promotion import composite_offer
+from metaeval.reports.decision.report import ViolationEntry
 from metaeval.reports.errors import DecisionError
-from metaeval.reports.selection_composite import composite_offer
 from tests.annotation.factories import user_make
 from tests.annotation.kinds import kind_dataset_make
 from tests.judges.props import endpoint_make, run
 from tests.judges.props import judge_make as real_judge_make
 from tests.judges.props import sweep_make as real_sweep_make
-from tests.metaeval.choices import content_of, form_of
+from tests.metaeval.choices import content_of, form_of, report_of
 from tests.metaeval.composites import specialists
 from tests.metaeval.kinds import kind_labels, value_of
 from tests.metaeval.rows import labels_make, sweep_make
@@ -156,7 +158,7 @@ def test_an_item_of_a_category_without_a_part_goes_to_the_leader(sweep, administ
     leader = content_of(sweep)["leader"]
     member = decision.judge.memberships.get(key="*").member
     assert member.fingerprint == leader
-    offer = composite_offer(content_of(sweep))
+    offer = composite_offer(report_of(sweep))
     assert (offer.others, offer.others_name) == (leader, member.name)
 
 
@@ -227,8 +229,8 @@ def test_although_it_is_not_worth_it(client, administrator):
     response = post(client, sweep, data)
     text = response.content.decode()
     assert response.status_code == 422
-    assert "Although it is not worth it" in text
-    assert "Something speaks against the composite: it is not worth it" in text
+    assert "Although its held-out gain over the best single judge" in text
+    assert "Something speaks against the composite: its held-out gain" in text
     assert not Decision.objects.exists()
     assert not composites().exists()
     assert "is now the judge" in post(client, sweep, data | {"although": "composite"}).content.decode()
@@ -236,21 +238,21 @@ def test_although_it_is_not_worth_it(client, administrator):
 
 
 def test_a_constraint_that_rules_a_part_out_leaves_no_composite(administrator, sweep):
-    content = content_of(sweep, max_cost="5")
-    assert composite_offer(content) is None
+    assert composite_offer(report_of(sweep, max_cost="5")) is None
     with pytest.raises(DecisionError, match="no composite"):
         promote_any(sweep, administrator, judge=None, asked={"max_cost": "5"}, fingerprint="composite")
 
 
 def test_it_violates_what_its_parts_violate(sweep):
-    content = content_of(sweep)
-    part = next(
-        row for row in content["standings"] if row["judge"] == content["composite"]["parts"]["Rewrite"]
+    report = report_of(sweep)
+    part = report.composite.parts["Rewrite"]
+    broken = ViolationEntry("max_cost_per_1000", 5.0, 8.0, "")
+    standings = tuple(
+        replace(row, violations=(broken,)) if row.judge == part else row for row in report.standings
     )
-    part["violations"] = [{"name": "max_cost_per_1000", "limit": 5.0, "value": 8.0, "dataset": ""}]
-    offer = composite_offer(content)
+    offer = composite_offer(replace(report, standings=standings))
     assert offer.although == ("Second half: 1,000 judgments cost $8.00, more than $5.00",)
-    assert [(one["judge"], one["name"]) for one in offer.violations] == [(part["judge"], "max_cost_per_1000")]
+    assert offer.violations == ((part, broken),)
 
 
 def test_imported_verdicts_cannot_be_asked(client, administrator, sweep):
@@ -263,12 +265,12 @@ def test_imported_verdicts_cannot_be_asked(client, administrator, sweep):
 
 
 def test_parts_of_two_sorts_are_no_judge(sweep):
-    content = content_of(sweep)
-    other = content["datasets"][0] | {"name": "other", "composed_by": "subset"}
-    content["datasets"].append(other)
-    assert "goes by one of the two" in composite_offer(content).obstacle
-    other["weight"] = 0.0
-    assert not composite_offer(content).obstacle
+    report = report_of(sweep)
+    other = replace(report.datasets[0], name="other", composed_by="subset")
+    mixed = replace(report, datasets=(*report.datasets, other))
+    assert "goes by one of the two" in composite_offer(mixed).obstacle
+    shown = replace(report, datasets=(*report.datasets, replace(other, weight=0.0)))
+    assert not composite_offer(shown).obstacle
 
 
 def test_what_cannot_be_a_judge_is_no_decision(client, administrator):
@@ -379,7 +381,7 @@ def test_every_page_copes_with_a_judge_that_has_judged_nothing(client, administr
     assert "no longer leads" not in comparison
     held_out = content_of(sweep)["composite"]["held_out"]
     assert f"{100 * held_out['value']:.1f} %" in comparison
-    assert "on items that were put aside" in comparison
+    assert "held-out" in comparison
     admin = client.get(reverse("admin:metaeval_decision_change", args=[decision.pk])).content.decode()
     assert "<dt>Promoted</dt><dd>The composite by category, 2 parts" in admin
     assert judge.name in client.get(reverse("admin:metaeval_decision_changelist")).content.decode()
@@ -392,8 +394,8 @@ def test_the_page_offers_it_with_what_to_expect(client, administrator, sweep):
     found = content_of(sweep)["composite"]
     assert re.search(r'value="composite"[^>]* checked', page), "nothing else wins, and it is worth it"
     assert (
-        f'Composite, 2 parts <span class="muted num">{100 * found["held_out"]["value"]:.1f} % held out'
+        f'Composite, 2 parts <span class="muted num">{100 * found["held_out"]["value"]:.1f} % held-out'
         in page
     )
     assert "points (" in re.search(r'id="promote-composite">[^<]*', page)[0]
-    assert "every other category, and what has none, goes to First half." in page
+    assert "First half judges every other category." in page

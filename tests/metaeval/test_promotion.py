@@ -11,7 +11,7 @@ from django.urls import reverse
 from metaeval.models import Decision, Report
 from metaeval.reports.errors import DecisionConflict, DecisionError
 from metaeval.selectors.sweeps import sweep_view
-from metaeval.services.decisions import judge_promote
+from metaeval.services.promotions import judge_promote
 from metaeval.services.reports import report_build
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.rows import judge_make, judgments_make, labels_make, swept

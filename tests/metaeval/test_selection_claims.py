@@ -4,31 +4,31 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.reports import selection_words as words
-from metaeval.reports.selection_verdict import verdict_of
+from metaeval.reports.decision import verdict as sections
+from metaeval.reports.decision.verdict import selection_verdict
 from metaeval.selection.types import Settling, Violation
-from tests.metaeval.test_selection_words import KEYS, content, gap, replacing, said, selection
+from tests.metaeval.test_selection_words import KEYS, gap, replacing, report, said, selection
 
 
 def with_rule(**fields):
     """A clear winner, and a rule without a model that stands as given."""
     *judges, rule = selection().standings
-    return content(standings=(*judges, replace(rule, **fields)))
+    return report(standings=(*judges, replace(rule, **fields)))
 
 
 @pytest.mark.parametrize("lead", [0.01, -0.05])
 def test_no_judge_is_recommended_that_does_not_beat_a_rule(lead):
     found = with_rule(behind=gap(lead))
-    verdict = verdict_of(found)
+    verdict = selection_verdict(found)
     assert (verdict.kind, verdict.label) == ("floor", "Not better than a baseline")
     assert verdict.headline == "No judge is significantly better than the baseline longest"
     assert said(found).count("(no LLM)") == 1
-    assert "is the judge to use" not in said(found)
+    assert "is significantly better than all" not in said(found)
 
 
 def test_a_rule_that_breaks_a_constraint_binds_as_well():
     broken = Violation("min_accuracy", 0.8, 0.3, "traps")
-    verdict = verdict_of(with_rule(behind=gap(0.01), violations=(broken,)))
+    verdict = selection_verdict(with_rule(behind=gap(0.01), violations=(broken,)))
     assert (verdict.kind, verdict.headline) == (
         "floor",
         "No judge is significantly better than the baseline longest",
@@ -44,27 +44,29 @@ def test_a_rule_binds_every_verdict(kind, reached):
     low = replace(ada, objective=replace(ada.objective, value=0.425, low=0.3, high=0.55))
     rule = replace(longest, objective=replace(longest.objective, value=reached), behind=gap(0.425 - reached))
     alone = (low, *(replace(one, is_ranked=False) for one in (bea, cy)), rule)
-    found = content(
+    found = report(
         standings=alone if kind == "single" else (low, bea, cy, rule),
         verdict=kind,
         confidence_set=tuple(KEYS[name] for name in ("Ada", "Bea")[: 1 + (kind == "open")]),
     )
-    verdict = verdict_of(found)
+    verdict = selection_verdict(found)
     assert (verdict.kind, verdict.headline) == ("floor", "No judge beats the baseline longest")
     assert verdict.sentences[0].startswith("The baseline longest (no LLM) reaches")
     assert ("Bea is not significantly different from it" in said(found)) == (kind == "open")
 
 
 def test_a_baseline_of_the_sweep_is_no_headline():
-    found = content(replaces={"farm": replacing(True)})
-    for judge in found["judges"]:
-        judge["backend"] = "heuristic" if judge["name"] in ("Ada", "longest") else "openai"
-    verdict = verdict_of(found)
+    found = report(replaces={"farm": replacing(True)})
+    mixed = [
+        replace(judge, backend="heuristic" if judge.name in ("Ada", "longest") else "openai")
+        for judge in found.judges
+    ]
+    found = replace(found, judges=tuple(mixed))
+    verdict = selection_verdict(found)
     assert (verdict.kind, verdict.headline) == ("floor", "No judge beats the baseline Ada")
-    assert words.replaces_words(found, "farm").endswith("so it is not recommended as a replacement.")
-    for judge in found["judges"]:
-        judge["backend"] = "heuristic"
-    assert verdict_of(found).kind == "clear"
+    assert sections.replaces_words(found, "farm").endswith("so it is not recommended as a replacement.")
+    rules = tuple(replace(judge, backend="heuristic") for judge in found.judges)
+    assert selection_verdict(replace(found, judges=rules)).kind == "clear"
 
 
 def test_a_rule_that_is_worse_on_average_and_unsteady_binds_too():
@@ -73,43 +75,40 @@ def test_a_rule_that_is_worse_on_average_and_unsteady_binds_too():
     other = replace(
         longest, objective=replace(longest.objective, value=0.1), behind=replace(gap(0.7), low=-0.1)
     )
-    assert verdict_of(content(standings=(ada, bea, cy, beaten))).kind == "clear"
-    assert verdict_of(content(standings=(ada, bea, cy, beaten, other))).kind == "floor"
+    assert selection_verdict(report(standings=(ada, bea, cy, beaten))).kind == "clear"
+    assert selection_verdict(report(standings=(ada, bea, cy, beaten, other))).kind == "floor"
 
 
 def test_the_only_one_left_is_not_the_only_one_there_is():
     ada, bea, cy, longest = selection().standings
     fields = {"verdict": "single", "confidence_set": (KEYS["Ada"],)}
     part = tuple(replace(one, is_ranked=False) for one in (bea, cy))
-    text = said(content(standings=(ada, *part, longest), **fields))
+    text = said(report(standings=(ada, *part, longest), **fields))
     assert "the only judge that judged enough to be compared, so there was nothing to choose" in text
-    alone = said(content(standings=(ada, longest), **fields))
+    alone = said(report(standings=(ada, longest), **fields))
     assert "It is the only judge here, so there was nothing to choose between." in alone
 
 
 def test_the_confidence_is_about_judges_that_may_be_chosen():
-    found = content(verdict="open", winner=None, confidence_set=(KEYS["Ada"], KEYS["Bea"]))
-    assert "the best of the judges that may be chosen is one of these 2" in said(found)
+    found = report(verdict="open", winner=None, confidence_set=(KEYS["Ada"], KEYS["Bea"]))
+    assert "the best eligible judge is one of these 2" in said(found)
 
 
 def test_resamples_are_of_these_instructions_and_expectations_of_items_like_these():
-    assert "In samples drawn anew from these instructions it would have been chosen in 50 of" in said(
-        content()
-    )
-    assert "On new items like these expect" in said(content())
-    assert "the figure to expect on new items like these" in " ".join(words.held_out_words(content()))
+    assert "Its selection frequency (bootstrap) is 50%." in said(report())
+    assert "The held-out estimate for new items like these is" in said(report())
 
 
 def test_a_lead_of_nothing_is_not_equality():
-    found = content(settling=(Settling(KEYS["Bea"], 0.0, "farm", 100, 0, 0.8),))
-    text = words.settling_words(found, found["settling"][0])
+    found = report(settling=(Settling(KEYS["Bea"], 0.0, "farm", 100, 0, 0.8),))
+    text = sections.settling_words(found, found.settling[0])
     assert "no number" not in text
     assert "do equally well on these items" in text
-    assert "cannot be worked out" in text
+    assert "cannot be computed" in text
 
 
 def test_a_test_that_fails_shows_nothing():
-    no = words.replaces_words(content(replaces={"farm": replacing(False)}), "farm")
+    no = sections.replaces_words(report(replaces={"farm": replacing(False)}), "farm")
     assert no.endswith("That does not show that Ada may replace an annotator there.")
-    yes = words.replaces_words(content(replaces={"farm": replacing(True)}), "farm")
+    yes = sections.replaces_words(report(replaces={"farm": replacing(True)}), "farm")
     assert yes.endswith("By this test Ada may replace an annotator there.")

@@ -5,20 +5,23 @@ import pytest
 
 from annotation.models import Instruction, Item, Label
 from judges.models import Endpoint, JudgeModel
+from metaeval.reports.decision.inputs import Criteria, Part
 from metaeval.reports.errors import NothingJudgedError, UnknownNameError
-from metaeval.reports.selection_content import categories_of, judged_dataset, label_matrix
-from metaeval.reports.selection_inputs import Choice, Part
-from metaeval.selectors.selection_inputs import preset, selection_inputs, swept_datasets
+from metaeval.selectors.selection_inputs import preset_parts, selection_inputs, swept_datasets
 from metaeval.selectors.sweeps import sweep_view
 from tests.annotation.factories import annotator_make, dataset_make, study_make
-from tests.metaeval.choices import choice_of, two_datasets
+from tests.metaeval.choices import criteria_of, two_datasets
 from tests.metaeval.rows import judge_make, judgments_make, labels_make, sweep_make, swept
 
 pytestmark = pytest.mark.django_db
 
 
 def read(sweep, **given):
-    return selection_inputs(sweep=sweep_view(sweep.pk), choice=choice_of(sweep, **given))
+    return selection_inputs(sweep=sweep_view(sweep.pk), criteria=criteria_of(sweep, **given))
+
+
+def instructions(sweep):
+    return [part.judged.clusters.tolist() for part in read(sweep).parts]
 
 
 def drawn(item, annotator, chance, study=None):
@@ -35,8 +38,8 @@ def test_people_decide_where_there_are_some():
         ("gold", ("gold",), 30, 0),
         ("people", ("people",), 0, 30),
     ]
-    assert preset(found) == (Part("gold", "gold", 0.0), Part("people", "people", 1.0))
-    assert preset(found[:1]) == (Part("gold", "gold", 1.0),)
+    assert preset_parts(found) == (Part("gold", "gold", 0.0), Part("people", "people", 1.0))
+    assert preset_parts(found[:1]) == (Part("gold", "gold", 1.0),)
 
 
 def test_a_dataset_with_both_offers_what_more_items_have_first():
@@ -62,37 +65,35 @@ def test_two_labels_of_one_person_are_no_agreement():
 
 def test_one_column_a_person():
     sweep, *_ = two_datasets(pairs=4)
-    people = next(part for part in read(sweep).parts if part.part.role == "people")
-    matrix = label_matrix(people)
-    assert matrix.shape == (4, 3)
-    assert matrix[0].tolist() == [1.0, 2.0, 1.0]
-    found = judged_dataset(people, tuple(one.key for one in read(sweep).candidates))
+    found = next(part.judged for part in read(sweep).parts if part.judged.role == "people")
     assert found.gold is None
     assert found.labels is not None
+    assert found.labels.shape == (4, 3)
+    assert found.labels[0].tolist() == [1.0, 2.0, 1.0]
     assert set(found.verdicts) == {one.key for one in read(sweep).candidates}
 
 
 def test_the_same_question_is_one_instruction_in_both_datasets():
     """Texts of the two datasets are the same here, one by one; with another context they are not the same."""
     sweep, *_ = two_datasets(pairs=4)
-    gold, people = read(sweep).parts
-    assert gold.instructions == people.instructions
-    assert len(set(gold.instructions)) == 4
+    gold, people = instructions(sweep)
+    assert gold == people
+    assert len(set(gold)) == 4
     Instruction.objects.filter(dataset__name="gold", external_id="i0").update(context="A letter")
-    gold, people = read(sweep).parts
-    assert gold.instructions[0] not in people.instructions
-    assert gold.instructions[1:] == people.instructions[1:]
+    gold, people = instructions(sweep)
+    assert gold[0] not in people
+    assert gold[1:] == people[1:]
     # Nothing is written: nothing tells that two of them are the same.
     Instruction.objects.update(text="", context="")
-    gold, people = read(sweep).parts
-    assert len({*gold.instructions, *people.instructions}) == 8
+    gold, people = instructions(sweep)
+    assert len({*gold, *people}) == 8
 
 
 def test_two_rows_of_one_text_are_one_instruction():
     sweep, *_ = two_datasets(pairs=4)
     Instruction.objects.filter(external_id__in=["i0", "i1"]).update(text="The same")
-    gold, _ = read(sweep).parts
-    assert gold.instructions[0] == gold.instructions[1] != gold.instructions[2]
+    gold, _ = instructions(sweep)
+    assert gold[0] == gold[1] != gold[2]
 
 
 def test_weights_are_one_over_the_chance_of_being_drawn():
@@ -110,13 +111,13 @@ def test_weights_are_one_over_the_chance_of_being_drawn():
     judgments_make(judge=judge, dataset=dataset, choices=[(1, 1)] * 4)
     sweep = sweep_make(judges=[judge], datasets=[dataset])
     (part,) = read(sweep).parts
-    assert part.weights is not None
-    np.testing.assert_allclose(part.weights, [2.0, 4 / 3, 1.0, 1.0])
+    assert part.is_weighted
+    np.testing.assert_allclose(part.judged.weights, [2.0, 4 / 3, 1.0, 1.0])
 
 
 def test_without_lots_there_are_no_weights():
     sweep, *_ = two_datasets(pairs=4)
-    assert [part.weights for part in read(sweep).parts] == [None, None]
+    assert [part.judged.weights for part in read(sweep).parts] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -165,11 +166,11 @@ def test_a_rule_that_is_a_judge_of_the_sweep_is_no_baseline():
 
 def test_composites_go_by_subset_where_there_are_no_categories():
     sweep, *_ = two_datasets(pairs=4)
-    assert categories_of(read(sweep).parts[0])[0] == "category"
+    assert read(sweep).parts[0].composed_by == "category"
     Instruction.objects.update(category="")
     Instruction.objects.filter(external_id="i1").update(subset="Hard")
-    by, values = categories_of(read(sweep).parts[0])
-    assert (by, values) == ("subset", ("", "Hard", "", ""))
+    part = read(sweep).parts[0]
+    assert (part.composed_by, part.judged.categories.tolist()) == ("subset", ["", "Hard", "", ""])
 
 
 def test_the_hash_is_of_rows_roles_and_limits():
@@ -191,7 +192,7 @@ def test_the_hash_is_of_rows_roles_and_limits():
 def test_what_cannot_be_read():
     sweep, *_ = two_datasets(pairs=4)
     with pytest.raises(UnknownNameError, match="no dataset 'other'"):
-        selection_inputs(sweep=sweep_view(sweep.pk), choice=Choice((Part("other", "gold", 1.0),)))
+        selection_inputs(sweep=sweep_view(sweep.pk), criteria=Criteria((Part("other", "gold", 1.0),)))
     idle = sweep_make(judges=[judge_make("Idle")], datasets=[dataset_make(pairs=3, name="idle")])
     with pytest.raises(NothingJudgedError):
-        selection_inputs(sweep=sweep_view(idle.pk), choice=Choice((Part("idle", "gold", 1.0),)))
+        selection_inputs(sweep=sweep_view(idle.pk), criteria=Criteria((Part("idle", "gold", 1.0),)))

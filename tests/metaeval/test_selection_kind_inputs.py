@@ -4,12 +4,12 @@ import pytest
 
 from annotation.models import Instruction, Item, Kind, Label, Response
 from judges.models import BackendKind, Judgment
+from metaeval.reports.decision.inputs import Criteria, Part
 from metaeval.reports.errors import NothingJudgedError, ReportError
-from metaeval.reports.selection_inputs import Choice, Part
-from metaeval.selectors.selection_inputs import kinds_judged, preset, selection_inputs, swept_datasets
+from metaeval.selectors.selection_inputs import kinds_judged, preset_parts, selection_inputs, swept_datasets
 from metaeval.selectors.sweeps import sweep_view
 from tests.annotation.kinds import kind_dataset_make
-from tests.metaeval.choices import choice_of, content_of, kind_choosing, two_kinds
+from tests.metaeval.choices import content_of, criteria_of, kind_choosing, two_kinds
 from tests.metaeval.kinds import kind_labels, kind_swept
 from tests.metaeval.rows import judge_make, sweep_make
 
@@ -24,7 +24,7 @@ RULES = {
 
 
 def read(sweep, kind, **given):
-    return selection_inputs(sweep=sweep_view(sweep.pk), choice=choice_of(sweep, kind=kind, **given))
+    return selection_inputs(sweep=sweep_view(sweep.pk), criteria=criteria_of(sweep, kind=kind, **given))
 
 
 def test_roles_by_what_more_items_have():
@@ -34,7 +34,7 @@ def test_roles_by_what_more_items_have():
     Label.objects.filter(item__position__lt=2).delete()
     (row,) = swept_datasets(sweep_view(sweep.pk), Kind.RUBRIC)
     assert (row.n_labelled, row.roles) == (10, ("gold", "people"))
-    assert preset([row]) == (Part(dataset.name, "gold", 1.0),)
+    assert preset_parts([row]) == (Part(dataset.name, "gold", 1.0),)
 
 
 def test_one_person_is_enough():
@@ -55,7 +55,7 @@ def test_votes_stand_in_for_gold():
     assert (row.n_gold, row.roles) == (3, ("people", "gold"))
     Label.objects.all().delete()
     found = read(sweep, Kind.ANSWER_RANKING)
-    assert found.parts[0].about_labels.n_gold == 3
+    assert found.parts[0].n_gold == 3
 
 
 def test_kinds_that_a_judge_of_the_sweep_judged():
@@ -74,7 +74,7 @@ def test_rules_without_a_model_are_compared_with(kind):
     assert [one.is_baseline for one in found.candidates] == [False, False, True]
     rule = found.candidates[-1]
     assert (rule.is_open, rule.is_local) == (True, True)
-    assert found.parts[0].costs[rule.key].tolist() == [0.0] * 12
+    assert found.parts[0].judged.costs[rule.key][:, 0].tolist() == [0.0] * 12
 
 
 def test_cost_and_time_as_of_pairs():
@@ -82,10 +82,10 @@ def test_cost_and_time_as_of_pairs():
     imported = sweep.judges.get(name="Near rubric")
     imported.backend = BackendKind.IMPORTED
     imported.save()
-    part = read(sweep, Kind.RUBRIC).parts[0]
+    part = read(sweep, Kind.RUBRIC).parts[0].judged
     dear = sweep.judges.get(name="Dear rubric").fingerprint
-    assert set(part.costs[dear]) == {0.01}
-    assert set(part.seconds[dear]) == {2.0}
+    assert set(part.costs[dear][:, 0]) == {0.01}
+    assert set(part.seconds[dear][:, 0]) == {2.0}
     assert imported.fingerprint not in part.costs
     content = content_of(sweep, kind=Kind.RUBRIC)
     rows = {row["judge"]: row for row in content["standings"]}
@@ -133,22 +133,22 @@ def test_a_slice_of_the_dataset():
     _, sweep = kind_swept(Kind.IMPORTANCE, items=10)
     sweep.sample_size, sweep.seed = 4, 2
     sweep.save()
-    assert len(read(sweep, Kind.IMPORTANCE).parts[0].inputs.items) == 4
+    assert len(read(sweep, Kind.IMPORTANCE).parts[0].external_id) == 4
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_queries_do_not_grow(kind, django_assert_num_queries):
     for items in (3, 30):
         _, sweep = kind_swept(kind, items=items, mark=f" of {items}")
-        view, choice = sweep_view(sweep.pk), choice_of(sweep, kind=kind)
-        with django_assert_num_queries(13 if kind == Kind.ANSWER_RANKING else 11):
-            selection_inputs(sweep=view, choice=choice)
+        view, criteria = sweep_view(sweep.pk), criteria_of(sweep, kind=kind)
+        with django_assert_num_queries(14 if kind == Kind.ANSWER_RANKING else 12):
+            selection_inputs(sweep=view, criteria=criteria)
 
 
 def test_what_cannot_be_read():
     dataset = kind_dataset_make(Kind.RUBRIC)
     idle = sweep_view(sweep_make(judges=[judge_make("Idle")], datasets=[dataset]).pk)
     with pytest.raises(NothingJudgedError):
-        selection_inputs(sweep=idle, choice=Choice((Part(dataset.name, "people", 1.0),), kind="rubric"))
+        selection_inputs(sweep=idle, criteria=Criteria((Part(dataset.name, "people", 1.0),), kind="rubric"))
     with pytest.raises(ReportError, match="no items of the kind checklist"):
-        selection_inputs(sweep=idle, choice=Choice((Part(dataset.name, "gold", 1.0),), kind="checklist"))
+        selection_inputs(sweep=idle, criteria=Criteria((Part(dataset.name, "gold", 1.0),), kind="checklist"))

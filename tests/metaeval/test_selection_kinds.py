@@ -9,13 +9,22 @@ from django.urls import reverse
 
 from annotation.models import Item, Kind, Label
 from metaeval.models import Decision
-from metaeval.reports.selection_markdown import markdown
-from metaeval.reports.selection_verdict import summary_lines
+from metaeval.reports.decision.markdown import selection_markdown
+from metaeval.reports.decision.promotion import summary_lines
+from metaeval.reports.decision.report import SelectionReport
 from metaeval.selectors.selection_inputs import selection_inputs
 from metaeval.selectors.sweeps import sweep_view
 from tests.annotation.factories import annotator_make, dataset_make, user_make
 from tests.annotation.kinds import kind_dataset_make
-from tests.metaeval.choices import choice_of, content_of, form_of, kind_choosing, two_datasets, two_kinds
+from tests.metaeval.choices import (
+    content_of,
+    criteria_of,
+    form_of,
+    kind_choosing,
+    report_of,
+    two_datasets,
+    two_kinds,
+)
 from tests.metaeval.kinds import kind_judgments, kind_labels, kind_swept
 from tests.metaeval.rows import judge_make, sweep_make
 
@@ -54,7 +63,7 @@ def page(client, sweep, status=200, **query):
 
 
 def read(sweep, kind, **given):
-    return selection_inputs(sweep=sweep_view(sweep.pk), choice=choice_of(sweep, kind=kind, **given))
+    return selection_inputs(sweep=sweep_view(sweep.pk), criteria=criteria_of(sweep, kind=kind, **given))
 
 
 class TestPage:
@@ -66,11 +75,11 @@ class TestPage:
             f"Near {kind}",
             f"Far {kind}",
             RULES[kind],
-            "What to expect on new items",
+            "Expected score on new items",
             "All judges",
         ):
             assert words in text
-        assert "An answer that could not be read scores 0." in text
+        assert "An unparsed answer scores 0." in text
         for words in (
             "pairs",
             "oth orders",
@@ -80,7 +89,7 @@ class TestPage:
             'style="',
         ):
             assert words not in text.replace("orders of", "")
-        assert "is chance" in text or "A coin reaches 50 %" in text
+        assert "chance" in text or "Guessing reaches 50%" in text
 
     def test_the_best_two_are_told_from_the_worst(self, client, researcher):
         _, sweep = kind_choosing(Kind.RUBRIC, items=60)
@@ -117,24 +126,24 @@ class TestPage:
         asked = {f"role-{dataset.name}": "gold", "min_accuracy": "99"}
         text = page(client, sweep, kind="checklist", **asked)
         assert "agreement with gold answers per question" in text
-        assert "A score of at least 99 % on each dataset of gold answers" in text
-        assert re.search(r"Its score on [\w-]+ is [\d.]+ %, less than 99 %", text)
-        assert "Score on each gold dataset, % at least" in text
+        assert "Score of at least 99% on each gold dataset" in text
+        assert re.search(r"Its score on [\w-]+ is [\d.]+%, less than 99%", text)
+        assert "Score on each gold dataset, at least (%)" in text
 
     def test_costs_and_unreadable_answers_can_be_limited(self, client, researcher):
         _, sweep = kind_choosing(Kind.IMPORTANCE)
         text = page(client, sweep, max_cost="5", max_unparsed="1")
-        assert "Near importance is the only judge that may be chosen" in text
+        assert "Near importance is the only eligible judge" in text
         assert "1,000 judgments cost $10.00, more than $5.00" in text
 
     def test_a_switch_between_kinds(self, client, researcher):
         _, sweep = two_kinds()
         text = page(client, sweep)
-        assert "Right on pairs is the judge to use" in text
-        nav = text[text.index('aria-label="What is judged"') :]
+        assert "Right on pairs is significantly better than the rest" in text
+        nav = text[text.index('aria-label="Kind of item"') :]
         assert nav.index("?kind=pairwise") < nav.index("?kind=rubric")
         text = page(client, sweep, kind="rubric")
-        assert "Near rubric is the judge to use" in text
+        assert "Near rubric is significantly better than the rest" in text
         assert "Right on pairs" not in text
         assert 'name="kind" value="rubric"' in text
         # Files, the promotion and the form stay with the kind.
@@ -143,8 +152,8 @@ class TestPage:
     def test_without_pairs_or_labels_of_them_it_is_about_what_can_be_chosen(self, client, researcher):
         _, sweep = two_kinds()
         Item.objects.filter(kind="pairwise").update(gold=None)
-        assert "Near rubric is the judge to use" in page(client, sweep)
-        assert "nothing to choose by" in page(client, sweep, kind="pairwise")
+        assert "Near rubric is significantly better than the rest" in page(client, sweep)
+        assert "human labels or gold answers" in page(client, sweep, kind="pairwise")
 
     def test_a_kind_that_nobody_judged_is_not_found(self, client, researcher):
         _, sweep = kind_swept(Kind.RUBRIC)
@@ -158,16 +167,16 @@ class TestPage:
         kind_judgments(one, dataset, Kind.RUBRIC)
         sweep = sweep_make(judges=[one], datasets=[dataset])
         assert "has judged rated responses that have human labels or gold answers" in page(client, sweep)
-        assert "nothing to choose by" in client.get(at(sweep, "decision-summary")).content.decode()
+        assert "human labels or gold answers" in client.get(at(sweep, "decision-summary")).content.decode()
 
     def test_the_summary(self, client, administrator):
         _, sweep = two_kinds()
         text = client.get(at(sweep, "decision-summary")).content.decode()
-        assert "Right on pairs is the judge to use" in text
+        assert "Right on pairs is significantly better than the rest" in text
         assert f'{at(sweep)}?kind=rubric">Rubric rating' in text
         _, rubrics = kind_swept(Kind.RUBRIC, items=60, mark=" alone")
         text = client.get(at(rubrics, "decision-summary")).content.decode()
-        assert "Near rubric alone is the judge to use" in text
+        assert "Near rubric alone is significantly better than the rest" in text
         assert "Held-out closeness" in text
         assert "both orders" not in text
 
@@ -189,8 +198,8 @@ class TestPage:
         assert content["kind"] == "answer_ranking"
         assert content["replaces"] == {}
         text = client.get(at(sweep, "decision-download", "md"), {"kind": "answer_ranking"}).content.decode()
-        assert "50 % is chance" in text
-        assert "Same in both orders" not in text
+        assert "50% is chance" in text
+        assert "Positional agreement" not in text
         assert "lternative annotator test" not in text
         assert "Sets of answers" in text
 
@@ -221,7 +230,7 @@ class TestPage:
         sweep.datasets.add(hidden)
         sweep.judges.add(*other.judges.all())
         text = page(client, sweep)
-        assert "What is judged" not in text
+        assert "Kind of item" not in text
         assert hidden.title not in text
         page(client, sweep, 404, kind="checklist")
 
@@ -300,23 +309,24 @@ def test_a_decision_on_pairs_and_one_on_rubrics_live_side_by_side(client, admini
 
 def test_the_choice_of_pairs_is_of_pairs(client, administrator):
     sweep, *_ = two_datasets()
-    assert form_of(sweep).choice().kind == "pairwise"
+    assert form_of(sweep).criteria().kind == "pairwise"
     assert content_of(sweep)["kind"] == "pairwise"
     dataset_make(pairs=2)
-    assert "What is judged" not in page(client, sweep)
+    assert "Kind of item" not in page(client, sweep)
 
 
 def test_a_choice_that_was_stored_before_there_were_kinds_is_of_pairs():
     sweep, *_ = two_datasets()
-    content = content_of(sweep)
+    report = report_of(sweep)
+    content = report.as_json()
     older = {name: value for name, value in content.items() if name != "kind"}
     assert summary_lines(older) == summary_lines(content)
-    assert markdown(older) == markdown(content)
-    assert "agreement with people" in dict(summary_lines(older))["Datasets"]
+    assert selection_markdown(SelectionReport.read(older)) == selection_markdown(report)
+    assert "agreement with human annotators" in dict(summary_lines(older))["Datasets"]
 
 
 def test_a_stored_choice_of_rubrics_in_short():
     _, sweep = two_kinds()
     lines = dict(summary_lines(content_of(sweep, kind=Kind.RUBRIC, max_unparsed="1")))
-    assert lines["Datasets"] == "Mixed: closeness to people's ratings, weight 1"
-    assert lines["Constraints"] == "at most 1 % of answers unreadable"
+    assert lines["Datasets"] == "Mixed: closeness to human ratings, weight 1"
+    assert lines["Constraints"] == "at most 1% unparsed"

@@ -47,19 +47,19 @@ def page(client, sweep, status=200, headers=None, **query):
 @pytest.mark.both_databases
 def test_the_verdict_then_what_it_rests_on(client, administrator, sweep):
     text = page(client, sweep)
-    assert "Good judge is the judge to use" in text
+    assert "Good judge is significantly better than the rest" in text
     assert "Clear winner" in text
     assert (
-        "Gold: accuracy against gold answers, decides nothing; People: agreement with people, weight 1."
-        in text
+        "Gold: accuracy against gold answers, reported only (weight 0); People: agreement with human annotators, "
+        "weight 1." in text
     )
     sections = [
-        "What to expect on new items",
+        "Expected score on new items",
         "All judges",
         "against cost",
-        "A composite",
+        "Composite: one judge per category",
         "Alternative annotator test",
-        "settle it",
+        "Sample size needed",
     ]
     places = [text.index(words) for words in sections]
     assert places == sorted(places)
@@ -146,7 +146,7 @@ def test_bad_input_says_so_and_computes_nothing(client, researcher, sweep, monke
     text = page(client, sweep, **query)
     assert words in text
     assert '<details class="card disclosure asked no-print" open>' in text
-    assert "What to expect" not in text
+    assert "Expected score" not in text
     assert client.get(at(sweep, "decision-download", "json"), query).status_code == 404
 
 
@@ -158,15 +158,15 @@ def test_constraints_rule_judges_out(client, researcher, sweep):
     assert "1,000 judgments cost $8.00, more than $5.00" in text.replace("\u00a0", " ")
     text = page(client, sweep, open_weights="on", min_positional="60")
     assert "No judge satisfies the constraints" in text
-    assert "It is not known whether its weights are public" in text
+    assert "It is not known whether its weights are open" in text
 
 
 def test_roles_and_weights_decide(client, researcher, sweep):
     text = page(client, sweep, **{"weight-people": "1", "weight-gold": "3"})
-    assert "mean of agreement with people and accuracy against gold answers" in text
+    assert "mean of agreement with human annotators and accuracy against gold answers" in text
     text = page(client, sweep, **{"role-people": "out", "weight-gold": "1"})
     assert "accuracy against gold answers" in text
-    assert "No dataset here is used for agreement with people" in text
+    assert "No dataset here is used for agreement with human annotators" in text
 
 
 def test_while_it_computes(client, researcher, sweep, monkeypatch):
@@ -181,15 +181,15 @@ def test_while_it_computes(client, researcher, sweep, monkeypatch):
     assert summary.count("hx-get") == 1
     part = page(client, sweep, headers={"HX-Request": "true", "HX-Target": "decision"}, now="1")
     assert part.lstrip().startswith('<div id="decision">')
-    assert "Good judge is the judge to use" in part
-    assert "Good judge is the judge to use" in page(client, sweep)
+    assert "Good judge is significantly better than the rest" in part
+    assert "Good judge is significantly better than the rest" in page(client, sweep)
 
 
 def test_the_summary(client, administrator, sweep):
     text = client.get(at(sweep, "decision-summary")).content.decode()
     assert "<html" not in text
-    assert "Good judge is the judge to use" in text
-    assert "Held-out agreement with people" in text
+    assert "Good judge is significantly better than the rest" in text
+    assert "Held-out agreement with human annotators" in text
     assert at(sweep) in text
     assert "hx-get" not in text
 
@@ -210,15 +210,15 @@ def test_the_sweep_asks_for_the_summary_once_something_was_judged(client, admini
 def test_nothing_judged_yet(client, researcher):
     idle = sweep_make(judges=[judge_make("Idle")], datasets=[dataset_make(pairs=3)], state=SweepState.QUEUED)
     assert "Nothing to choose yet" in page(client, idle)
-    assert "nothing to choose by" in client.get(at(idle, "decision-summary")).content.decode()
+    assert "human labels or gold answers" in client.get(at(idle, "decision-summary")).content.decode()
     assert client.get(at(idle, "decision-download", "json")).status_code == 404
 
 
 def test_a_dataset_that_nobody_judged_takes_no_part(client, researcher, sweep):
     sweep.datasets.add(dataset_make(pairs=3, name="later"))
     text = page(client, sweep)
-    assert "Later takes no part: no judge has judged it here" in text
-    assert "Good judge is the judge to use" in text
+    assert "Later is excluded: no judge has judged it here" in text
+    assert "Good judge is significantly better than the rest" in text
 
 
 def test_files(client, researcher, sweep):
@@ -228,7 +228,7 @@ def test_files(client, researcher, sweep):
     assert content["constraints"]["max_cost_per_1000"] == 5
     assert response.content == client.get(at(sweep, "decision-download", "json"), {"max_cost": "5"}).content
     text = client.get(at(sweep, "decision-download", "md")).content.decode()
-    assert text.startswith("# Which judge to use: Two roles")
+    assert text.startswith("# Judge selection: Two roles")
     assert "| Good judge | chosen |" in text
     assert client.get(f"/sweeps/{sweep.pk}/decision.html").status_code == 404
 
@@ -244,7 +244,7 @@ def test_the_address_of_a_file_holds_the_whole_choice(client, researcher, sweep)
 def test_what_is_read_does_not_grow_with_the_rows(client, researcher, django_assert_max_num_queries):
     sweep = two_datasets(pairs=60)[0]
     for name in ("decision", "decision-summary"):
-        with django_assert_max_num_queries(45):
+        with django_assert_max_num_queries(46):
             client.get(at(sweep, name))
 
 
@@ -254,9 +254,7 @@ def test_hostile_names_are_escaped(client, administrator):
         assert "<img src=x" not in client.get(url).content.decode()
 
 
-@pytest.mark.parametrize(
-    ("labelled", "said"), [(40, "it takes new instructions"), (36, "What to label next of")]
-)
+@pytest.mark.parametrize(("labelled", "said"), [(40, "Add new instructions."), (36, "What to label next of")])
 def test_what_would_settle_it_is_offered_only_where_there_is_something_to_label(
     client, researcher, labelled, said
 ):

@@ -15,7 +15,7 @@ from metaeval.selectors.reports import judge_export
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.promotions import selection_promote
 from tests.annotation.factories import user_make
-from tests.metaeval.choices import choice_of, content_of, form_of, two_datasets
+from tests.metaeval.choices import content_of, criteria_of, form_of, two_datasets
 from tests.metaeval.composites import specialists
 from tests.metaeval.rows import judge_make, labels_make
 from tests.metaeval.test_promotion import form as comparison_form
@@ -61,7 +61,7 @@ def post(client, sweep, data, asked=BOTH):
 def promote(sweep, user, judge="Good judge", asked=BOTH, **fields):
     values = {
         "sweep": sweep_view(sweep.pk),
-        "choice": choice_of(sweep, **asked),
+        "criteria": criteria_of(sweep, **asked),
         "fingerprint": sweep.judges.get(name=judge).fingerprint if judge else "",
         "reason": "It holds on both.",
         "user": user,
@@ -308,7 +308,7 @@ def test_the_admin_shows_it_readably(client, administrator, sweep):
     decision = Decision.objects.first()
     text = client.get(reverse("admin:metaeval_decision_change", args=[decision.pk])).content.decode()
     assert "<dt>Held-out estimate</dt>" in text
-    assert "People: agreement with people, weight 2" in text
+    assert "People: agreement with human annotators, weight 2" in text
     assert client.get(reverse("admin:metaeval_decision_changelist")).status_code == 200
 
 

@@ -7,14 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metaeval.reports import selection_words as words
+from metaeval.reports.decision import verdict as sections
+from metaeval.reports.decision import words
+from metaeval.reports.decision.inputs import Criteria, Part, SelectionInputs, pair_inputs
+from metaeval.reports.decision.markdown import selection_markdown
+from metaeval.reports.decision.promotion import summary_lines
+from metaeval.reports.decision.report import SelectionReport, ViolationEntry, report_of
+from metaeval.reports.decision.tables import judges_table, picture_of
+from metaeval.reports.decision.verdict import selection_verdict
 from metaeval.reports.inputs import ItemColumns, JudgeColumns, LabelColumns, ReportInputs
 from metaeval.reports.report import canonical_json
-from metaeval.reports.selection_content import content_of, label_matrix
-from metaeval.reports.selection_inputs import Choice, Part, PartInputs, SelectionInputs
-from metaeval.reports.selection_markdown import markdown
-from metaeval.reports.selection_tables import picture_of, table_of
-from metaeval.reports.selection_verdict import summary_lines, verdict_of
 from metaeval.selection.types import (
     COMPOSITE,
     Candidate,
@@ -73,17 +75,18 @@ def inputs(*, parts=(("farm", "people", 1.0),), constraints=None, simulated=Fals
     )
     about = {"name": "farm", "title": "The farm", "version": 1, "licence": "MIT"}
     judges = tuple(judge(name) for name in KEYS)
+    declared = tuple(Part(*part) for part in parts)
     read = tuple(
-        PartInputs(
-            Part(name, role, weight),
-            ReportInputs(name, {"dataset": about | {"name": name}}, items, labels, judges),
-            ("one", f"two-{name}"),
+        pair_inputs(
+            part,
+            ReportInputs(part.dataset, {"dataset": about | {"name": part.dataset}}, items, labels, judges),
+            ("one", f"two-{part.dataset}"),
         )
-        for name, role, weight in parts
+        for part in declared
     )
     candidates = tuple(Candidate(key, name, is_baseline=name == "longest") for name, key in KEYS.items())
-    asked = Choice(tuple(part.part for part in read), constraints or Constraints())
-    return SelectionInputs({"name": "Sweep", "orders": "both"}, read, candidates, asked)
+    criteria = Criteria(declared, constraints or Constraints())
+    return SelectionInputs({"name": "Sweep", "orders": "both"}, read, candidates, criteria)
 
 
 def selection(**fields):
@@ -110,48 +113,47 @@ def selection(**fields):
     return Selection(**(given | fields))
 
 
-def content(given=None, **fields):
-    return content_of(given or inputs(), selection(**fields), inputs_hash="0" * 64)
+def report(given=None, **fields):
+    return report_of(given or inputs(), selection(**fields), inputs_hash="0" * 64)
 
 
 def said(found):
-    verdict = verdict_of(found)
-    text = " ".join((verdict.headline, *verdict.sentences, *verdict.cautions))
-    return text.replace("\u00a0", " ")
+    verdict = selection_verdict(found)
+    return " ".join((verdict.headline, *verdict.sentences, *verdict.cautions))
 
 
 def test_a_clear_winner():
-    found = content()
-    assert verdict_of(found).label == "Clear winner"
+    found = report()
+    assert selection_verdict(found).label == "Clear winner"
     assert said(found) == (
-        "Ada is the judge to use Ada reaches 80.0 % (78.0 to 82.0), agreement with people. On new items like these "
-        "expect 78.0 % (76.0 to 80.0). The next, Bea, is 10.0 points behind (8.0 to 12.0): more than chance explains. "
-        "In samples drawn anew from these instructions it would have been chosen in 50 of 100 cases."
+        "Ada is significantly better than the rest Ada reaches 80.0% [78.0, 82.0] agreement with "
+        "human annotators. The held-out estimate for new items like these is 78.0% [76.0, 80.0]. The runner-up, Bea, "
+        "is 10.0 points [8.0, 12.0] behind. Its selection frequency (bootstrap) is 50%."
     )
 
 
 def test_no_clear_winner_names_the_set_and_the_cheapest_of_it():
-    found = content(verdict="open", winner=None, confidence_set=(KEYS["Ada"], KEYS["Bea"]))
+    found = report(verdict="open", winner=None, confidence_set=(KEYS["Ada"], KEYS["Bea"]))
     text = said(found)
     assert (
-        "Bea is not significantly different from it: with 95 % confidence the best of the judges that may be "
+        "Bea is not significantly different from it: the best eligible judge is one of these 2 with 95% confidence."
         in text
     )
-    assert "Of them, Bea costs least: $1.00 for 1,000 judgments, 50 % less than Ada." in text
-    assert table_of(found).rows[0].status == "leads"
+    assert "Of these, Bea costs least: $1.00 per 1,000 judgments, 50% less than Ada." in text
+    assert judges_table(found).rows[0].status == "leads"
 
 
 def test_one_left():
     broken = Violation("max_cost_per_1000", 1.5, 2.0)
     ada, *rest = selection().standings
     given = inputs(constraints=Constraints(max_cost_per_1000=1.5))
-    found = content(
+    found = report(
         given, verdict="single", winner=KEYS["Bea"], leader=KEYS["Bea"],
         standings=(rest[0], replace(ada, violations=(broken,)), *rest[1:]),
     )  # fmt: skip
-    assert "Bea is the only judge that may be chosen" in said(found)
-    assert "at most $1.50 for 1,000 judgments (rules out 1)" in said(found)
-    row = next(row for row in table_of(found).rows if row.judge["name"] == "Ada")
+    assert "Bea is the only eligible judge" in said(found)
+    assert "at most $1.50 per 1,000 judgments (rules out 1)" in said(found)
+    row = next(row for row in judges_table(found).rows if row.judge.name == "Ada")
     assert (row.status, row.violations) == ("violates", ("1,000 judgments cost $2.00, more than $1.50",))
 
 
@@ -163,68 +165,69 @@ def test_none_satisfies_says_how_near_the_best_was():
     )
     given = inputs(constraints=Constraints(open_weights=True))
     nothing = Estimate(NAN, NAN, NAN, n=0, reason="no judge satisfies the constraints")
-    found = content(
+    found = report(
         given, verdict="none", winner=None, leader=None, standings=standings, held_out=nothing, naive=NAN,
         optimism=None, confidence_set=(), front=(), chosen=None,
     )  # fmt: skip
     text = said(found)
     assert "No judge satisfies the constraints" in text
-    assert "Ada, may not be chosen: it is not known whether its weights are public." in text
-    assert words.held_out_words(found) == [
+    assert "Ada, is not eligible: it is not known whether its weights are open." in text
+    assert sections.held_out_words(found) == [
         "There is no held-out estimate: no judge satisfies the constraints."
     ]
-    assert "There is no held-out" in markdown(found)
+    assert "There is no held-out" in selection_markdown(found)
 
 
 @pytest.mark.parametrize(
     ("violation", "expected"),
     [
-        (Violation("open_weights", 1, 0.0), "its weights are not public"),
+        (Violation("open_weights", 1, 0.0), "its weights are not open"),
         (Violation("local", 1, NAN), "it is not known where its models run"),
         (Violation("max_cost_per_1000", 5, 7.9), "1,000 judgments cost $7.90, more than $5.00"),
         (Violation("max_seconds", 2, 2.5), "a judgment takes 2.5 s, more than 2.0 s"),
         (
             Violation("min_positional_agreement", 0.9, 0.85),
-            "its agreement between the two orders is 85 %, less than 90 %",
+            "its positional agreement is 85%, less than 90%",
         ),
-        (Violation("min_accuracy", 0.8, 0.755, "traps"), "its accuracy on traps is 75.5 %, less than 80 %"),
+        (Violation("min_accuracy", 0.8, 0.755, "traps"), "its accuracy on traps is 75.5%, less than 80%"),
         (
             Violation("min_accuracy", 0.8, NAN, "traps"),
-            "its accuracy on traps is not known, and 80 % is the least",
+            "its accuracy on traps is not known (at least 80% required)",
         ),
-        (Violation("max_unparsed", 0.01, 0.03), "3 % of its answers could not be read, more than 1 %"),
+        (Violation("max_unparsed", 0.01, 0.03), "3% of its answers were unparsed, more than 1%"),
     ],
 )
 def test_what_is_not_satisfied(violation, expected):
     value = None if math.isnan(violation.value) else violation.value
-    row = {"name": violation.name, "limit": violation.limit, "value": value, "dataset": violation.dataset}
+    row = ViolationEntry(violation.name, violation.limit, value, violation.dataset)
     assert words.violation_words(row) == expected
 
 
 def test_cautions():
-    assert "100 % of the labels of The farm come from simulated annotators" in said(
-        content(inputs(simulated=True))
+    assert "100% of the labels of The farm come from simulated annotators" in said(
+        report(inputs(simulated=True))
     )
     standings = selection().standings
     behind = (*standings[:3], replace(standings[3], behind=gap(0.01)))
     assert "Ada is not significantly different from the baseline longest (no LLM)" in said(
-        content(standings=behind)
+        report(standings=behind)
     )
     unread = (replace(standings[0], unparsed=estimate(0.2)), *standings[1:])
-    assert "20.0 % of the answers of Ada could not be read." in said(content(standings=unread))
+    assert "20.0% of the answers of Ada were unparsed." in said(report(standings=unread))
     part = (standings[0], replace(standings[1], is_ranked=False), *standings[2:])
-    assert "Not ranked, because they judged a part of the items only: Bea." in said(content(standings=part))
+    assert "Not ranked, because they judged a part of the items only: Bea." in said(report(standings=part))
 
 
 def test_held_out_for_who_is_no_statistician():
-    text = " ".join(words.held_out_words(content())).replace("\u00a0", " ")
-    assert "one fifth of the instructions was put aside" in text
-    assert "all that 5 times over" in text
-    assert "The flattery is 2.0 points (1.0 to 3.0)." in text
-    small = " ".join(words.held_out_words(content(optimism=gap(0.001))))
-    assert "hardly differ" in small
-    higher = " ".join(words.held_out_words(content(optimism=gap(-0.02))))
-    assert "came out higher, by 2.0 points" in higher
+    text = " ".join(sections.held_out_words(report()))
+    assert "In-sample, on the items it was chosen on, the judge reaches 80.0%." in text
+    assert "5 folds of instructions, repeated 5 times" in text
+    assert "The held-out estimate is 78.0% [76.0, 80.0] agreement with human annotators." in text
+    assert "Optimism (selection bias): 2.0 points [1.0, 3.0]." in text
+    small = " ".join(sections.held_out_words(report(optimism=gap(0.001))))
+    assert "negligible" in small
+    higher = " ".join(sections.held_out_words(report(optimism=gap(-0.02))))
+    assert "Optimism (selection bias): −2.0 points" in higher
 
 
 def composite(gain, *, worth_it, parts=None):
@@ -234,14 +237,17 @@ def composite(gain, *, worth_it, parts=None):
 
 def test_composites():
     def text(**fields):
-        return " ".join(words.composite_words(content(**fields))).replace("\u00a0", " ")
+        return " ".join(sections.composite_words(report(**fields)))
 
-    assert "fewer than two" in text()
+    assert "A composite needs two judges" in text()
     assert "so there is nothing to combine" in text(verdict="none")
-    assert "looks like 83.0 %, and holds at 80.0 %" in text(composite=composite(0.03, worth_it=True))
+    assert "reaches 83.0% in-sample and 80.0% [78.0, 82.0] held-out" in text(
+        composite=composite(0.03, worth_it=True)
+    )
     assert "a composite is worth it" in text(composite=composite(0.03, worth_it=True), chosen=COMPOSITE)
-    assert "may be chance: not worth it" in text(composite=composite(0.01, worth_it=False))
-    assert "gains nothing" in text(composite=composite(-0.01, worth_it=False))
+    small = text(composite=composite(0.01, worth_it=False))
+    assert "a gain of 1.0 point [−1.0, 3.0] over the best single judge: not significant" in small
+    assert "a change of −1.0 point" in text(composite=composite(-0.01, worth_it=False))
     same = {"Code": KEYS["Ada"], "Maths": KEYS["Ada"]}
     assert "Ada does best in every category" in text(composite=composite(0.0, worth_it=False, parts=same))
 
@@ -253,65 +259,66 @@ def replacing(passed):
 
 
 def test_may_it_replace_a_person():
-    yes = words.replaces_words(content(replaces={"farm": replacing(True)}), "farm")
+    yes = sections.replaces_words(report(replaces={"farm": replacing(True)}), "farm")
     assert "it won 3 of 4" in yes
     assert "judged by what was chosen without its fold" in yes
     assert "Epsilon is 0.2, the authors' advice for experts" in yes
     assert yes.endswith("By this test Ada may replace an annotator there.")
-    no = words.replaces_words(content(replaces={"farm": replacing(False)}), "farm")
+    no = sections.replaces_words(report(replaces={"farm": replacing(False)}), "farm")
     assert no.endswith("does not show that Ada may replace an annotator there.")
     *judges, rule = selection().standings
-    level = content(standings=(*judges, replace(rule, behind=gap(0.01))), replaces={"farm": replacing(True)})
-    assert words.replaces_words(level, "farm").endswith("it is not recommended as a replacement.")
-    assert "not tested" in words.replaces_words(content(), "farm")
+    level = report(standings=(*judges, replace(rule, behind=gap(0.01))), replaces={"farm": replacing(True)})
+    assert sections.replaces_words(level, "farm").endswith("it is not recommended as a replacement.")
+    assert "not tested" in sections.replaces_words(report(), "farm")
 
 
 def test_what_would_settle_it():
-    found = content(settling=(Settling(KEYS["Bea"], 0.02, "farm", 100, 1500, 0.8),))
-    text = words.settling_words(found, found["settling"][0])
-    assert "about 1,500 instructions of The farm would show it 80 times in 100" in text
-    assert "about 1,400 more" in text
-    found = content(settling=(Settling(KEYS["Bea"], 0.0, "farm", 100, 0, 0.8),))
-    assert "take the cheaper" in words.settling_words(found, found["settling"][0])
-    found = content(settling=(Settling(KEYS["Bea"], 0.02, "farm", 100, 150, 0.8, together=True),))
-    assert "and those of the other datasets" in words.settling_words(found, found["settling"][0])
+    found = report(settling=(Settling(KEYS["Bea"], 0.02, "farm", 100, 1500, 0.8),))
+    text = sections.settling_words(found, found.settling[0])
+    assert "about 1,500 instructions of The farm detect it with 80% power" in text
+    assert "about 1,400 more are needed" in text
+    found = report(settling=(Settling(KEYS["Bea"], 0.0, "farm", 100, 0, 0.8),))
+    assert "use the cheaper one" in sections.settling_words(found, found.settling[0])
+    found = report(settling=(Settling(KEYS["Bea"], 0.02, "farm", 100, 150, 0.8, together=True),))
+    assert "together with those of the other datasets" in sections.settling_words(found, found.settling[0])
 
 
 def test_the_objective_has_a_name():
     both = inputs(parts=(("farm", "people", 1.0), ("traps", "gold", 1.0)))
-    assert words.objective_words(content(both)).startswith("mean of")
+    assert words.objective_words(report(both)).startswith("mean of")
     shown = inputs(parts=(("farm", "people", 0.0), ("traps", "gold", 1.0)))
-    assert words.objective_words(content(shown)) == "accuracy against gold answers"
+    assert words.objective_words(report(shown)) == "accuracy against gold answers"
     # A dataset that alone decides needs no column of its own: its score is the objective.
-    assert [row["name"] for row in table_of(content(shown)).datasets] == ["farm"]
-    assert [row["name"] for row in table_of(content(both)).datasets] == ["farm", "traps"]
+    assert [row.name for row in judges_table(report(shown)).datasets] == ["farm"]
+    assert [row.name for row in judges_table(report(both)).datasets] == ["farm", "traps"]
 
 
 def test_the_content_is_plain_json_and_says_what_two_datasets_share():
-    found = content(
+    found = report(
         inputs(parts=(("farm", "people", 1.0), ("traps", "gold", 0.0))), replaces={"farm": replacing(True)}
     )
-    assert json.loads(canonical_json(found)) == json.loads(json.dumps(found))
-    farm, _ = found["datasets"]
-    assert (farm["n_instructions"], farm["n_instructions_shared"], farm["n_annotators"]) == (2, 1, 2)
-    nobody = next(row for row in found["standings"] if row["judge"] == KEYS["Cy"])
-    assert nobody["cost_per_1000"] == {
+    written = found.as_json()
+    assert json.loads(canonical_json(written)) == json.loads(json.dumps(written))
+    assert SelectionReport.read(json.loads(json.dumps(written))) == found
+    farm, _ = found.datasets
+    assert (farm.n_instructions, farm.n_instructions_shared, farm.n_annotators) == (2, 1, 2)
+    assert found.standing(KEYS["Cy"]).cost_per_1000 == {
         "value": None, "low": None, "high": None, "n": 0, "reason": "nobody measured it"
     }  # fmt: skip
-    assert found["replaces"]["farm"]["advantage_probability"]["value"] == 0.8
+    assert found.replaces["farm"]["advantage_probability"]["value"] == 0.8
 
 
 def test_with_too_many_people_nobody_is_kept_apart(monkeypatch):
-    monkeypatch.setattr("metaeval.reports.selection_content.MOST_CELLS", 3)
+    monkeypatch.setattr("metaeval.reports.decision.inputs.MOST_CELLS", 3)
     given = inputs()
-    assert label_matrix(given.parts[0]).tolist() == [[1.0, 2.0], [0.0, pytest.approx(NAN, nan_ok=True)]]
-    found = content(given, replaces={"farm": replacing(True)})
-    assert found["replaces"] == {}
-    assert any("too many people" in note for note in found["notes"])
+    assert given.parts[0].judged.labels.tolist() == [[1.0, 2.0], [0.0, pytest.approx(NAN, nan_ok=True)]]
+    found = report(given, replaces={"farm": replacing(True)})
+    assert found.replaces == {}
+    assert any("too many people" in note for note in found.notes)
 
 
 def test_the_picture_joins_the_front_and_keeps_what_is_free_apart():
-    picture = picture_of(content())
+    picture = picture_of(report())
     assert picture is not None
     kinds = {point.name: point.kind for point in picture.points}
     assert kinds == {"Ada": "front", "Bea": "front", "longest": "baseline"}
@@ -326,25 +333,27 @@ def test_the_picture_joins_the_front_and_keeps_what_is_free_apart():
 
 def test_no_picture_where_costs_do_not_differ():
     same = tuple(replace(one, cost_per_1000=estimate(2.0)) for one in selection().standings)
-    assert picture_of(content(standings=same)) is None
+    assert picture_of(report(standings=same)) is None
     unknown = tuple(standing(name, 0.7, cost=None) for name in KEYS)
-    assert picture_of(content(standings=unknown)) is None
+    assert picture_of(report(standings=unknown)) is None
 
 
 def test_markdown_means_nothing_by_names():
-    text = markdown(
-        content(settling=(Settling(KEYS["Bea"], 0.02, "farm", 100, 1500, 0.8),), notes=("A <b> note",))
+    text = selection_markdown(
+        report(settling=(Settling(KEYS["Bea"], 0.02, "farm", 100, 1500, 0.8),), notes=("A <b> note",))
     )
-    assert text.startswith("# Which judge to use: Sweep\n")
+    assert text.startswith("# Judge selection: Sweep\n")
     assert "| Ada | chosen |" in text
-    assert "## What would settle it" in text
+    assert "## Sample size needed" in text
     assert "A \\<b\\> note" in text
 
 
 def test_a_stored_choice_in_short():
     broken = {"name": "max_cost_per_1000", "limit": 5.0, "value": 7.9, "dataset": ""}
-    lines = dict(summary_lines(content() | {"promoted": {"judge": KEYS["Ada"], "violations": [broken]}}))
-    assert lines["Datasets"] == "The farm: agreement with people, weight 1"
+    lines = dict(
+        summary_lines(report().as_json() | {"promoted": {"judge": KEYS["Ada"], "violations": [broken]}})
+    )
+    assert lines["Datasets"] == "The farm: agreement with human annotators, weight 1"
     assert lines["Constraints"] == "none"
-    assert lines["Held-out estimate"] == "78.0 % (76.0 to 80.0), of the procedure that chose Ada"
+    assert lines["Held-out estimate"] == "78.0% [76.0, 80.0], of the procedure that chose Ada"
     assert lines["Promoted although"] == "1,000 judgments cost $7.90, more than $5.00"

@@ -1,0 +1,284 @@
+"""What a choice of a judge is computed from, and the hash that names it. The same for every kind of items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from metaeval.reports.humans import label_slots
+from metaeval.reports.inputs import ItemColumns, JudgeColumns, ReportInputs
+from metaeval.reports.kinds.inputs import KindInputs, KindJudge, has_gold
+from metaeval.reports.kinds.item_scores import item_scores
+from metaeval.selection.replacement import EPSILON
+from metaeval.selection.types import Candidate, Constraints, Floats, JudgedDataset, Role
+
+SCHEMA = "touchstone.selection/1"
+PAIRWISE = "pairwise"
+# Labels are a matrix of items and people; beyond this many cells (400 MB) who gave a label is forgotten.
+MOST_CELLS = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A dataset, in which role it takes part, and its share in the objective (0: reported only)."""
+
+    dataset: str
+    role: Role
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """Selection criteria: which datasets in which roles, under which constraints, with which confidence.
+
+    ``kind`` is that of the items that judges are chosen by: a judge of rubrics judges nothing else. ``epsilon`` is that
+    of the alternative annotator test.
+    """
+
+    parts: tuple[Part, ...]
+    constraints: Constraints = field(default_factory=Constraints)
+    confidence: float = 0.95
+    kind: str = PAIRWISE
+    epsilon: float = EPSILON
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        """Names of the datasets that have a share in the objective."""
+        return tuple(part.dataset for part in self.parts if part.weight > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionOptions:
+    """How the figures of a choice are computed; part of its hash."""
+
+    n_resamples: int = 2000
+    n_folds: int = 5
+    n_repeats: int = 5
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFacts:
+    """A judge of one dataset: who it is, and how many items it judged."""
+
+    name: str
+    fingerprint: str
+    backend: str
+    model: str
+    strategy: str
+    baseline: bool
+    n_judged: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetInputs:
+    """One dataset of a choice.
+
+    Attributes
+    ----------
+    judged : JudgedDataset
+        As the library reads it: verdicts of pairs, or scores of items of other kinds.
+    about : mapping
+        What a header says of the dataset: title, version, licence.
+    external_id : tuple of str
+        The items.
+    judges : tuple of JudgeFacts
+        Who judged, baselines too.
+    composed_by : {"category", "subset"}
+        What the categories of ``judged`` are.
+    n_gold, n_labels, n_annotators, n_simulated : int
+        How much there is to compare judges with.
+    is_weighted : bool
+        Whether items count by one over the chance with which they were drawn for labelling.
+    keeps_people_apart : bool
+        Whether the labels of each person have a column of their own; of pairs only.
+    """
+
+    judged: JudgedDataset
+    about: Mapping[str, Any]
+    external_id: tuple[str, ...]
+    judges: tuple[JudgeFacts, ...]
+    composed_by: str
+    n_gold: int
+    n_labels: int
+    n_annotators: int
+    n_simulated: int
+    is_weighted: bool
+    keeps_people_apart: bool = False
+
+    def rows(self) -> list[object]:
+        """What the hash of a choice covers of it."""
+        whole = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "judged"}
+        whole["judges"] = [asdict(judge) for judge in self.judges]
+        judged = {each.name: _digest(getattr(self.judged, each.name)) for each in fields(self.judged)}
+        return [whole, judged]
+
+
+def _digest(value: Any) -> object:
+    """A value as JSON has it; of an array a hash, without the last bits, which depend on the machine."""
+    if isinstance(value, Mapping):
+        return {key: _digest(one) for key, one in value.items()}
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype.kind != "f":
+        return value.tolist()
+    rounded = np.where(np.isnan(value), np.nan, np.round(value, 12) + 0.0).astype("<f8")
+    return [list(value.shape), sha256(rounded.tobytes()).hexdigest()]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionInputs:
+    """All that a choice depends on. ``sweep`` is what its header says of the sweep."""
+
+    sweep: Mapping[str, Any]
+    parts: tuple[DatasetInputs, ...]
+    candidates: tuple[Candidate, ...]
+    criteria: Criteria
+    options: SelectionOptions = SelectionOptions()
+
+    @property
+    def n_items(self) -> int:
+        """Items of all datasets."""
+        return sum(len(part.external_id) for part in self.parts)
+
+    @property
+    def size(self) -> int:
+        """Items times judges."""
+        return self.n_items * len(self.candidates)
+
+    def hash(self) -> str:
+        """SHA-256 of what is judged, the criteria and the options, in hexadecimal."""
+        head = [SCHEMA, asdict(self.criteria), asdict(self.options), [asdict(one) for one in self.candidates]]
+        digest = sha256()
+        for row in (head, *(part.rows() for part in self.parts)):
+            digest.update(json.dumps(row, sort_keys=True, separators=(",", ":")).encode("ascii") + b"\n")
+        return digest.hexdigest()
+
+
+# --- from rows of each kind ----------------------------------------------------------------------------------------
+
+
+def pair_inputs(part: Part, inputs: ReportInputs, instructions: Sequence[str]) -> DatasetInputs:
+    """Pairs, by the verdicts of judges. ``instructions`` are names that are the same in every dataset, by item."""
+    items, labels = inputs.items, inputs.labels
+    n_annotators = int(labels.annotator.max(initial=-1)) + 1
+    apart = len(items) * n_annotators <= MOST_CELLS
+    people = part.role == "people"
+    by, categories = _categories(items)
+    judges = {judge.fingerprint: judge for judge in inputs.judges}
+    return DatasetInputs(
+        JudgedDataset(
+            name=part.dataset,
+            role=part.role,
+            verdicts={key: judge.verdicts for key, judge in judges.items()},
+            judged={key: judge.judged for key, judge in judges.items()},
+            clusters=np.array(instructions, dtype=np.str_),
+            categories=categories,
+            labels=_label_matrix(inputs, n_annotators, apart=apart) if people else None,
+            gold=None if people else items.gold,
+            costs={key: judge.cost for key, judge in judges.items()},
+            seconds={key: judge.seconds for key, judge in judges.items()},
+            weights=inputs.weights if people else None,
+            weight=part.weight,
+        ),
+        about=inputs.facts["dataset"],
+        external_id=items.external_id,
+        judges=tuple(
+            _facts(judge, int(judge.judged.any(axis=1).sum()), baseline=judge.baseline)
+            for judge in inputs.judges
+        ),
+        composed_by=by,
+        n_gold=int((~np.isnan(items.gold)).sum()),
+        n_labels=len(labels),
+        n_annotators=n_annotators,
+        n_simulated=int(labels.simulated.sum()),
+        is_weighted=people and inputs.weights is not None,
+        keeps_people_apart=apart,
+    )
+
+
+def scored_inputs(
+    part: Part,
+    inputs: KindInputs,
+    instructions: Sequence[str],
+    *,
+    rules: Sequence[KindJudge],
+    costs: Mapping[str, Floats],
+    seconds: Mapping[str, Floats],
+) -> DatasetInputs:
+    """Items of a kind other than pairs, by how good each judge is on each of them.
+
+    Parameters
+    ----------
+    rules : sequence of KindJudge
+        Baselines: compared with, never chosen.
+    costs, seconds : mapping of str to ndarray of shape (n_items,)
+        By the judge's fingerprint: US dollars and model time of its judgment; NaN where nobody measured.
+    """
+    judges, labels = (*inputs.judges, *rules), inputs.labels
+    found = item_scores(replace(inputs, judges=judges), part.role)
+    columns = inputs.columns()
+    by, categories = _categories(columns)
+
+    def one_order(given: Mapping[str, Any], empty: Any) -> dict[str, Any]:
+        return {key: np.stack([column, np.full(len(column), empty)], axis=1) for key, column in given.items()}
+
+    # A rule costs nothing and takes no time.
+    free = {rule.fingerprint: np.zeros(len(columns)) for rule in rules}
+    rule_keys = {rule.fingerprint for rule in rules}
+    return DatasetInputs(
+        JudgedDataset(
+            name=part.dataset,
+            role=part.role,
+            verdicts={},
+            judged=one_order(found.judged, empty=False),
+            clusters=np.array(instructions, dtype=np.str_),
+            categories=categories,
+            costs=one_order({**costs, **free}, np.nan),
+            seconds=one_order({**seconds, **free}, np.nan),
+            weights=found.weights,
+            weight=part.weight,
+            scores=found.scores,
+            unparsed=found.unparsed,
+            scorable=found.scorable,
+        ),
+        about=inputs.facts["dataset"],
+        external_id=columns.external_id,
+        judges=tuple(
+            _facts(judge, len(judge.judged), baseline=judge.fingerprint in rule_keys) for judge in judges
+        ),
+        composed_by=by,
+        n_gold=sum(has_gold(item, inputs.kind) for item in inputs.items),
+        n_labels=len(labels),
+        n_annotators=len({label.annotator for label in labels}),
+        n_simulated=sum(label.simulated for label in labels),
+        is_weighted=part.role == "people" and inputs.weights is not None,
+    )
+
+
+def _facts(judge: JudgeColumns | KindJudge, n_judged: int, *, baseline: bool) -> JudgeFacts:
+    return JudgeFacts(
+        judge.name, judge.fingerprint, judge.backend, judge.model, judge.strategy, baseline, n_judged
+    )
+
+
+def _categories(items: ItemColumns) -> tuple[str, Any]:
+    """By what composites are made, and its values: categories, or subsets where there are no two categories."""
+    if len(set(items.category)) < 2 and len(set(items.subset)) > 1:
+        return "subset", np.array(items.subset, dtype=np.str_)
+    return "category", np.array(items.category, dtype=np.str_)
+
+
+def _label_matrix(inputs: ReportInputs, n_annotators: int, *, apart: bool) -> Floats:
+    """Labels as (n_items, n_annotators), NaN where there is none; without a column a person where they are too many."""
+    labels = inputs.labels
+    if not apart:
+        return label_slots(inputs.items, labels)
+    matrix = np.full((len(inputs.items), n_annotators), np.nan)
+    matrix[labels.item, labels.annotator] = labels.choice
+    return matrix

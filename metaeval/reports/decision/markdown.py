@@ -1,0 +1,88 @@
+"""A choice of a judge as Markdown: the verdict, its reasons, then the tables."""
+
+from __future__ import annotations
+
+from metaeval.reports.decision import verdict as sections
+from metaeval.reports.decision.report import SelectionReport
+from metaeval.reports.decision.tables import STATUS, JudgeRow, judges_table
+from metaeval.reports.decision.words import objective_words, tidy, words_of
+from metaeval.reports.figures import full_text, value_text
+from metaeval.reports.markdown import plain_text, table_text
+from metaeval.reports.replacement import TITLE
+
+
+def selection_markdown(report: SelectionReport) -> str:
+    """Write a choice as Markdown, in GitHub's table syntax."""
+    verdict, meaning = sections.selection_verdict(report), words_of(report).meaning
+    parts = [
+        f"# Judge selection: {plain_text(report.sweep['name'])}",
+        f"## {plain_text(verdict.headline)}",
+        plain_text(" ".join((*verdict.sentences, *verdict.cautions))),
+        "## Selection criteria",
+        _datasets(report),
+        *([plain_text(meaning)] if meaning else []),
+        f"Constraints: {plain_text(sections.constraints_sentence(report))}.",
+        "## Expected score on new items",
+        plain_text(" ".join(sections.held_out_words(report))),
+        "## All judges",
+        _judges(report),
+        "## Composite",
+        plain_text(" ".join(sections.composite_words(report))),
+        *_replaces(report),
+        *_section("Sample size needed", [sections.settling_words(report, row) for row in report.settling]),
+        *_section("Notes", report.notes),
+        f"Inputs: `{report.inputs_hash}`  \nSoftware: {report.software['name']} {report.software['version']}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _datasets(report: SelectionReport) -> str:
+    words = words_of(report)
+    rows = (
+        (
+            plain_text(row.title),
+            plain_text(words.role(row.role)),
+            f"{row.weight:g}",
+            f"{row.n_items:,}",
+            f"{row.n_instructions:,}",
+        )
+        for row in report.datasets
+    )
+    return table_text(("Dataset", "Role", "Weight", words.items.capitalize(), "Instructions"), rows, right=2)
+
+
+def _judges(report: SelectionReport) -> str:
+    table = judges_table(report)
+    head = (
+        *("Judge", "Status", objective_words(report).capitalize()),
+        *(plain_text(row.title) for row in table.datasets),
+        *(["Positional agreement"] if report.of_pairs else []),
+        *("Unparsed", "$ / 1,000", "Time per judgment", "Selection frequency (bootstrap)"),
+    )
+    return table_text(head, (_row(row, of_pairs=report.of_pairs) for row in table.rows), right=2)
+
+
+def _row(row: JudgeRow, *, of_pairs: bool) -> list[str]:
+    standing = row.standing
+    status = STATUS[row.status] + (f": {'; '.join(row.violations)}" if row.violations else "")
+    cells = [
+        full_text(standing.objective),
+        *(full_text(score) for _, score in row.scores),
+        *([full_text(standing.positional_agreement)] if of_pairs else []),
+        full_text(standing.unparsed),
+        full_text(standing.cost_per_1000, "money"),
+        full_text(standing.seconds, "seconds"),
+        value_text({"value": standing.chosen_share}),
+    ]
+    return [plain_text(row.judge.name), plain_text(status), *map(tidy, cells)]
+
+
+def _replaces(report: SelectionReport) -> list[str]:
+    if report.leader is None or not report.of_pairs:
+        return []
+    people = [row.name for row in report.datasets if row.role == "people"]
+    return _section(TITLE, [sections.replaces_words(report, name) for name in people])
+
+
+def _section(title: str, lines: list[str] | tuple[str, ...]) -> list[str]:
+    return [f"## {title}", "\n".join(f"- {plain_text(line)}" for line in lines)] if lines else []

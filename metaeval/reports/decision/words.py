@@ -1,0 +1,227 @@
+"""The words of a choice of a judge: what each kind's score is called, constraints and how one is broken, names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from metaeval.figures import ANSWER_RANKING, CHECKLIST, IMPORTANCE, RUBRIC
+from metaeval.reports.decision.inputs import PAIRWISE
+from metaeval.reports.decision.report import Figure, SelectionReport, ViolationEntry
+from metaeval.reports.figures import points_text, range_text, value_text
+from metaeval.selection.types import Constraints
+
+
+@dataclass(frozen=True, slots=True)
+class KindWords:
+    """The words of one kind.
+
+    Attributes
+    ----------
+    items : str
+        What is judged, as many.
+    people, gold : str
+        The score on a dataset of each role, as it stands in a sentence.
+    short : str
+        The score in a column's head, whatever the role; empty where it depends on the role.
+    meaning : str
+        What the score is, and what is had by chance.
+    """
+
+    items: str
+    people: str
+    gold: str
+    short: str = ""
+    meaning: str = ""
+
+    def role(self, role: str) -> str:
+        """The score on a dataset of a role."""
+        return self.people if role == "people" else self.gold
+
+
+WORDS: dict[str, KindWords] = {
+    PAIRWISE: KindWords("pairs", "agreement with human annotators", "accuracy against gold answers"),
+    RUBRIC: KindWords(
+        "rated responses",
+        "closeness to human ratings",
+        "closeness to the gold ratings",
+        "closeness",
+        "Closeness is 1 minus the mean distance of a judge's ratings from the mean human rating (or from the gold "
+        "one), as a share of the 4 points between 1 and 5: 100% is the same rating on every criterion, 75% is one "
+        "point off. It has no fixed chance level: the baseline "
+        "that always gives the median shows what can be reached without reading.",
+    ),
+    CHECKLIST: KindWords(
+        "checklists",
+        "agreement with human annotators per question",
+        "agreement with gold answers per question",
+        "agreement per question",
+        "Agreement per question is the share of questions that a judge answers as most annotators do (or as the gold "
+        "answers do), pooled over all questions. Questions on which annotators are evenly divided are excluded; "
+        "“cannot tell” is wrong. Guessing reaches 50%; the row of the baseline shows what always “yes” reaches.",
+    ),
+    IMPORTANCE: KindWords(
+        "importance rankings",
+        "rank agreement with human annotators, (1 + rho) / 2",
+        "rank agreement with the gold ranks, (1 + rho) / 2",
+        "rank agreement",
+        "Rank agreement is (1 + rho) / 2 with Spearman's rho between a judge and each annotator, averaged over "
+        "annotators (or the gold ranks): 100% is the same order, 50% is chance, 0% is the reverse order.",
+    ),
+    ANSWER_RANKING: KindWords(
+        "sets of answers",
+        "correlation with human annotators, (1 + r) / 2",
+        "correlation with votes or gold ranks, (1 + r) / 2",
+        "correlation, (1 + r) / 2",
+        "The score is (1 + r) / 2 with Pearson's r between a judge's ranks and the annotators' votes or "
+        "ranks: 100% is perfect agreement, 50% is chance, 0% is the reverse.",
+    ),
+}
+
+# Of each constraint: its unit, what it is called, and how a judge that breaks it is said to do so (known, not known).
+CONSTRAINTS: dict[str, tuple[str, str, str, str]] = {
+    "open_weights": (
+        "flag",
+        "open weights only",
+        "its weights are not open",
+        "it is not known whether its weights are open",
+    ),
+    "local": (
+        "flag",
+        "models under our own control only",
+        "its models run elsewhere",
+        "it is not known where its models run",
+    ),
+    "max_cost_per_1000": (
+        "money",
+        "at most {limit} per 1,000 judgments",
+        "1,000 judgments cost {own}, more than {limit}",
+        "its cost is not known (limit {limit})",
+    ),
+    "max_seconds": (
+        "seconds",
+        "at most {limit} per judgment",
+        "a judgment takes {own}, more than {limit}",
+        "its time per judgment is not known (limit {limit})",
+    ),
+    "min_positional_agreement": (
+        "percent",
+        "positional agreement of at least {limit}",
+        "its positional agreement is {own}, less than {limit}",
+        "its positional agreement is not known (at least {limit} required)",
+    ),
+    "min_accuracy": (
+        "percent",
+        "accuracy of at least {limit} on each gold dataset",
+        "its {of}{on} is {own}, less than {limit}",
+        "its {of}{on} is not known (at least {limit} required)",
+    ),
+    "max_unparsed": (
+        "percent",
+        "at most {limit} unparsed",
+        "{own} of its answers were unparsed, more than {limit}",
+        "its share of unparsed answers is not known (limit {limit})",
+    ),
+}
+
+
+def constraint_words(constraints: Constraints, kind: str = PAIRWISE) -> list[str]:
+    """The constraints that were asked for; empty where there is none."""
+    return [
+        limit_words(name, limit, kind)
+        for name, limit in asdict(constraints).items()
+        if limit is not None and limit is not False
+    ]
+
+
+def limit_words(name: str, limit: Any, kind: str = PAIRWISE) -> str:
+    """One constraint: "at most $5.00 per 1,000 judgments"."""
+    unit, words, *_ = CONSTRAINTS[name]
+    if name == "min_accuracy" and kind != PAIRWISE:
+        words = "score of at least {limit} on each gold dataset"
+    return words.format(limit=amount(limit, unit))
+
+
+def violation_words(violation: ViolationEntry) -> str:
+    """Which constraint a judge breaks, and by how much: "1,000 judgments cost $7.90, more than $5.00"."""
+    unit, _, known, unknown = CONSTRAINTS[violation.name]
+    return (unknown if violation.value is None else known).format(
+        own=amount(violation.value, unit),
+        limit=amount(violation.limit, unit),
+        on=f" on {violation.dataset}" if violation.dataset else "",
+        of=violation.of,
+    )
+
+
+def violations_words(violations: Sequence[ViolationEntry]) -> tuple[str, ...]:
+    """The same of several."""
+    return tuple(violation_words(one) for one in violations)
+
+
+def words_of(report: SelectionReport) -> KindWords:
+    """The words for the kind of a choice."""
+    return WORDS[report.kind]
+
+
+def objective_words(report: SelectionReport) -> str:
+    """What judges are ranked by: "agreement with human annotators", "accuracy ...", or a mean of scores."""
+    kind, roles = words_of(report), {row.role for row in report.deciding}
+    return kind.role(*roles) if len(roles) == 1 else f"mean of {kind.people} and {kind.gold}"
+
+
+def objective_short(report: SelectionReport) -> str:
+    """The same for the head of a column; empty for a mean of scores of two sorts."""
+    one_role = len({row.role for row in report.deciding}) == 1
+    return words_of(report).short or (objective_words(report) if one_role else "")
+
+
+def composed_by(report: SelectionReport) -> tuple[str, str]:
+    """What composites are made by, as one and as many: "category", "categories"."""
+    by_subset = {row.composed_by for row in report.deciding} == {"subset"}
+    return ("subset", "subsets") if by_subset else ("category", "categories")
+
+
+def title_of(report: SelectionReport, dataset: str) -> str:
+    """The title of a dataset."""
+    return next((row.title for row in report.datasets if row.name == dataset), dataset)
+
+
+# --- small words ---------------------------------------------------------------------------------------------------
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A limit or a value in its unit; shares without decimals that say nothing."""
+    if value is None:
+        return "not known"
+    if unit == "flag":
+        return "yes" if value else "no"
+    text = value_text({"value": value}, unit)
+    return tidy(text).replace(".0%", "%") if unit == "percent" else text
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "A, B and C"; of more than four the first three and how many others."""
+    shown = list(names)
+    if len(shown) > 4:
+        shown = [*shown[:3], f"{len(shown) - 3} others"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def with_range(estimate: Figure) -> str:
+    """A share and its interval: "71.2% [62.5, 78.6]"."""
+    return tidy(value_text(estimate)) + _interval(range_text(estimate))
+
+
+def points_with_range(difference: Figure) -> str:
+    """A difference of shares and its interval: "2.0 points [1.0, 3.0]"."""
+    return points_text(difference["value"]) + _interval(range_text(difference, "points"))
+
+
+def _interval(ends: str) -> str:
+    return f" [{ends.replace(' to ', ', ')}]" if ends else ""
+
+
+def tidy(text: str) -> str:
+    """A share without a space before its sign."""
+    return text.replace(" %", "%").replace("\u00a0%", "%")
