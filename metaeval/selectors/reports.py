@@ -9,9 +9,9 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Dataset, Item, Kind, Label, Study, User
-from annotation.selectors.datasets import datasets_visible_to
-from annotation.selectors.overview import studies_visible_to
+from annotation.models import Dataset, Kind, Study, User
+from annotation.selectors.datasets import datasets_visible_to, items_of
+from annotation.selectors.overview import labels_visible_to, studies_visible_to
 from metaeval.models import Decision, Report
 from metaeval.reports.decision.promotion import exported_facts
 
@@ -26,9 +26,11 @@ def reports_visible_to(user: User) -> QuerySet[Report]:
     if user.is_administrator:
         return reports
     studies = studies_visible_to(user)
-    others = Label.objects.filter(
-        study__dataset=OuterRef("dataset"), created_at__lte=OuterRef("created_at")
-    ).exclude(study__in=studies)
+    others = (
+        labels_visible_to(None)
+        .filter(study__dataset=OuterRef("dataset"), created_at__lte=OuterRef("created_at"))
+        .exclude(study__in=studies)
+    )
     return reports.filter(Q(study__in=studies) | (Q(study=None) & (Q(created_by=user) | ~Q(Exists(others)))))
 
 
@@ -69,7 +71,7 @@ def report_targets(user: User) -> list[ReportTarget]:
     """
     datasets = list(datasets_visible_to(user).order_by("name").only("pk", "name", "title"))
     kinds: dict[int, list[str]] = defaultdict(list)
-    items = Item.objects.filter(dataset__in=datasets).order_by()
+    items = items_of(datasets)
     for dataset_id, kind in items.values_list("dataset_id", "kind").distinct():
         kinds[dataset_id].append(kind)
     studies: dict[int, list[Study]] = defaultdict(list)

@@ -11,10 +11,11 @@ from hashlib import sha256
 import numpy as np
 from django.db.models import Count, Exists, OuterRef, Q
 
-from annotation.models import Dataset, Instruction, Item, Kind, Label, User
-from annotation.selectors.datasets import item_facts
+from annotation.models import Dataset, Kind, User
+from annotation.selectors.datasets import datasets_by_name, instructions_of, item_facts, items_of
 from annotation.selectors.overview import labels_visible_to
-from judges.models import BackendKind, Judge, Judgment, Order
+from judges.models import BackendKind, Judge, Order
+from judges.selectors.stored import judges_known, judgments_on
 from metaeval.figures import KIND_LABELS
 from metaeval.models import Decision
 from metaeval.reports.decision.inputs import (
@@ -78,24 +79,22 @@ class SweptDataset:
 
 def kinds_judged(sweep: SweepView) -> tuple[str, ...]:
     """The kinds of items that a judge of the sweep has judged, pairs first; a query, and one more for each kind."""
-    there = set(
-        Item.objects.filter(dataset__in=sweep.datasets).order_by().values_list("kind", flat=True).distinct()
-    )
-    judged = Judgment.objects.filter(item__dataset__in=sweep.datasets, judge_id__in=sweep.judge_ids)
+    there = set(items_of(sweep.datasets).values_list("kind", flat=True).distinct())
+    judged = judgments_on(sweep.datasets, judge_ids=sweep.judge_ids)
     return tuple(kind for kind in CHOSEN_KINDS if kind in there and judged.filter(item__kind=kind).exists())
 
 
 def swept_datasets(sweep: SweepView, kind: str = PAIRWISE) -> list[SweptDataset]:
     """The datasets of the sweep with items of a kind, by name; two queries, and one more for each dataset."""
-    judged = Judgment.objects.filter(
-        item__dataset=OuterRef("pk"), item__kind=kind, judge_id__in=sweep.judge_ids
+    judged = judgments_on(sweep.datasets, kind, judge_ids=sweep.judge_ids).filter(
+        item__dataset=OuterRef("pk")
     )
-    items = Item.objects.filter(dataset__in=sweep.datasets, kind=kind).order_by("dataset")
+    items = items_of(sweep.datasets, kind).order_by("dataset")
     gold = Count("pk", filter=Q(gold__isnull=False) | _has_votes(kind))
     sizes = {
         pk: (n, n_gold) for pk, n, n_gold in items.values_list("dataset").annotate(n=Count("pk"), gold=gold)
     }
-    datasets = Dataset.objects.filter(pk__in=list(sizes)).annotate(is_judged=Exists(judged)).order_by("name")
+    datasets = datasets_by_name().filter(pk__in=list(sizes)).annotate(is_judged=Exists(judged))
     return [
         SweptDataset(
             row.pk,
@@ -115,7 +114,7 @@ def _has_votes(kind: str) -> Q:
 
 
 def _n_labelled(dataset_id: int, kind: str, reader: User | None) -> int:
-    visible = Label.objects.all() if reader is None else labels_visible_to(reader)
+    visible = labels_visible_to(reader)
     labels = visible.current().filter(kind=kind, item__dataset_id=dataset_id).order_by()
     people = labels.values("item").annotate(n=Count("annotator", distinct=True))
     return people.filter(n__gte=2 if kind == PAIRWISE else 1).count()
@@ -189,14 +188,11 @@ def _amounts(dataset: Dataset, inputs: KindInputs) -> tuple[dict[str, Floats], d
     row_of = {item.external_id: row for row, item in enumerate(inputs.items)}
     measured = [judge.fingerprint for judge in inputs.judges if judge.backend != BackendKind.IMPORTED]
     found: dict[str, Floats] = defaultdict(lambda: np.full((2, len(row_of)), np.nan))
-    rows = Judgment.objects.filter(
-        item__dataset=dataset,
-        item__kind=inputs.kind,
-        judge__fingerprint__in=measured,
-        sample=0,
-        order=Order.ORIGINAL,
-    ).values_list("judge__fingerprint", "item__external_id", "cost", "latency_ms")
-    for key, name, cost, latency in rows.iterator(chunk_size=5_000):
+    rows = judgments_on([dataset], inputs.kind).filter(
+        judge__fingerprint__in=measured, sample=0, order=Order.ORIGINAL
+    )
+    amounts = rows.values_list("judge__fingerprint", "item__external_id", "cost", "latency_ms")
+    for key, name, cost, latency in amounts.iterator(chunk_size=5_000):
         if name in row_of:
             found[key][:, row_of[name]] = cost, latency / 1000
     return {key: both[0] for key, both in found.items()}, {key: both[1] for key, both in found.items()}
@@ -205,7 +201,7 @@ def _amounts(dataset: Dataset, inputs: KindInputs) -> tuple[dict[str, Floats], d
 def _candidates(found: Sequence[JudgeFacts]) -> list[Candidate]:
     """All judges of the datasets, by name, baselines last."""
     judges = {judge.fingerprint: judge for judge in found}
-    rows = Judge.objects.filter(fingerprint__in=list(judges)).prefetch_related("models__endpoint")
+    rows = judges_known(judges).prefetch_related("models__endpoint")
     known = {judge.fingerprint: _where(judge) for judge in rows}
     ordered = sorted(judges.values(), key=lambda judge: (judge.baseline, judge.name, judge.fingerprint))
     return [
@@ -237,13 +233,11 @@ def _instruction_names(dataset: Dataset, kind: str) -> dict[str, str]:
     Where nothing is written, each row is its own.
     """
     names: dict[int, str] = {}
-    rows = Instruction.objects.filter(dataset=dataset).values_list(
-        "pk", "external_id", "text", "context", "conversation"
-    )
+    rows = instructions_of(dataset).values_list("pk", "external_id", "text", "context", "conversation")
     for pk, external_id, *asked in rows.iterator(chunk_size=2_000):
         content = asked if any(asked) else [dataset.name, external_id]
         names[pk] = sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()[:20]
-    items = Item.objects.filter(dataset=dataset, kind=kind).values_list("external_id", "instruction_id")
+    items = items_of([dataset], kind).values_list("external_id", "instruction_id")
     return {external_id: names[instruction_id] for external_id, instruction_id in items}
 
 

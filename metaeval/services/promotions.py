@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 
 from annotation.models import Dataset, Kind, User
 from judges.models import Judge
+from judges.selectors.stored import judges_known
 from judges.services.composites import composite_ensure
 from metaeval.models import Decision
 from metaeval.reports.decision.inputs import Criteria
@@ -165,7 +166,7 @@ def _wanted(sweep: SweepView, user: User, reason: str) -> dict[str, Any]:
 
 
 def _judge_of(sweep: SweepView, fingerprint: str) -> Judge:
-    judge = Judge.objects.filter(fingerprint=fingerprint, pk__in=sweep.judge_ids).first()
+    judge = judges_known([fingerprint], among=sweep.judge_ids).first()
     if judge is None:
         raise DecisionError("This sweep has no such judge.")
     return judge
@@ -297,10 +298,7 @@ def _composite(report: SelectionReport, sweep: SweepView, user: User, *, althoug
 
 
 def _composite_judge(offer: CompositeOffer, sweep: SweepView, user: User) -> Judge:
-    judges = {
-        judge.fingerprint: judge
-        for judge in Judge.objects.filter(pk__in=sweep.judge_ids, fingerprint__in=offer.judges)
-    }
+    judges = {judge.fingerprint: judge for judge in judges_known(offer.judges, among=sweep.judge_ids)}
     try:
         return composite_ensure(
             name=f"Composite of {sweep.name[:MOST_OF_A_NAME].strip()}: {len(offer.parts)} parts",
