@@ -154,7 +154,7 @@ def study_live(request: ResearcherRequest, slug: str) -> HttpResponse:
     live = _live(study)
     if request.GET.get("seen") == live["stamp"]:
         return HttpResponse(status=204)
-    return render(request, "annotation/researcher/_study_live.html", _figures(study, live))
+    return render(request, "annotation/researcher/study_detail.html#live", _figures(study, live))
 
 
 @require_POST
