@@ -1,7 +1,7 @@
 """Choosing between judges: arrays in, frozen results out. Knows neither Django nor the apps."""
 
 from metaeval.selection.choosing import choose
-from metaeval.selection.paired import Comparison, compare
+from metaeval.selection.paired import LeaderComparison, compare
 from metaeval.selection.types import (
     COMPOSITE,
     Candidate,
@@ -17,10 +17,10 @@ from metaeval.selection.types import (
 __all__ = [
     "COMPOSITE",
     "Candidate",
-    "Comparison",
     "CompositeFinding",
     "Constraints",
     "JudgedDataset",
+    "LeaderComparison",
     "Selection",
     "Settling",
     "Standing",

@@ -8,7 +8,7 @@ import numpy as np
 from metaeval.selection.draws import Draws
 from metaeval.selection.objective import Objective
 from metaeval.selection.requirements import Requirements
-from metaeval.selection.table import Table
+from metaeval.selection.table import ItemTable
 from metaeval.selection.types import Booleans, Candidate, Floats
 
 
@@ -39,13 +39,17 @@ class Evidence:
     admitted: Booleans
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ItemTable:
         """The items."""
         return self.objective.table
 
 
 def evidence_of(
-    table: Table, requirements: Requirements, candidates: Sequence[Candidate], draws: Draws, confidence: float
+    table: ItemTable,
+    requirements: Requirements,
+    candidates: Sequence[Candidate],
+    draws: Draws,
+    confidence: float,
 ) -> Evidence:
     """Every figure of every judge, in all data and in every resample."""
     values = table.values(table.tops.sum(axis=0), table.bottoms.sum(axis=0))

@@ -12,7 +12,7 @@ import numpy as np
 
 from metaeval.selection.objective import Objective
 from metaeval.selection.requirements import Requirements
-from metaeval.selection.table import Table
+from metaeval.selection.table import ItemTable
 from metaeval.selection.types import Booleans, Floats
 from metaeval.stats.arrays import Integers
 
@@ -24,7 +24,7 @@ _DECIMALS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class ChosenJudges:
     """What the procedure chose: places of judges, -1 for none.
 
     Attributes
@@ -110,7 +110,7 @@ class Sums:
         return Sums(*(getattr(self, name).sum(axis=0) for name in ("tops", "bottoms", "scores", "clusters")))
 
 
-def sums_by_fold(table: Table, fold: Integers, n_folds: int) -> Sums:
+def sums_by_fold(table: ItemTable, fold: Integers, n_folds: int) -> Sums:
     """The sums of each fold; ``fold`` says in which each cluster is."""
     member = (fold[:, np.newaxis] == np.arange(n_folds)).astype(np.float64)
     n_clusters, n_figures, n_judges = table.tops.shape
@@ -133,8 +133,8 @@ def sums_by_fold(table: Table, fold: Integers, n_folds: int) -> Sums:
 
 
 def choose_on(
-    table: Table, requirements: Requirements, sums: Sums, *, min_clusters: int = MIN_CLUSTERS
-) -> Choice:
+    table: ItemTable, requirements: Requirements, sums: Sums, *, min_clusters: int = MIN_CLUSTERS
+) -> ChosenJudges:
     """Constraints, the best judge and the best judge for each category, on each part of the data."""
     values = table.values(np.round(sums.tops, _DECIMALS + 2), np.round(sums.bottoms, _DECIMALS + 2))
     admitted = requirements.admitted(values)
@@ -155,7 +155,7 @@ def choose_on(
     # Too little of a category is no ground to choose on; items without one are no category.
     enough = sums.clusters > min_clusters - 0.5
     enough[..., 0] = False
-    return Choice(single, np.where(enough, parts, single[..., np.newaxis]))
+    return ChosenJudges(single, np.where(enough, parts, single[..., np.newaxis]))
 
 
 def _best(objective: Floats, admitted: Booleans) -> Integers:
@@ -165,7 +165,7 @@ def _best(objective: Floats, admitted: Booleans) -> Integers:
     return np.where(allowed.any(axis=-1), ranked.argmax(axis=-1), -1)
 
 
-def deal_folds(table: Table, n_folds: int, rng: np.random.Generator) -> Integers:
+def deal_folds(table: ItemTable, n_folds: int, rng: np.random.Generator) -> Integers:
     """A fold for each cluster: each dataset, and each category in it, is spread evenly."""
     category = np.full(table.n_clusters, len(table.categories), dtype=np.intp)
     # Of a cluster's categories the first by name speaks for it, in whatever order its items come.
@@ -279,15 +279,15 @@ class _Errors:
         return float(np.clip((squares - noise) * (n - 1) / n, plain, plain * (1 + n / (n - 1))))
 
 
-def scored(table: Table, judges: Integers) -> Floats:
+def scored(table: ItemTable, judges: Integers) -> Floats:
     """The score of each item with the judge given for it; NaN for judge -1 and where the item decides nothing."""
     found = table.scores[np.arange(len(judges)), judges]
     return np.where((judges >= 0) & table.decides, found, np.nan)
 
 
 def _choices(
-    table: Table, requirements: Requirements, fold: Integers, n_folds: int, min_clusters: int
-) -> tuple[Choice, Choice]:
+    table: ItemTable, requirements: Requirements, fold: Integers, n_folds: int, min_clusters: int
+) -> tuple[ChosenJudges, ChosenJudges]:
     """Choices without each fold, (n_folds,), and without each two, (n_folds, n_folds)."""
     by_fold = sums_by_fold(table, fold, n_folds)
     without_one = by_fold.whole() - by_fold
@@ -303,7 +303,7 @@ def _choices(
     )
 
 
-def _worth_it(objective: Objective, inner: Choice, fold: Integers, n_folds: int) -> Booleans:
+def _worth_it(objective: Objective, inner: ChosenJudges, fold: Integers, n_folds: int) -> Booleans:
     """For each training part: whether composites chosen on its other folds beat single judges on each of its folds."""
     table = objective.table
     item_fold = fold[table.cluster]

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from metaeval.selection.draws import Draws
-from metaeval.selection.table import Table, sums_by_code
+from metaeval.selection.table import ItemTable, sums_by_code
 from metaeval.selection.types import Booleans, Floats
 from metaeval.stats import Estimate, PairedDifference
 from metaeval.stats.arrays import Integers
@@ -58,7 +58,7 @@ def estimate_of(
 class Objective:
     """Means of the objective of columns of item scores, in all the data and in each resample of its clusters."""
 
-    table: Table
+    table: ItemTable
     draws: Draws
     confidence: float
 

@@ -25,7 +25,7 @@ Scores = Mapping[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class LeaderComparison:
     """Judges against the best of them, on the items that both were scored on.
 
     Attributes
@@ -68,7 +68,7 @@ def compare(
     confidence: float = 0.95,
     floors: Scores | None = None,
     weights: NDArray[np.float64] | None = None,
-) -> Comparison:
+) -> LeaderComparison:
     """Find the judge with the highest mean and compare every other one with it, paired.
 
     Parameters
@@ -99,7 +99,7 @@ def compare(
     below = {} if floors is None else _read(floors, "floors", resamples)
     ranking = _ranked(scores, weights)
     if not ranking:
-        return Comparison()
+        return LeaderComparison()
     leader = ranking[0]
     codes = np.arange(resamples.n_items) if resamples.codes is None else resamples.codes
     table = table_of_scores(np.stack([scores[name] for name in ranking], axis=1), codes, weights)
@@ -124,7 +124,9 @@ def compare(
     tied = tuple(name for name, difference in differences.items() if not difference.low > 0)
     binding = [name for name, difference in above.items() if not difference.low > 0]
     floor = next(iter([*binding, *above]), None)
-    return Comparison(leader, ranking, differences, tied, floor, None if floor is None else above[floor])
+    return LeaderComparison(
+        leader, ranking, differences, tied, floor, None if floor is None else above[floor]
+    )
 
 
 def _read(scores: Scores, name: str, resamples: Resamples) -> Scores:

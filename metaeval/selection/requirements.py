@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metaeval.selection.table import COST, POSITIONAL, SECONDS, UNPARSED, Table
+from metaeval.selection.table import COST, POSITIONAL, SECONDS, UNPARSED, ItemTable
 from metaeval.selection.types import Booleans, Candidate, Constraints, Floats, Violation
 from metaeval.stats.options import as_number
 
@@ -62,7 +62,7 @@ class Requirements:
 def requirements_of(
     constraints: Constraints,
     candidates: Sequence[Candidate],
-    table: Table,
+    table: ItemTable,
     gold: Sequence[bool],
 ) -> Requirements:
     """Read the constraints; ``gold`` says which datasets of the table have that role.

@@ -11,11 +11,11 @@ from metaeval.stats import InvalidInputError
 from metaeval.stats.arrays import Integers
 
 POSITIONAL, UNPARSED, COST, SECONDS = range(4)
-"""Places of the figures that follow the datasets' scores in `Table.tops`."""
+"""Places of the figures that follow the datasets' scores in `ItemTable.tops`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class ItemTable:
     """Items of all datasets, one after the other.
 
     Attributes
@@ -92,7 +92,7 @@ class Table:
         return mean
 
 
-def table_of_scores(scores: Floats, cluster: Integers, weights: Floats | None = None) -> Table:
+def table_of_scores(scores: Floats, cluster: Integers, weights: Floats | None = None) -> ItemTable:
     """Judges' scores of the items of one dataset as a table of nothing else.
 
     Parameters
@@ -105,7 +105,7 @@ def table_of_scores(scores: Floats, cluster: Integers, weights: Floats | None = 
     n_items, n_judges = scores.shape
     nothing, n_clusters = np.zeros(n_items, dtype=np.intp), int(cluster.max(initial=-1)) + 1
     no_figures = np.zeros((n_clusters, 0, n_judges))
-    return Table(
+    return ItemTable(
         datasets=("",),
         judges=tuple(str(place) for place in range(n_judges)),
         categories=("",),
@@ -125,7 +125,7 @@ def table_of_scores(scores: Floats, cluster: Integers, weights: Floats | None = 
 
 def table_build(
     datasets: Sequence[JudgedDataset], candidates: Sequence[Candidate]
-) -> tuple[Table, list[str]]:
+) -> tuple[ItemTable, list[str]]:
     """Put the datasets together, and say in plain words what is left out.
 
     Raises
@@ -171,7 +171,7 @@ def table_build(
     )
     shares = weights / weights.sum() if weights.any() and ranked.any() else np.zeros(len(weights))
     tops, bottoms, counts = _figures(scores, blocks, dataset, cluster, len(names), item_weights)
-    table = Table(
+    table = ItemTable(
         datasets=tuple(one.name for one in datasets),
         judges=judges,
         categories=tuple(str(name) for name in categories),

@@ -17,7 +17,7 @@ from metaeval.reports.decision.inputs import PAIRWISE
 from metaeval.reports.decision.markdown import selection_markdown
 from metaeval.reports.decision.promotion import composite_offer
 from metaeval.reports.decision.report import SelectionReport
-from metaeval.reports.decision.tables import judges_table, picture_of
+from metaeval.reports.decision.tables import picture_of, selection_table
 from metaeval.reports.errors import ReportError
 from metaeval.reports.report import canonical_json
 from metaeval.selectors.selection_inputs import decisions_in_force, kinds_judged, swept_datasets
@@ -99,7 +99,7 @@ def _chosen(form: SelectionForm, sweep: SweepView, *, wait: bool) -> dict[str, A
 def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) -> dict[str, Any]:
     in_force = decisions_in_force(sweep, report.kind)
     deciding = [row for row in sweep.datasets if row.name in {row.name for row in report.deciding}]
-    table = judges_table(report)
+    table = selection_table(report)
     # More labels of a dataset help where a sample size is needed; only pairs are drawn for labelling.
     full = {row.name for row in form.datasets if row.is_full}
     open_ones = {row.dataset for row in report.settling if row.n_needed}

@@ -12,8 +12,8 @@ from metaeval.reports.decision import words
 from metaeval.reports.decision.inputs import Criteria, Part, SelectionInputs, pair_inputs
 from metaeval.reports.decision.markdown import selection_markdown
 from metaeval.reports.decision.promotion import summary_lines
-from metaeval.reports.decision.report import SelectionReport, ViolationEntry, report_of
-from metaeval.reports.decision.tables import judges_table, picture_of
+from metaeval.reports.decision.report import SelectionReport, ViolationEntry, selection_report_of
+from metaeval.reports.decision.tables import picture_of, selection_table
 from metaeval.reports.decision.verdict import selection_verdict
 from metaeval.reports.inputs import ItemColumns, JudgeColumns, LabelColumns, ReportInputs
 from metaeval.reports.report import canonical_json
@@ -114,7 +114,7 @@ def selection(**fields):
 
 
 def report(given=None, **fields):
-    return report_of(given or inputs(), selection(**fields), inputs_hash="0" * 64)
+    return selection_report_of(given or inputs(), selection(**fields), inputs_hash="0" * 64)
 
 
 def said(found):
@@ -140,7 +140,7 @@ def test_no_clear_winner_names_the_set_and_the_cheapest_of_it():
         in text
     )
     assert "Of these, Bea costs least: $1.00 per 1,000 judgments, 50% less than Ada." in text
-    assert judges_table(found).rows[0].status == "leads"
+    assert selection_table(found).rows[0].status == "leads"
 
 
 def test_one_left():
@@ -153,7 +153,7 @@ def test_one_left():
     )  # fmt: skip
     assert "Bea is the only eligible judge" in said(found)
     assert "at most $1.50 per 1,000 judgments (rules out 1)" in said(found)
-    row = next(row for row in judges_table(found).rows if row.judge.name == "Ada")
+    row = next(row for row in selection_table(found).rows if row.judge.name == "Ada")
     assert (row.status, row.violations) == ("violates", ("1,000 judgments cost $2.00, more than $1.50",))
 
 
@@ -289,8 +289,8 @@ def test_the_objective_has_a_name():
     shown = inputs(parts=(("farm", "people", 0.0), ("traps", "gold", 1.0)))
     assert words.objective_words(report(shown)) == "accuracy against gold answers"
     # A dataset that alone decides needs no column of its own: its score is the objective.
-    assert [row.name for row in judges_table(report(shown)).datasets] == ["farm"]
-    assert [row.name for row in judges_table(report(both)).datasets] == ["farm", "traps"]
+    assert [row.name for row in selection_table(report(shown)).datasets] == ["farm"]
+    assert [row.name for row in selection_table(report(both)).datasets] == ["farm", "traps"]
 
 
 def test_the_content_is_plain_json_and_says_what_two_datasets_share():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metaeval.reports.decision import verdict as sections
 from metaeval.reports.decision.report import SelectionReport
-from metaeval.reports.decision.tables import STATUS, JudgeRow, judges_table
+from metaeval.reports.decision.tables import STATUS, JudgeRow, selection_table
 from metaeval.reports.decision.words import objective_words, tidy, words_of
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.markdown import plain_text, table_text
@@ -52,7 +52,7 @@ def _datasets(report: SelectionReport) -> str:
 
 
 def _judges(report: SelectionReport) -> str:
-    table = judges_table(report)
+    table = selection_table(report)
     head = (
         *("Judge", "Status", objective_words(report).capitalize()),
         *(plain_text(row.title) for row in table.datasets),

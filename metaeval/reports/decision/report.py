@@ -284,10 +284,10 @@ def selection_report(inputs: SelectionInputs, *, inputs_hash: str | None = None)
             epsilon=criteria.epsilon,
             rng=options.seed,
         )
-    return report_of(inputs, found, inputs_hash=inputs_hash or inputs.hash())
+    return selection_report_of(inputs, found, inputs_hash=inputs_hash or inputs.hash())
 
 
-def report_of(inputs: SelectionInputs, found: Selection, *, inputs_hash: str) -> SelectionReport:
+def selection_report_of(inputs: SelectionInputs, found: Selection, *, inputs_hash: str) -> SelectionReport:
     """A choice as a report."""
     criteria, written = inputs.criteria, json_of(found)
     # Only on pairs is it tested whether a judge may replace an annotator.

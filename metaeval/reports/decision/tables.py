@@ -50,7 +50,7 @@ class JudgesTable:
     objective_of: DatasetEntry | None
 
 
-def judges_table(report: SelectionReport) -> JudgesTable:
+def selection_table(report: SelectionReport) -> JudgesTable:
     """All judges as they stand."""
     standings = [row for row in report.standings if row.judge in report.by_key]
     # Baselines far below all judges would stretch the axis until real judges look alike.

@@ -17,7 +17,7 @@ from metaeval.reports.kinds.checklist import matches_of, questions_of
 from metaeval.reports.kinds.common import Setting, mask_of
 from metaeval.reports.kinds.inputs import GOLD, Against, KindInputs, KindItem, KindJudge, KindOptions, Value
 from metaeval.reports.kinds.rankings import correlations_of, ranks_of, targets_of
-from metaeval.reports.kinds.rubric import table_of
+from metaeval.reports.kinds.rubric import ratings_table
 
 WIDEST = 4.0
 """The largest distance of two ratings: from 1 to 5."""
@@ -122,7 +122,7 @@ def _target_ratings(setting: Setting) -> Floats:
 
 
 def _ratings(setting: Setting, values: Sequence[Value | None]) -> Floats:
-    return table_of(values, setting.inputs.criteria, "ratings")[:, :-1]
+    return ratings_table(values, setting.inputs.criteria, "ratings")[:, :-1]
 
 
 def _checklist(setting: Setting) -> _Scored:

@@ -53,7 +53,7 @@ def rubric_figures(setting: Setting) -> KindFigures:
     others = np.stack(
         [mean_of_others(ratings.item, column, setting.n_items) for column in ratings.table.T], axis=1
     )
-    gold = table_of((item.gold for item in inputs.items), inputs.criteria, "ratings")
+    gold = ratings_table((item.gold for item in inputs.items), inputs.criteria, "ratings")
     target = gold if setting.options.against == GOLD else people
     tables = [_said(setting, judge, "ratings") for judge in inputs.judges]
     with quiet():
@@ -72,12 +72,12 @@ def rubric_figures(setting: Setting) -> KindFigures:
         )
 
 
-def table_of(values: Iterable[Value | None], criteria: tuple[str, ...], field: str) -> Floats:
+def ratings_table(values: Iterable[Value | None], criteria: tuple[str, ...], field: str) -> Floats:
     """Ratings as (n_values, n_criteria + 1): the last column is the mean, NaN where a criterion has no rating.
 
     Examples
     --------
-    >>> table_of([{"ratings": {"a": 1, "b": 4}}, None, {"ratings": {"a": 2}}], ("a", "b"), "ratings").tolist()
+    >>> ratings_table([{"ratings": {"a": 1, "b": 4}}, None, {"ratings": {"a": 2}}], ("a", "b"), "ratings").tolist()
     [[1.0, 4.0, 2.5], [nan, nan, nan], [2.0, nan, nan]]
     """
     rows = [_numbers(value, criteria, field) for value in values]
@@ -101,13 +101,13 @@ def _ratings(setting: Setting) -> Ratings:
     return Ratings(
         item=np.array([label.item for label in labels], dtype=np.intp),
         person=np.array([label.annotator for label in labels], dtype=np.intp),
-        table=table_of((label.value for label in labels), setting.inputs.criteria, "ratings"),
+        table=ratings_table((label.value for label in labels), setting.inputs.criteria, "ratings"),
     )
 
 
 def _said(setting: Setting, judge: KindJudge, field: str) -> Floats:
     rows = (judge.values.get(row) for row in range(setting.n_items))
-    return table_of(rows, setting.inputs.criteria, field)
+    return ratings_table(rows, setting.inputs.criteria, field)
 
 
 def _by_part(setting: Setting, figure: Callable[[int | None], Estimate]) -> Breakdown:
