@@ -1,4 +1,4 @@
-"""A comparison and a decision of the same rows say the same, on clusters as uneven as they come: the public services."""
+"""A comparison and a decision of the same rows say the same, on very uneven clusters: through the public services."""
 
 import numpy as np
 import pytest

@@ -51,6 +51,17 @@ class Questions:
         found = np.bincount(self.item, weights=values.astype(np.float64), minlength=n_items)
         return found.astype(np.float64)
 
+    def n_decided(self, n_items: int) -> Floats:
+        """Questions of each item that have a target: what the item weighs, so that the mean is that of questions."""
+        return self.per_item(~np.isnan(self.target), n_items)
+
+    def shares(self, match: Floats, n_items: int) -> Floats:
+        """Share of the decided questions of each item that match; NaN where nothing is compared."""
+        decided = self.n_decided(n_items)
+        compared = self.per_item(~np.isnan(match), n_items) > 0
+        share = self.per_item(np.nan_to_num(match), n_items) / np.maximum(decided, 1)
+        return np.where(compared, share, np.nan)
+
 
 @dataclass(frozen=True, slots=True)
 class Shares:
@@ -92,14 +103,19 @@ def checklist_figures(setting: Setting) -> KindFigures:
                 _judge(setting, judge, questions, answers, match, target, trees=trees)
                 for judge, answers, match in zip(inputs.judges, said, matches, strict=True)
             ],
+            # By item, as a decision takes them: what the questions of one item cancel is no difference of the item.
             selection=select_means(
-                dict(enumerate(matches)),
+                {place: questions.shares(match, setting.n_items) for place, match in enumerate(matches)},
                 {place: mask & _decided(questions, setting.n_items) for place, mask in enumerate(judged)},
-                item=questions.item,
-                resamples=setting.resamples_of(questions.item),
+                item=np.arange(setting.n_items),
+                resamples=setting.resamples,
                 options=setting.options,
-                floors={rule.name: matches_of(setting, questions, rule) for rule in setting.rules},
-                weights=setting.compared,
+                floors={
+                    rule.name: questions.shares(matches_of(setting, questions, rule), setting.n_items)
+                    for rule in setting.rules
+                },
+                weights=questions.n_decided(setting.n_items)
+                * (1.0 if setting.compared is None else setting.compared),
             ),
             n_target=int(_decided(questions, setting.n_items).sum()),
             with_others=_with_others(questions, len(inputs.labels)),
@@ -190,7 +206,7 @@ def _said(questions: Questions, judge: KindJudge) -> Floats:
 
 
 def _decided(questions: Questions, n_items: int) -> Booleans:
-    found: Booleans = questions.per_item(~np.isnan(questions.target), n_items) > 0
+    found: Booleans = questions.n_decided(n_items) > 0
     return found
 
 

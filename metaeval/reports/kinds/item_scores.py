@@ -127,11 +127,8 @@ def _ratings(setting: Setting, values: Sequence[Value | None]) -> Floats:
 
 def _checklist(setting: Setting) -> _Scored:
     questions, n = questions_of(setting), setting.n_items
-    decided = questions.per_item(~np.isnan(questions.target), n)
-    columns = [
-        questions.per_item(np.nan_to_num(matches_of(setting, questions, judge)), n) / np.maximum(decided, 1)
-        for judge in setting.inputs.judges
-    ]
+    decided = questions.n_decided(n)
+    columns = [questions.shares(matches_of(setting, questions, judge), n) for judge in setting.inputs.judges]
     return columns, decided > 0, np.maximum(decided, 1.0)
 
 
