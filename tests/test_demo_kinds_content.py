@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation.domain.values import ValueRules, validate_value
+from annotation.kinds import ValueRules, validate_value
 from tests.test_demo_content import DEMO, REAL_NAMES, read_items
 
 FILES = {

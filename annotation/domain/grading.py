@@ -7,13 +7,8 @@ aspect of a checklist, an element of a ranking. Two rules of passing:
 - tolerant (HELM Instruct): the share of judgments within a distance of gold, over all answers, exceeds a threshold.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
-
-from annotation.domain.values import dense
-
-Ranks = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,50 +79,3 @@ def grade_tolerant(answers: Iterable[tuple[int, int]], *, threshold: float) -> T
         judgments=sum(judgments for judgments, _ in pairs),
         threshold=threshold,
     )
-
-
-def answer_grade(
-    kind: str, value: Mapping[str, Any], gold: Mapping[str, Any], *, tolerance: float
-) -> AnswerGrade:
-    """Compare canonical values.
-
-    The tolerance is for ratings and ranks. A choice, a yes or a no is right or wrong: between these there is no
-    distance that could be tolerated.
-
-    Examples
-    --------
-    >>> answer_grade("rubric", {"ratings": {"a": 4, "b": 1}}, {"ratings": {"a": 5, "b": 5}}, tolerance=1)
-    AnswerGrade(is_right=False, judgments=2, within=1)
-    """
-    if tolerance < 0:
-        raise ValueError(f"tolerance must not be negative, got {tolerance}")
-    found = distances(kind, value, gold)
-    limit = tolerance if kind in ("rubric", "importance", "answer_ranking") else 0
-    return AnswerGrade(
-        is_right=not any(found), judgments=len(found), within=sum(distance <= limit for distance in found)
-    )
-
-
-def distances(kind: str, value: Mapping[str, Any], gold: Mapping[str, Any]) -> list[int]:
-    """The distance from gold of each judgment that has a gold: points of a rating, ranks of a ranking; 0 or 1 of the
-    others.
-    """
-    if kind == "pairwise":
-        return [int(value["choice"] != gold["choice"])]
-    if kind == "rubric":
-        ratings = value["ratings"]
-        return [abs(ratings[key] - points) for key, points in gold["ratings"].items() if key in ratings]
-    if kind == "checklist":
-        answers = value["answers"]
-        known = {key: answer for key, answer in gold["answers"].items() if answer is not None}
-        return [int(answers[key] is not answer) for key, answer in known.items() if key in answers]
-    if kind in ("importance", "answer_ranking"):
-        ranks, right = _both_ranked(value["ranks"], gold["ranks"])
-        return [abs(ranks[key] - right[key]) for key in right]
-    raise ValueError(f"unknown kind {kind!r}")
-
-
-def _both_ranked(value: Ranks, gold: Ranks) -> tuple[Ranks, Ranks]:
-    """Both rankings on the elements that they share, without gaps: 1, 3, 3 is 1, 2, 2."""
-    shared = [key for key in gold if key in value]
-    return dense({key: value[key] for key in shared}), dense({key: gold[key] for key in shared})

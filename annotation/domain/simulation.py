@@ -11,11 +11,8 @@ of `2 (1 - accuracy)` ranks, rounded, so that near parts are tied.
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from annotation.domain.values import MAX_RATING
 
 MAX_LOG_RATIO = 2.0
 
@@ -63,42 +60,6 @@ def draw_choice(
     point = numbers.random()
     choice = 0 if point < tie else 1 if point < tie + first else 2
     return choice, person.seconds * math.exp(numbers.gauss(0.0, 0.5))
-
-
-def draw_value(
-    person: SimulatedAnnotator, *, kind: str, truth: Mapping[str, Any], item_key: str
-) -> tuple[dict[str, Any], float]:
-    """Return a canonical value of a kind other than pairwise, and the seconds that it took.
-
-    `truth` is the canonical value that is held to be right. The same for the same arguments.
-    """
-    numbers = random.Random(f"{person.seed}/{item_key}")  # noqa: S311
-    if kind == "rubric":
-        value: dict[str, Any] = {
-            "ratings": {key: _rating(person, rating, numbers) for key, rating in truth["ratings"].items()}
-        }
-    elif kind == "checklist":
-        value = {
-            "answers": {
-                key: answer if answer is None or numbers.random() < person.accuracy else not answer
-                for key, answer in truth["answers"].items()
-            }
-        }
-    else:
-        value = {"ranks": _ranks(person, truth["ranks"], numbers)}
-    return value, person.seconds * math.exp(numbers.gauss(0.0, 0.5))
-
-
-def _rating(person: SimulatedAnnotator, truth: int, numbers: random.Random) -> int:
-    if numbers.random() < person.accuracy:
-        return truth
-    return min(MAX_RATING, max(1, truth + numbers.choice([-1, 1])))
-
-
-def _ranks(person: SimulatedAnnotator, truth: Mapping[str, int], numbers: random.Random) -> dict[str, int]:
-    seen = {key: round(rank + numbers.gauss(0.0, 2 * (1 - person.accuracy))) for key, rank in truth.items()}
-    levels = {rank: level for level, rank in enumerate(sorted(set(seen.values())), start=1)}
-    return {key: levels[rank] for key, rank in seen.items()}
 
 
 def plan_labels(

@@ -19,9 +19,9 @@ from annotation.forms.eligibility import (
     rows_to_fill,
 )
 from annotation.forms.study_fields import HELP_TEXTS, LABELS, PERCENT, NamesField, PercentField, noun
+from annotation.kinds import DEFAULT_KIND, KINDS, kind_of
 from annotation.models import (
     Dataset,
-    Kind,
     QualificationRule,
     Sampling,
     Study,
@@ -39,15 +39,13 @@ from annotation.selectors.slices import (
     slice_counts,
     slice_items,
 )
-from annotation.services.studies import QUESTIONS
-from annotation.services.study_rules import FIXED_ONCE_OPEN, GRADED_KINDS, RANKED_KINDS
+from annotation.services.study_rules import FIXED_ONCE_OPEN
 from web.rendering import MAX_MARKDOWN
 
 MARKDOWN_FIELDS = ("guidelines", "consent")
 DATASETS = ("dataset", "qualification_dataset", "training_dataset", "check_dataset")
 LISTS = ("categories", "criteria")
 PERCENTS = ("check_rate", "repeat_rate", "check_warn_below", "check_suspend_below", "qualification_threshold")
-TIED_KINDS = frozenset([Kind.PAIRWISE, *RANKED_KINDS])
 DEFAULTS = {
     # As it would be typed.
     field.name: f"{field.get_default() * PERCENT:g}" if field.name in PERCENTS else field.get_default()
@@ -188,7 +186,8 @@ class StudyForm(forms.ModelForm[Study]):
         kind = self.kind_chosen()
         gold = [pk for pk, kinds in self.sizes.items() if kinds.get(kind, (0, 0))[1]]
         chosen = self.dataset_chosen()
-        fitting = datasets_of_criteria(chosen.pk, gold) if kind == Kind.RUBRIC and chosen else gold
+        asks = self.rules_asked()
+        fitting = datasets_of_criteria(chosen.pk, gold) if "criteria" in asks and chosen else gold
         for name in DATASETS[1:]:
             stored = getattr(self.instance, f"{name}_id")
             offered = visible.filter(pk__in={*fitting, stored} - {None})
@@ -204,8 +203,9 @@ class StudyForm(forms.ModelForm[Study]):
         """What the chosen dataset has: its categories, subsets, systems and criteria."""
         dataset = self.dataset_chosen()
         parts = dataset_parts(dataset) if dataset else {"categories": [], "subsets": []}
-        systems = dataset_systems(dataset.pk) if dataset and self.kind_chosen() == Kind.PAIRWISE else []
-        criteria = dataset_criteria(dataset.pk) if dataset and self.kind_chosen() == Kind.RUBRIC else []
+        asks = self.rules_asked()
+        systems = dataset_systems(dataset.pk) if dataset and "sampling_baseline" in asks else []
+        criteria = dataset_criteria(dataset.pk) if dataset and "criteria" in asks else []
         offers = {
             "categories": [(name, name) for name in parts["categories"]],
             "subset": [("", "All"), *((name, name) for name in parts["subsets"])],
@@ -240,7 +240,11 @@ class StudyForm(forms.ModelForm[Study]):
     def kind_chosen(self) -> str:
         """The kind that is chosen so far."""
         kind = self._raw("kind")
-        return str(kind) if kind in Kind.values else Kind.PAIRWISE
+        return str(kind) if kind in KINDS else DEFAULT_KIND
+
+    def rules_asked(self) -> frozenset[str]:
+        """The rules that have a meaning for the kind that is chosen so far."""
+        return kind_of(self.kind_chosen()).study_rules
 
     def dataset_chosen(self) -> Dataset | None:
         """The dataset that is chosen so far, of those that are offered."""
@@ -271,8 +275,8 @@ class StudyForm(forms.ModelForm[Study]):
         data = super().clean() or {}
         self._drop_what_does_not_apply(data)
         # The field begins with the usual question of pairs; who leaves it so wants the usual one of the kind.
-        if data.get("question") in QUESTIONS.values():
-            data["question"] = QUESTIONS[Kind(self.kind_chosen())]
+        if data.get("question") in {kind.question for kind in KINDS.values()}:
+            data["question"] = kind_of(self.kind_chosen()).question
         if not self.errors.keys() & {"dataset", "kind", *LISTS, "subset"}:
             self._check_slice(data)
         self._check_test(data)
@@ -285,7 +289,7 @@ class StudyForm(forms.ModelForm[Study]):
 
     def _drop_what_does_not_apply(self, data: dict[str, Any]) -> None:
         """Fields that the page hides for this kind or rule, as nobody has seen what is in them."""
-        kind = data.get("kind")
+        asks = KINDS[data["kind"]].study_rules if data.get("kind") in KINDS else frozenset()
 
         def drop(*names: str) -> None:
             for name in names:
@@ -295,14 +299,9 @@ class StudyForm(forms.ModelForm[Study]):
                     data[name] = column.get_default()
                     self.errors.pop(name, None)
 
-        if kind != Kind.RUBRIC:
-            drop("criteria")
-        if kind != Kind.PAIRWISE:
-            drop("ask_strength")
-            if data.get("tie_policy") == TiePolicy.BOTH_BAD or kind not in TIED_KINDS:
-                drop("tie_policy")
-        if kind not in GRADED_KINDS:
-            drop("qualification_rule")
+        drop(*({"criteria", "ask_strength", "tie_policy", "qualification_rule"} - asks))
+        if data.get("tie_policy") == TiePolicy.BOTH_BAD and "both_bad" not in asks:
+            drop("tie_policy")
         if data.get("sampling") != Sampling.LENGTH_BALANCED:
             drop("sampling_baseline")
         if data.get("sampling") == Sampling.ALL:

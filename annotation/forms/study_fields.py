@@ -9,31 +9,15 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from annotation.models import Kind
+from annotation.kinds import KINDS
 
-# What one item of a kind is called, in a sentence about many.
-KIND_NOUNS = {
-    Kind.PAIRWISE: "pairs",
-    Kind.RUBRIC: "answers to rate",
-    Kind.IMPORTANCE: "instructions to rank",
-    Kind.CHECKLIST: "answers to check",
-    Kind.ANSWER_RANKING: "sets of answers",
-}
-# Seconds that a label takes where nothing better is known: for estimates alone.
-KIND_SECONDS = {
-    Kind.PAIRWISE: 72,
-    Kind.RUBRIC: 120,
-    Kind.IMPORTANCE: 60,
-    Kind.CHECKLIST: 90,
-    Kind.ANSWER_RANKING: 150,
-}
 PERCENT = 100
 
 
 def noun(kind: str, n: int | None = None) -> str:
     """What items of a kind are called: "12 pairs"."""
-    word = KIND_NOUNS.get(Kind(kind), "items") if kind in Kind.values else "items"
-    return word if n is None else f"{n:,} {word if n != 1 else word.replace('pairs', 'pair')}"
+    one, many = KINDS[kind].noun if kind in KINDS else ("item", "items")
+    return many if n is None else f"{n:,} {one if n == 1 else many}"
 
 
 class PercentField(forms.FloatField):
@@ -65,14 +49,18 @@ class NamesField(forms.CharField):
         return list(dict.fromkeys(part for part in re.split(r"[\s,;]+", super().clean(value)) if part))
 
 
+def usual_seconds(kind: str) -> int:
+    """What a label of the kind takes where nothing better is known."""
+    return KINDS[kind].seconds if kind in KINDS else 60
+
+
 def seconds_or(value: Any, kind: str) -> float:
     """A typed number of seconds, or what is usual of the kind."""
     try:
         seconds = float(value)
     except (TypeError, ValueError):
         seconds = 0.0
-    usual = KIND_SECONDS.get(Kind(kind), 60) if kind in Kind.values else 60
-    return seconds if 0 < seconds <= 86_400 else float(usual)
+    return seconds if 0 < seconds <= 86_400 else float(usual_seconds(kind))
 
 
 def within(data: Mapping[str, Any], name: str, least: int, most: int) -> int:

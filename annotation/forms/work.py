@@ -1,100 +1,132 @@
-"""The answer to one item of each kind, as the pages send it. Values are in the order shown; services make them
-canonical.
+"""The answer to one item, as the pages send it: the fields as typed, the comment, the times, the one error.
+
+What the fields mean is the kind's (`annotation.kinds`). Values are in the order shown; services make them canonical.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from annotation.domain.values import (
-    KINDS,
-    MAX_RATING,
-    STRENGTHS,
-    TIE,
-    Value,
-    ValueRules,
-)
-from annotation.forms.base import AnswerError, ErrorText, WorkForm, draft_fields
-from annotation.forms.ranking import RankingForm
+from annotation.kinds import KINDS, AnswerError, Value, ValueRules, kind_of
 from annotation.models import Study
 
-__all__ = [
-    "ChecklistForm",
-    "ErrorText",
-    "PairwiseForm",
-    "RubricForm",
-    "WorkForm",
-    "draft_fields",
-    "work_form",
-]
-
-BOTH_BAD = "bad"
-ANSWERS: dict[str, bool | None] = {"yes": True, "no": False, "unknown": None}
-POINTS = {str(points): points for points in range(1, MAX_RATING + 1)}
+DAY_MS = 24 * 60 * 60 * 1000
+MAX_COMMENT = 2_000
+MAX_DRAFT = 20_000
+FIELDS = ("comment", "pasted_chars")  # of every kind, beside its own
+# What no database stores: NUL, and halves of surrogate pairs.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def work_form(study: Study, rules: ValueRules, data: Mapping[str, Any] | None) -> WorkForm:
-    """The form of the study's kind of work, with what was sent, or None for nothing yet."""
-    forms: dict[str, type[WorkForm]] = dict.fromkeys(KINDS, RankingForm)
-    forms |= {"pairwise": PairwiseForm, "rubric": RubricForm, "checklist": ChecklistForm}
-    return forms[rules.kind](study, rules, data)
+class ErrorText(str):
+    """What to say about an answer, with the field that it is about and the id of the input to go to."""
+
+    __slots__ = ("anchor", "field")
+
+    field: str
+    anchor: str
+
+    def __new__(cls, words: str, *, field: str = "", anchor: str = "") -> "ErrorText":
+        text = super().__new__(cls, words)
+        text.field = field
+        text.anchor = anchor
+        return text
 
 
-class PairwiseForm(WorkForm):
-    """1 for A, 2 for B, 0 for a tie, "bad" for both bad; of a preference its strength, if the study asks."""
+def draft_fields(data: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of the work form as typed, complete or not, and together at most `MAX_DRAFT` characters.
 
-    def read(self) -> Value:
-        chosen = self.text("choice")
-        offered = [
-            "1",
-            "2",
-            *(["0"] if self.rules.ties else []),
-            *([BOTH_BAD] if self.rules.both_bad else []),
-        ]
-        if chosen not in offered:
-            raise AnswerError("Choose an answer first.", field="choice", anchor="choice-a")
-        if chosen == BOTH_BAD:
-            return {"choice": TIE, "both_bad": True}
-        value: Value = {"choice": int(chosen)}
-        if self.rules.strength and value["choice"] != TIE:
-            value["strength"] = self._strength("AB"[value["choice"] - 1])
-        return value
-
-    def _strength(self, better: str) -> str:
-        strength = self.text("strength")
-        if strength not in STRENGTHS:
-            words = f"Say how much better {better} is: slightly, or much."
-            raise AnswerError(words, field="strength", anchor="strength-slightly")
-        return strength
+    Examples
+    --------
+    >>> draft_fields({"choice": "1", "csrfmiddlewaretoken": "x", "comment": ""})
+    {'choice': '1'}
+    """
+    found: dict[str, str] = {}
+    left = MAX_DRAFT
+    for name in data:
+        if name not in FIELDS and not any(kind.has_field(name) for kind in KINDS.values()):
+            continue
+        text = _tidy(data[name])[: MAX_COMMENT if name == "comment" else 100]
+        left -= len(name) + len(text)
+        if left < 0:
+            break
+        if text:
+            found[name] = text
+    return found
 
 
-class RubricForm(WorkForm):
-    """One to five points on every criterion."""
-
-    def read(self) -> Value:
-        ratings = {}
-        for number, key in enumerate(self.rules.criteria, start=1):
-            field = f"rating-{key}"
-            points = POINTS.get(self.text(field))
-            if points is None:
-                raise AnswerError(f"Rate {_words(key)} first.", field=field, anchor=f"part-{number}")
-            ratings[key] = points
-        return {"ratings": ratings}
+def milliseconds(value: object) -> int | None:
+    """A time measured in the browser: a help, never a reason to refuse an answer."""
+    number = _whole(value)
+    # Zero is what the form holds when no script has measured anything.
+    return min(number, DAY_MS) if number > 0 else None
 
 
-class ChecklistForm(WorkForm):
-    """Yes, no or, where it is allowed, cannot tell, of every aspect."""
+class WorkForm:
+    """The answer to one item as sent: its value in the order shown, a comment, and the times.
 
-    def read(self) -> Value:
-        answers = {}
-        for number, key in enumerate(self.rules.aspects, start=1):
-            field = f"answer-{key}"
-            answer = self.text(field)
-            if answer not in ANSWERS or (ANSWERS[answer] is None and not self.rules.cannot_tell):
-                raise AnswerError(f"Answer question {number} first.", field=field, anchor=f"part-{number}")
-            answers[key] = ANSWERS[answer]
-        return {"answers": answers}
+    Parameters
+    ----------
+    study, rules
+        What is asked for.
+    data
+        The fields as sent, names as in `draft_fields`, or None for a form that was not sent.
+    """
+
+    def __init__(self, study: Study, rules: ValueRules, data: Mapping[str, Any] | None) -> None:
+        self.study = study
+        self.rules = rules
+        self.data: Mapping[str, Any] = {} if data is None else data
+        self.is_bound = data is not None
+        self.error: ErrorText = ErrorText("")
+        self.shown_value: Value = {}
+
+    def is_valid(self) -> bool:
+        self.error = ErrorText("")
+        if not self.is_bound:
+            return False
+        try:
+            self.shown_value = kind_of(self.rules.kind).read(self.text, self.rules)
+            self._check_comment()
+        except AnswerError as error:
+            self.error = ErrorText(str(error), field=error.field, anchor=error.anchor)
+        return not self.error
+
+    def text(self, field: str) -> str:
+        return _tidy(self.data.get(field, ""))
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What was typed, to show it again."""
+        return draft_fields(self.data)
+
+    @property
+    def comment(self) -> str:
+        return self.text("comment").strip() if self.study.ask_comment else ""
+
+    @property
+    def pasted_chars(self) -> int:
+        """Characters of the comment that were pasted, as far as the browser could tell."""
+        return max(0, min(_whole(self.data.get("pasted_chars")), len(self.comment)))
+
+    @property
+    def active_time(self) -> int | None:
+        return milliseconds(self.data.get("active_ms"))
+
+    def _check_comment(self) -> None:
+        if len(self.comment) > MAX_COMMENT:
+            words = (
+                f"Shorten your comment: it has {len(self.comment):,} of at most {MAX_COMMENT:,} characters."
+            )
+            raise AnswerError(words, field="comment", anchor="comment")
 
 
-def _words(key: str) -> str:
-    """The name of a criterion as it stands in a sentence."""
-    return key.replace("_", " ").replace("-", " ").lower()
+def _tidy(value: object) -> str:
+    """Text that a database can store; a browser sends line ends as two characters, and counts them as one."""
+    return _UNSTORABLE.sub("", str(value)).replace("\r\n", "\n")
+
+
+def _whole(value: object) -> int:
+    """A whole number, or 0 for whatever is none."""
+    text = str(value).strip()
+    return int(text) if re.fullmatch(r"[0-9]{1,15}", text) else 0

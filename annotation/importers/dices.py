@@ -15,7 +15,7 @@ from annotation.importers.errors import Faults, ImportFileError
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import Row
 from annotation.importers.tables import csv_dicts
-from annotation.importers.values import CHECKLIST, in_words
+from annotation.kinds.checklist import in_words
 
 REQUIRED = ("rater_id", "item_id", "context", "response")
 # Q1 is about the whole conversation; the overall columns are computed from the others, and one holds free text.
@@ -81,7 +81,7 @@ def _add_item(builder: BundleBuilder, row: Row, item: str, questions: list[str])
     builder.item(
         row,
         external_id=item,
-        kind=CHECKLIST,
+        kind="checklist",
         instruction=instruction,
         responses=[builder.response(instruction, system="", text=row.text("response"))],
         metadata={name: value for name in METADATA if (value := row.text(name).strip())},

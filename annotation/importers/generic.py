@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from annotation.domain.values import KINDS, ValueRules
 from annotation.importers.build import BundleBuilder, content_key
 from annotation.importers.cells import LabelCell, label_cells, read_responses, read_scores, verdict_cells
 from annotation.importers.columns import LABEL, PREFERENCE, columns_resolve, is_long, mapped
@@ -21,7 +20,8 @@ from annotation.importers.errors import Faults, quoted
 from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle
 from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of, read_turns, suggestion
 from annotation.importers.tables import Columns, table_open
-from annotation.importers.values import PAIRWISE, POINTS, RESPONSES, RUBRIC, read_value
+from annotation.importers.values import POINTS, read_value
+from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
 
 FIELDS = (
     "id",
@@ -45,7 +45,6 @@ FIELDS = (
 NESTED = ("conversation", "responses", "labels", "verdicts", "aspects", "criteria", "metadata")
 FLAT = re.compile(r"(response|system)_[1-9][0-9]?\Z|annotator:.|judge:.")
 VALUE = re.compile(r"gold\Z|annotator:|judge:(?!.*:raw\Z)")
-KINDS_WITH_ASPECTS = ("importance", "checklist")
 INSTRUCTIONS = "instructions"
 """In place of a kind: the row is an instruction alone, which contestants may answer later; there is no item."""
 OF_ITEMS = ("gold", "explanation", "labels", "verdicts", "responses")
@@ -123,7 +122,7 @@ def _add_row(builder: BundleBuilder, row: Row, long: bool) -> None:
     _add_criteria(builder, row)
     if set(row.data) == {"criteria"}:
         return  # a row that only declares the rubric
-    kind = row.get("kind") or PAIRWISE
+    kind = row.get("kind") or DEFAULT_KIND
     if kind == INSTRUCTIONS:
         _add_instruction(builder, row)
         return
@@ -131,15 +130,16 @@ def _add_row(builder: BundleBuilder, row: Row, long: bool) -> None:
         row.fail("kind", f"expected {one_of((*KINDS, INSTRUCTIONS))}, found {quoted(kind)}.")
     given = row.identifier("id") if "id" in row.data else None
     aspects = _read_aspects(row)
-    if kind in KINDS_WITH_ASPECTS and not aspects:
+    needs = KINDS[kind]
+    if needs.parts == "aspects" and not aspects:
         row.fail("aspects", f"expected at least one aspect for an item of kind {kind}, found none.")
-    if kind == RUBRIC and not builder.criteria:
+    if needs.parts == "criteria" and not builder.criteria:
         row.fail(
             "criteria",
             "expected the rubric's criteria in this row or an earlier one, found none; "
             "declare them, or choose ready-made criteria.",
         )
-    least, most = RESPONSES[kind]
+    least, most = needs.responses
     responses = read_responses(row, least)
     if len(responses) < least or (most is not None and len(responses) > most):
         wanted = f"{least} or more" if most is None else f"{least}"

@@ -14,7 +14,7 @@ from annotation.importers.errors import Faults
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_SYSTEM, Row
 from annotation.importers.tables import jsonl_rows
-from annotation.importers.values import in_words
+from annotation.kinds.checklist import in_words
 
 FIELDS = (
     "id",

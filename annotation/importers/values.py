@@ -1,45 +1,15 @@
-"""Labels, gold and verdicts in files: `annotation.domain.values` decides, errors name the row and the field."""
+"""Labels, gold and verdicts in files: the kind decides, errors name the row and the field."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from annotation.domain.errors import LabelValueError
-from annotation.domain.values import KINDS, MAX_RATING, ValueRules, validate_value
 from annotation.importers.records import Value
 from annotation.importers.rows import Row, whole
+from annotation.kinds import ValueRules, kind_of, validate_value
+from annotation.kinds.values import MAX_RATING
 
-PAIRWISE, RUBRIC, IMPORTANCE, CHECKLIST, ANSWER_RANKING = KINDS
 CHOICES = (0, 1, 2)
 POINTS = tuple(range(1, MAX_RATING + 1))
-
-RESPONSES: Mapping[str, tuple[int, int | None]] = {
-    PAIRWISE: (2, 2),
-    RUBRIC: (1, 1),
-    IMPORTANCE: (0, 0),
-    CHECKLIST: (1, 1),
-    ANSWER_RANKING: (2, None),
-}
-"""Least and most responses of an item of each kind."""
-
-
-ANSWERS: Mapping[str, bool | None] = {
-    **dict.fromkeys(("yes", "true"), True),
-    **dict.fromkeys(("no", "false"), False),
-    **dict.fromkeys(("unsure", "not sure", "cannot tell", "can't tell", "unknown"), None),
-}
-"""What checklists say in words; a data set's "Unsure" is "cannot tell"."""
-
-
-def in_words(answer: object) -> object:
-    """Return what an answer to an aspect says; what is no such word as it is.
-
-    >>> [in_words(answer) for answer in ("Yes", " no ", "Unsure", True, "maybe")]
-    [True, False, None, True, 'maybe']
-    """
-    if not isinstance(answer, str):
-        return answer
-    return ANSWERS.get(" ".join(answer.replace("’", "'").split()).casefold(), answer)
 
 
 def read_value(row: Row, field: str, raw: object, rules: ValueRules) -> Value:
@@ -48,22 +18,17 @@ def read_value(row: Row, field: str, raw: object, rules: ValueRules) -> Value:
     Parameters
     ----------
     raw
-        ``{"choice": 1}``, ``{"ratings": {...}}``, ``{"ranks": {...}}`` or ``{"answers": {...}}`` by kind;
-        a bare number will do for a pair. 1.0, as tables write it beside gaps, is the number 1. Answers to aspects
-        may be words ("Yes", "No", "Unsure").
+        A value of the kind, or what it reads as one (`ItemKind.raw`): a bare number of a pair, words ("Yes", "Unsure")
+        of a checklist. 1.0, as tables write it beside gaps, is the number 1.
 
     Raises
     ------
     ImportFileError
         Naming the field and what was expected.
     """
-    bare = rules.kind == PAIRWISE and not isinstance(raw, dict)
-    if rules.kind == CHECKLIST and isinstance(raw, dict) and isinstance(answers := raw.get("answers"), dict):
-        said = {name: in_words(answer) for name, answer in answers.items()}
-        # A Parquet struct has a null for each aspect of any other row.
-        raw = raw | {"answers": {k: v for k, v in said.items() if v is not None or k in rules.aspects}}
+    bare = not isinstance(raw, dict)
     try:
-        return validate_value(_whole_numbers({"choice": raw} if bare else raw), rules)
+        return validate_value(_whole_numbers(kind_of(rules.kind).raw(raw, rules)), rules)
     except LabelValueError as error:
         row.fail(field if bare or error.field == "value" else f"{field}.{error.field}", error.message)
 

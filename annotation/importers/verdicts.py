@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from annotation.domain.values import ValueRules
 from annotation.importers.build import BundleBuilder
 from annotation.importers.cells import MAX_STRATEGY, read_scores, readable
 from annotation.importers.errors import Faults, ImportFileError, quoted
@@ -13,6 +12,7 @@ from annotation.importers.records import VerdictRecord
 from annotation.importers.rows import MAX_JUDGE, Row
 from annotation.importers.tables import Columns, table_rows
 from annotation.importers.values import read_value
+from annotation.kinds import ValueRules
 
 GENERIC_FIELDS = ("item", "judge", "order", "verdict", "raw", "model", "strategy", "score_1", "score_2")
 GENERIC_COLUMNS = Columns(

@@ -1,13 +1,15 @@
 """Datasets: instructions, responses, and the items to be judged.
 
-One `Item` table serves all five kinds. What differs by kind is which of its parts are filled: a pairwise item has
-two responses, a rubric or checklist item one, an answer ranking several, an importance item none; criteria belong
-to the dataset and aspects to the instruction. Gold and labels are JSON, validated by `annotation.domain.values`.
+One `Item` table serves all kinds. What differs by kind is which of its parts are filled: a pairwise item has two
+responses, a rubric or checklist item one, an answer ranking several, an importance item none; criteria belong to the
+dataset and aspects to the instruction. Gold and labels are JSON, validated by their kind (`annotation.kinds`), which
+is also who knows which kinds there are: the database takes any name.
 """
 
 from django.conf import settings
 from django.db import models
 
+from annotation.kinds import ItemKind, kind_choices, kind_of
 from annotation.models.names import NameField
 
 
@@ -154,7 +156,7 @@ class Item(models.Model):
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="items")
     instruction = models.ForeignKey(Instruction, on_delete=models.CASCADE, related_name="items")
     external_id = models.CharField(max_length=200)
-    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=kind_choices)
     position = models.PositiveIntegerField(help_text="Order in the source.")
     gold = models.JSONField(null=True, blank=True, help_text="The known right answer, in canonical order.")
     explanation = models.TextField(blank=True, help_text="Why it is right; shown in training. Markdown.")
@@ -167,11 +169,14 @@ class Item(models.Model):
         ordering = ["dataset", "position"]
         constraints = [
             models.UniqueConstraint(fields=["dataset", "external_id"], name="item_unique_in_dataset"),
-            models.CheckConstraint(condition=models.Q(kind__in=Kind.values), name="item_kind_known"),
         ]
 
     def __str__(self) -> str:
         return self.external_id
+
+    @property
+    def kind_info(self) -> ItemKind:
+        return kind_of(self.kind)
 
 
 class ItemResponse(models.Model):

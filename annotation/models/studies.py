@@ -5,7 +5,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.models.datasets import Dataset, Item, Kind
+from annotation.kinds import DEFAULT_KIND, ItemKind, kind_choices, kind_of
+from annotation.models.datasets import Dataset, Item
 from annotation.models.names import NameField
 from annotation.models.rules import (
     CheckRules,
@@ -35,7 +36,7 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
     )
     slug = models.SlugField(max_length=64, unique=True)
     title = NameField(max_length=200)
-    kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.PAIRWISE)
+    kind = models.CharField(max_length=16, choices=kind_choices, default=DEFAULT_KIND)
     state = models.CharField(max_length=8, choices=StudyState.choices, default=StudyState.DRAFT)
     consent = models.TextField(blank=True, help_text="Markdown. Empty: no consent page.")
     guidelines = models.TextField(blank=True, help_text="Markdown.")
@@ -51,7 +52,6 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
                 models.CheckConstraint(condition=Q(**{f"{field}__in": choices.values}), name=name)
                 for field, choices, name in [
                     ("state", StudyState, "study_state_known"),
-                    ("kind", Kind, "study_kind_known"),
                     ("tie_policy", TiePolicy, "study_tie_policy_known"),
                     ("sampling", Sampling, "study_sampling_known"),
                     ("qualification_rule", QualificationRule, "study_qualification_rule_known"),
@@ -73,6 +73,10 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def kind_info(self) -> ItemKind:
+        return kind_of(self.kind)
 
     @property
     def test_study(self) -> "Study":

@@ -3,7 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
-from annotation.models.datasets import Item, Kind
+from annotation.kinds import PAIRWISE, kind_choices
+from annotation.models.datasets import Item
 from annotation.models.people import Annotator, Enrollment
 from annotation.models.studies import Study, StudyItem
 
@@ -92,7 +93,7 @@ class Label(models.Model):
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="superseded_by"
     )
     role = models.CharField(max_length=6, choices=WorkRole.choices, default=WorkRole.WORK)
-    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=kind_choices)
     value = models.JSONField()
     choice = models.SmallIntegerField(null=True, blank=True, help_text="Pairwise: 1, 2, or 0 for a tie.")
     shown_order = models.JSONField(null=True, blank=True, help_text="Empty where an import does not say.")
@@ -135,7 +136,7 @@ class Label(models.Model):
                 condition=Q(choice__isnull=True) | Q(choice__in=[0, 1, 2]), name="label_choice_known"
             ),
             models.CheckConstraint(
-                condition=~Q(kind=Kind.PAIRWISE) | Q(choice__isnull=False), name="label_pairwise_has_choice"
+                condition=~Q(kind=PAIRWISE.name) | Q(choice__isnull=False), name="label_pairwise_has_choice"
             ),
         ]
 

@@ -16,12 +16,14 @@ import numpy as np
 from django.core.cache import cache
 
 from annotation.domain.presentation import shown_order
-from annotation.domain.values import from_canonical
-from annotation.models import Adjudication, Kind, Label, Study, StudyItem, User
+from annotation.kinds import kind_of
+from annotation.kinds.base import Scale, from_shown
+from annotation.kinds.shown import ShownItem
+from annotation.models import Adjudication, Label, Study, StudyItem, User
 from annotation.selectors.agreement import LabelStamp, label_stamp
 from annotation.selectors.costly import counted, study_key
 from annotation.selectors.item_reports import reported_open
-from annotation.selectors.shown import ShownItem, parts_count
+from annotation.selectors.shown import parts_count
 from metaeval.stats import rank_agreement_contributions
 
 VERSION = 1
@@ -30,7 +32,7 @@ WIDE_RANGE = 2  # points of a criterion between the highest and the lowest
 LOW_RHO = 0.5
 MANY_LABELS = 50_000  # more are not read for the sake of a number in a tab
 
-Value = Mapping[str, Any]
+Numbers = Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +64,13 @@ def disputed_items(study: Study, stamp: LabelStamp | None = None) -> list[Disput
 def _disputed(study: Study) -> list[tuple[int, float, int]]:
     """(item, dispute, labels), plain, so that thousands are quickly read from the cache."""
     labels = Label.objects.current().filter(study=study, kind=study.kind)
-    column = "choice" if study.kind == Kind.PAIRWISE else "value"
-    values: dict[int, list[Any]] = {}
-    rows = labels.order_by("item__position", "item_id", "pk").values_list("item_id", column)
+    kind = kind_of(study.kind)
+    values: dict[int, list[Numbers]] = {}
+    rows = labels.order_by("item__position", "item_id", "pk").values_list("item_id", kind.column)
     for item, value in rows.iterator(chunk_size=5_000):
-        values.setdefault(item, []).append(value)
+        values.setdefault(item, []).append(kind.numbers(kind.of_column(value)))
     several = {item: found for item, found in values.items() if len(found) >= 2}
-    disputes = _DISPUTES[Kind(study.kind)](list(several.values()))
+    disputes = _DISPUTES[kind.scale](list(several.values()))
     result = [
         (item, dispute, len(found))
         for (item, found), dispute in zip(several.items(), disputes, strict=True)
@@ -83,57 +85,50 @@ def _split(answers: Sequence[Any]) -> float:
     return (len(answers) - commonest) / (len(answers) - 1)
 
 
-def _pairs(items: list[list[int]]) -> list[float]:
-    return [_split(choices) for choices in items]
-
-
-def _rubrics(items: list[list[Value]]) -> list[float]:
-    return [max(map(_points_apart, _columns(values, "ratings").values()), default=0.0) for values in items]
-
-
-def _points_apart(points: list[int]) -> float:
-    apart = max(points) - min(points)
-    return apart / 4 if apart >= WIDE_RANGE else 0.0
-
-
-def _checklists(items: list[list[Value]]) -> list[float]:
+def _names_split(items: list[list[Numbers]]) -> list[float]:
     return [
-        max(
-            (_split(answers) for answers in _columns(values, "answers").values() if len(answers) > 1),
-            default=0.0,
-        )
+        max((_split(said) for said in _columns(values).values() if len(said) > 1), default=0.0)
         for values in items
     ]
 
 
-def _rankings(items: list[list[Value]]) -> list[float]:
-    matrices = [np.array(list(_columns(values, "ranks").values()), dtype=np.float64).T for values in items]
+def _points_apart(items: list[list[Numbers]]) -> list[float]:
+    return [max(map(_apart, _columns(values).values()), default=0.0) for values in items]
+
+
+def _apart(points: Sequence[float | None]) -> float:
+    known = [point for point in points if point is not None]
+    apart = max(known) - min(known)
+    return apart / 4 if apart >= WIDE_RANGE else 0.0
+
+
+def _orders_apart(items: list[list[Numbers]]) -> list[float]:
+    matrices = [np.array(list(_columns(values).values()), dtype=np.float64).T for values in items]
     if not matrices:
         return []
     disputes = []
     for values, rho in zip(items, rank_agreement_contributions(matrices).tolist(), strict=True):
         if np.isnan(rho):  # somebody holds all parts for equal
-            disputes.append(0.5 if any(value["ranks"] != values[0]["ranks"] for value in values) else 0.0)
+            disputes.append(0.5 if any(value != values[0] for value in values) else 0.0)
         else:
             disputes.append((1 - rho) / 2 if rho < LOW_RHO else 0.0)
     return disputes
 
 
-def _columns(values: Iterable[Value], field: str) -> dict[str, list[Any]]:
+def _columns(values: Iterable[Numbers]) -> dict[str, list[float | None]]:
     """Part to what each person said of it."""
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, list[float | None]] = {}
     for value in values:
-        for part, said in value[field].items():
+        for part, said in value.items():
             columns.setdefault(part, []).append(said)
     return columns
 
 
-_DISPUTES: dict[Kind, Callable[[list[Any]], list[float]]] = {
-    Kind.PAIRWISE: _pairs,
-    Kind.RUBRIC: _rubrics,
-    Kind.CHECKLIST: _checklists,
-    Kind.IMPORTANCE: _rankings,
-    Kind.ANSWER_RANKING: _rankings,
+_DISPUTES: dict[Scale, Callable[[list[list[Numbers]]], list[float]]] = {
+    "preference": _names_split,
+    "nominal": _names_split,
+    "ordinal": _points_apart,
+    "ranks": _orders_apart,
 }
 
 
@@ -213,58 +208,15 @@ def tally_of(place: StudyItem, shown: ShownItem, order: Sequence[int]) -> list[T
         .order_by("pk")
         .values_list("value", flat=True)
     )
-    values = [from_canonical(study.kind, value, order) for value in said]
-    return _TALLIES[Kind(study.kind)](values, shown) if values else []
-
-
-def _tally_pair(values: list[dict[str, Any]], _: ShownItem) -> list[TallyRow]:
-    counts = Counter(value["choice"] for value in values)
-    words = [("Answer A", counts[1]), ("Tie", counts[0]), ("Answer B", counts[2])]
-    return [TallyRow("", tuple((word, n) for word, n in words if n or word != "Tie"))]
-
-
-def _tally_rubric(values: list[dict[str, Any]], shown: ShownItem) -> list[TallyRow]:
-    columns = _columns(values, "ratings")
-    rows = []
-    for criterion in shown.criteria:
-        counts = Counter(columns.get(criterion.key, []))
-        rows.append(
-            TallyRow(criterion.question, tuple((str(points), counts[points]) for points in range(1, 6)))
-        )
-    return rows
-
-
-def _tally_checklist(values: list[dict[str, Any]], shown: ShownItem) -> list[TallyRow]:
-    columns = _columns(values, "answers")
-    words = {True: "Yes", False: "No", None: "Cannot tell"}
-    rows = []
-    for aspect in shown.aspects:
-        counts = Counter(columns.get(aspect.key, []))
-        rows.append(TallyRow(aspect.text, tuple((word, counts[key]) for key, word in words.items())))
-    return rows
-
-
-def _tally_ranks(values: list[dict[str, Any]], shown: ShownItem) -> list[TallyRow]:
-    """How often each part was put at each rank."""
-    columns = _columns(values, "ranks")
-    named = [(aspect.key, aspect.text) for aspect in shown.aspects] or [
-        (str(place), f"Answer {chr(ord('A') + place)}") for place in range(len(shown.responses))
+    kind = kind_of(study.kind)
+    columns = _columns(kind.numbers(from_shown(kind, value, order)) for value in said)
+    offered = kind.tally([number for column in columns.values() for number in column])
+    return [
+        TallyRow(part.text, tuple((kind.number_words(number), counts[number]) for number in offered))
+        for part in kind.shown_parts(shown)
+        for counts in [Counter(columns.get(part.key, []))]
+        if columns
     ]
-    ranks = sorted({rank for column in columns.values() for rank in column})
-    rows = []
-    for key, words in named:
-        counts = Counter(columns.get(key, []))
-        rows.append(TallyRow(words, tuple((f"Rank {rank}", counts[rank]) for rank in ranks)))
-    return rows
-
-
-_TALLIES: dict[Kind, Callable[[list[dict[str, Any]], ShownItem], list[TallyRow]]] = {
-    Kind.PAIRWISE: _tally_pair,
-    Kind.RUBRIC: _tally_rubric,
-    Kind.CHECKLIST: _tally_checklist,
-    Kind.IMPORTANCE: _tally_ranks,
-    Kind.ANSWER_RANKING: _tally_ranks,
-}
 
 
 def waiting_counts(study: Study) -> dict[str, int | None]:

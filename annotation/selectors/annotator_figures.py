@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.domain.values import values_agree
-from annotation.models import Kind, WorkRole
+from annotation.kinds import kind_of
+from annotation.models import WorkRole
 from metaeval.stats import Estimate, wilson_interval
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -94,7 +94,7 @@ def _figures(kind: str, answers: Sequence[Answer], fast: Floats, common: float |
     shown = [answer.shown for answer in answers if answer.shown is not None]
     seconds = np.array([answer.seconds for answer in answers], dtype=np.float64)
     timed = seconds[~np.isnan(seconds)]
-    pairs = shown if kind == Kind.PAIRWISE else []
+    pairs = shown if kind_of(kind).scale == "preference" else []
     shares = [pairs.count(value) / len(pairs) if pairs else None for value in ("1", "0", "2")]
     run = longest_run(shown) if common is not None else None  # of everybody together, there is no run
     known = fast[~np.isnan(fast)]
@@ -128,7 +128,7 @@ def _repeats(kind: str, answers: Sequence[Answer]) -> list[float]:
         (answer.annotator, answer.item): answer.value for answer in answers if answer.role == WorkRole.WORK
     }
     return [
-        float(values_agree(kind, answer.value, first[answer.annotator, answer.item]))
+        float(kind_of(kind).agrees(answer.value, first[answer.annotator, answer.item]))
         for answer in answers
         if answer.role == WorkRole.REPEAT and (answer.annotator, answer.item) in first
     ]

@@ -5,8 +5,7 @@ The arithmetic is in `selectors.annotator_figures`; here are the rows, and what 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -15,13 +14,12 @@ from django.core.cache import cache
 from django.db.models import Count, Max
 
 from annotation.domain.pseudonyms import pseudonym
-from annotation.domain.values import from_canonical
+from annotation.kinds import kind_of
 from annotation.models import (
     Aspect,
     Assignment,
     Enrollment,
     Intervention,
-    Kind,
     Label,
     Stage,
     Study,
@@ -124,7 +122,7 @@ def people_of(study: Study) -> People:
         known = figures_compute(study.kind, answers_of(study)), agreement
         cache.set(key, known, CACHE_SECONDS)
     figures, agreements = known
-    unit = "number" if study.kind in (Kind.IMPORTANCE, Kind.ANSWER_RANKING) else "percent"
+    unit = "number" if kind_of(study.kind).scale == "ranks" else "percent"
     mean = _mean_of(agreements.values())
     seen = _last_seen(study)
     rows = []
@@ -158,7 +156,7 @@ def _mean_of(estimates: Iterable[Estimate]) -> float | None:
 
 def answers_of(study: Study) -> list[Answer]:
     """The answers that no later one of the same person supersedes, in the order of time. One query, or two."""
-    shown = _as_shown(study)
+    kind, aspects = kind_of(study.kind), _aspect_keys(study)
     rows = (
         Label.objects.standing()
         .filter(study=study)
@@ -167,9 +165,9 @@ def answers_of(study: Study) -> list[Answer]:
             "annotator_id",
             "item_id",
             "role",
-            "choice" if study.kind == Kind.PAIRWISE else "value",
+            kind.column,
             "shown_order",
-            "item__instruction_id" if study.kind == Kind.IMPORTANCE else "pk",
+            "item__instruction_id" if aspects else "pk",
             "active_ms",
             "supersedes_id",
             "pasted_chars",
@@ -181,41 +179,28 @@ def answers_of(study: Study) -> list[Answer]:
     answers = []
     row: tuple[Any, ...]
     for row in rows.iterator(chunk_size=5_000):
-        annotator, item, role, value, order, instruction, ms, earlier, pasted, surplus, aside, score = row
-        if study.kind == Kind.PAIRWISE:
-            value = {"choice": value}
+        annotator, item, role, stored, order, instruction, ms, earlier, pasted, surplus, aside, score = row
+        value = kind.of_column(stored)
         seconds = seconds_of(ms, earlier)
         counts = role == WorkRole.WORK and not surplus and not aside
-        seen = shown(value, order, instruction) if order else None
+        seen = kind.as_shown(value, order, aspects.get(instruction, [])) if order else None
         answers.append(
             Answer(annotator, item, role, value, seen, seconds, pasted, counts, surplus, aside, score)
         )
     return answers
 
 
-def _as_shown(study: Study) -> Callable[[Mapping[str, Any], list[int], int], str]:
-    """How to say what an answer looked like to the person: equal texts are equal presses."""
-    kind = study.kind
-    if kind == Kind.PAIRWISE:
-        return lambda value, order, _: str(
-            0 if value["choice"] == 0 else order.index(value["choice"] - 1) + 1
-        )
-    if kind == Kind.ANSWER_RANKING:
-        return lambda value, order, _: json.dumps(from_canonical(kind, value, order), sort_keys=True)
-    if kind != Kind.IMPORTANCE:
-        return lambda value, *_: json.dumps(value, sort_keys=True)
-    aspects: dict[int, list[str]] = {}
+def _aspect_keys(study: Study) -> dict[int, list[str]]:
+    """The keys of the aspects of each instruction, where people see them in an order of their own."""
+    if kind_of(study.kind).ordered != "aspects":
+        return {}
+    found: dict[int, list[str]] = {}
     # Hidden checks may come from another dataset.
     datasets = [pk for pk in (study.dataset_id, study.check_dataset_id) if pk is not None]
     rows = Aspect.objects.filter(instruction__dataset_id__in=datasets).order_by("position", "pk")
     for instruction, key in rows.values_list("instruction_id", "key"):
-        aspects.setdefault(instruction, []).append(key)
-
-    def ranks(value: Mapping[str, Any], order: list[int], instruction: int) -> str:
-        keys = aspects.get(instruction, [])
-        return json.dumps([value["ranks"].get(keys[position]) for position in order if position < len(keys)])
-
-    return ranks
+        found.setdefault(instruction, []).append(key)
+    return found
 
 
 def flags_of(

@@ -12,13 +12,13 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 
-from annotation.domain.values import ValueRules
-from annotation.models import Criterion, Dataset, Instruction, Item, ItemResponse, Kind, Response, Split, User
+from annotation.kinds import KINDS, ValueRules, kind_of
+from annotation.models import Criterion, Dataset, Instruction, Item, ItemResponse, Response, Split, User
 from annotation.models.datasets import Aspect
 from annotation.selectors.judging import context_for_judging
 
 CHUNK = 500
-ASPECT_KINDS = (Kind.IMPORTANCE, Kind.CHECKLIST)
+ASPECT_KINDS = tuple(kind.name for kind in KINDS.values() if kind.parts == "aspects")
 
 
 class DatasetNotFound(LookupError):  # noqa: N818  (reads as what happened, like DoesNotExist)
@@ -251,7 +251,7 @@ def _read_chunk(ids: Sequence[int]) -> list[ItemRow]:
             "instruction__conversation",
         )
     )
-    aspects = _aspects({row[4] for row in rows if row[2] in ASPECT_KINDS})
+    aspects = _aspects({row[4] for row in rows if kind_of(row[2]).parts == "aspects"})
     return [
         ItemRow(
             *row[:6],
@@ -260,7 +260,7 @@ def _read_chunk(ids: Sequence[int]) -> list[ItemRow]:
             responses=tuple(text for text, _ in responses[row[0]]),
             gold=row[-2],
             systems=tuple(system for _, system in responses[row[0]]),
-            aspects=tuple(aspects[row[4]]) if row[2] in ASPECT_KINDS else (),
+            aspects=tuple(aspects[row[4]]) if kind_of(row[2]).parts == "aspects" else (),
             conversation=tuple((turn["role"], turn["text"]) for turn in row[-1]),
         )
         for row in rows

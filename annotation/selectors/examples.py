@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
-from annotation.models import Dataset, Item, Kind, QualificationQuestion, Split, Study
+from annotation.kinds import PAIRWISE
+from annotation.models import Dataset, Item, QualificationQuestion, Split, Study
 from annotation.models.qualification import QuestionPart
 from annotation.selectors.datasets import items_for_judging
 from annotation.selectors.judging import seeded_hash
@@ -31,7 +32,7 @@ def datasets_with_examples() -> list[ExampleSource]:
     """
     rows = (
         Dataset.objects.exclude(split=Split.PRIVATE)
-        .annotate(n=Count("items", filter=Q(items__kind=Kind.PAIRWISE, items__gold__isnull=False)))
+        .annotate(n=Count("items", filter=Q(items__kind=PAIRWISE.name, items__gold__isnull=False)))
         .filter(n__gt=0)
         .order_by("name")
     )
@@ -43,7 +44,7 @@ def studies_with_examples() -> list[ExampleSource]:
     shown = Q(qualification_questions__part=QuestionPart.TRAINING)
     shown &= ~Q(qualification_questions__item__dataset__split=Split.PRIVATE)
     rows = (
-        Study.objects.filter(kind=Kind.PAIRWISE)
+        Study.objects.filter(kind=PAIRWISE.name)
         .exclude(dataset__split=Split.PRIVATE)
         .annotate(n=Count("qualification_questions", filter=shown))
         .filter(n__gt=0)
@@ -65,7 +66,7 @@ def dataset_examples(dataset_id: int, *, n: int, seed: int = 0) -> list[dict[str
         ``{"instruction", "context"?, "output_a", "output_b", "verdict": "A" | "B" | "tie", "reason"?}``
     """
     named = (
-        Item.objects.filter(dataset_id=dataset_id, kind=Kind.PAIRWISE, gold__isnull=False)
+        Item.objects.filter(dataset_id=dataset_id, kind=PAIRWISE.name, gold__isnull=False)
         .exclude(dataset__split=Split.PRIVATE)
         .values_list("external_id", "pk")
     )

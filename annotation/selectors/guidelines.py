@@ -9,7 +9,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count
 
-from annotation.models import Kind, Label, Study
+from annotation.kinds import KINDS
+from annotation.models import Label, Study
 from web.textdiff import Line, lines_changed
 
 
@@ -43,7 +44,7 @@ def guidelines_versions(study: Study) -> list[Version]:
 
 def starting_text(kind: str) -> str:
     """Guidelines to start from, by kind of work."""
-    if kind not in Kind.values:
+    if kind not in KINDS:
         return ""
     path = Path(settings.BASE_DIR) / "fixtures" / "guidelines" / f"{kind}.md"
     return path.read_text(encoding="utf-8") if path.is_file() else ""

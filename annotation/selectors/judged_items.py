@@ -8,8 +8,9 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation.models import Aspect, Criterion, Instruction, Item, ItemResponse, Kind, Label
-from annotation.selectors.shown import ShownAspect, ShownCriterion, ShownResponse, ShownTurn
+from annotation.kinds import ItemKind, kind_of
+from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownResponse, ShownTurn
+from annotation.models import Aspect, Criterion, Instruction, Item, ItemResponse, Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,10 @@ class ItemTexts:
     aspects: tuple[ShownAspect, ...]
     gold: Mapping[str, Any] | None
     explanation: str
+
+    @property
+    def kind_info(self) -> ItemKind:
+        return kind_of(self.kind)
 
 
 def items_chosen(
@@ -78,13 +83,14 @@ def item_texts(item_id: int) -> ItemTexts:
     links = ItemResponse.objects.filter(item=item).order_by("position").select_related("response")
     responses = [link.response for link in links]
     criteria: tuple[ShownCriterion, ...] = ()
-    if item.kind == Kind.RUBRIC:
+    kind = kind_of(item.kind)
+    if kind.parts == "criteria":
         rows = Criterion.objects.filter(dataset_id=item.dataset_id).order_by("position", "pk")
         criteria = tuple(
             ShownCriterion(row.key, row.question, tuple(sorted(row.options.items()))) for row in rows
         )
     aspects: tuple[ShownAspect, ...] = ()
-    if item.kind in (Kind.IMPORTANCE, Kind.CHECKLIST):
+    if kind.parts == "aspects":
         listed = Aspect.objects.filter(instruction=asked).order_by("position", "pk")
         aspects = tuple(ShownAspect(row.key, row.text) for row in listed)
     return ItemTexts(

@@ -11,7 +11,8 @@ from django.db.models.functions import Left
 from django.db.models.lookups import Exact
 
 from annotation.domain.conversation import flatten
-from annotation.models import Instruction, Item, Kind, Response
+from annotation.kinds import DEFAULT_KIND
+from annotation.models import Instruction, Item, Response
 
 GENERATION = "generation"
 """In place of a kind of items: the instructions themselves, which contestants are to answer."""
@@ -65,7 +66,7 @@ class ItemCounts:
 
 
 def item_counts(
-    *, dataset_ids: Iterable[int], kind: str = Kind.PAIRWISE, part: ItemSlice = WHOLE
+    *, dataset_ids: Iterable[int], kind: str = DEFAULT_KIND, part: ItemSlice = WHOLE
 ) -> dict[int, ItemCounts]:
     """Count the items of `kind` in each dataset; instructions for the kind "generation".
 

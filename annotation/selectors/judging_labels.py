@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from annotation.domain.pseudonyms import SHORT, pseudonym
-from annotation.models import Kind, User
+from annotation.kinds import kind_of
+from annotation.models import User
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.overview import labels_visible_to
 
@@ -108,7 +109,7 @@ def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]
 
 def _together(labels: list[tuple[str, int | None, dict[str, Any]]]) -> PeopleSaid:
     kind = labels[0][0]
-    if kind == Kind.PAIRWISE:
+    if kind_of(kind).scale == "preference":
         counts = Counter(choice for _, choice, _ in labels)
         return PeopleSaid(kind, len(labels), (counts[0], counts[1], counts[2]))
     numbers: dict[str, list[float]] = defaultdict(list)
@@ -119,9 +120,5 @@ def _together(labels: list[tuple[str, int | None, dict[str, Any]]]) -> PeopleSai
 
 
 def parts_of(kind: str, value: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of a value that is no pair's, by part: ratings, ranks, or 1 and 0 for yes and no."""
-    name = {Kind.RUBRIC.value: "ratings", Kind.CHECKLIST.value: "answers"}.get(kind, "ranks")
-    given = value.get(name)
-    if not isinstance(given, Mapping):
-        return {}
-    return {str(key): float(number) for key, number in given.items() if isinstance(number, int | float)}
+    """The numbers of a value by part, without what could not be told."""
+    return {key: number for key, number in kind_of(kind).numbers(value).items() if number is not None}

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.models import Kind, User
+from annotation.kinds import PAIRWISE
+from annotation.models import User
 from annotation.selectors.overview import labels_visible_to
 
 
@@ -43,7 +44,7 @@ def pairwise_labels(
     """
     if dataset_id is None and study_id is None:
         raise ValueError("pairwise_labels needs a dataset or a study")
-    labels = labels_visible_to(reader).current().filter(kind=Kind.PAIRWISE)
+    labels = labels_visible_to(reader).current().filter(kind=PAIRWISE.name)
     if dataset_id is not None:
         labels = labels.filter(item__dataset_id=dataset_id)
     if study_id is not None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
-from annotation.models import Dataset, Instruction, Item, Kind
+from annotation.kinds import KINDS
+from annotation.models import Dataset, Instruction, Item
 from annotation.selectors.judging import GENERATION
 
 
@@ -38,15 +39,6 @@ class DatasetChoice:
     by_kind: tuple[str, ...]
 
 
-_KIND_COUNTS = {
-    Kind.PAIRWISE: ("pair", "pairs"),
-    Kind.RUBRIC: ("response to rate", "responses to rate"),
-    Kind.IMPORTANCE: ("set of aspects to rank", "sets of aspects to rank"),
-    Kind.CHECKLIST: ("checklist", "checklists"),
-    Kind.ANSWER_RANKING: ("ranking of answers", "rankings of answers"),
-}
-
-
 def datasets_offered() -> list[DatasetChoice]:
     """Return the datasets that have something to judge or to answer, by name; three queries."""
     has_reference = Q(instruction__reference__isnull=False) & ~Q(instruction__reference="")
@@ -69,7 +61,7 @@ def datasets_offered() -> list[DatasetChoice]:
 def _dataset_choice(
     dataset: Dataset, counts: dict[str, tuple[int, int, int]], n_instructions: int
 ) -> DatasetChoice:
-    kinds = [kind for kind in _KIND_COUNTS if kind in counts]
+    kinds = [kind for kind in KINDS if kind in counts]
     return DatasetChoice(
         pk=dataset.pk,
         name=dataset.name,
@@ -79,8 +71,8 @@ def _dataset_choice(
         n_instructions=n_instructions,
         n_gold=sum(gold for _, gold, _ in counts.values()),
         n_references=sum(references for *_, references in counts.values()),
-        kinds=tuple(kind.value for kind in kinds),
-        by_kind=tuple(f"{n:,} {_KIND_COUNTS[kind][n != 1]}" for kind in kinds for n, _, _ in [counts[kind]]),
+        kinds=tuple(kinds),
+        by_kind=tuple(f"{n:,} {KINDS[kind].noun[n != 1]}" for kind in kinds for n, _, _ in [counts[kind]]),
     )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from annotation.domain.presentation import shown_order
-from annotation.domain.values import from_canonical, to_canonical, values_agree
+from annotation.kinds import from_canonical, kind_of, to_canonical
 from annotation.models import Item, ItemRole, QualificationQuestion, QuestionPart, Stage, Study
-from annotation.selectors.shown import fields_of_value, item_shown, parts_count
+from annotation.selectors.shown import item_shown, parts_count
 from annotation.selectors.slices import slice_items, study_slice
 from annotation.selectors.steps import Feedback, Question, steps_of
 
@@ -53,9 +53,9 @@ class Preview:
         gold, kind = question.question.item.gold or {}, self.study.kind
         return Feedback(
             shown=question,
-            is_right=values_agree(kind, to_canonical(kind, value, question.order), gold),
+            is_right=kind_of(kind).agrees(to_canonical(kind, value, question.order), gold),
             given=given,
-            right=fields_of_value(kind, from_canonical(kind, gold, question.order)),
+            right=kind_of(kind).fields(from_canonical(kind, gold, question.order)),
             explanation=question.question.item.explanation,
             is_last=place + 1 == len(self.items[Stage.TRAINING]),
         )

@@ -9,7 +9,9 @@ from django.db.models import Q
 
 from annotation.domain import stages
 from annotation.domain.presentation import shown_order
-from annotation.domain.values import from_canonical
+from annotation.kinds import from_canonical, kind_of
+from annotation.kinds.base import letter_of
+from annotation.kinds.shown import ShownItem, ShownResponse
 from annotation.models import (
     Annotator,
     Enrollment,
@@ -20,14 +22,7 @@ from annotation.models import (
     Study,
     StudyState,
 )
-from annotation.selectors.shown import (
-    ShownItem,
-    ShownResponse,
-    answer_letter,
-    fields_of_value,
-    item_shown,
-    parts_count,
-)
+from annotation.selectors.shown import item_shown, parts_count
 
 
 def steps_of(study: Study) -> list[str]:
@@ -200,7 +195,7 @@ class Feedback:
     @property
     def responses(self) -> list[tuple[str, ShownResponse]]:
         """The responses with their names, A and B and on."""
-        return [(answer_letter(place), shown) for place, shown in enumerate(self.shown.item.responses)]
+        return [(letter_of(place), shown) for place, shown in enumerate(self.shown.item.responses)]
 
 
 def feedback_get(enrollment: Enrollment, pk: int | None = None) -> Feedback | None:
@@ -220,7 +215,7 @@ def feedback_get(enrollment: Enrollment, pk: int | None = None) -> Feedback | No
     pks = [row.pk for row in _questions(study, QuestionPart.TRAINING)]
     shown = _shown(enrollment, question, pks.index(question.pk) + 1, len(pks))
     fields = [
-        fields_of_value(study.kind, from_canonical(study.kind, value, shown.order))
+        kind_of(study.kind).fields(from_canonical(study.kind, value, shown.order))
         for value in (answer.value, question.item.gold or {})
     ]
     return Feedback(

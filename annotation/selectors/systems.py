@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.models import ItemResponse, Kind
+from annotation.kinds import PAIRWISE
+from annotation.models import ItemResponse
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class PairOfSystems:
 
 def pairs_of_systems(dataset_id: int) -> list[PairOfSystems]:
     """The pairs of a dataset of which both systems are known and differ, in source order; one query."""
-    links = ItemResponse.objects.filter(item__dataset_id=dataset_id, item__kind=Kind.PAIRWISE)
+    links = ItemResponse.objects.filter(item__dataset_id=dataset_id, item__kind=PAIRWISE.name)
     rows = links.order_by("item__position", "item_id", "position").values_list(
         "item_id", "item__external_id", "item__instruction_id", "response__system"
     )

@@ -14,7 +14,7 @@ from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.utils.crypto import salted_hmac
 
 from annotation.compiled import CompiledSelect, Parameter
-from annotation.domain.values import from_canonical
+from annotation.kinds import from_canonical, kind_of
 from annotation.models import (
     Action,
     Assignment,
@@ -27,7 +27,7 @@ from annotation.models import (
     Study,
     StudyItem,
 )
-from annotation.selectors.shown import answer_words, fields_of_value, item_shown
+from annotation.selectors.shown import item_shown
 
 PLACES_TAKEN = F("n_open") + F("n_accepted")
 # Above this many free items a person's own total is not counted: it would cost more than the answer itself.
@@ -229,7 +229,7 @@ def answers_in_words(enrollment: Enrollment, given: Iterable[Assignment]) -> lis
         if label is not None:
             item = item_shown(study, assignment.study_item.item, assignment.shown_order)
             value = from_canonical(label.kind, label.value, label.shown_order or [])
-            parts = answer_words(item, fields_of_value(label.kind, value))
+            parts = kind_of(item.kind).words(item, kind_of(label.kind).fields(value))
             words = ", ".join(f"{part.name}: {part.words}" if part.name else part.words for part in parts)
         found.append((assignment, words))
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from annotation.domain.values import to_canonical, validate_value
+from annotation.kinds import to_canonical, validate_value
 from annotation.models import Adjudication, StudyItem, User
 from annotation.selectors.shown import value_rules
 

@@ -20,7 +20,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from annotation.compiled import CompiledSelect, CompiledUpdate, Parameter
-from annotation.domain.values import to_canonical, validate_value
+from annotation.kinds import to_canonical, validate_value
 from annotation.models import (
     Assignment,
     AssignmentState,

@@ -7,8 +7,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db import transaction
 
-from annotation.domain.values import MAX_RATING
 from annotation.importers.records import CriterionRecord, Origin
+from annotation.kinds.values import MAX_RATING
 from annotation.models import Criterion, Dataset
 from annotation.services.datasets import DatasetImportError, dataset_lock
 

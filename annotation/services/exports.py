@@ -14,7 +14,8 @@ from itertools import islice
 from typing import Any
 
 from annotation.domain.pseudonyms import pseudonym
-from annotation.models import Adjudication, Aspect, Criterion, ItemResponse, Kind
+from annotation.kinds import KINDS, kind_of, kinds_with
+from annotation.models import Adjudication, Aspect, Criterion, ItemResponse
 from annotation.models.work import LabelQuerySet
 from web.csv_text import CONTENT_TYPE, csv_lines
 
@@ -125,7 +126,7 @@ def export_lines(
 
 def criteria_of(labels: LabelQuerySet) -> list[str]:
     """Keys of the criteria that rubric labels among these may have, in the order of their rubrics."""
-    datasets = labels.filter(kind=Kind.RUBRIC).order_by().values("item__dataset")
+    datasets = labels.filter(kind__in=kinds_with("criteria")).order_by().values("item__dataset")
     keys = (
         Criterion.objects.filter(dataset__in=datasets)
         .order_by("position", "key")
@@ -203,11 +204,11 @@ def _adjudicated(chunk: list[dict[str, Any]]) -> dict[tuple[int, int], Any]:
 
 def _part_texts(chunk: list[dict[str, Any]]) -> dict[tuple[int, str], str]:
     texts: dict[tuple[int, str], str] = {}
-    if datasets := {read["item__dataset_id"] for read in chunk if read["kind"] == Kind.RUBRIC}:
+    parts = {kind.name: kind.parts for kind in KINDS.values()}
+    if datasets := {read["item__dataset_id"] for read in chunk if parts[read["kind"]] == "criteria"}:
         criteria = Criterion.objects.filter(dataset__in=datasets).values_list("dataset_id", "key", "question")
         texts |= {(dataset, key): question for dataset, key, question in criteria}
-    kinds = (Kind.IMPORTANCE, Kind.CHECKLIST)
-    if instructions := {read["item__instruction_id"] for read in chunk if read["kind"] in kinds}:
+    if instructions := {read["item__instruction_id"] for read in chunk if parts[read["kind"]] == "aspects"}:
         aspects = Aspect.objects.filter(instruction__in=instructions).values_list(
             "instruction_id", "key", "text"
         )
@@ -264,23 +265,15 @@ def _row(read: Mapping[str, Any], about: _About, criteria: list[str], *, identif
 
 
 def _parts(row: dict[str, Any], read: Mapping[str, Any], about: _About) -> Iterator[dict[str, Any]]:
-    """A row each rating, rank or answer; of a pair one, with the choice."""
-    kind, value = read["kind"], read["value"]
-    if kind == Kind.PAIRWISE:
-        yield row | _part("", "", row["chosen_system"], read["choice"])
-    elif kind == Kind.ANSWER_RANKING:
-        systems = row["systems"]
-        for position, rank in value["ranks"].items():
-            system = systems[int(position)] if int(position) < len(systems) else None
-            yield row | _part(position, "", system, rank)
-    else:
-        field, owner = {
-            Kind.RUBRIC: ("ratings", read["item__dataset_id"]),
-            Kind.CHECKLIST: ("answers", read["item__instruction_id"]),
-            Kind.IMPORTANCE: ("ranks", read["item__instruction_id"]),
-        }[kind]
-        for key, answer in value[field].items():
-            yield row | _part(key, about.texts.get((owner, key), ""), None, answer)
+    """A row each rating, rank or answer; where there are no parts, one, with the choice or the value."""
+    kind = kind_of(read["kind"])
+    owners = {"criteria": read["item__dataset_id"], "aspects": read["item__instruction_id"]}
+    for key, said in kind.said_of_parts(read["value"]).items():
+        text = about.texts.get((owners.get(kind.parts, 0), key), "")
+        system = row["chosen_system"]
+        if kind.parts == "responses":
+            system = row["systems"][int(key)] if int(key) < len(row["systems"]) else None
+        yield row | _part(key, text, system, said)
 
 
 def _part(part: str, text: str, system: str | None, value: Any) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from django.db import transaction
 
 from annotation.importers import DatasetBundle, InstructionRecord, ItemRecord, Origin, ResponseRecord
 from annotation.importers.build import content_key
-from annotation.models import Dataset, Instruction, Kind, User
+from annotation.kinds import PAIRWISE
+from annotation.models import Dataset, Instruction, User
 from annotation.services.datasets import DatasetImportError, ImportResult, dataset_import
 
 BATCH = 2000
@@ -101,7 +102,7 @@ def _bundle(source: Dataset, pairs: Sequence[GeneratedPair], made_of: str) -> Da
         items.append(
             ItemRecord(
                 pair.external_id,
-                Kind.PAIRWISE.value,
+                PAIRWISE.name,
                 key,
                 origins[pair.instruction_id],
                 tuple(names),

@@ -9,13 +9,11 @@ from django.utils import timezone
 
 from annotation.compiled import CompiledInsert
 from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
-from annotation.domain.scoring import score
-from annotation.domain.values import to_canonical, validate_value
+from annotation.kinds import kind_of, to_canonical, validate_value
 from annotation.models import (
     Assignment,
     AssignmentState,
     Enrollment,
-    Kind,
     Label,
     QualificationRule,
     Stage,
@@ -60,7 +58,7 @@ def label_record(
         role=assignment.role,
         kind=study.kind,
         value=value,
-        choice=value["choice"] if study.kind == Kind.PAIRWISE else None,
+        choice=kind_of(study.kind).choice(value),
         shown_order=assignment.shown_order,
         is_surplus=is_surplus,
         is_set_aside=is_set_aside,
@@ -77,7 +75,7 @@ def label_record(
 def _check_score(rules: Study, kind: str, value: Mapping[str, Any], gold: Mapping[str, Any]) -> float | None:
     """By the rule of the study's test: who qualifies within a distance of gold is held to no more than that."""
     tolerant = rules.qualification_rule == QualificationRule.TOLERANT
-    return score(kind, value, gold, tolerance=rules.qualification_tolerance if tolerant else 0.0)
+    return kind_of(kind).score(value, gold, tolerance=rules.qualification_tolerance if tolerant else 0.0)
 
 
 def label_change(

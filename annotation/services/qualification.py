@@ -12,8 +12,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.domain.eligibility import eligibility_read, is_eligible
-from annotation.domain.grading import Grade, TolerantGrade, answer_grade, grade, grade_tolerant
-from annotation.domain.values import to_canonical, validate_value
+from annotation.domain.grading import Grade, TolerantGrade, grade, grade_tolerant
+from annotation.kinds import kind_of, to_canonical, validate_value
 from annotation.models import (
     Annotator,
     Enrollment,
@@ -186,7 +186,7 @@ def _answer_record(
     assert item.gold is not None  # a question is an item with gold
     order = question_order(enrollment, question)
     value = to_canonical(study.kind, validate_value(shown_value, value_rules(study, item)), order)
-    result = answer_grade(study.kind, value, item.gold, tolerance=study.qualification_tolerance)
+    result = kind_of(study.kind).grade(value, item.gold, tolerance=study.qualification_tolerance)
     QualificationAnswer.objects.create(
         enrollment=enrollment,
         question=question,

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from secrets import token_urlsafe
-from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from annotation.domain.presentation import shown_order
-from annotation.domain.simulation import SimulatedAnnotator, draw_choice, draw_value, plan_labels
+from annotation.domain.simulation import SimulatedAnnotator, plan_labels
+from annotation.kinds import kind_of
 from annotation.models import (
     Annotator,
     Assignment,
@@ -18,7 +18,6 @@ from annotation.models import (
     Enrollment,
     Item,
     ItemRole,
-    Kind,
     Label,
     Stage,
     Study,
@@ -37,8 +36,7 @@ def labels_simulate(
 ) -> int:
     """Let simulated annotators label a study once; a second call does nothing.
 
-    The difference that they see in a pair is `metadata["margin"]` of the item (0 where there is none); of other kinds
-    they know `metadata["truth"]`, a canonical value.
+    What they see of an item is in its `metadata`: see `annotation.kinds.ItemKind.draw`.
 
     Returns
     -------
@@ -57,7 +55,7 @@ def labels_simulate(
     enrollments = [_enroll(study, person) for person in people]
     work = study.study_items.filter(role=ItemRole.WORK)
     study_items = list(work.select_related("item__instruction").order_by("position"))
-    lengths = _lengths(study) if study.kind == Kind.PAIRWISE else {}
+    lengths = _lengths(study)
     plan = plan_labels(
         [row.item.instruction.category for row in study_items],
         len(people),
@@ -66,7 +64,7 @@ def labels_simulate(
         seed=seed,
     )
     labels = [
-        _label(study, row, enrollments[index], people[index], lengths.get(row.item_id, (0, 0)))
+        _label(study, row, enrollments[index], people[index], lengths.get(row.item_id, []))
         for row, indices in zip(study_items, plan, strict=True)
         for index in indices
     ]
@@ -95,16 +93,16 @@ def _enroll(study: Study, person: SimulatedAnnotator) -> Enrollment:
     )
 
 
-def _lengths(study: Study) -> Mapping[int, tuple[int, int]]:
+def _lengths(study: Study) -> Mapping[int, list[int]]:
     rows = (
-        Item.objects.filter(study_items__study=study)
+        Item.objects.filter(study_items__study=study, item_responses__isnull=False)
         .order_by("pk", "item_responses__position")
         .values_list("pk", "item_responses__response__text")
     )
-    texts: dict[int, list[int]] = {}
+    lengths: dict[int, list[int]] = {}
     for item_id, text in rows:
-        texts.setdefault(item_id, []).append(len(text))
-    return {item_id: (lengths[0], lengths[1]) for item_id, lengths in texts.items()}
+        lengths.setdefault(item_id, []).append(len(text))
+    return lengths
 
 
 def _label(
@@ -112,10 +110,11 @@ def _label(
     study_item: StudyItem,
     enrollment: Enrollment,
     person: SimulatedAnnotator,
-    lengths: tuple[int, int],
+    lengths: Sequence[int],
 ) -> Label:
     item = study_item.item
-    value, seconds = _value(study, item, person, lengths)
+    kind = kind_of(study.kind)
+    value, seconds = kind.draw(person, item=item.external_id, metadata=item.metadata, lengths=lengths)
     now = timezone.now()
     order = shown_order(enrollment.annotator.public_id, item.pk, parts_count(study, item.pk))
     assignment = Assignment(
@@ -134,7 +133,7 @@ def _label(
         assignment=assignment,
         kind=study.kind,
         value=value,
-        choice=value.get("choice"),
+        choice=kind.choice(value),
         shown_order=order,
         source="simulated",
         guidelines_version=study.guidelines_version,
@@ -142,19 +141,3 @@ def _label(
         active_ms=round(seconds * 1000),
         wall_ms=round(seconds * 1000),
     )
-
-
-def _value(
-    study: Study, item: Item, person: SimulatedAnnotator, lengths: tuple[int, int]
-) -> tuple[dict[str, Any], float]:
-    """What the person says of the item, and the seconds that it takes."""
-    if study.kind != Kind.PAIRWISE:
-        return draw_value(person, kind=study.kind, truth=item.metadata["truth"], item_key=item.external_id)
-    choice, seconds = draw_choice(
-        person,
-        item_key=item.external_id,
-        margin=float(item.metadata.get("margin", 0)),
-        length_1=lengths[0],
-        length_2=lengths[1],
-    )
-    return {"choice": choice}, seconds

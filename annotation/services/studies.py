@@ -11,12 +11,12 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from annotation.domain.errors import StudyRuleError
+from annotation.kinds import DEFAULT_KIND, KINDS
 from annotation.models import (
     Dataset,
     GuidelinesRevision,
     Invitation,
     ItemRole,
-    Kind,
     QualificationRule,
     Study,
     StudyItem,
@@ -40,13 +40,6 @@ __all__ = [
 INVITATION_TOKEN_BYTES = 18
 # Addresses beside those of the studies: /studies/new/.
 RESERVED_SLUGS = frozenset(["new", "preview", "estimate", "starting-text", "form"])
-QUESTIONS = {
-    Kind.PAIRWISE: "Which answer follows the instruction better?",
-    Kind.RUBRIC: "How good is this answer?",
-    Kind.IMPORTANCE: "What matters most in this instruction?",
-    Kind.CHECKLIST: "Does the answer do what was asked?",
-    Kind.ANSWER_RANKING: "Order the answers from best to worst.",
-}
 
 
 def study_create(
@@ -55,18 +48,18 @@ def study_create(
     title: str,
     slug: str | None = None,
     owner: User | None = None,
-    kind: str = Kind.PAIRWISE,
+    kind: str = DEFAULT_KIND,
     **rules: Any,
 ) -> Study:
     """Make a study in draft. `rules` are columns of `Study`; without a slug, one is made from the title."""
     if unknown := sorted(set(rules) - RULES):
         raise StudyRuleError(unknown[0], "is not a rule of a study")
-    if kind not in Kind.values:
-        raise StudyRuleError("kind", f"expected one of {', '.join(Kind.values)}, got {kind!r}")
+    if kind not in KINDS:
+        raise StudyRuleError("kind", f"expected one of {', '.join(KINDS)}, got {kind!r}")
     tolerant = rules.get("qualification_rule") == QualificationRule.TOLERANT
     if rules.get("qualification_size") == 0 or tolerant:
         rules.setdefault("qualification_pass", 0)
-    rules.setdefault("question", QUESTIONS[Kind(kind)])
+    rules.setdefault("question", KINDS[kind].question)
     if slug in RESERVED_SLUGS:
         raise StudyRuleError("slug", f"{slug!r} is the address of another page")
     study = Study(

@@ -10,10 +10,10 @@ from django.core.exceptions import ValidationError
 
 from annotation.domain.eligibility import eligibility_read
 from annotation.domain.errors import StudyRuleError
+from annotation.kinds import kind_of
 from annotation.models import (
     Criterion,
     Item,
-    Kind,
     QualificationRule,
     Response,
     Sampling,
@@ -53,9 +53,6 @@ FIXED_ONCE_OPEN = frozenset(
         "check_dataset",
     ]
 )
-# Kinds whose answers have a distance from gold.
-GRADED_KINDS = frozenset([Kind.RUBRIC, Kind.IMPORTANCE, Kind.ANSWER_RANKING])
-RANKED_KINDS = frozenset([Kind.IMPORTANCE, Kind.ANSWER_RANKING])
 PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}\Z")
 CURRENCY = re.compile(r"[A-Z]{3}\Z")
 MAX_PARAMETERS = 20
@@ -78,13 +75,18 @@ def study_check_opening(study: Study, *, now: datetime) -> None:
     if study.closes_at is not None and study.closes_at <= now:
         raise StudyRuleError("closes_at", "the deadline has passed")
     if study.state == StudyState.DRAFT:
-        if study.kind == Kind.RUBRIC and not Criterion.objects.filter(dataset=study.dataset_id).exists():
+        if _has(study, "criteria") and not Criterion.objects.filter(dataset=study.dataset_id).exists():
             raise StudyRuleError("criteria", "the dataset has no criteria yet")
         shared = study.qualification_from
         if shared is not None and not shared.qualification_questions.exists():
             raise StudyRuleError(
                 "qualification_from", f"“{shared}” has no test yet: it is drawn when that study opens"
             )
+
+
+def _has(study: Study, rule: str) -> bool:
+    """Whether the rule has a meaning for what the study asks."""
+    return rule in kind_of(study.kind).study_rules
 
 
 def _texts(study: Study, field: str) -> list[str]:
@@ -111,7 +113,7 @@ def _check_sampling(study: Study) -> None:
         raise StudyRuleError("sample_size", "say how many items the sample has")
     if study.sampling != Sampling.LENGTH_BALANCED:
         return
-    if study.kind != Kind.PAIRWISE:
+    if not _has(study, "sampling_baseline"):
         raise StudyRuleError("sampling", "only pairs can be balanced by length")
     if not study.sampling_baseline:
         raise StudyRuleError("sampling_baseline", "name the system whose responses are the baseline")
@@ -123,12 +125,12 @@ def _check_sampling(study: Study) -> None:
 
 
 def _check_answers(study: Study) -> None:
-    if study.tie_policy == TiePolicy.BOTH_BAD and study.kind != Kind.PAIRWISE:
+    if study.tie_policy == TiePolicy.BOTH_BAD and not _has(study, "both_bad"):
         raise StudyRuleError("tie_policy", "“both bad” can only be said of pairs")
-    if study.ask_strength and study.kind != Kind.PAIRWISE:
+    if study.ask_strength and not _has(study, "ask_strength"):
         raise StudyRuleError("ask_strength", "only a preference has a strength")
     criteria = _texts(study, "criteria")
-    if criteria and study.kind != Kind.RUBRIC:
+    if criteria and not _has(study, "criteria"):
         raise StudyRuleError("criteria", "only rubrics have criteria")
     known = set(Criterion.objects.filter(dataset=study.dataset_id).values_list("key", flat=True))
     if unknown := [key for key in criteria if key not in known]:
@@ -137,7 +139,7 @@ def _check_answers(study: Study) -> None:
 
 def _check_test(study: Study) -> None:
     if study.qualification_rule == QualificationRule.TOLERANT and study.qualification_size:
-        if study.kind not in GRADED_KINDS:
+        if not _has(study, "qualification_rule"):
             raise StudyRuleError("qualification_rule", "answers of this kind are right or wrong, not near")
         if study.qualification_threshold >= 1:
             raise StudyRuleError("qualification_threshold", "1 cannot be exceeded")
@@ -164,7 +166,7 @@ def _check_sources(study: Study) -> None:
         if not Item.objects.filter(dataset=source, kind=study.kind, gold__isnull=False).exists():
             what = study.get_kind_display().lower()
             raise StudyRuleError(field, f"“{source.title}” has no {what} item with gold")
-        if study.kind == Kind.RUBRIC and not datasets_of_criteria(study.dataset_id, [source.pk]):
+        if _has(study, "criteria") and not datasets_of_criteria(study.dataset_id, [source.pk]):
             raise StudyRuleError(field, f"“{source.title}” asks other criteria than the study's dataset")
 
 

@@ -5,7 +5,10 @@ from dataclasses import replace
 
 from django import template
 
-from annotation.selectors.shown import NO_ANSWER, AnswerPart, ShownItem, answer_words, spoken
+from annotation.kinds import kind_of
+from annotation.kinds.base import NO_ANSWER
+from annotation.kinds.shown import AnswerPart, ShownItem
+from annotation.kinds.values import spoken
 
 register = template.Library()
 
@@ -19,7 +22,7 @@ def spoken_filter(key: str) -> str:
 @register.simple_tag(name="answer_words")
 def answer_words_tag(item: ShownItem, fields: Mapping[str, str] | None) -> tuple[AnswerPart, ...]:
     """What an answer, given as form fields, says of each part of the item."""
-    return answer_words(item, fields or {})
+    return kind_of(item.kind).words(item, fields or {})
 
 
 @register.simple_tag
@@ -29,9 +32,9 @@ def compared_words(
     """Each part of an item as it was answered, marked where it is wrong, and as it is right; in the order of the
     right answer, so that two rankings can be read side by side.
     """
-    answered = {part.name: part for part in answer_words(item, given)}
+    answered = {part.name: part for part in kind_of(item.kind).words(item, given)}
     pairs = []
-    for expected in answer_words(item, right):
+    for expected in kind_of(item.kind).words(item, right):
         said = answered.get(expected.name, AnswerPart(expected.name, NO_ANSWER))
         is_wrong = expected.words not in (said.words, NO_ANSWER)
         pairs.append((replace(said, is_wrong=is_wrong), expected))

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from django import template
 
-from annotation.forms.ranking import letter_of
-from annotation.models import Kind, Study, TiePolicy
-from annotation.selectors.shown import ShownItem, ShownResponse
+from annotation.kinds import kind_of
+from annotation.kinds.shown import ShownItem, ShownResponse
+from annotation.models import Study, TiePolicy
 
 register = template.Library()
 
@@ -47,27 +47,20 @@ class Ranking:
 def ranking_of(item: ShownItem, fields: Mapping[str, str] | None, study: Study) -> Ranking:
     """The cards of a ranking, with the ranks of `fields` (a draft, or an answer given)."""
     ties = study.tie_policy != TiePolicy.OFF
-    if item.kind == Kind.IMPORTANCE:
-        known: list[tuple[str, str, ShownResponse | None]] = [
-            (aspect.key, aspect.text, None) for aspect in item.aspects
-        ]
-    else:
-        known = [
-            (str(index), f"Answer {letter_of(index)}", answer) for index, answer in enumerate(item.responses)
-        ]
-    ranks = [_rank((fields or {}).get(f"rank-{key}", ""), len(known)) for key, _, _ in known]
+    known = kind_of(item.kind).shown_parts(item)
+    ranks = [_rank((fields or {}).get(f"rank-{part.key}", ""), len(known)) for part in known]
     return Ranking(
         ties=ties,
         parts=tuple(
             RankedPart(
-                name=f"rank-{key}",
-                label=label,
+                name=f"rank-{part.key}",
+                label=part.text,
                 shown=index,
                 rank=ranks[index],
-                response=response,
-                clash="" if ties else _clash(index, ranks, [label for _, label, _ in known]),
+                response=part.response,
+                clash="" if ties else _clash(index, ranks, [other.text for other in known]),
             )
-            for index, (key, label, response) in enumerate(known)
+            for index, part in enumerate(known)
         ),
     )
 

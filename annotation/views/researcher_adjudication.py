@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.domain.errors import LabelValueError
-from annotation.domain.values import from_canonical
-from annotation.forms.work import WorkForm, work_form
+from annotation.forms.work import WorkForm
+from annotation.kinds import from_canonical, kind_of
 from annotation.models import Adjudication, Study, StudyItem
 from annotation.selectors.adjudication import (
     Queue,
@@ -21,7 +21,7 @@ from annotation.selectors.adjudication import (
     standing_for,
     tally_of,
 )
-from annotation.selectors.shown import fields_of_value, item_shown, value_rules
+from annotation.selectors.shown import item_shown, value_rules
 from annotation.services.adjudication import adjudicate
 from annotation.views.researcher_people import study_fetch, study_page
 from web.access import ResearcherRequest, researcher_required
@@ -64,7 +64,7 @@ def adjudicate_item(request: ResearcherRequest, slug: str, item_id: int) -> Http
     place = _place(study, queue, item_id)
     if request.method != "POST":
         return _page(request, place, queue)
-    form = work_form(study, value_rules(study, place.item), request.POST)
+    form = WorkForm(study, value_rules(study, place.item), request.POST)
     if not form.is_valid():
         return _page(request, place, queue, form=form, error=form.error)
     try:
@@ -121,7 +121,7 @@ def _fields(study: Study, mine: Adjudication | None, order: list[int]) -> dict[s
     """What the expert said before, to begin with."""
     if mine is None:
         return {}
-    return fields_of_value(study.kind, from_canonical(study.kind, mine.value, order))
+    return kind_of(study.kind).fields(from_canonical(study.kind, mine.value, order))
 
 
 @require_safe

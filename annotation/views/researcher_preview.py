@@ -19,11 +19,12 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.eligibility import eligibility_read, is_eligible
 from annotation.forms.steps import EligibilityForm
-from annotation.forms.work import WorkForm, draft_fields, work_form
+from annotation.forms.work import WorkForm, draft_fields
+from annotation.kinds import kind_of
 from annotation.models import Annotator, Enrollment, Stage
 from annotation.selectors.preview import Preview, preview_of
 from annotation.selectors.shown import item_shown, value_rules
-from annotation.views.annotator.common import STEP_WORDS, WORK_WORDS, money, study_context
+from annotation.views.annotator.common import STEP_WORDS, money, study_context
 from annotation.views.annotator.parts import REPORT_INPUTS, SKIP_INPUTS
 from annotation.views.researcher_study_form import study_of
 from web.access import ResearcherRequest, researcher_required
@@ -85,7 +86,7 @@ class Walk:
 
     def _steps(self) -> list[tuple[str, str, bool]]:
         return [
-            (STEP_WORDS.get(step, WORK_WORDS[self.study.kind]), self.address(step), step == self.step)
+            (STEP_WORDS.get(step, kind_of(self.study.kind).work), self.address(step), step == self.step)
             for step in self.preview.steps
         ]
 
@@ -162,7 +163,7 @@ def _guidelines(walk: Walk) -> HttpResponse:
 def _answer(walk: Walk) -> WorkForm:
     item = walk.preview.item(walk.step, walk.place)
     asker = walk.preview.asker(walk.step)
-    return work_form(asker, value_rules(asker, item), walk.request.POST)
+    return WorkForm(asker, value_rules(asker, item), walk.request.POST)
 
 
 def _training(walk: Walk) -> HttpResponse:
@@ -184,7 +185,7 @@ def _training(walk: Walk) -> HttpResponse:
 def _feedback(walk: Walk) -> HttpResponse:
     item, study = walk.preview.item(walk.step, walk.place), walk.study
     given = draft_fields(walk.request.GET)
-    form = work_form(study, value_rules(study, item), given)
+    form = WorkForm(study, value_rules(study, item), given)
     if not form.is_valid():
         return _ask(walk, "training", None)
     return walk.page("training_feedback", feedback=walk.preview.feedback(walk.place, given, form.shown_value))

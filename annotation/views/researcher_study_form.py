@@ -16,9 +16,10 @@ from annotation.domain.errors import StudyRuleError
 from annotation.domain.planning import Plan
 from annotation.forms.eligibility import rows_read
 from annotation.forms.study import LISTS, MARKDOWN_FIELDS, StudyForm
-from annotation.forms.study_fields import KIND_SECONDS
+from annotation.forms.study_fields import usual_seconds
 from annotation.forms.study_plan import plan_of
-from annotation.models import Kind, Study, StudyState
+from annotation.kinds import KINDS
+from annotation.models import Study, StudyState
 from annotation.selectors.guidelines import guidelines_versions, starting_text
 from annotation.selectors.overview import study_get_for
 from annotation.services.studies import study_create, study_duplicate, study_update
@@ -73,7 +74,7 @@ def _new_form(request: ResearcherRequest) -> StudyForm:
     if chosen is None:
         return form
     # The first kind that the dataset has, in the order in which kinds are offered.
-    kinds = [kind for kind in Kind.values if kind in form.sizes[chosen.pk]]
+    kinds = [kind for kind in KINDS if kind in form.sizes[chosen.pk]]
     return StudyForm(user=request.user, instance=Study(dataset=chosen, kind=kinds[0]))
 
 
@@ -163,7 +164,7 @@ def _form_page(request: ResearcherRequest, form: StudyForm) -> HttpResponse:
         "problems": _problems(form),
         "plan": _plan(request, form, seconds),
         "assumed_seconds": seconds,
-        "usual_seconds": KIND_SECONDS[Kind(form.kind_chosen())],
+        "usual_seconds": usual_seconds(form.kind_chosen()),
         "opened": study is not None and study.state != StudyState.DRAFT,
     }
     return render(request, "annotation/researcher/study_form.html", context)
@@ -206,7 +207,7 @@ def study_estimate(request: ResearcherRequest) -> HttpResponse:
         "form": form,
         "study": study,
         "assumed_seconds": seconds,
-        "usual_seconds": KIND_SECONDS[Kind(form.kind_chosen())],
+        "usual_seconds": usual_seconds(form.kind_chosen()),
     }
     return render(request, "annotation/researcher/study_form.html#estimate", context)
 

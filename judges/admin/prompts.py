@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation.kinds import DEFAULT_KIND
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms import PreviewForm, PromptForm
@@ -165,9 +166,9 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
     def _base(self, request: HttpRequest) -> tuple[str, PromptVersion | None]:
         """What the new version is made from: `?kind=pairwise&base=vanilla.v1`, or the same in the form."""
         given = request.POST if request.method == "POST" else request.GET
-        kind = given.get("kind", "pairwise")
+        kind = given.get("kind", DEFAULT_KIND)
         if kind not in prompt_kinds():
-            kind = "pairwise"
+            kind = DEFAULT_KIND
         name = given.get("based_on" if request.method == "POST" else "base", "")
         return kind, prompt_get(kind, name) if name else None
 

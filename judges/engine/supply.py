@@ -8,8 +8,8 @@ from dataclasses import replace
 from judges.models import Generation, Judgment, SweepRun
 from judges.selectors.items import (
     GENERATION,
-    PAIRWISE,
     ItemSlice,
+    is_presented,
     item_views,
     orders_of,
     presented,
@@ -81,7 +81,7 @@ class Supply:
         for view in item_views(
             dataset_id=dataset_id, kind=kind, part=part, reference_systems=reference_systems
         ):
-            both = (view, presented(view, 1) if kind == PAIRWISE else view)
+            both = (view, presented(view, 1) if is_presented(kind) else view)
             if len(views) <= CACHED_ITEMS:
                 views.append(both)
             yield both

@@ -12,6 +12,7 @@ from annotation.selectors.offered import datasets_by_kind, item_picked
 from judges.forms.judge_fields import param_label
 from judges.forms.redrawn import RedrawnMixin
 from judges.models import PromptText
+from judges.selectors.items import is_presented
 from judges.selectors.prompt_preview import PreviewOptions
 from judges.selectors.prompts import strategies_of_prompt
 from judges.strategies.registry import STRATEGIES, StrategyInfo
@@ -80,7 +81,7 @@ class PreviewForm(forms.Form):
         self.studies = {str(one.pk): one for one in guidelines_offered(kind)}
         titles = [(pk, one.title) for pk, one in self.studies.items()]
         _choices(self, "guidelines", [("", "Nobody"), *titles])
-        if kind != "pairwise":
+        if not is_presented(kind):
             for name in ("allow_tie", "with_shot", "swapped"):
                 del self.fields[name]
         for info in [info for info in offered if info.name in self.uses] or offered:

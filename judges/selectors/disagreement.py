@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from annotation.domain.values import values_agree
-from annotation.models import Kind
-from annotation.selectors.judging_labels import PeopleSaid, parts_of
+from annotation.kinds import kind_of
+from annotation.selectors.judging_labels import UNDECIDED, PeopleSaid, parts_of
 
 FAR = 1.0
 """Points between a judge's rating and people's mean beyond which they disagree: more than the next option."""
@@ -27,20 +26,28 @@ def against_people(
     """
     if people is None or people.kind != kind:
         return None
-    if kind == Kind.PAIRWISE:
+    scale = kind_of(kind).scale
+    if scale == "preference":
         majority = people.majority
         return None if choice is None or majority is None else choice != majority
     said = parts_of(kind, value or {})
     shared = [key for key in said if key in people.parts]
     if not shared:
         return None
-    if kind == Kind.RUBRIC:
-        return any(abs(said[key] - people.parts[key]) > FAR for key in shared)
-    if kind == Kind.CHECKLIST:
-        decided = [(said[key] == 1.0, answer) for key, answer in people.answers.items() if key in said]
-        return any(answer is not None and mine is not answer for mine, answer in decided)
-    correlation = spearman([said[key] for key in shared], [people.parts[key] for key in shared])
-    return None if correlation is None else correlation < 0.0
+    if scale == "ranks":
+        correlation = spearman([said[key] for key in shared], [people.parts[key] for key in shared])
+        return None if correlation is None else correlation < 0.0
+    return any(is_far(kind, said[key], people.parts[key]) for key in shared)
+
+
+def is_far(kind: str, mine: float | None, people: float | None) -> bool:
+    """Whether what a judge says of one part contradicts people's mean. Of a ranking no single rank does."""
+    scale = kind_of(kind).scale
+    if mine is None or people is None or scale == "ranks":
+        return False
+    if scale == "ordinal":
+        return abs(mine - people) > FAR
+    return people != UNDECIDED and (mine == 1.0) != (people > UNDECIDED)
 
 
 def against_gold(
@@ -49,11 +56,11 @@ def against_gold(
     """Whether a parsed judgment says something else than the gold; None where there is nothing to compare."""
     if gold is None:
         return None
-    if kind == Kind.PAIRWISE:
-        return None if choice is None or "choice" not in gold else choice != gold["choice"]
-    if value is None or not parts_of(kind, value) or not parts_of(kind, gold):
+    of_kind = kind_of(kind)
+    said = of_kind.stored(choice, value)
+    if not parts_of(kind, said) or not parts_of(kind, gold):
         return None
-    return not values_agree(kind, value, gold)
+    return not of_kind.agrees(said, gold)
 
 
 def spearman(first: list[float], second: list[float]) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from annotation.models import Kind
+from annotation.kinds import DEFAULT_KIND, KINDS
 from annotation.selectors.datasets import (
     CHUNK,
     ItemRow,
@@ -43,13 +43,11 @@ __all__ = [
     "sweep_slice",
 ]
 
-PAIRWISE = Kind.PAIRWISE.value
-
 
 def item_views(
     *,
     dataset_id: int,
-    kind: str = PAIRWISE,
+    kind: str = DEFAULT_KIND,
     part: ItemSlice = WHOLE,
     item_ids: Sequence[int] | None = None,
     reference_systems: Collection[str] = (),
@@ -73,7 +71,7 @@ def item_views(
 
 def _items(dataset_id: int, kind: str, ids: Sequence[int], systems: Collection[str]) -> Iterator[ItemView]:
     criteria: tuple[CriterionView, ...] = ()
-    if kind == Kind.RUBRIC:
+    if kind in KINDS and KINDS[kind].parts == "criteria":
         criteria = tuple(CriterionView(*row) for row in criteria_for_judging(dataset_id))
     for start in range(0, len(ids), CHUNK):
         rows = list(items_read(ids[start : start + CHUNK]))
@@ -135,7 +133,7 @@ def _kind(spec: Mapping[str, Any]) -> str:
     for member in (spec.get("members") or {}).values():
         return _kind(member)
     info = STRATEGIES.get(spec.get("strategy", ""))
-    return info.kind if info is not None else PAIRWISE
+    return info.kind if info is not None else DEFAULT_KIND
 
 
 def sweep_slice(sweep: Sweep) -> ItemSlice:
@@ -143,14 +141,19 @@ def sweep_slice(sweep: Sweep) -> ItemSlice:
     return ItemSlice(tuple(sweep.categories), tuple(sweep.subsets), sweep.sample_size, sweep.seed)
 
 
-def orders_wanted(orders: str, kind: str = PAIRWISE) -> tuple[int, ...]:
+def is_presented(kind: str) -> bool:
+    """Whether an item of the kind may be presented in two orders."""
+    return kind in KINDS and KINDS[kind].presented
+
+
+def orders_wanted(orders: str, kind: str = DEFAULT_KIND) -> tuple[int, ...]:
     """Return the presentation orders in which items are judged, one of them for each where it is drawn."""
-    return (0, 1) if kind == PAIRWISE and orders != Orders.ORIGINAL else (0,)
+    return (0, 1) if is_presented(kind) and orders != Orders.ORIGINAL else (0,)
 
 
 def orders_of(orders: str, kind: str, seed: int, external_id: str) -> tuple[int, ...]:
     """Return the presentation orders of one item; only pairs have more than the original one."""
-    if kind == PAIRWISE and orders == Orders.RANDOM:
+    if is_presented(kind) and orders == Orders.RANDOM:
         return (order_drawn(seed, external_id),)
     return orders_wanted(orders, kind)
 

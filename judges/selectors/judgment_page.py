@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from annotation.models import Kind, User
+from annotation.kinds.base import letter_of
+from annotation.kinds.shown import ShownResponse
+from annotation.models import User
 from annotation.selectors.judged_items import ItemTexts, item_texts
 from annotation.selectors.judging_labels import PeopleSaid, PersonSaid, item_labels, people_said
-from annotation.selectors.shown import ShownResponse, answer_letter
 from judges.models import Judgment, Order, ParseStatus
 from judges.selectors.disagreement import against_gold, against_people
 from judges.selectors.trace import Trace, judgment_trace
@@ -38,7 +39,7 @@ class Verdicts:
     @property
     def columns(self) -> tuple[Judgment | None, ...]:
         """One for each order in which items of the kind are judged."""
-        if self.one.item.kind == Kind.PAIRWISE:
+        if self.one.item.kind_info.presented:
             return (self.original, self.swapped)
         return (self.original,)
 
@@ -119,9 +120,9 @@ def _presented(item: ItemTexts, judgment: Judgment) -> tuple[PresentedResponse, 
     numbered = list(zip(range(1, len(item.responses) + 1), item.responses, item.systems, strict=True))
     if judgment.order == Order.SWAPPED:
         numbered.reverse()
-    chosen = judgment.choice if item.kind == Kind.PAIRWISE else None
+    chosen = judgment.choice
     return tuple(
-        PresentedResponse(answer_letter(place), number, response, system, number == chosen)
+        PresentedResponse(letter_of(place), number, response, system, number == chosen)
         for place, (number, response, system) in enumerate(numbered)
     )
 

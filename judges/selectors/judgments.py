@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.models import Kind
+from annotation.kinds import PAIRWISE
 from judges.models import Judgment, Order, ParseStatus
 
 
@@ -50,7 +50,7 @@ def pairwise_verdicts(
 ) -> PairwiseVerdicts:
     """All pairwise judgments of a dataset, or those of some judges; one query."""
     judgments = Judgment.objects.filter(
-        item__dataset_id=dataset_id, item__kind=Kind.PAIRWISE, sample=sample
+        item__dataset_id=dataset_id, item__kind=PAIRWISE.name, sample=sample
     ).order_by("judge_id", "item__position", "item_id", "order")
     if judge_ids is not None:
         judgments = judgments.filter(judge_id__in=list(judge_ids))
@@ -90,7 +90,7 @@ class KindValues:
     ----------
     judge_id, item_id : ndarray of int64
     value : tuple of dict
-        Each in the form of a label of the kind (`annotation.domain.values`), beside what else the judge found out.
+        Each in the form of a label of the kind (`annotation.kinds`), beside what else the judge found out.
     """
 
     judge_id: NDArray[np.int64]

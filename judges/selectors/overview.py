@@ -10,7 +10,8 @@ from typing import Any, cast
 from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
-from annotation.models import Dataset, Kind
+from annotation.kinds import DEFAULT_KIND
+from annotation.models import Dataset
 from judges.models import BackendKind, Endpoint, Judge, JudgeModel, Judgment, Sweep, SweepRun
 from judges.selectors.items import GENERATION, judge_kind
 from judges.selectors.judges import judges_runnable
@@ -109,7 +110,7 @@ def _judge_choice(judge: Judge) -> JudgeChoice:
     endpoints = [row.endpoint for row in judge.models.all()]
     if kind == GENERATION:
         group = CONTESTANTS
-    elif kind != Kind.PAIRWISE:
+    elif kind != DEFAULT_KIND:
         group = kind_words(kind)
     else:
         group = ASKS if endpoints else NO_MODEL

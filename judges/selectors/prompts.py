@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
+from annotation.kinds.values import DEFAULT_KIND
 from judges.models import Judge, PromptText
 from judges.strategies.errors import UnknownStrategyError
 from judges.strategies.prompts import PROMPTS, load_prompt, prompt_names
@@ -64,7 +65,7 @@ def prompt_kinds() -> list[str]:
     """Return the kinds that have prompts, pairs first."""
     kinds = {path.name for path in PROMPTS.iterdir() if path.is_dir()}
     kinds |= {info.kind for info in STRATEGIES.values() if info.prompt or info.prompts}
-    return sorted(kinds, key=lambda kind: (kind != "pairwise", kind))
+    return sorted(kinds, key=lambda kind: (kind != DEFAULT_KIND, kind))
 
 
 def prompts_listed() -> list[PromptFamily]:

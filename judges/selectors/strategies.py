@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from annotation.models import Kind
+from annotation.kinds import DEFAULT_KIND, KINDS
 from judges.strategies.registry import STRATEGIES, StrategyInfo
 
 GENERATION = "generation"
@@ -45,11 +45,11 @@ def kind_words(kind: str) -> str:
     """Return what a kind of items is called on the pages."""
     if kind == GENERATION:
         return "Contestant"
-    return str(Kind(kind).label) if kind in Kind.values else kind
+    return KINDS[kind].label if kind in KINDS else kind
 
 
 def strategy_facts(info: StrategyInfo) -> StrategyFacts:
-    return StrategyFacts(info, "" if info.kind == "pairwise" else kind_words(info.kind), _cost(info))
+    return StrategyFacts(info, "" if info.kind == DEFAULT_KIND else kind_words(info.kind), _cost(info))
 
 
 @cache

@@ -12,8 +12,8 @@ from annotation.selectors.judging import slice_names
 from judges.models import Generation, Judgment, Orders, ParseStatus, Sweep, SweepRun
 from judges.selectors.items import (
     GENERATION,
-    PAIRWISE,
     ItemSlice,
+    is_presented,
     item_counts,
     judge_kind,
     order_drawn,
@@ -98,7 +98,7 @@ def sweep_results(
         rows = rows.filter(sample__lt=sweep.samples)
     else:
         rows = rows.filter(sample=0)
-    is_drawn = kind == PAIRWISE and wanted == Orders.RANDOM
+    is_drawn = is_presented(kind) and wanted == Orders.RANDOM
     if not is_drawn and kind != GENERATION:
         rows = rows.filter(order__in=orders_wanted(wanted, kind))
     if part.sample_size is None and not is_drawn:

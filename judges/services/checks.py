@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 
+from annotation.kinds import KINDS
 from annotation.selectors.judging import count_without_response
 from annotation.selectors.offered import count_with_texts
 from judges.backends.errors import EndpointError
@@ -25,15 +26,11 @@ from judges.strategies.types import JUDGE
 if TYPE_CHECKING:
     from annotation.models import Dataset
 
-NOUNS: Mapping[str, str] = {
-    "pairwise": "pairs",
-    "rubric": "responses to rate",
-    "importance": "aspects to order",
-    "checklist": "checklists",
-    "answer_ranking": "answers to rank",
-    GENERATION: "instructions",
-}
-"""What a dataset must have for a judge of the kind."""
+
+def noun_of(kind: str) -> str:
+    """What a dataset must have for a judge of the kind."""
+    return KINDS[kind].noun[1] if kind in KINDS else "instructions"
+
 
 _ALL = frozenset({"chat", "score", "embed", "classify"})
 CAPABILITIES: Mapping[BackendKind, frozenset[str]] = {
@@ -99,7 +96,7 @@ def _without_partner(judges: list[Judge], datasets: list[Dataset], found: Pairin
     if not judges or not datasets:
         return
     kinds = list(found.whole)
-    nouns = " and no ".join(NOUNS[kind] for kind in kinds)
+    nouns = " and no ".join(noun_of(kind) for kind in kinds)
     names = ", ".join(f"'{judge}'" for judge in judges[:3]) + (" and others" if len(judges) > 3 else "")
     there = {kind for kind in kinds if any(each.n_items for each in found.whole[kind].values())}
     left = {kind for kind in kinds if any(each.n_items for each in found.counts[kind].values())}
@@ -111,9 +108,9 @@ def _without_partner(judges: list[Judge], datasets: list[Dataset], found: Pairin
     for judge in judges:
         kind = judge_kind(judge)
         if there and kind not in there:
-            yield f"'{judge}' is for {NOUNS[kind]}, and none of the datasets has any."
+            yield f"'{judge}' is for {noun_of(kind)}, and none of the datasets has any."
         elif left and kind in there and kind not in left:
-            yield f"The chosen categories and subsets leave no {NOUNS[kind]} for '{judge}'."
+            yield f"The chosen categories and subsets leave no {noun_of(kind)} for '{judge}'."
 
 
 def _wrong_requests(judge: Judge, spec: JudgeSpec) -> Iterator[str]:

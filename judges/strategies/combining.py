@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from annotation.kinds import KINDS
+from annotation.kinds.parts import PartsKind
 from judges.strategies.errors import StrategyError
 from judges.strategies.pairwise import presented
 from judges.strategies.parsing import unparsed
@@ -30,7 +32,6 @@ Params = Mapping[str, Any]
 Values = Mapping[str, Mapping[str, Any]]
 T = TypeVar("T")
 
-PARTS = {"rubric": "ratings", "checklist": "answers", "importance": "ranks", "answer_ranking": "ranks"}
 _CERTAIN = {1: 1.0, 0: 0.5, 2: 0.0}
 _DRAW = "the members' votes are drawn"
 
@@ -49,7 +50,8 @@ def combine(item: ItemView, verdicts: Mapping[str, Verdict], params: Params) -> 
     StrategyError
         Items of this kind have no verdicts to combine.
     """
-    if item.kind != "pairwise" and item.kind not in PARTS:
+    kind = KINDS.get(item.kind)
+    if kind is None or not (kind.scale == "preference" or isinstance(kind, PartsKind)):
         raise StrategyError(
             f"Item {item.item_id} is of the kind '{item.kind}', whose verdicts no jury combines."
         )
@@ -60,17 +62,16 @@ def combine(item: ItemView, verdicts: Mapping[str, Verdict], params: Params) -> 
         return unparsed(
             text, f"{len(voting)} of {len(verdicts)} members gave a verdict, and the quorum is {quorum}"
         )
-    if item.kind == "pairwise":
+    if not isinstance(kind, PartsKind):
         return _pair(item, verdicts, voting, text, params)
     values = {key: verdict.value or {} for key, verdict in voting.items()}
-    combined = _parts(item.kind, values, tie=params.get("on_draw", "tie") == "tie")
+    combined = _parts(kind, values, tie=params.get("on_draw", "tie") == "tie")
     if combined is None:
         return unparsed(text, _DRAW)
-    if item.kind == "checklist" and combined["answers"]:
-        combined |= checklist_scores(item, combined["answers"])
-    part = PARTS[item.kind]
+    if kind.scale == "nominal" and combined[kind.field]:
+        combined |= checklist_scores(item, combined[kind.field])
     combined["votes"] = {
-        key: dict(verdict.value or {}).get(part) if key in voting else None
+        key: dict(verdict.value or {}).get(kind.field) if key in voting else None
         for key, verdict in verdicts.items()
     }
     return Verdict(choice=None, status="parsed", raw_text=text, value=combined)
@@ -79,8 +80,8 @@ def combine(item: ItemView, verdicts: Mapping[str, Verdict], params: Params) -> 
 def _said(item: ItemView, verdict: Verdict) -> str:
     if verdict.status != "parsed":
         return f"unparsed ({verdict.reason})" if verdict.reason else "unparsed"
-    if item.kind != "pairwise":
-        return json.dumps((verdict.value or {}).get(PARTS[item.kind]), ensure_ascii=False, sort_keys=True)
+    if isinstance(kind := KINDS[item.kind], PartsKind):
+        return json.dumps((verdict.value or {}).get(kind.field), ensure_ascii=False, sort_keys=True)
     said = {1: "A", 2: "B", 0: "tie"}.get(verdict.choice or 0, "")
     return said if verdict.probability is None else f"{said} (probability of A {verdict.probability:.4f})"
 
@@ -118,19 +119,19 @@ def _most_frequent(votes: list[T]) -> T | None:
     return None if others and others[0][1] == n else first
 
 
-def _parts(kind: str, values: Values, *, tie: bool) -> dict[str, Any] | None:
+def _parts(kind: PartsKind, values: Values, *, tie: bool) -> dict[str, Any] | None:
     """Return the combined value; None if it is drawn and may not be."""
-    if kind == "checklist":
-        given = _by_part(values, "answers")
+    if kind.scale == "nominal":
+        given = _by_part(values, kind.field)
         drawn = any(_is_drawn(answers) for answers in given.values())
         if drawn and not tie:
             return None
-        return {"answers": {name: _most_frequent(answers) for name, answers in given.items()}}
-    if kind == "rubric":
-        ratings = _by_part(values, "ratings")
+        return {kind.field: {name: _most_frequent(answers) for name, answers in given.items()}}
+    if kind.scale == "ordinal":
+        ratings = _by_part(values, kind.field)
         expected = _by_part(values, "ratings", _with_expected)
         return {
-            "ratings": {name: round(Fraction(sum(given), len(given))) for name, given in ratings.items()},
+            kind.field: {name: round(Fraction(sum(given), len(given))) for name, given in ratings.items()},
             "expected": {name: math.fsum(given) / len(given) for name, given in expected.items()},
         }
     ranks = _by_part(values, "ranks", lambda value: average_ranks(value.get("ranks") or {}))

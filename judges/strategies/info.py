@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from annotation.kinds.values import DEFAULT_KIND
+
 
 class Param(NamedTuple):
     """A setting of a strategy's own.
@@ -94,7 +96,7 @@ class StrategyInfo:
     name: str
     title: str
     target: str
-    kind: str = "pairwise"
+    kind: str = DEFAULT_KIND
     family: str = "One question"
     source: str = ""
     needs_model: bool = True

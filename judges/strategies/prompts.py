@@ -26,6 +26,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TypeAlias
 
+from annotation.kinds.values import DEFAULT_KIND
 from judges.strategies.errors import UnknownStrategyError
 
 PROMPTS = Path(__file__).resolve().parent.parent / "prompts"
@@ -116,7 +117,7 @@ def prompt_fingerprint(source: str) -> str:
 
 
 @cache
-def load_prompt(name: str, kind: str = "pairwise") -> Prompt:
+def load_prompt(name: str, kind: str = DEFAULT_KIND) -> Prompt:
     """Load the prompt `name`, such as ``"vanilla.v1"``.
 
     Raises
@@ -133,6 +134,6 @@ def load_prompt(name: str, kind: str = "pairwise") -> Prompt:
     return Prompt(name=name, source=source, sha=prompt_fingerprint(source))
 
 
-def prompt_names(kind: str = "pairwise") -> tuple[str, ...]:
+def prompt_names(kind: str = DEFAULT_KIND) -> tuple[str, ...]:
     """Return the names of the prompts of a kind, sorted."""
     return tuple(sorted(path.name.removesuffix(".md") for path in (PROMPTS / kind).glob("*.v*.md")))

@@ -273,7 +273,7 @@ class Verdict:
         Probability in [0, 1] that A is better.
     value : dict or None
         The judgment's value for kinds other than pairwise, in canonical order and in the form of labels of that kind
-        (`annotation.domain.values`), beside what else the strategy found out; for a pair, what is worth keeping
+        (`annotation.kinds`), beside what else the strategy found out; for a pair, what is worth keeping
         beside the choice.
     reason : str
         Why it is unparsed; empty when parsed.

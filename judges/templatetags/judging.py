@@ -10,14 +10,14 @@ from typing import Any
 
 from django import template
 
-from annotation.models import Kind
+from annotation.kinds import kind_of
+from annotation.kinds.base import NOTHING
 from annotation.selectors.judging_labels import PeopleSaid, PersonSaid, parts_of
 from judges.models import Judgment, ParseStatus
 from judges.strategies.types import Answer, TokenLogprob
 
 register = template.Library()
 
-CHOICES = ("tie", "first response", "second response")
 LETTERS = ("tie", "A", "B")
 MOST_TOKENS = 120
 """Tokens of an answer whose probabilities are shown."""
@@ -64,10 +64,8 @@ def shown_letter(judgment: Judgment) -> str:
 def label_words(label: PersonSaid) -> str:
     """What a person said, with how strongly."""
     said = words_of(label.kind, label.choice, label.value)
-    if label.value.get("both_bad"):
-        return f"{said}, both are bad"
-    strength = label.value.get("strength")
-    return f"{said}, {strength}" if strength else said
+    remark = kind_of(label.kind).remark(label.value)
+    return f"{said}, {remark}" if remark else said
 
 
 @register.filter
@@ -81,40 +79,20 @@ def people_words(people: PeopleSaid | None) -> str:
     """What people said, taken together: "first response, 3 of 4", "divided, 2 labels"."""
     if people is None:
         return ""
-    if people.kind == Kind.PAIRWISE:
+    of_kind = kind_of(people.kind)
+    if of_kind.scale == "preference":
         majority = people.majority
         if majority is None:
             return f"divided, {people.n} labels"
-        return f"{CHOICES[majority]}, {people.choices[majority]} of {people.n}"
+        return f"{of_kind.summary({'': majority})}, {people.choices[majority]} of {people.n}"
     label = "1 label" if people.n == 1 else f"{people.n} labels"
-    return f"{_parts_words(people.kind, people.parts)}, {label}"
+    return f"{of_kind.summary(people.parts)}, {label}"
 
 
 def words_of(kind: str, choice: int | None, value: Mapping[str, Any] | None) -> str:
     """Say a canonical value in a few words."""
-    if choice is None and value is not None:
-        choice = value.get("choice")
-    if kind == Kind.PAIRWISE:
-        return "–" if choice is None else CHOICES[choice]
-    parts = parts_of(kind, value or {})
-    return _parts_words(kind, parts) if parts else "–"
-
-
-def _parts_words(kind: str, parts: Mapping[str, float]) -> str:
-    if kind == Kind.RUBRIC:
-        return f"mean {sum(parts.values()) / len(parts):.1f} of 5"
-    if kind == Kind.CHECKLIST:
-        return f"{sum(share > 0.5 for share in parts.values())} of {len(parts)} yes"
-    ordered = sorted(parts.items(), key=lambda part: part[1])
-    names = [_part_name(kind, key) for key, _ in ordered[:4]]
-    words = names[0]
-    for (_, before), (_, rank), name in zip(ordered, ordered[1:4], names[1:], strict=False):
-        words += f" {'=' if rank == before else '>'} {name}"
-    return words + (" …" if len(ordered) > 4 else "")
-
-
-def _part_name(kind: str, key: str) -> str:
-    return str(int(key) + 1) if kind == Kind.ANSWER_RANKING and key.isdecimal() else key
+    numbers = parts_of(kind, kind_of(kind).stored(choice, value))
+    return kind_of(kind).summary(numbers) if numbers else NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,8 @@ from annotation.domain.errors import LabelValueError
 from annotation.domain.grading import grade
 from annotation.domain.presentation import shown_order
 from annotation.domain.stages import STEPS, stage_after
-from annotation.domain.values import (
-    ValueRules,
-    dense,
-    from_canonical,
-    to_canonical,
-    validate_value,
-    values_agree,
-)
+from annotation.kinds import ValueRules, from_canonical, kind_of, to_canonical, validate_value
+from annotation.kinds.values import dense
 
 PAIR = ValueRules()
 RUBRIC = ValueRules(kind="rubric", criteria=("clear", "true"))
@@ -199,7 +193,7 @@ def test_a_second_time_is_drawn_anew():
     ],
 )
 def test_agreement_with_gold(kind, one, other, agree):
-    assert values_agree(kind, one, other) is agree
+    assert kind_of(kind).agrees(one, other) is agree
 
 
 @given(answers=st.lists(st.booleans(), max_size=20), needed=st.integers(0, 20))

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from annotation.domain.eligibility import eligibility_read, is_eligible
 from annotation.domain.errors import LabelValueError, StudyRuleError
-from annotation.domain.grading import answer_grade, distances, grade_tolerant
+from annotation.domain.grading import grade_tolerant
+from annotation.kinds import kind_of
 
 NATIVE = {
     "key": "native",
@@ -46,7 +47,7 @@ class TestGrading:
         ],
     )
     def test_distances_by_hand(self, kind, value, gold, expected):
-        assert distances(kind, value, gold) == expected
+        assert kind_of(kind).distances(value, gold) == expected
 
     def test_helm_by_hand(self):
         """17 answers of 5 criteria: 85 judgments, of which 73 within one point are 0.8588 and 72 are 0.847."""
@@ -63,15 +64,15 @@ class TestGrading:
         assert not result.passed
 
     def test_what_is_right_or_wrong_has_no_tolerance(self):
-        assert answer_grade("pairwise", {"choice": 1}, {"choice": 2}, tolerance=1).within == 0
-        wrong = answer_grade("checklist", {"answers": {"a": True}}, {"answers": {"a": False}}, tolerance=5)
+        assert kind_of("pairwise").grade({"choice": 1}, {"choice": 2}, tolerance=1).within == 0
+        wrong = kind_of("checklist").grade({"answers": {"a": True}}, {"answers": {"a": False}}, tolerance=5)
         assert wrong.within == 0
 
     def test_unknown(self):
         with pytest.raises(ValueError, match="kind"):
-            distances("poem", {}, {})
+            kind_of("poem").distances({}, {})
         with pytest.raises(ValueError, match="tolerance"):
-            answer_grade("pairwise", {"choice": 1}, {"choice": 1}, tolerance=-1)
+            kind_of("pairwise").grade({"choice": 1}, {"choice": 1}, tolerance=-1)
 
     @given(
         ratings=st.dictionaries(
@@ -82,17 +83,17 @@ class TestGrading:
     def test_ratings(self, ratings, tolerance):
         value = {"ratings": {key: given for key, (given, _) in ratings.items()}}
         gold = {"ratings": {key: right for key, (_, right) in ratings.items()}}
-        result = answer_grade("rubric", value, gold, tolerance=tolerance)
+        result = kind_of("rubric").grade(value, gold, tolerance=tolerance)
         assert result.within == sum(abs(given - right) <= tolerance for given, right in ratings.values())
         assert result.judgments == len(ratings)
         assert result.is_right == (value == gold)
-        assert answer_grade("rubric", gold, value, tolerance=tolerance) == result
-        assert answer_grade("rubric", value, gold, tolerance=4).within == len(ratings)
+        assert kind_of("rubric").grade(gold, value, tolerance=tolerance) == result
+        assert kind_of("rubric").grade(value, gold, tolerance=4).within == len(ratings)
 
     @given(ranks=st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 6), min_size=1))
     def test_a_ranking_with_gaps_is_the_same_ranking(self, ranks):
         wider = {"ranks": {key: rank * 10 for key, rank in ranks.items()}}
-        assert answer_grade("importance", wider, {"ranks": ranks}, tolerance=0).is_right
+        assert kind_of("importance").grade(wider, {"ranks": ranks}, tolerance=0).is_right
 
 
 class TestEligibilityRules:

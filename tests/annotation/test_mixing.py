@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from annotation.domain.errors import LabelValueError
 from annotation.domain.mixing import CHECK, REPEAT, WORK, pick, role_of_turn
-from annotation.domain.scoring import score
+from annotation.kinds import kind_of
 
 rates = st.integers(0, 50).map(lambda percent: percent / 100)
 
@@ -75,7 +75,7 @@ def test_a_pick_is_one_of_the_candidates_and_another_for_another_key():
     ],
 )
 def test_scores(kind, value, gold, right):
-    assert score(kind, value, gold) == pytest.approx(right)
+    assert kind_of(kind).score(value, gold) == pytest.approx(right)
 
 
 @pytest.mark.parametrize(
@@ -87,16 +87,16 @@ def test_scores(kind, value, gold, right):
     ],
 )
 def test_nothing_to_compare_is_no_score(kind, value, gold):
-    assert score(kind, value, gold) is None
+    assert kind_of(kind).score(value, gold) is None
 
 
 def test_a_rating_is_right_within_the_tolerance_and_a_yes_is_not():
     ratings = {"ratings": {"a": 1, "b": 5, "c": 3}}
     gold = {"ratings": {"a": 2, "b": 3, "c": 3}}
-    assert score("rubric", ratings, gold) == pytest.approx(1 / 3)
-    assert score("rubric", ratings, gold, tolerance=1) == pytest.approx(2 / 3)
-    assert score("checklist", {"answers": {"a": True}}, {"answers": {"a": False}}, tolerance=1) == 0.0
-    assert score("pairwise", {"choice": 1}, {"choice": 2}, tolerance=1) == 0.0
+    assert kind_of("rubric").score(ratings, gold) == pytest.approx(1 / 3)
+    assert kind_of("rubric").score(ratings, gold, tolerance=1) == pytest.approx(2 / 3)
+    assert kind_of("checklist").score({"answers": {"a": True}}, {"answers": {"a": False}}, tolerance=1) == 0.0
+    assert kind_of("pairwise").score({"choice": 1}, {"choice": 2}, tolerance=1) == 0.0
 
 
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=6), st.data())
@@ -104,7 +104,7 @@ def test_a_ranking_is_fully_right_only_in_the_same_dense_order(ranks, data):
     other = data.draw(st.lists(st.integers(1, 4), min_size=len(ranks), max_size=len(ranks)))
     dense = lambda given: [sorted(set(given)).index(rank) for rank in given]  # noqa: E731
     named = lambda given: {"ranks": {str(k): rank for k, rank in enumerate(given)}}  # noqa: E731
-    got = score("importance", named(ranks), named(other))
+    got = kind_of("importance").score(named(ranks), named(other))
     assert got is not None
     assert 0.0 <= got <= 1.0
     assert (got == 1.0) == (dense(ranks) == dense(other))
@@ -112,4 +112,4 @@ def test_a_ranking_is_fully_right_only_in_the_same_dense_order(ranks, data):
 
 def test_a_kind_without_a_score_is_an_error():
     with pytest.raises(LabelValueError):
-        score("essay", {}, {})
+        kind_of("essay").score({}, {})

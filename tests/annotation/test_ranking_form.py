@@ -3,22 +3,20 @@
 import pytest
 from django.template.loader import render_to_string
 
-from annotation.domain.values import ValueRules, validate_value
-from annotation.forms.ranking import RankingForm, letter_of
-from annotation.forms.work import work_form
+from annotation.forms.work import WorkForm
+from annotation.kinds import ValueRules, kind_of, validate_value
+from annotation.kinds.base import letter_of
+from annotation.kinds.shown import ShownAspect, ShownItem, ShownResponse, ShownTurn
 from annotation.models import Study
-from annotation.selectors.shown import ShownAspect, ShownItem, ShownResponse, ShownTurn, fields_of_value
 from annotation.templatetags.ranking import ranking_of
 
 ASPECTS = ("format", "one-memory", "tone")
 
 
-def form_of(data: dict[str, str] | None, *, ties: bool = True, answers: int = 0) -> RankingForm:
+def form_of(data: dict[str, str] | None, *, ties: bool = True, answers: int = 0) -> WorkForm:
     kind = "answer_ranking" if answers else "importance"
     rules = ValueRules(kind=kind, ties=ties, n_responses=answers or 2, aspects=() if answers else ASPECTS)
-    form = work_form(Study(kind=kind), rules, data)
-    assert isinstance(form, RankingForm)
-    return form
+    return WorkForm(Study(kind=kind), rules, data)
 
 
 def test_ranks_of_aspects():
@@ -87,7 +85,7 @@ def item_of(**parts: object) -> ShownItem:
 
 def test_cards_stand_by_rank_and_the_rest_in_the_order_shown():
     item = item_of(kind="importance", aspects=tuple(ShownAspect(key, key.upper()) for key in "bcad"))
-    fields = fields_of_value("importance", {"ranks": {"d": 1, "b": 2}}) | {"rank-c": "nonsense"}
+    fields = kind_of("importance").fields({"ranks": {"d": 1, "b": 2}}) | {"rank-c": "nonsense"}
     ranking = ranking_of(item, fields, Study(tie_policy="off"))
     assert [part.label for part in ranking.ranked] == ["D", "B"]
     assert [part.label for part in ranking.unranked] == ["C", "A"]

@@ -3,15 +3,9 @@
 import pytest
 from django.template.loader import render_to_string
 
+from annotation.kinds import kind_of
 from annotation.models import Aspect, Criterion, Dataset, Instruction, Item, ItemResponse, Response, Study
-from annotation.selectors.shown import (
-    answer_words,
-    cache_clear,
-    fields_of_value,
-    item_shown,
-    parts_count,
-    value_rules,
-)
+from annotation.selectors.shown import cache_clear, item_shown, parts_count, value_rules
 from tests.annotation.factories import dataset_make
 
 pytestmark = pytest.mark.django_db
@@ -202,13 +196,17 @@ def test_an_answer_in_words(kind, value, words):
     item = item_make(kind)
     study = study_of(item)
     shown = item_shown(study, item, list(range(parts_count(study, item.pk))))
-    fields = fields_of_value(kind, value)
-    assert [part.words for part in answer_words(shown, fields)] == words
+    fields = kind_of(kind).fields(value)
+    assert [part.words for part in kind_of(shown.kind).words(shown, fields)] == words
     context = {"study": study, "item": shown, "value_fields": fields}
     page = render_to_string("annotation/annotator/kinds/answer.html", context)
     assert all(word in page for word in words)
     if kind == "answer_ranking":
-        assert [part.name for part in answer_words(shown, fields)] == ["Answer B", "Answer C", "Answer A"]
+        assert [part.name for part in kind_of(shown.kind).words(shown, fields)] == [
+            "Answer B",
+            "Answer C",
+            "Answer A",
+        ]
 
 
 def test_an_answer_that_is_not_there_is_no_answer():
@@ -216,4 +214,4 @@ def test_an_answer_that_is_not_there_is_no_answer():
         item = item_make(kind)
         study = study_of(item)
         shown = item_shown(study, item, list(range(parts_count(study, item.pk))))
-        assert {part.words for part in answer_words(shown, {})} == {"no answer"}
+        assert {part.words for part in kind_of(shown.kind).words(shown, {})} == {"no answer"}

@@ -12,9 +12,14 @@ from annotation.domain.simulation import (
     SimulatedAnnotator,
     choice_probabilities,
     draw_choice,
-    draw_value,
     plan_labels,
 )
+from annotation.kinds import kind_of
+
+
+def draw_value(person, *, kind, truth, item_key):
+    return kind_of(kind).draw(person, item=item_key, metadata={"truth": truth}, lengths=[])
+
 
 CAREFUL = SimulatedAnnotator(
     name="Juniper", style="careful", accuracy=0.8, length_bias=0.0, tie_rate=0.2, seconds=60, seed=1

@@ -5,11 +5,9 @@ from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.domain.values import ValueRules, from_canonical, to_canonical, validate_value
-from annotation.forms.base import DAY_MS, MAX_COMMENT, MAX_DRAFT
-from annotation.forms.work import draft_fields, work_form
+from annotation.forms.work import DAY_MS, MAX_COMMENT, MAX_DRAFT, WorkForm, draft_fields
+from annotation.kinds import ValueRules, from_canonical, kind_of, to_canonical, validate_value
 from annotation.models import Study
-from annotation.selectors.shown import fields_of_value
 
 STUDY = Study(kind="pairwise")
 COMMENTED = Study(kind="pairwise", ask_comment=True)
@@ -43,10 +41,10 @@ SURE_CHECKLIST = ValueRules(kind="checklist", aspects=("a 1", "a2"), cannot_tell
     ],
 )
 def test_what_was_sent_is_read_and_can_be_filled_in_again(rules, data, value):
-    form = work_form(STUDY, rules, data)
+    form = WorkForm(STUDY, rules, data)
     assert form.is_valid(), form.error
     assert form.shown_value == value == validate_value(value, rules)
-    again = work_form(STUDY, rules, fields_of_value(rules.kind, value))
+    again = WorkForm(STUDY, rules, kind_of(rules.kind).fields(value))
     assert again.is_valid()
     assert again.shown_value == value
 
@@ -77,14 +75,14 @@ def test_what_was_sent_is_read_and_can_be_filled_in_again(rules, data, value):
     ],
 )
 def test_what_is_missing_is_named(rules, data, words, field):
-    form = work_form(STUDY, rules, data)
+    form = WorkForm(STUDY, rules, data)
     assert not form.is_valid()
     assert (form.error, form.error.field) == (words, field)
     assert form.error.anchor
 
 
 def test_a_form_that_was_not_sent_has_no_error():
-    form = work_form(STUDY, PAIR, None)
+    form = WorkForm(STUDY, PAIR, None)
     assert not form.is_valid()
     assert form.error == ""
 
@@ -92,40 +90,40 @@ def test_a_form_that_was_not_sent_has_no_error():
 @pytest.mark.parametrize("kind", ["pairwise", "rubric", "checklist", "importance", "answer_ranking"])
 def test_every_kind_has_a_form(kind):
     rules = ValueRules(kind=kind, criteria=("c",), aspects=("a", "b"))
-    form = work_form(Study(kind=kind), rules, {})
+    form = WorkForm(Study(kind=kind), rules, {})
     assert not form.is_valid()
     assert form.error
 
 
 def test_times_are_a_help_and_never_a_reason_to_refuse():
     data = {"choice": "1", "active_ms": "1200", "wall_ms": "2000"}
-    form = work_form(STUDY, PAIR, data)
+    form = WorkForm(STUDY, PAIR, data)
     assert form.active_time == 1200
     for odd in ("", "0", "-5", "x", "1.5", "9" * 400, "٣"):
-        form = work_form(STUDY, PAIR, data | {"active_ms": odd, "wall_ms": odd})
+        form = WorkForm(STUDY, PAIR, data | {"active_ms": odd, "wall_ms": odd})
         assert form.is_valid()
         assert form.active_time is None
-    assert work_form(STUDY, PAIR, {"active_ms": str(10**12)}).active_time == DAY_MS
+    assert WorkForm(STUDY, PAIR, {"active_ms": str(10**12)}).active_time == DAY_MS
 
 
 def test_a_comment_is_read_where_it_is_asked_for():
     data = {"choice": "1", "comment": "  one\r\ntwo\x00 ", "pasted_chars": "3"}
-    assert work_form(STUDY, PAIR, data).comment == ""
-    form = work_form(COMMENTED, PAIR, data)
+    assert WorkForm(STUDY, PAIR, data).comment == ""
+    form = WorkForm(COMMENTED, PAIR, data)
     assert form.is_valid()
     assert (form.comment, form.pasted_chars) == ("one\ntwo", 3)
 
 
 def test_no_more_is_pasted_than_was_written():
-    form = work_form(COMMENTED, PAIR, {"choice": "1", "comment": "abc", "pasted_chars": "90"})
+    form = WorkForm(COMMENTED, PAIR, {"choice": "1", "comment": "abc", "pasted_chars": "90"})
     assert form.pasted_chars == 3
-    assert work_form(COMMENTED, PAIR, {"comment": "abc", "pasted_chars": "-1"}).pasted_chars == 0
+    assert WorkForm(COMMENTED, PAIR, {"comment": "abc", "pasted_chars": "-1"}).pasted_chars == 0
 
 
 def test_a_comment_has_a_length():
-    fits = work_form(COMMENTED, PAIR, {"choice": "1", "comment": "x\r\n" * (MAX_COMMENT // 2)})
+    fits = WorkForm(COMMENTED, PAIR, {"choice": "1", "comment": "x\r\n" * (MAX_COMMENT // 2)})
     assert fits.is_valid()
-    form = work_form(COMMENTED, PAIR, {"choice": "1", "comment": "x" * (MAX_COMMENT + 1)})
+    form = WorkForm(COMMENTED, PAIR, {"choice": "1", "comment": "x" * (MAX_COMMENT + 1)})
     assert not form.is_valid()
     assert form.error.field == "comment"
     assert "2,001 of at most 2,000" in form.error
@@ -158,6 +156,6 @@ PAIRS = st.one_of(
 def test_a_stored_pair_is_filled_in_as_it_was_shown(value, order):
     shown = from_canonical("pairwise", value, order)
     rules = ValueRules(both_bad=True, strength="strength" in value)
-    form = work_form(STUDY, rules, fields_of_value("pairwise", shown))
+    form = WorkForm(STUDY, rules, kind_of("pairwise").fields(shown))
     assert form.is_valid()
     assert to_canonical("pairwise", form.shown_value, order) == value

@@ -14,7 +14,7 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 from django.utils import timezone
 
-from annotation.domain.values import from_canonical
+from annotation.kinds import from_canonical
 from annotation.models import Assignment, Enrollment, ItemResponse, Kind, Response, Stage, Study, User
 from annotation.selectors.steps import question_next, training_next
 from annotation.services.assignments import assignment_claim, assignment_submit

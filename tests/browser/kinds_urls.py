@@ -6,10 +6,10 @@ from django.http import HttpRequest, HttpResponse
 from django.template import engines
 from django.urls import include, path
 
-from annotation.domain.values import ValueRules
-from annotation.forms.work import draft_fields, work_form
+from annotation.forms.work import WorkForm, draft_fields
+from annotation.kinds import ValueRules
+from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, ShownTurn
 from annotation.models import Study
-from annotation.selectors.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, ShownTurn
 from annotation.services.criteria import criteria_set
 
 PAGE = """{% extends "base_annotator.html" %}{% load static touchstone %}
@@ -115,7 +115,7 @@ def kind_page(request: HttpRequest, kind: str, variant: str) -> HttpResponse:
         criteria=tuple(row.key for row in item.criteria),
         aspects=tuple(row.key for row in item.aspects),
     )
-    form = work_form(study, rules, request.POST if request.method == "POST" else None)
+    form = WorkForm(study, rules, request.POST if request.method == "POST" else None)
     read = None
     if form.is_valid():
         read = {"value": form.shown_value, "comment": form.comment, "pasted": form.pasted_chars}

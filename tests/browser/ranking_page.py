@@ -7,10 +7,10 @@ from django.template import engines
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from annotation.domain.values import ValueRules
-from annotation.forms.work import work_form
+from annotation.forms.work import WorkForm
+from annotation.kinds import ValueRules
+from annotation.kinds.shown import ShownAspect, ShownItem, ShownResponse
 from annotation.models import Study
-from annotation.selectors.shown import ShownAspect, ShownItem, ShownResponse
 
 ASPECTS = (
     ("letter", "Is the generated text a letter from a parent to their child?"),
@@ -72,7 +72,7 @@ def ranking(request: HttpRequest, kind: str, ties: str) -> HttpResponse:
         n_responses=len(item.responses),
         aspects=tuple(aspect.key for aspect in item.aspects),
     )
-    form = work_form(study, rules, request.POST if request.method == "POST" else None)
+    form = WorkForm(study, rules, request.POST if request.method == "POST" else None)
     if form.is_valid():
         received.append(form.shown_value)
         return HttpResponse(

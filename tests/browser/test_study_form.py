@@ -37,7 +37,7 @@ def test_it_shows_what_applies_and_works_out_what_it_comes_to(form):
     page = form()
     page.get_by_label("Title").fill("Rate them")
     page.get_by_label("Dataset", exact=True).select_option(
-        label="Rated (rated): 6 answers to rate (6 with gold)"
+        label="Rated (rated): 6 responses to rate (6 with gold)"
     )
     expect(page.get_by_role("group", name="Categories")).to_be_visible()
     page.get_by_role("radio", name="Rubric rating").check()
@@ -68,7 +68,7 @@ def test_a_kind_chosen_before_the_dataset_has_answered_is_kept(form):
     held = []
     page.route("**/studies/new/", lambda route: held.append(route))  # the answer is on its way
     page.get_by_label("Dataset", exact=True).select_option(
-        label="Rated (rated): 6 answers to rate (6 with gold)"
+        label="Rated (rated): 6 responses to rate (6 with gold)"
     )
     page.wait_for_function("() => document.querySelector('.htmx-request')")
     page.unroute("**/studies/new/")

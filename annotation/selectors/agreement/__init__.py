@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from django.core.cache import cache
 
-from annotation.models import Kind, Study
-from annotation.selectors.agreement.common import AnnotatorRow, LabelStamp, label_stamp
+from annotation.kinds import kind_of
+from annotation.models import Study
+from annotation.selectors.agreement.common import (
+    AnnotatorRow,
+    LabelStamp,
+    label_stamp,
+)
 from annotation.selectors.agreement.pairwise import Agreement, pairwise_agreement_so_far
 from annotation.selectors.agreement.parts import PartsAgreement
 from annotation.selectors.agreement.rankings import rankings_agreement_so_far
@@ -41,8 +46,7 @@ def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement
 
 
 def _compute(study: Study) -> Agreement | PartsAgreement:
-    if study.kind == Kind.PAIRWISE:
+    scale = kind_of(study.kind).scale
+    if scale == "preference":
         return pairwise_agreement_so_far(study)
-    if study.kind in (Kind.RUBRIC, Kind.CHECKLIST):
-        return ratings_agreement_so_far(study)
-    return rankings_agreement_so_far(study)
+    return rankings_agreement_so_far(study) if scale == "ranks" else ratings_agreement_so_far(study)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.domain.pseudonyms import SHORT, pseudonym
-from annotation.models import Kind, Label, Study
+from annotation.models import Label, Study
 from annotation.selectors.agreement.common import (
     FEW_ITEMS,
     NO_LABELS,
@@ -112,7 +112,7 @@ def label_columns(study: Study) -> tuple[LabelColumns, People]:
     """The labels that count, and (short id, simulated?) of each annotator's primary key. One query."""
     rows = (
         Label.objects.current()
-        .filter(study=study, kind=Kind.PAIRWISE)
+        .filter(study=study, kind=study.kind)
         .order_by("item__position", "item_id", "pk")
         .values_list(
             "item_id",

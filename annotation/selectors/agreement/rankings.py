@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.models import Kind, Study
+from annotation.kinds import kind_of
+from annotation.models import Study
 from annotation.selectors.agreement.common import (
     NO_PAIR,
     NOT_SHARED,
@@ -117,7 +118,7 @@ def _same_top(matrix: Floats) -> float:
 def _figures(
     rho: Floats, top: Floats, resamples: Resamples, kind: str, where: NDArray[np.bool_] | None
 ) -> tuple[Figure, ...]:
-    first = "aspect" if kind == Kind.IMPORTANCE else "answer"
+    first = kind_of(kind).part.lower()
     return (
         Figure(
             "Spearman's rho",

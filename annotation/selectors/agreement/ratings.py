@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.models import Criterion, Kind, Study
+from annotation.kinds import kind_of
+from annotation.models import Criterion, Study
 from annotation.selectors.agreement.common import (
     NO_PAIR,
     AnnotatorRow,
@@ -30,8 +31,8 @@ from metaeval.stats import Estimate, Resamples, pairwise_agreement
 from metaeval.stats.arrays import slots_of
 from metaeval.stats.estimate import no_estimate
 
-# A checklist's answers as values: they are names, and alpha takes them as such.
-ANSWERS = {False: 0.0, True: 1.0, None: 2.0}
+# "Cannot tell" beside 0 and 1: on a nominal scale numbers are names, and alpha takes them as such.
+UNTOLD = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ def ratings_compute(kind: str, labels: list[LabelRow], people: People, criteria:
     """The figures of these labels; ``criteria`` is the order in which criteria are listed."""
     units = units_of(kind, labels)
     resamples = Resamples(units.instruction)
-    is_rubric = kind == Kind.RUBRIC
-    figures = _figures(units, resamples, None, is_rubric=is_rubric)
+    is_ordinal, by_part = kind_of(kind).scale == "ordinal", kind_of(kind).parts == "criteria"
+    figures = _figures(units, resamples, None, is_ordinal=is_ordinal)
     item_annotators = np.unique(
         [(label.item, label.annotator) for label in labels] or np.zeros((0, 2)), axis=0
     )
@@ -74,11 +75,11 @@ def ratings_compute(kind: str, labels: list[LabelRow], people: People, criteria:
         simulated=sum(simulated for _, simulated in people.values()),
         seconds=median_known(np.array([label.seconds for label in labels], dtype=np.float64)),
         figures=figures,
-        rows_of="Criterion" if is_rubric else "Category",
-        rows=_rows(units, resamples, criteria, is_rubric=is_rubric),
-        by_annotator=_annotators(units, labels, people, is_rubric=is_rubric),
+        rows_of="Criterion" if by_part else "Category",
+        rows=_rows(units, resamples, criteria, by_part=by_part, is_ordinal=is_ordinal),
+        by_annotator=_annotators(units, labels, people, is_ordinal=is_ordinal),
         agreement_means="ratings within one point of the mean of the others'"
-        if is_rubric
+        if is_ordinal
         else "answers that most of the others gave too",
     )
 
@@ -111,26 +112,27 @@ def units_of(kind: str, labels: list[LabelRow]) -> Units:
 
 
 def _numbers(kind: str, label: LabelRow) -> list[tuple[str, float]]:
-    if kind == Kind.RUBRIC:
-        return [(part, float(rating)) for part, rating in label.value["ratings"].items()]
-    return [(part, ANSWERS[answer]) for part, answer in label.value["answers"].items()]
+    return [
+        (part, UNTOLD if number is None else number)
+        for part, number in kind_of(kind).numbers(label.value).items()
+    ]
 
 
 def _figures(
-    units: Units, resamples: Resamples, where: NDArray[np.bool_] | None, *, is_rubric: bool
+    units: Units, resamples: Resamples, where: NDArray[np.bool_] | None, *, is_ordinal: bool
 ) -> tuple[Figure, ...]:
     same = Figure("Same answer", "of two people, mean over all pairs", _same(units, resamples, where, 0))
-    level = "ordinal" if is_rubric else "nominal"
+    level = "ordinal" if is_ordinal else "nominal"
     slots = units.slots if where is None else np.where(where[:, np.newaxis], units.slots, np.nan)
     alpha = Figure(
         "Krippendorff's alpha",
         f"{level}; 0 is chance, 1 is complete",
-        alpha_of(slots, resamples, "ordinal" if is_rubric else "nominal"),
+        alpha_of(slots, resamples, "ordinal" if is_ordinal else "nominal"),
         unit="number",
         low=-1.0,
         mark=0.0,
     )
-    if not is_rubric:
+    if not is_ordinal:
         return same, alpha
     near = Figure("Within one point", "of two people, mean over all pairs", _same(units, resamples, where, 1))
     return same, near, alpha
@@ -145,10 +147,12 @@ def _same(units: Units, resamples: Resamples, where: NDArray[np.bool_] | None, t
     return pairwise_agreement(units.slots, tolerance=tolerance, resamples=resamples, where=where)
 
 
-def _rows(units: Units, resamples: Resamples, criteria: list[str], *, is_rubric: bool) -> tuple[PartRow, ...]:
-    groups = units.part if is_rubric else units.category
+def _rows(
+    units: Units, resamples: Resamples, criteria: list[str], *, by_part: bool, is_ordinal: bool
+) -> tuple[PartRow, ...]:
+    groups = units.part if by_part else units.category
     names = np.unique(groups).tolist()
-    if is_rubric:
+    if by_part:
         place = {name: k for k, name in enumerate(criteria)}
         names.sort(key=lambda name: (place.get(name, len(place)), name))
     rows = []
@@ -160,25 +164,25 @@ def _rows(units: Units, resamples: Resamples, criteria: list[str], *, is_rubric:
                 name=name,
                 items=len(np.unique(units.item[where])),
                 labels=len(np.unique(units.label[mine])),
-                mean=_mean(units.value[mine], is_rubric=is_rubric),
-                figures=_figures(units, resamples, where, is_rubric=is_rubric),
+                mean=_mean(units.value[mine], is_ordinal=is_ordinal),
+                figures=_figures(units, resamples, where, is_ordinal=is_ordinal),
             )
         )
     return tuple(rows)
 
 
-def _mean(values: Floats, *, is_rubric: bool) -> float | None:
+def _mean(values: Floats, *, is_ordinal: bool) -> float | None:
     """The mean rating; of a checklist the share of yes among yes and no."""
-    told = values if is_rubric else values[values != ANSWERS[None]]
+    told = values if is_ordinal else values[values != UNTOLD]
     return float(told.mean()) if len(told) else None
 
 
 def _annotators(
-    units: Units, labels: list[LabelRow], people: People, *, is_rubric: bool
+    units: Units, labels: list[LabelRow], people: People, *, is_ordinal: bool
 ) -> tuple[AnnotatorRow, ...]:
     annotator = np.array([label.annotator for label in labels], dtype=np.int64)
     seconds = np.array([label.seconds for label in labels], dtype=np.float64)
-    near = near_others(units) if is_rubric else scores_of_labels(units.row, units.value, len(units.slots))
+    near = near_others(units) if is_ordinal else scores_of_labels(units.row, units.value, len(units.slots))
     # Mean over the parts of a label: the label is what is independent of the person's other ones.
     known = ~np.isnan(near)
     total = np.bincount(units.label[known], weights=near[known], minlength=len(labels))

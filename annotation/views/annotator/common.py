@@ -10,7 +10,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from annotation.models import Enrollment, Kind, PayBasis, Stage, Study
+from annotation.kinds import kind_of
+from annotation.models import Enrollment, PayBasis, Stage, Study
 from annotation.selectors.steps import steps_of
 from annotation.selectors.work import enrollment_get_for
 from annotation.views.annotator.browser import session_enrollments as session_enrollments
@@ -105,13 +106,6 @@ STEP_WORDS: dict[str, str] = {
     Stage.TRAINING: "Training",
     Stage.QUALIFICATION: "Short test",
 }
-WORK_WORDS: dict[str, str] = {
-    Kind.PAIRWISE: "Compare answers",
-    Kind.RUBRIC: "Rate answers",
-    Kind.IMPORTANCE: "Rank requirements",
-    Kind.CHECKLIST: "Check answers",
-    Kind.ANSWER_RANKING: "Rank answers",
-}
 
 
 def steps_shown(study: Study, stage: str | None = None) -> list[tuple[str, str]]:
@@ -120,7 +114,7 @@ def steps_shown(study: Study, stage: str | None = None) -> list[tuple[str, str]]
     here = present.index(stage) if stage in present else -1
     return [
         (
-            STEP_WORDS.get(step, WORK_WORDS[study.kind]),
+            STEP_WORDS.get(step, kind_of(study.kind).work),
             "done" if place < here else "current" if place == here else "",
         )
         for place, step in enumerate(present)

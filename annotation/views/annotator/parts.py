@@ -8,11 +8,11 @@ from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from annotation.domain.values import from_canonical
 from annotation.forms.annotator import REPORT_REASONS, SKIP_REASONS
 from annotation.forms.work import WorkForm
+from annotation.kinds import from_canonical, kind_of
 from annotation.models import Assignment, Enrollment, Label, Stage, StudyState
-from annotation.selectors.shown import fields_of_value, item_shown
+from annotation.selectors.shown import item_shown
 from annotation.selectors.work import Standing, progress_get, standing_get, texts_unread
 from annotation.views.annotator.common import resume_url
 
@@ -91,5 +91,5 @@ def item_context(
 
 def _fields_of_label(label: Label) -> dict[str, str]:
     shown = from_canonical(label.kind, label.value, label.shown_order or [])
-    fields = fields_of_value(label.kind, shown)
+    fields = kind_of(label.kind).fields(shown)
     return fields | ({"comment": label.comment} if label.comment else {})

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from annotation.domain.eligibility import eligibility_read
 from annotation.domain.errors import LabelValueError, StageError, StudyRuleError
 from annotation.forms.steps import EligibilityForm
-from annotation.forms.work import ErrorText, draft_fields, work_form
+from annotation.forms.work import ErrorText, WorkForm, draft_fields
 from annotation.models import Enrollment, QualificationQuestion, QuestionPart, Stage, StudyState
 from annotation.selectors.pay import earned_by
 from annotation.selectors.shown import value_rules
@@ -307,7 +307,7 @@ def _take(
     except (ValueError, QualificationQuestion.DoesNotExist):
         return None, NO_ERROR
     study = asked_by(enrollment, part)
-    form = work_form(study, value_rules(study, question.item), request.POST)
+    form = WorkForm(study, value_rules(study, question.item), request.POST)
     if not form.is_valid():
         return question, form.error
     try:

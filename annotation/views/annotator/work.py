@@ -18,7 +18,7 @@ from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenError, SuspendedError
 from annotation.forms.annotator import ReportForm, SkipForm
-from annotation.forms.work import WorkForm, draft_fields, work_form
+from annotation.forms.work import WorkForm, draft_fields
 from annotation.models import Assignment, AssignmentState, Enrollment, Stage, StudyState
 from annotation.selectors.guidelines_read import guidelines_changes
 from annotation.selectors.pay import earned_by
@@ -208,7 +208,7 @@ def _show(
 
 def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
     enrollment = found.enrollment
-    form = work_form(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
+    form = WorkForm(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
     if not form.is_valid():
         return _show(request, found, form=form, error=form.error)
     try:
@@ -232,7 +232,7 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
 
 def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
     enrollment = found.enrollment
-    form = work_form(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
+    form = WorkForm(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
     if not form.is_valid():
         return _show(request, found, form=form, error=form.error)
     before = own_label(found)
@@ -264,7 +264,7 @@ def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
 def draft(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
     """Keep what is typed, on the server, so that it is there on every device; it renews the lease. Answers 204."""
     found = _fetch(enrollment, pk)
-    form = work_form(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
+    form = WorkForm(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
     kept = draft_save(assignment=found, fields=draft_fields(request.POST), active_ms=form.active_time)
     # Too late is no fault of anybody's: the answer was submitted while its draft was on the way.
     return HttpResponse(status=204, headers={"X-Draft": "kept" if kept else "not needed"})

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation.kinds import kind_of
 from annotation.models import (
     Annotator,
     Assignment,
@@ -25,7 +26,7 @@ from annotation.models import (
     Study,
     StudyItem,
 )
-from annotation.selectors.shown import cache_clear, fields_of_value
+from annotation.selectors.shown import cache_clear
 from judges.models import Judgment
 from tests.annotation.factories import enrollment_make, invitation_make
 from tests.annotation.kinds import VALUES, kind_label_make, kind_study_make
@@ -104,7 +105,7 @@ def study_with_secrets(kind: str) -> Study:
 
 
 def answer_of(kind: str) -> dict[str, str]:
-    return {**fields_of_value(kind, VALUES[kind]), "comment": "mine"}
+    return {**kind_of(kind).fields(VALUES[kind]), "comment": "mine"}
 
 
 def work_through(browser: Recorder, study: Study, *, htmx: bool) -> None:

@@ -5,8 +5,8 @@ import re
 import pytest
 from django.test import Client
 
+from annotation.kinds.shown import ShownAspect, ShownItem
 from annotation.models import Enrollment, Kind, Label, Stage
-from annotation.selectors.shown import ShownAspect, ShownItem
 from annotation.templatetags.answers import compared_words
 from tests.annotation.cast import text_of
 from tests.annotation.factories import enrollment_make, study_make

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotation.domain.values import from_canonical
+from annotation.kinds import from_canonical, kind_of
 from annotation.models import (
     Enrollment,
     Kind,
@@ -14,7 +14,6 @@ from annotation.models import (
     QualificationQuestion,
     Stage,
 )
-from annotation.selectors.shown import fields_of_value
 from annotation.selectors.steps import question_next, training_next
 from tests.annotation.cast import text_of
 from tests.annotation.factories import (
@@ -111,7 +110,7 @@ class TestEveryKind:
     def fields(self, study, question):
         gold = question.question.item.gold
         shown = from_canonical(study.kind, gold, question.order)
-        return fields_of_value(study.kind, shown) | {"question": question.question.pk}
+        return kind_of(study.kind).fields(shown) | {"question": question.question.pk}
 
     def test_training_then_test(self, kind):
         gold = VALUES[kind] | ({} if kind != "checklist" else {"answers": dict.fromkeys(ASPECTS, True)})

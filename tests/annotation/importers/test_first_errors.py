@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from annotation.domain.values import ValueRules
 from annotation.importers import (
     read_alpaca_human,
     read_dices,
@@ -23,6 +22,7 @@ from annotation.importers import (
 )
 from annotation.importers.errors import MAX_ERRORS, RefusedFileError
 from annotation.importers.llmbar_verdicts import LLMBAR_FIELDS
+from annotation.kinds import ValueRules
 from annotation.services.item_choice import chosen_items_read
 from metaeval.services.outside import ratings_read
 

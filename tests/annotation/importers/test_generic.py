@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.domain.values import ValueRules
 from annotation.importers import DatasetBundle, read_generic, read_verdicts
+from annotation.kinds import ValueRules
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

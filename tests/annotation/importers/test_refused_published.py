@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from annotation.domain.values import ValueRules
 from annotation.importers import (
     ImportFileError,
     read_alpaca_human,
@@ -15,6 +14,7 @@ from annotation.importers import (
     read_pandalm,
     read_verdicts,
 )
+from annotation.kinds import ValueRules
 
 LLMBAR_ROW = {"input": "i", "output_1": "a", "output_2": "b", "label": 1}
 HUMAN_ROW = {

@@ -46,7 +46,7 @@ class TestKinds:
 
     def test_the_dataset_has_none(self, cast, dataset):
         response = client_of(cast.alice).post(url("study-create"), study_fields(dataset, kind="checklist"))
-        assert "pairs has no answers to check" in text_of(response)
+        assert "pairs has no checklists" in text_of(response)
 
     def test_every_rule_can_be_set(self, cast, dataset):
         sent = study_fields(

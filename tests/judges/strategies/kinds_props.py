@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from annotation.domain.values import ValueRules, validate_value
+from annotation.kinds import ValueRules, validate_value
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, AspectView, Chat, CriterionView, ItemView, TokenLogprob, Verdict
 from tests.judges.strategies.replay import advance

@@ -1,0 +1,98 @@
+"""The kinds of items, each in a module of its own. Whoever needs what differs by kind asks `kind_of(name)`.
+
+A new kind is a subclass of `ItemKind` that is registered here, and a template `kinds/NAME.html`;
+`docs/architecture.md` shows how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from annotation.domain.errors import LabelValueError
+from annotation.kinds.answer_ranking import AnswerRanking
+from annotation.kinds.base import AnswerError, ItemKind, from_shown
+from annotation.kinds.checklist import Checklist
+from annotation.kinds.importance import Importance
+from annotation.kinds.pairwise import Pairwise
+from annotation.kinds.rubric import Rubric
+from annotation.kinds.values import DEFAULT_KIND, Stored, Value, ValueRules
+
+__all__ = [
+    "DEFAULT_KIND",
+    "KINDS",
+    "PAIRWISE",
+    "AnswerError",
+    "ItemKind",
+    "Value",
+    "ValueRules",
+    "from_canonical",
+    "kind_choices",
+    "kind_of",
+    "kinds_with",
+    "register",
+    "to_canonical",
+    "validate_value",
+]
+
+KINDS: dict[str, ItemKind] = {}
+"""All kinds by name, in the order in which they are offered."""
+
+
+def register(kind: ItemKind) -> ItemKind:
+    """Add a kind. Its name is stored in rows, so it is never changed and never given to another."""
+    if KINDS.setdefault(kind.name, kind) is not kind:
+        raise ValueError(f"there is a kind {kind.name!r} already")
+    return kind
+
+
+PAIRWISE = register(Pairwise())
+for each in (Rubric(), Importance(), Checklist(), AnswerRanking()):
+    register(each)
+
+
+def kind_of(name: str) -> ItemKind:
+    """The kind of this name; `LabelValueError` where there is none."""
+    if name not in KINDS:
+        raise LabelValueError("kind", f"expected one of {', '.join(KINDS)}, got {name!r}")
+    return KINDS[name]
+
+
+def kind_choices() -> list[tuple[str, str]]:
+    """Names and labels, for model fields and forms."""
+    return [(kind.name, kind.label) for kind in KINDS.values()]
+
+
+def kinds_with(rule: str) -> list[str]:
+    """The kinds for which a rule of a study has a meaning."""
+    return [kind.name for kind in KINDS.values() if rule in kind.study_rules]
+
+
+def validate_value(value: object, rules: ValueRules) -> Value:
+    """Return the value in its canonical form, or raise `LabelValueError` that names the field at fault.
+
+    Examples
+    --------
+    >>> validate_value({"choice": 1}, ValueRules())
+    {'choice': 1}
+    >>> validate_value({"choice": 3}, ValueRules())
+    Traceback (most recent call last):
+    ...
+    annotation.domain.errors.LabelValueError: choice: expected 0, 1 or 2, found 3.
+    """
+    return kind_of(rules.kind).validate(value, rules)
+
+
+def to_canonical(kind: str, value: Stored, shown_order: Sequence[int]) -> Value:
+    """Undo the order in which parts were shown: ``shown_order[k]`` is the position of the k-th shown.
+
+    Examples
+    --------
+    >>> to_canonical("pairwise", {"choice": 1}, [1, 0])
+    {'choice': 2}
+    """
+    return kind_of(kind).to_canonical(value, shown_order)
+
+
+def from_canonical(kind: str, value: Stored, shown_order: Sequence[int]) -> Value:
+    """The other way: a stored value as it looks in the order shown."""
+    return from_shown(kind_of(kind), value, shown_order)

@@ -1,0 +1,255 @@
+"""What a kind of item says of itself: an `ItemKind`, one subclass a kind, one instance in the registry.
+
+A kind is a value that people and judges give to an item: its form, its checks, what it says in words. Everything
+else asks the kind, or its *scale*: what the numbers in a value can be used for (Stevens' levels of measurement).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from annotation.domain.grading import AnswerGrade
+from annotation.domain.simulation import SimulatedAnnotator
+from annotation.kinds.shown import AnswerPart, ShownItem, ShownPart
+from annotation.kinds.values import Stored, Value, ValueRules
+
+NO_ANSWER = "no answer"
+NOTHING = "–"
+
+Scale = Literal["preference", "ordinal", "nominal", "ranks"]
+Parts = Literal["", "criteria", "aspects", "responses"]
+Text = Callable[[str], str]
+
+
+class AnswerError(Exception):
+    """A part of an answer is missing, or is none of those offered: what to say, the form field that it is about, and
+    the id of the input to go to.
+    """
+
+    def __init__(self, words: str, *, field: str, anchor: str) -> None:
+        super().__init__(words)
+        self.field = field
+        self.anchor = anchor
+
+
+class ItemKind:
+    """One kind of item.
+
+    A subclass has to have the words, `validate`, `numbers`, `has_field`, `fields`, `read` and `words`; all else has a
+    default that is right for a value whose meaning does not depend on the order shown.
+    """
+
+    # --- words ---------------------------------------------------------------------------------------------------
+
+    name: ClassVar[str]
+    """As it is stored, and in the names of its template (`kinds/NAME.html`) and of its prompts."""
+    label: ClassVar[str]
+    noun: ClassVar[tuple[str, str]]
+    """What one item and what many are called in a sentence."""
+    hint: ClassVar[str]
+    """What it is, in one line beside its name."""
+    question: ClassVar[str]
+    """What people are asked, unless the study says otherwise."""
+    work: ClassVar[str]
+    """What people do, as a heading: "Compare answers"."""
+    invitation: ClassVar[str]
+    """What they are invited to do: "compare answers"."""
+    task: ClassVar[str]
+    """What they do once they have read the instruction: "and two answers to it, and say ..."."""
+    answered: ClassVar[str] = "You answered this item."
+    part: ClassVar[str] = "Part"
+    part_shown: ClassVar[str] = "Part"
+    """What one part is called by researchers, and by annotators."""
+    parts_heading: ClassVar[str] = "Parts"
+    said: ClassVar[str] = ""
+    """What is said of one part: "rating". Empty where there are no parts."""
+    seconds: ClassVar[int] = 60
+    """Seconds that a label takes where nothing better is known: for estimates alone."""
+
+    # --- what its items and studies have -------------------------------------------------------------------------
+
+    responses: ClassVar[tuple[int, int | None]] = (1, 1)
+    """Least and most responses of an item."""
+    parts: ClassVar[Parts] = ""
+    """What a value says something of, one by one."""
+    ordered: ClassVar[Literal["", "responses", "aspects"]] = ""
+    """What is shown in an order of each person's own."""
+    scale: ClassVar[Scale]
+    """What the numbers of a value are: a choice between two sides, points, names, or ranks."""
+    tolerant: ClassVar[bool] = False
+    """Whether an answer can be near its gold without being right."""
+    study_rules: ClassVar[frozenset[str]] = frozenset()
+    """Rules of a study that have a meaning for this kind and not for every kind."""
+    column: ClassVar[Literal["choice", "value"]] = "value"
+    """The column of a label that has all that statistics need."""
+    presented: ClassVar[bool] = False
+    """Whether a judge reads an item in both presentation orders."""
+
+    # --- its page ------------------------------------------------------------------------------------------------
+
+    dock: ClassVar[str] = "parts"
+    """The template `kinds/_DOCK_dock.html` has the button that sends the answer."""
+    progress: ClassVar[str] = "answered"
+    styles: ClassVar[tuple[str, ...]] = ()
+    scripts: ClassVar[tuple[str, ...]] = ()
+
+    # --- values --------------------------------------------------------------------------------------------------
+
+    def validate(self, value: object, rules: ValueRules) -> Value:
+        """The value in its stored form, or a `LabelValueError` that names the field at fault."""
+        raise NotImplementedError
+
+    def to_canonical(self, value: Stored, shown_order: Sequence[int]) -> Value:  # noqa: ARG002
+        """Undo the order in which parts were shown."""
+        return dict(value)
+
+    def numbers(self, value: Stored) -> dict[str, float | None]:
+        """What the value says of each part as a number on the kind's scale; None where nothing could be said. A value
+        without parts has one, named "". A value that is not of this kind has none.
+        """
+        raise NotImplementedError
+
+    def said_of_parts(self, value: Stored) -> dict[str, Any]:
+        """What the value says of each part, as it is stored; without parts, what it says at all, named ""."""
+        return {"": next(iter(value.values()))}
+
+    def raw(self, value: object, rules: ValueRules) -> object:  # noqa: ARG002
+        """A value as files have it, in the form that `validate` checks."""
+        return value
+
+    def choice(self, value: Stored) -> int | None:  # noqa: ARG002
+        """What the column `choice` repeats of a value."""
+        return None
+
+    def of_column(self, stored: Any) -> Value:
+        """A value from what `column` has of it."""
+        return dict(stored)
+
+    def stored(self, choice: int | None, value: Stored | None) -> Value:  # noqa: ARG002
+        """A value from the columns of a row."""
+        return dict(value or {})
+
+    def agrees(self, value: Stored, gold: Stored) -> bool:
+        """Whether two canonical values say the same."""
+        return self.numbers(value) == self.numbers(gold)
+
+    def distances(self, value: Stored, gold: Stored) -> list[int]:
+        """The distance from gold of each part that has a gold: steps on the scale, or 0 and 1 for right and wrong."""
+        said = self.numbers(value)
+        known = {key: number for key, number in self.numbers(gold).items() if number is not None}
+        return [int(said[key] != number) for key, number in known.items() if key in said]
+
+    def grade(self, value: Stored, gold: Stored, *, tolerance: float = 0.0) -> AnswerGrade:
+        """Compare canonical values. Where there is no distance that could be tolerated, the tolerance is 0."""
+        if tolerance < 0:
+            raise ValueError(f"tolerance must not be negative, got {tolerance}")
+        found = self.distances(value, gold)
+        limit = tolerance if self.tolerant else 0
+        within = sum(distance <= limit for distance in found)
+        return AnswerGrade(is_right=not any(found), judgments=len(found), within=within)
+
+    def score(self, value: Stored, gold: Stored, *, tolerance: float = 0.0) -> float | None:
+        """How right a canonical value is, in [0, 1]; None where nothing in it can be compared with the gold."""
+        graded = self.grade(value, gold, tolerance=tolerance)
+        return graded.within / graded.judgments if graded.judgments else None
+
+    def as_shown(self, value: Stored, order: Sequence[int], aspects: Sequence[str]) -> str:  # noqa: ARG002
+        """What a canonical value looked like to the person: equal texts are equal presses. `aspects` are the keys of
+        the item's aspects, for kinds that show them in an order.
+        """
+        return json.dumps(from_shown(self, value, order), sort_keys=True)
+
+    # --- the answer of a person ----------------------------------------------------------------------------------
+
+    def has_field(self, name: str) -> bool:
+        """Whether a form field is one of this kind's."""
+        raise NotImplementedError
+
+    def fields(self, value: Stored) -> dict[str, str]:
+        """A value in the order shown as the fields of the work form, to fill it in."""
+        raise NotImplementedError
+
+    def read(self, text: Text, rules: ValueRules) -> Value:
+        """The value in the order shown that was sent, `text` being what each form field has; an `AnswerError` about
+        the first part that is missing.
+        """
+        raise NotImplementedError
+
+    def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
+        """An answer, given as form fields, in the order in which a person would say it."""
+        raise NotImplementedError
+
+    def shown_parts(self, item: ShownItem) -> tuple[ShownPart, ...]:
+        """The parts that an answer says something of, in the order shown, with their words."""
+        if self.parts == "criteria":
+            return tuple(ShownPart(each.key, each.question) for each in item.criteria)
+        if self.parts == "aspects":
+            return tuple(ShownPart(each.key, each.text) for each in item.aspects)
+        if self.parts == "responses":
+            return tuple(
+                ShownPart(str(index), f"Answer {letter_of(index)}", response)
+                for index, response in enumerate(item.responses)
+            )
+        return (ShownPart("", ""),)
+
+    def number_words(self, number: float | None) -> str:
+        """One number of a value in words, for counts of what people said."""
+        return NO_ANSWER if number is None else f"{number:g}"
+
+    def tally(self, seen: Sequence[float | None]) -> list[float | None]:
+        """The numbers that a table of counts has columns for, in order, where `seen` were said."""
+        known = sorted({number for number in seen if number is not None})
+        return [*known, *([None] if None in seen else [])]
+
+    # --- in words, for researchers -------------------------------------------------------------------------------
+
+    def summary(self, numbers: Mapping[str, float]) -> str:
+        """A value, or the means of several, in a few words."""
+        return ", ".join(self.number_words(number) for number in numbers.values()) or NOTHING
+
+    def remark(self, value: Stored) -> str:  # noqa: ARG002
+        """What a value says beside its numbers, in words."""
+        return ""
+
+    def part_words(self, number: float) -> str:
+        """One number of a judge or of gold."""
+        return f"{number:g}"
+
+    def mean_words(self, number: float) -> str:
+        """The mean of what people said of one part."""
+        return f"{number:.1f}"
+
+    # --- simulated annotators ------------------------------------------------------------------------------------
+
+    def draw(
+        self, person: SimulatedAnnotator, *, item: str, metadata: Mapping[str, Any], lengths: Sequence[int]
+    ) -> tuple[Value, float]:
+        """A canonical value that this person gives, and the seconds that it takes; the same for the same arguments.
+
+        `metadata["truth"]` is the canonical value that is held to be right, `lengths` are those of the responses.
+        """
+        del lengths
+        chance = random.Random(f"{person.seed}/{item}")  # noqa: S311  (a simulation, not a secret)
+        value = self.missed(person, metadata["truth"], chance)
+        return value, person.seconds * math.exp(chance.gauss(0.0, 0.5))
+
+    def missed(self, person: SimulatedAnnotator, truth: Stored, chance: random.Random) -> Value:
+        """The truth as this person sees it: missed part by part."""
+        raise NotImplementedError
+
+
+def from_shown(kind: ItemKind, value: Stored, shown_order: Sequence[int]) -> Value:
+    """A canonical value as it looks in the order shown: the way back of `to_canonical`."""
+    inverse = [0] * len(shown_order)
+    for shown, position in enumerate(shown_order):
+        inverse[position] = shown
+    return kind.to_canonical(value, inverse)
+
+
+def letter_of(index: int) -> str:
+    """The name of a response in the order shown: A to Z, then 27 and on."""
+    return chr(ord("A") + index) if index < 26 else str(index + 1)

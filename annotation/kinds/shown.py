@@ -1,0 +1,89 @@
+"""An item as it is shown to one person, and an answer to it in words.
+
+Nothing here knows who wrote what, or what is right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotation.domain.conversation import SPEAKERS
+
+CHARS_OF_FRAME = 500  # what an item takes beside its texts
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """One turn of a conversation."""
+
+    role: str
+    text: str
+
+    @property
+    def speaker(self) -> str:
+        return SPEAKERS.get(self.role, self.role)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownResponse:
+    """A response; of more than one turn, its `turns`."""
+
+    text: str
+    turns: tuple[ShownTurn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCriterion:
+    key: str
+    question: str
+    options: tuple[tuple[str, str], ...]
+    """Points and their words, from "1" to "5"."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAspect:
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownItem:
+    """Everything that a page may show of an item, in the order in which one person sees it.
+
+    With `is_plain` no response is rendered as Markdown: one of them is too long for it, or all texts together are, and
+    layout must favour none.
+    """
+
+    kind: str
+    instruction: str
+    context: str = ""
+    conversation: tuple[ShownTurn, ...] = ()
+    responses: tuple[ShownResponse, ...] = ()
+    criteria: tuple[ShownCriterion, ...] = ()
+    aspects: tuple[ShownAspect, ...] = ()
+    is_plain: bool = False
+
+    @property
+    def n_chars(self) -> int:
+        turns = [turn.text for response in self.responses for turn in response.turns]
+        texts = [self.instruction, self.context, *(turn.text for turn in self.conversation), *turns]
+        texts += [response.text for response in self.responses] + [aspect.text for aspect in self.aspects]
+        return sum(map(len, texts)) + CHARS_OF_FRAME
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPart:
+    """One of the parts of an item that an answer says something of: its key in the value, and its text."""
+
+    key: str
+    text: str
+    response: ShownResponse | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """What was said of one part of an item, in words; of an answer that has no parts the name is empty."""
+
+    name: str
+    words: str
+    is_wrong: bool = False

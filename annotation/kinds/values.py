@@ -1,0 +1,98 @@
+"""What label values of all kinds are made of: the rules that a value has to fit, and checks that kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from annotation.domain.errors import LabelValueError
+
+DEFAULT_KIND = "pairwise"
+TIE = 0
+STRENGTHS = ("slightly", "much")
+MAX_RATING = 5
+MAX_QUOTED = 60
+
+Value: TypeAlias = dict[str, Any]
+Stored: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRules:
+    """What a value of an item has to fit: its kind, what the study allows, and the names of the item's parts."""
+
+    kind: str = DEFAULT_KIND
+    ties: bool = True
+    both_bad: bool = False  # a tie may say that both are bad
+    strength: bool = False  # a preference may say how strong it is
+    cannot_tell: bool = True  # an aspect may be answered with null
+    n_responses: int = 2
+    complete: bool = True  # every criterion rated and every aspect answered
+    criteria: tuple[str, ...] = ()
+    aspects: tuple[str, ...] = ()
+
+
+def dense(ranks: Mapping[str, int]) -> dict[str, int]:
+    """Ranks without gaps.
+
+    Examples
+    --------
+    >>> dense({"x": 1, "y": 3, "z": 3})
+    {'x': 1, 'y': 2, 'z': 2}
+    """
+    levels = {rank: level for level, rank in enumerate(sorted(set(ranks.values())), start=1)}
+    return {key: levels[rank] for key, rank in ranks.items()}
+
+
+def field_of(value: object, field: str, extras: Sequence[str] = ()) -> Stored:
+    """The value, which is an object with this field, and nothing beside it but these extras."""
+    if not isinstance(value, Mapping):
+        raise LabelValueError("value", f"expected an object {{{field!r}: ...}}, found {short(value)}.")
+    if field not in value:
+        raise LabelValueError(field, f"is missing; found {short(value)}.")
+    if unknown := sorted(str(key) for key in value if key != field and key not in extras):
+        raise LabelValueError(unknown[0], f"is not expected beside {field!r}.")
+    return value
+
+
+def named(value: object, field: str, names: Sequence[str], *, complete: bool = True) -> Stored:
+    """A mapping with these names and no others: all of them if `complete`."""
+    if not isinstance(value, Mapping):
+        raise LabelValueError(field, f"expected an object, found {short(value)}.")
+    for name in value:
+        if name not in names:
+            raise LabelValueError(f"{field}.{name}", f"unknown name, expected {_listed(names)}.")
+    for name in names:
+        if complete and name not in value:
+            raise LabelValueError(f"{field}.{name}", "is missing.")
+    return value
+
+
+def some(given: Collection[str], field: str) -> None:
+    if not given:
+        raise LabelValueError(field, "expected at least one, found none.")
+
+
+def is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
+
+
+def spoken(key: str) -> str:
+    """The key of a criterion as a heading.
+
+    Examples
+    --------
+    >>> spoken("instruction_following")
+    'Instruction following'
+    """
+    return key.replace("_", " ").replace("-", " ").capitalize()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"one of {', '.join(names)}" if names else "none, since the item has no such parts"
