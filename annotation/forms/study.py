@@ -19,7 +19,7 @@ from annotation.forms.eligibility import (
     rows_to_fill,
 )
 from annotation.forms.study_fields import HELP_TEXTS, LABELS, PERCENT, NamesField, PercentField, noun
-from annotation.kinds import DEFAULT_KIND, KINDS, kind_of
+from annotation.kinds import DEFAULT_KIND, KINDS, ItemKind, kind_of, kinds_with
 from annotation.models import (
     Dataset,
     QualificationRule,
@@ -245,6 +245,16 @@ class StudyForm(forms.ModelForm[Study]):
     def rules_asked(self) -> frozenset[str]:
         """The rules that have a meaning for the kind that is chosen so far."""
         return kind_of(self.kind_chosen()).study_rules
+
+    @property
+    def kinds_with(self) -> dict[str, str]:
+        """For each rule that some kinds have, these kinds, as the script of the form reads them."""
+        rules = frozenset().union(*(kind.study_rules for kind in KINDS.values()))
+        return {rule: "|".join(kinds_with(rule)) for rule in rules}
+
+    def kind_options(self) -> list[tuple[forms.boundfield.BoundWidget, ItemKind]]:
+        """The choices of the kind, each with what is known of it."""
+        return [(option, KINDS[str(option.data["value"])]) for option in self["kind"]]
 
     def dataset_chosen(self) -> Dataset | None:
         """The dataset that is chosen so far, of those that are offered."""

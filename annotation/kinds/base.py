@@ -19,6 +19,7 @@ from annotation.kinds.values import Stored, Value, ValueRules
 
 NO_ANSWER = "no answer"
 NOTHING = "–"
+TEMPLATES = "annotation/annotator/kinds"
 
 Scale = Literal["preference", "ordinal", "nominal", "ranks"]
 Parts = Literal["", "criteria", "aspects", "responses"]
@@ -92,10 +93,21 @@ class ItemKind:
     # --- its page ------------------------------------------------------------------------------------------------
 
     dock: ClassVar[str] = "parts"
-    """The template `kinds/_DOCK_dock.html` has the button that sends the answer."""
     progress: ClassVar[str] = "answered"
+    """What is done with each part, in "3 of 5 rated"."""
     styles: ClassVar[tuple[str, ...]] = ()
     scripts: ClassVar[tuple[str, ...]] = ()
+    """Static files that its page needs."""
+
+    @property
+    def template(self) -> str:
+        """The page of an item, which has its form fields but the button."""
+        return f"{TEMPLATES}/{self.name}.html"
+
+    @property
+    def dock_template(self) -> str:
+        """The bar below it, with the button that sends the answer."""
+        return f"{TEMPLATES}/_{self.dock}_dock.html"
 
     # --- values --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.base import AnswerError, ItemKind, Text
-from annotation.kinds.shown import AnswerPart, ShownItem
 from annotation.kinds.values import Stored, Value, ValueRules, field_of
 
 
@@ -70,9 +69,6 @@ class PartsKind(ItemKind):
 
     def missing(self, number: int, key: str) -> str:
         """What to say of a part without an answer."""
-        raise NotImplementedError
-
-    def words(self, item: ShownItem, fields: Mapping[str, str]) -> tuple[AnswerPart, ...]:
         raise NotImplementedError
 
     def missed(self, person: SimulatedAnnotator, truth: Stored, chance: random.Random) -> Value:

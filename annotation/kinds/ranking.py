@@ -30,7 +30,7 @@ class RankingKind(PartsKind):
     study_rules = frozenset(["tie_policy", "qualification_rule"])
     dock = "ranking"
     styles = ("css/ranking.css",)
-    scripts = ("js/ranking.js",)
+    scripts = ("js/ranking-order.js", "js/ranking-drag.js", "js/ranking.js")
     field = "ranks"
     input = "rank"
 

@@ -64,6 +64,11 @@ class ShownItem:
     is_plain: bool = False
 
     @property
+    def n_parts(self) -> int:
+        """What there is to answer, where a value says something of each part."""
+        return len(self.criteria) or len(self.aspects) or 1
+
+    @property
     def n_chars(self) -> int:
         turns = [turn.text for response in self.responses for turn in response.turns]
         texts = [self.instruction, self.context, *(turn.text for turn in self.conversation), *turns]

@@ -111,8 +111,8 @@ def _page(
         "mine": mine,
         "tally": tally_of(place, shown, order) if mine or asked else None,
         "submit": "Decide again" if mine else "Decide",
-        "body": f"annotation/annotator/kinds/{study.kind}.html",
-        "dock": f"annotation/annotator/kinds/_{study.kind}_dock.html",
+        "body": study.kind_info.template,
+        "dock": study.kind_info.dock_template,
     }
     return render(request, "annotation/researcher/adjudicate.html", context, status=422 if error else 200)
 

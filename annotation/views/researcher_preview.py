@@ -221,7 +221,6 @@ def _work(walk: Walk) -> HttpResponse:
         return walk.go(walk.following())
     study, item = walk.study, walk.preview.item(Stage.WORK, walk.place)
     total = len(walk.preview.items[Stage.WORK])
-    kinds = f"{PAGES}/kinds"
     return walk.page(
         "work",
         status=422 if form else 200,
@@ -231,8 +230,8 @@ def _work(walk: Walk) -> HttpResponse:
         here=walk.address(Stage.WORK, walk.place),
         progress={"done": walk.place, "total": total},
         assignment={"pk": f"preview-{item.pk}"},
-        kind_template=f"{kinds}/{study.kind}.html",
-        dock_template=f"{kinds}/_{study.kind}_dock.html",
+        kind_template=study.kind_info.template,
+        dock_template=study.kind_info.dock_template,
         item=item_shown(study, item, walk.preview.order(Stage.WORK, item)),
         fields=draft_fields(walk.request.POST) if form else {},
         submit="Submit",

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from annotation.models import Kind
+from annotation.kinds import kind_choices
 from annotation.selectors.datasets import datasets_by_name
 from annotation.selectors.judged_items import dataset_categories
 from judges.forms.judgment_filters import (
@@ -66,7 +66,7 @@ class JudgmentAdmin(admin.ModelAdmin[Judgment]):
             "judges": judges_with_judgments().only("name"),
             "datasets": datasets_by_name().only("name"),
             "categories": dataset_categories(filters.dataset_id) if filters.dataset_id is not None else [],
-            "kinds": Kind.choices,
+            "kinds": kind_choices(),
             "statuses": ParseStatus.choices,
             "orders": Order.choices,
             "against": [(*entry, getattr(filters, f"against_{entry[0]}")) for entry in AGAINST],

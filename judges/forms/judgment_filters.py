@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from annotation.models import Kind
+from annotation.kinds import KINDS
 from judges.models import ParseStatus
 from judges.selectors.judgment_list import JudgmentFilter, Place
 
@@ -29,7 +29,7 @@ def filter_from(query: QueryDict) -> JudgmentFilter:
         judge_id=number_from(query.get("judge", "")),
         dataset_id=dataset,
         category=query.get("category", "") if dataset is not None else "",
-        kind=_known(query.get("kind", ""), Kind.values),
+        kind=_known(query.get("kind", ""), KINDS),
         status=_known(query.get("status", ""), ParseStatus.values),
         order=int(order) if order in ("0", "1") else None,
         external_id=query.get("q", "").replace("\x00", "").strip(),
@@ -76,5 +76,5 @@ def with_query(url: str, query: str) -> str:
     return f"{url}?{query}" if query else url
 
 
-def _known(value: str, values: list[str]) -> str:
+def _known(value: str, values: Container[str]) -> str:
     return value if value in values else ""

@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from annotation.models import Dataset, Kind, User
+from annotation.kinds import kind_of
+from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.judged_items import dataset_categories
 from judges.forms.judgment_filters import (
@@ -79,7 +80,7 @@ def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
         "filters": filters,
         "judges": judges_of_dataset(dataset).only("name"),
         "categories": dataset_categories(dataset.pk),
-        "kinds": [(kind, Kind(kind).label) for kind in kinds],
+        "kinds": [(kind, kind_of(kind).label) for kind in kinds],
         "statuses": ParseStatus.choices,
         "orders": Order.choices,
         "against": [(*entry, getattr(filters, f"against_{entry[0]}")) for entry in AGAINST],

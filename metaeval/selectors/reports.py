@@ -79,11 +79,11 @@ def report_targets(user: User) -> list[ReportTarget]:
         studies[study.dataset_id].append(study)
     found = []
     for dataset in datasets:
-        for kind in sorted(kinds[dataset.pk], key=Kind.values.index):  # pairs first
+        for kind in [kind for kind in Kind.values if kind in kinds[dataset.pk]]:  # those that have figures
             label = Kind(kind).label.lower()
             words = f"{dataset.title} (dataset {dataset.name}, {label})"
             found.append(ReportTarget(dataset.name, kind, words=words))
-        for study in studies[dataset.pk]:
+        for study in [study for study in studies[dataset.pk] if study.kind in Kind.values]:
             label = Kind(study.kind).label.lower()
             words = f"{study.title} (study {study.slug}, {label})"
             found.append(ReportTarget(dataset.name, study.kind, study.slug, words))

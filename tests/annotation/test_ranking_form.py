@@ -113,6 +113,6 @@ def test_answers_are_rendered_alike_whatever_their_form():
     assert "<strong>Two</strong>" in page
     assert page.index("Answer A") < page.index("Answer B")
     dock = render_to_string(
-        "annotation/annotator/kinds/_answer_ranking_dock.html", {"item": item, "fields": {}, "study": Study()}
+        kind_of("answer_ranking").dock_template, {"item": item, "fields": {}, "study": Study()}
     )
     assert "0 of 2 ranked" in dock

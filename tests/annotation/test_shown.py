@@ -91,8 +91,8 @@ def test_nothing_that_would_break_blindness_is_shown(kind):
     shown = item_shown(study, item, list(range(parts_count(study, item.pk))))
     context = {"study": study, "item": shown, "fields": {}, "submit": "Submit", "error": ""}
     page = repr(shown)
-    for template in (kind, f"_{kind}_dock"):
-        page += render_to_string(f"annotation/annotator/kinds/{template}.html", context)
+    for template in (study.kind_info.template, study.kind_info.dock_template):
+        page += render_to_string(template, context)
     assert "Name a prime." in page
     assert not [secret for secret in SECRETS if secret in page]
 

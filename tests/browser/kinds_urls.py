@@ -7,7 +7,7 @@ from django.template import engines
 from django.urls import include, path
 
 from annotation.forms.work import WorkForm, draft_fields
-from annotation.kinds import ValueRules
+from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, ShownTurn
 from annotation.models import Study
 from annotation.services.criteria import criteria_set
@@ -127,8 +127,8 @@ def kind_page(request: HttpRequest, kind: str, variant: str) -> HttpResponse:
         "submit": "Submit",
         "error": form.error,
         "read": read,
-        "body": f"annotation/annotator/kinds/{kind}.html",
-        "dock": f"annotation/annotator/kinds/_{kind}_dock.html",
+        "body": kind_of(kind).template,
+        "dock": kind_of(kind).dock_template,
     }
     page = engines["django"].from_string(PAGE).render(context, request)
     return HttpResponse(page)

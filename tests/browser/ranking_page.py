@@ -8,7 +8,7 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from annotation.forms.work import WorkForm
-from annotation.kinds import ValueRules
+from annotation.kinds import ValueRules, kind_of
 from annotation.kinds.shown import ShownAspect, ShownItem, ShownResponse
 from annotation.models import Study
 
@@ -89,8 +89,7 @@ def ranking(request: HttpRequest, kind: str, ties: str) -> HttpResponse:
         "submit": "Submit",
         "error": form.error,
     }
-    folder = "annotation/annotator/kinds/"
-    context |= {"kind_template": f"{folder}{kind}.html", "dock_template": f"{folder}_{kind}_dock.html"}
+    context |= {"kind_template": kind_of(kind).template, "dock_template": kind_of(kind).dock_template}
     page = engines["django"].from_string(PAGE).render(context, request)
     return HttpResponse(page)
 

@@ -16,8 +16,6 @@ from annotation.selectors.shown import item_shown
 from annotation.selectors.work import Standing, progress_get, standing_get, texts_unread
 from annotation.views.annotator.common import resume_url
 
-KINDS = "annotation/annotator/kinds"
-
 
 def _inputs(reasons: Iterable[tuple[str, str]]) -> SafeString:
     """Reasons as radio inputs: the same in every answer, so made once."""
@@ -70,8 +68,8 @@ def item_context(
         "assignment": found,
         "title": f"Your answer: {study.question}" if label else study.question,
         "here": reverse("annotation:assignment", args=[slug, found.pk]),
-        "kind_template": f"{KINDS}/{study.kind}.html",
-        "dock_template": f"{KINDS}/_{study.kind}_dock.html",
+        "kind_template": study.kind_info.template,
+        "dock_template": study.kind_info.dock_template,
         "item": item_shown(study, found.study_item.item, found.shown_order),
         "fields": form.fields if form else stored,
         "value_fields": stored if label else None,

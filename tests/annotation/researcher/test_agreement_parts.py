@@ -127,7 +127,7 @@ class TestRankings:
         found = rankings_compute("answer_ranking", self.labels[:5], PEOPLE)
         expected = rank_agreement([[[1, 2, 3], [1, 3, 2], [3, 2, 1]], [[1, 2], [1, 2]]], n_resamples=0)
         assert found.figures[0].estimate.value == pytest.approx(expected.value)
-        assert found.figures[1].name == "Same first answer"
+        assert found.figures[1].name == "Same first response"
 
     def test_a_person_against_the_others(self):
         found = rankings_compute("importance", self.labels, PEOPLE)

@@ -7,7 +7,7 @@ import annotation.kinds
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0003_token_scopes"),
+        ("annotation", "0004_wording"),
     ]
 
     operations = [
