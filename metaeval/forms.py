@@ -68,7 +68,7 @@ class ReportForm(forms.Form):
         return float(self.cleaned_data["epsilon"] or EPSILON)
 
 
-CONFIDENCES = (("90", "90 %"), ("95", "95 %"), ("99", "99 %"))
+CONFIDENCES = (("90", "90%"), ("95", "95%"), ("99", "99%"))
 OUT = "out"
 # Not a number field of the browser: what it cannot read would be gone when the form comes back.
 _NUMBER = forms.TextInput(attrs={"inputmode": "decimal"})

@@ -95,7 +95,7 @@ def test_the_confidence_is_about_judges_that_may_be_chosen():
 
 
 def test_resamples_are_of_these_instructions_and_expectations_of_items_like_these():
-    assert "Its selection frequency (bootstrap) is 50%." in said(report())
+    assert "The selection frequency (bootstrap) of Ada is 50%." in said(report())
     assert "The held-out estimate for new items like these is" in said(report())
 
 

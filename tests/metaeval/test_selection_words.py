@@ -128,7 +128,7 @@ def test_a_clear_winner():
     assert said(found) == (
         "Ada is significantly better than the rest Ada reaches 80.0% [78.0, 82.0] agreement with "
         "human annotators. The held-out estimate for new items like these is 78.0% [76.0, 80.0]. The runner-up, Bea, "
-        "is 10.0 points [8.0, 12.0] behind. Its selection frequency (bootstrap) is 50%."
+        "is 10.0 points [8.0, 12.0] behind. The selection frequency (bootstrap) of Ada is 50%."
     )
 
 

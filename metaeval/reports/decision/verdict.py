@@ -78,13 +78,13 @@ def selection_verdict(report: SelectionReport) -> SelectionVerdict:
 
 def _clear(report: SelectionReport) -> tuple[str, list[str]]:
     leader = _leading(report)
-    sentences = [*_lead(report, leader), *_runner_up(report), *_frequency(leader)]
+    sentences = [*_lead(report, leader), *_runner_up(report), *_frequency(report, leader)]
     return f"{report.name(leader.judge)} is significantly better than the rest", sentences
 
 
 def _open(report: SelectionReport) -> tuple[str, list[str]]:
     leader = _leading(report)
-    sentences = [*_lead(report, leader), *_tied(report), *_cheapest(report), *_frequency(leader)]
+    sentences = [*_lead(report, leader), *_tied(report), *_cheapest(report), *_frequency(report, leader)]
     return "No clear winner", sentences
 
 
@@ -188,9 +188,9 @@ def _cheapest(report: SelectionReport) -> list[str]:
     return [f"Of these, {report.name(key)} costs least: {price} per 1,000 judgments, {saving}."]
 
 
-def _frequency(standing: StandingEntry) -> list[str]:
-    share = standing.chosen_share
-    return [] if share is None else [f"Its selection frequency (bootstrap) is {100 * share:.0f}%."]
+def _frequency(report: SelectionReport, standing: StandingEntry) -> list[str]:
+    share, name = standing.chosen_share, report.name(standing.judge)
+    return [] if share is None else [f"The selection frequency (bootstrap) of {name} is {100 * share:.0f}%."]
 
 
 def _ruled_out(report: SelectionReport) -> str:
@@ -266,8 +266,7 @@ def held_out_words(report: SelectionReport) -> list[str]:
     if report.naive is not None:
         sentences.append(
             f"In-sample, on the items it was chosen on, {what} reaches {tidy(value_text({'value': report.naive}))}. "
-            "That figure is optimistic: of several judges that are about as good, the one with the luckiest sample is "
-            "chosen."
+            "Such figures tend to be optimistic: of several judges that are about as good, the luckiest one is chosen."
         )
     sentences.append(
         f"Nested cross-validation corrects for this ({folds} folds of instructions{times}): for each fold the judge is "
