@@ -12,6 +12,7 @@ from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Floats, ItemColumns, LabelColumns, ReportInputs
 from metaeval.reports.lengths import length_measures
 from metaeval.reports.options import ReportOptions
+from metaeval.reports.report import People
 from metaeval.stats import (
     Estimate,
     Resamples,
@@ -50,7 +51,7 @@ def label_slots(items: Sized, labels: LabelColumns) -> Floats:
 
 def humans_section(
     inputs: ReportInputs, slots: Floats, layout: Layout, resamples: Resamples, options: ReportOptions
-) -> dict[str, Any]:
+) -> People:
     """The part of the report that is about people."""
     labels = inputs.labels
     per_item = np.bincount(labels.item, minlength=len(inputs.items))
@@ -58,27 +59,26 @@ def humans_section(
     simulated = int(labels.simulated.sum())
     drawn = np.zeros(0) if inputs.weights is None else inputs.weights[(per_item > 0) & (inputs.weights > 1)]
     measures = [weighted(one, inputs.weights) for one in _measures(inputs.items, slots, options)]
-    return {
-        "n_labels": len(labels),
-        "n_annotators": len(np.unique(labels.annotator)),
-        "n_items_labelled": len(labelled),
-        "n_items_with_two_labels": int((per_item > 1).sum()),
-        "labels_per_item": {
+    return People(
+        n_labels=len(labels),
+        n_annotators=len(np.unique(labels.annotator)),
+        n_items_labelled=len(labelled),
+        n_items_with_two_labels=int((per_item > 1).sum()),
+        labels_per_item={
             "min": int(labelled.min()) if len(labelled) else 0,
             "max": int(labelled.max(initial=0)),
         },
-        "n_repeated_left_out": labels.n_repeated,
-        "n_drawn_by_chance": len(drawn),
-        "n_simulated": simulated,
-        "simulated_share": round(simulated / len(labels), 12) if len(labels) else None,
-        "measures": {
+        n_repeated_left_out=labels.n_repeated,
+        n_drawn_by_chance=len(drawn),
+        simulated_share=round(simulated / len(labels), 12) if len(labels) else None,
+        measures={
             **breakdowns(measures, layout, resamples, options.confidence),
             **{
                 name: _by_group(function, slots, layout, resamples, options)
                 for name, function in _beyond_chance(inputs).items()
             },
         },
-    }
+    )
 
 
 def _measures(items: ItemColumns, slots: Floats, options: ReportOptions) -> list[Measure]:

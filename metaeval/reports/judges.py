@@ -10,6 +10,7 @@ from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Booleans, Floats, ItemColumns, JudgeColumns
 from metaeval.reports.lengths import length_measures
 from metaeval.reports.options import ReportOptions
+from metaeval.reports.report import Judge
 from metaeval.stats import (
     Resamples,
     accuracy_contributions,
@@ -90,8 +91,9 @@ def judge_section(
     layout: Layout,
     resamples: Resamples,
     options: ReportOptions,
-    weights: Floats | None = None,
-) -> dict[str, Any]:
+    weights: Floats | None,
+    replaces: dict[str, Any],
+) -> Judge:
     """The part of the report that is about one judge. ``weights`` are of what rests on labels."""
     found = _measures(judge, scores, items)
     found = [weighted(one, weights) if one.name == "agreement" else one for one in found]
@@ -101,21 +103,21 @@ def judge_section(
     for name, breakdown in measures.items():
         if name not in PRIMARIES:
             breakdown.pop("gap", None)
-    n_judgments = int(judge.judged.sum())
-    return {
-        "name": judge.name,
-        "fingerprint": judge.fingerprint,
-        "backend": judge.backend,
-        "model": judge.model,
-        "strategy": judge.strategy,
-        "baseline": judge.baseline,
-        "n_judgments": n_judgments,
-        "n_items_judged": int(judge.judged.any(axis=1).sum()),
-        "n_unparsed": int((judge.judged & np.isnan(judge.verdicts)).sum()),
-        "n_failed": int(judge.failed.sum()),
-        "orders": _orders(judge.judged),
-        "measures": measures,
-    }
+    return Judge(
+        name=judge.name,
+        fingerprint=judge.fingerprint,
+        backend=judge.backend,
+        model=judge.model,
+        strategy=judge.strategy,
+        baseline=judge.baseline,
+        n_judgments=int(judge.judged.sum()),
+        n_items_judged=int(judge.judged.any(axis=1).sum()),
+        n_unparsed=int((judge.judged & np.isnan(judge.verdicts)).sum()),
+        n_failed=int(judge.failed.sum()),
+        orders=_orders(judge.judged),
+        measures=measures,
+        replaces=replaces,
+    )
 
 
 def _with_gap(breakdown: Breakdown) -> Breakdown:
@@ -157,8 +159,8 @@ def _positional(judge: JudgeColumns, parsed: Booleans) -> list[Measure]:
     reason = "no parsed verdict" if both.any() else _ONE_ORDER
     found = []
     for name, agree in (
-        ("positional_agreement", True),
-        ("positional_agreement_strict", False),
+        ("positional_agreement", False),
+        ("positional_agreement_llmbar", True),
     ):
         same = positional_agreement_contributions(judge.verdicts, unparsed_agree=agree)
         # An answer that never came agrees with nothing; it says more of the endpoint than of the judge.

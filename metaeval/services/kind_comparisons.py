@@ -9,8 +9,8 @@ from django.core.cache import cache
 
 from annotation.models import Dataset, Kind, Study, User
 from metaeval.figures import KIND_LABELS
+from metaeval.reports.content import build
 from metaeval.reports.errors import NothingJudgedError, ReportError
-from metaeval.reports.kinds.content import kind_content
 from metaeval.reports.kinds.inputs import GOLD, PEOPLE, KindInputs, KindOptions
 from metaeval.reports.report import Report, report_of, software_version
 from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
@@ -126,6 +126,6 @@ def _content(inputs: KindInputs, options: KindOptions, *, wait: bool) -> Report 
     key = f"kind-comparison:{software_version()}:{inputs_hash}"
     content = cache.get(key)
     if content is None and wait:
-        content = kind_content(inputs, options, inputs_hash=inputs_hash)
+        content = build(inputs, options, inputs_hash=inputs_hash).as_json()
         cache.set(key, content, CACHE_SECONDS)
     return None if content is None else report_of(content)

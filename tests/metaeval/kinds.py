@@ -4,9 +4,8 @@ from typing import Any
 
 from annotation.models import Annotator, Aspect, Dataset, Kind, Label
 from judges.models import Judge, Judgment, Sweep
-from metaeval.reports.kinds.content import kind_content
+from metaeval.reports.content import build
 from metaeval.reports.kinds.inputs import KindInputs, KindItem, KindJudge, KindLabel, KindOptions
-from metaeval.reports.report import report_of
 from tests.annotation.factories import annotator_make
 from tests.annotation.kinds import ASPECTS, CRITERIA, kind_dataset_make
 from tests.metaeval.rows import judge_make, sweep_make
@@ -31,7 +30,7 @@ def inputs(kind: str, items: Any, labels: Any = (), judges: Any = (), criteria: 
 
 
 def content(found: KindInputs, against: str = "people", n_resamples: int = 200) -> dict[str, Any]:
-    return report_of(kind_content(found, KindOptions(against=against, n_resamples=n_resamples))).as_json()
+    return build(found, KindOptions(against=against, n_resamples=n_resamples)).as_json()
 
 
 def plain_items(n: int, **fields: Any) -> list[KindItem]:

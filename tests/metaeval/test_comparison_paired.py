@@ -102,7 +102,7 @@ def test_one_instruction_cannot_tell_judges_apart():
         "reports.tables",
         "reports.names",
         "reports.comparison",
-        "reports.content",
+        "reports.leading",
     ],
 )
 def test_examples(name):

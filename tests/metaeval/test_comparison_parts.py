@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from judges.models import Judgment, Orders
 from judges.selectors.items import order_drawn
-from metaeval.reports.content import comparable
 from metaeval.reports.errors import ReportError
+from metaeval.reports.leading import comparable
 from metaeval.reports.options import ReportOptions
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.comparisons import comparison_get

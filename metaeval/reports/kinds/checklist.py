@@ -12,8 +12,9 @@ from judges.strategies.scores import has_tree
 from metaeval.reports.estimates import Breakdown, Measure, mean_of, plain
 from metaeval.reports.humans import label_slots
 from metaeval.reports.inputs import Booleans, Floats, Integers, LabelColumns
-from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet, select_means
+from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
+from metaeval.reports.leading import select_means
 from metaeval.stats import (
     Estimate,
     InvalidInputError,
@@ -107,9 +108,8 @@ def checklist_figures(setting: Setting) -> KindFigures:
             selection=select_means(
                 {place: questions.shares(match, setting.n_items) for place, match in enumerate(matches)},
                 {place: mask & _decided(questions, setting.n_items) for place, mask in enumerate(judged)},
-                item=np.arange(setting.n_items),
                 resamples=setting.resamples,
-                options=setting.options,
+                confidence=setting.options.confidence,
                 floors={
                     rule.name: questions.shares(matches_of(setting, questions, rule), setting.n_items)
                     for rule in setting.rules

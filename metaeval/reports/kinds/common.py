@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from metaeval.reports.content import comparable
-from metaeval.reports.estimates import Breakdown, Measure, breakdowns, plain, weighted
+from metaeval.reports.estimates import Breakdown, Measure, breakdowns, weighted
 from metaeval.reports.groups import Layout, layout_of
 from metaeval.reports.inputs import Booleans, Floats, Integers
 from metaeval.reports.kinds.inputs import PEOPLE, KindInputs, KindJudge, KindOptions
-from metaeval.selection import compare
-from metaeval.stats import PairedDifference, Resamples, StatisticsWarning
+from metaeval.reports.report import Selection
+from metaeval.stats import Resamples, StatisticsWarning
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ class KindFigures:
     people: dict[str, Breakdown]
     gold: dict[str, Breakdown]
     judges: list[dict[str, Breakdown]]
-    selection: dict[str, Any]
+    selection: Selection
     n_target: int
     with_others: Floats
     remarks: tuple[str, ...] = field(default=())
@@ -127,83 +125,3 @@ def means_by(row: Integers, values: Floats, n_rows: int) -> Floats:
     total = np.bincount(row[known], weights=values[known], minlength=n_rows)
     count = np.bincount(row[known], minlength=n_rows)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
-def select_means(
-    columns: Mapping[int, Floats],
-    covered: Mapping[int, Booleans],
-    *,
-    item: Integers,
-    resamples: Resamples,
-    options: KindOptions,
-    bounds: tuple[float, float] = (0.0, 1.0),
-    floors: Mapping[str, Floats] | None = None,
-    weights: Floats | None = None,
-) -> dict[str, Any]:
-    """Who leads by a mean over rows, on the items that all judged; differences are paired.
-
-    Parameters
-    ----------
-    columns : mapping of int to ndarray of shape (n_rows,)
-        What each row adds to the mean of the judge in that place; NaN where it does not count.
-    covered : mapping of int to ndarray of shape (n_items,)
-        The items that it judged, be the answer readable or not.
-    item : ndarray of shape (n_rows,)
-        The item of each row.
-    bounds : (float, float)
-        Range of a row's value.
-    floors : mapping of str to ndarray of shape (n_rows,)
-        The same of baselines, by name.
-    weights : ndarray of shape (n_items,), optional
-        One over the chance with which each item was drawn.
-    """
-    candidates = {place: covered[place] for place in columns if not np.isnan(columns[place]).all()}
-    complete, common = comparable(candidates)
-    low, width = bounds[0], bounds[1] - bounds[0]
-
-    def shares(column: Floats) -> Floats:
-        return np.where(common[item], (column - low) / width, np.nan)
-
-    found = compare(
-        {str(place): shares(columns[place]) for place in complete},
-        resamples=resamples,
-        confidence=options.confidence,
-        floors={name: shares(column) for name, column in (floors or {}).items()} if complete else {},
-        weights=None if weights is None else weights[item],
-    )
-    differences = {int(name): _scaled(gap, width) for name, gap in found.differences.items()}
-    return selection_of(
-        ranking=[int(name) for name in found.ranking],
-        differences=differences,
-        incomplete=[place for place in candidates if place not in complete],
-        n_compared=int(common.sum()),
-        floor=None
-        if found.floor is None or found.above_floor is None
-        else {"name": found.floor, **plain(_scaled(found.above_floor, width))},
-    )
-
-
-def selection_of(
-    *,
-    ranking: list[int],
-    differences: Mapping[int, PairedDifference],
-    incomplete: list[int],
-    n_compared: int,
-    floor: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Who leads, and who is not significantly different: the interval of the difference holds 0, or there is none."""
-    tied = [place for place, gap in differences.items() if not gap.low > 0]
-    return {
-        "leader": ranking[0] if ranking else None,
-        "ranking": ranking,
-        "tied": tied,
-        "clear": bool(differences) and not tied,
-        "incomplete": incomplete,
-        "n_compared": n_compared,
-        "differences": [{"judge": place, **plain(gap)} for place, gap in differences.items()],
-        "best_baseline": floor,
-    }
-
-
-def _scaled(gap: PairedDifference, width: float) -> PairedDifference:
-    return replace(gap, value=gap.value * width, low=gap.low * width, high=gap.high * width)

@@ -113,6 +113,10 @@ class KindOptions:
         if self.seed < 0:
             raise ReportError(f"seed: expected 0 or more, got {self.seed}.")
 
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
 
 @dataclass(frozen=True, slots=True)
 class KindInputs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -10,35 +10,34 @@ from metaeval.figures import FIGURES
 from metaeval.reports.estimates import plain
 from metaeval.reports.inputs import Floats, Integers
 from metaeval.reports.kinds.common import KindFigures, Setting, quiet
+from metaeval.reports.report import Annotator, Estimate, People
 from metaeval.stats import mean_estimate
 
 _NOT_SHARED = "no item shared with others"
 
 
-def people_section(setting: Setting, found: KindFigures) -> dict[str, Any]:
+def people_section(setting: Setting, found: KindFigures) -> People:
     """The part of the content that is about people; they are numbered by first appearance, never named."""
     labels = setting.inputs.labels
     item = np.array([label.item for label in labels], dtype=np.intp)
     per_item = np.bincount(item, minlength=setting.n_items)
     labelled = per_item[per_item > 0]
     n_simulated = sum(label.simulated for label in labels)
-    return {
-        "n_labels": len(labels),
-        "n_annotators": len({label.annotator for label in labels}),
-        "n_items_labelled": len(labelled),
-        "n_items_with_two_labels": int((per_item > 1).sum()),
-        "labels_per_item": {"min": int(labelled.min()) if labels else 0, "max": int(per_item.max(initial=0))},
-        "n_repeated_left_out": setting.inputs.n_repeated,
-        "n_drawn_by_chance": 0
-        if setting.drawn is None
-        else int(((per_item > 0) & (setting.drawn > 1)).sum()),
-        "simulated_share": round(n_simulated / len(labels), 12) if labels else None,
-        "measures": found.people,
-        "annotators": _annotators(setting, item, found.with_others),
-    }
+    return People(
+        n_labels=len(labels),
+        n_annotators=len({label.annotator for label in labels}),
+        n_items_labelled=len(labelled),
+        n_items_with_two_labels=int((per_item > 1).sum()),
+        labels_per_item={"min": int(labelled.min()) if labels else 0, "max": int(per_item.max(initial=0))},
+        n_repeated_left_out=setting.inputs.n_repeated,
+        n_drawn_by_chance=0 if setting.drawn is None else int(((per_item > 0) & (setting.drawn > 1)).sum()),
+        simulated_share=round(n_simulated / len(labels), 12) if labels else None,
+        measures=found.people,
+        annotators=_annotators(setting, item, found.with_others),
+    )
 
 
-def _annotators(setting: Setting, item: Integers, with_others: Floats) -> list[dict[str, Any]]:
+def _annotators(setting: Setting, item: Integers, with_others: Floats) -> tuple[Annotator, ...]:
     """A row a person: labels, and the mean agreement of these with the others' of the same items."""
     info = FIGURES[setting.inputs.kind].of_one_person
     assert info is not None
@@ -63,11 +62,6 @@ def _annotators(setting: Setting, item: Integers, with_others: Floats) -> list[d
                 rng=setting.options.seed,
             )
         rows.append(
-            {
-                "number": number + 1,
-                "n_labels": len(own),
-                "is_simulated": labels[own[0]].simulated,
-                "agreement": plain(estimate),
-            }
+            Annotator(number + 1, len(own), labels[own[0]].simulated, cast("Estimate", plain(estimate)))
         )
-    return rows
+    return tuple(rows)

@@ -13,8 +13,9 @@ from scipy.stats import rankdata
 from metaeval.figures import ANSWER_RANKING, FIGURES
 from metaeval.reports.estimates import Breakdown, Measure, mean_of
 from metaeval.reports.inputs import Booleans, Floats
-from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet, select_means
+from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
+from metaeval.reports.leading import select_means
 from metaeval.stats import RankPairs, rank_pairs
 
 RHO = (-1.0, 1.0)
@@ -44,9 +45,8 @@ def ranking_figures(setting: Setting) -> KindFigures:
             selection=select_means(
                 {place: rho[primary] for place, rho in enumerate(found)},
                 {place: setting.judged(judge) & has_target for place, judge in enumerate(inputs.judges)},
-                item=np.arange(setting.n_items),
                 resamples=setting.resamples,
-                options=setting.options,
+                confidence=setting.options.confidence,
                 bounds=RHO,
                 floors={
                     rule.name: correlations_of(setting, rule, targets)[primary] for rule in setting.rules

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.reports.content import comparable
 from metaeval.reports.estimates import Breakdown, plain
 from metaeval.reports.humans import label_slots
 from metaeval.reports.inputs import Booleans, Floats, Integers, LabelColumns
-from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet, selection_of
+from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindJudge, Value
+from metaeval.reports.leading import comparable, selection_of
+from metaeval.reports.report import Selection
 from metaeval.stats import (
     Estimate,
     Resamples,
@@ -288,7 +289,7 @@ def _alpha(setting: Setting, ratings: Ratings) -> Callable[[int | None], Estimat
     return figure
 
 
-def _selection(setting: Setting, tables: list[Floats], target: Floats) -> dict[str, Any]:
+def _selection(setting: Setting, tables: list[Floats], target: Floats) -> Selection:
     """By Spearman's correlation of the mean ratings, on the items that all judged.
 
     The leader was chosen for it, so with k rivals each difference has an interval of level 1 - (1 - level) / k.

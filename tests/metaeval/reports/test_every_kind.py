@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from metaeval.reports.errors import ReportError
-from metaeval.reports.kinds.content import kind_content
 from metaeval.reports.kinds.inputs import KindItem, KindOptions
 from tests.metaeval.kinds import content, inputs, judge, plain_items
 from tests.metaeval.reports import shown as tables
@@ -131,11 +130,6 @@ def test_nothing_at_all(kind):
         content(replace(empty, items=()))
     nonsense = judge("odd", {0: {}, 1: {"ratings": "x", "answers": [1], "ranks": {"0": None}}})
     assert selection_in(content(replace(empty, judges=(nonsense,))))["leader"] is None
-
-
-def test_pairs_are_compared_elsewhere():
-    with pytest.raises(ReportError, match="not compared here"):
-        kind_content(inputs("pairwise", plain_items(1)), KindOptions())
 
 
 def test_one_instruction_says_nothing_of_others():

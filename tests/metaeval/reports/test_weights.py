@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annotation.models import Label
-from metaeval.reports.kinds.content import kind_content
+from metaeval.reports.content import build
 from metaeval.reports.kinds.inputs import KindOptions
 from metaeval.reports.options import ReportOptions
 from metaeval.selection import compare
@@ -109,7 +109,7 @@ def test_chances_of_other_kinds_are_read_and_count():
     inputs = kind_inputs(dataset=dataset, kind="rubric")
     assert inputs.weights.tolist() == [1.0, 4.0] * 6
     found, plain = (
-        kind_content(one, KindOptions())["people"] for one in (inputs, replace(inputs, weights=None))
+        build(one, KindOptions()).as_json()["people"] for one in (inputs, replace(inputs, weights=None))
     )
     assert found["n_drawn_by_chance"] == 6
     # On items that stand for four the two differ.
