@@ -52,7 +52,7 @@ _OF_A_SOURCE: tuple[tuple[str, Callable[..., HttpResponseBase], str], ...] = (
     ("comparison.<report_format:suffix>", comparisons.comparison_download, "comparison-download"),
     (
         "comparison-<kind_name:kind>.<report_format:suffix>",
-        comparisons.kind_download,
+        comparisons.comparison_download,
         "kind-comparison-download",
     ),
     ("promote/", comparisons.promote, "promote"),

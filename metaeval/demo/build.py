@@ -28,7 +28,6 @@ from judges.services.sweeps import sweep_create, sweep_resume, sweep_start
 from metaeval.demo.kinds import KindStudy, kinds_build
 from metaeval.models import Report
 from metaeval.selectors.sweeps import sweep_view
-from metaeval.services.agreement_reports import agreement_report_build
 from metaeval.services.reports import report_build, report_save
 
 CONTENT = settings.BASE_DIR / "fixtures" / "demo"
@@ -85,7 +84,7 @@ def demo_build(*, mock_url: str, say: Callable[[str], None] = lambda _line: None
 
 
 def _kind_report(study: Study, owner: User) -> Report:
-    report = agreement_report_build(dataset=study.dataset, kind=study.kind, study=study)
+    report = report_build(dataset=study.dataset, kind=study.kind, study=study)
     return report_save(report=report, dataset=study.dataset, study=study, user=owner)
 
 

@@ -110,7 +110,7 @@ def _lead(report: Report, primary: str, leader: Judge) -> str:
         target = _TARGETS[report.against_of(primary)]
         lead = f"{leader.name}: {figure.label} {full_text(estimate, figure.unit)} against {target}"
     own = None if report.kind == "pairwise" else _own(report, primary)
-    return lead if own is None else f"{lead} (human annotators: {full_text(own, figure.unit)})"
+    return lead if own is None else f"{lead} (among human annotators: {full_text(own, figure.unit)})"
 
 
 def _own(report: Report, primary: str) -> Estimate | None:

@@ -1,14 +1,26 @@
-"""What the comparison page of a sweep shows."""
+"""What the comparison page of a sweep shows, of each kind of its items."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from annotation.models import Dataset
-from metaeval.reports.errors import ReportError
+from metaeval.figures import KIND_LABELS, PAIRWISE
+from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.report import Report
+from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
 from metaeval.selectors.sweeps import SweepView
-from metaeval.services.reports import DEFAULTS, content_cached, content_get, inputs_read, is_quick
+from metaeval.services.reports import (
+    DEFAULTS,
+    Inputs,
+    Options,
+    content_cached,
+    content_get,
+    hash_of,
+    inputs_read,
+    is_quick,
+    options_against,
+)
 
 CONTESTANTS_ONLY = (
     "This sweep has contestants only: they write responses, and judges compare them in another sweep."
@@ -17,32 +29,58 @@ CONTESTANTS_ONLY = (
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
-    """The content of the comparison, or None while it would take so long that the page says so first."""
+    """The comparison on one kind, or None while it would take so long that the page says so first."""
 
+    kind: str
     content: Report | None
     n_items: int
     n_judges: int
 
 
-def comparison_get(*, sweep: SweepView, dataset: Dataset, wait: bool = False) -> Comparing:
+def kinds_compared(dataset: Dataset) -> tuple[tuple[str, ...], bool]:
+    """The kinds to compare judges on beside pairs, and whether there are pairs. One query."""
+    kinds = kinds_of(dataset)
+    return tuple(kind for kind in KIND_LABELS if kind in kinds and kind != PAIRWISE), PAIRWISE in kinds
+
+
+def comparison_get(
+    *, sweep: SweepView, dataset: Dataset, kind: str = PAIRWISE, against: str = "", wait: bool = False
+) -> Comparing:
     """Compare the judges of a sweep on one dataset, from the cache where the same inputs were computed lately.
 
     Parameters
     ----------
+    against : {"people", "gold"}
+        Of other kinds than pairs: what judges are compared with; by default what more items have.
     wait : bool
         Compute however long it takes.
 
     Raises
     ------
+    NothingJudgedError
+        No judge of the sweep has judged any such item.
     ReportError
         There is nothing to compare.
     """
     if sweep.n_contestants and not sweep.judge_ids:
-        raise ReportError(CONTESTANTS_ONLY)
-    inputs = inputs_read(dataset=dataset, sweep=sweep)
-    ready = wait or is_quick(inputs) or content_cached(inputs.hash(DEFAULTS)) is not None
-    content = content_get(inputs, DEFAULTS) if ready else None
-    return Comparing(content, len(inputs.items), len(inputs.judges))
+        raise NothingJudgedError(CONTESTANTS_ONLY)
+    inputs: Inputs
+    options: Options = DEFAULTS
+    if kind == PAIRWISE:
+        inputs = inputs_read(dataset=dataset, sweep=sweep)
+    else:
+        inputs = kind_inputs(dataset=dataset, kind=kind, sweep=sweep)
+        if not inputs.judges:
+            raise NothingJudgedError("No judge has judged items of this kind yet.")
+        targets = inputs.targets()
+        if not targets:
+            raise ReportError(
+                "There are neither labels nor gold answers yet, so there is nothing to compare judges with."
+            )
+        options = options_against(inputs, against if against in targets else "")
+    ready = wait or is_quick(inputs) or content_cached(hash_of(inputs, options)) is not None
+    content = content_get(inputs, options) if ready else None
+    return Comparing(kind, content, len(inputs.items), len(inputs.judges))
 
 
 def comparison_cached(*, inputs_hash: str, sweep: SweepView, dataset: Dataset) -> Report | None:

@@ -26,14 +26,10 @@ from judges.models import Queue
 from judges.selectors.stored import judgments_on
 from metaeval.models import JobState, Report, ReportJob
 from metaeval.reports.errors import ReportError
+from metaeval.reports.options import ReportOptions
 from metaeval.reports.progress import listening
 from metaeval.selection.replacement import EPSILON
-from metaeval.services.agreement_reports import (
-    agreement_report_build,
-    report_subject,
-    subject_report,
-)
-from metaeval.services.reports import report_save
+from metaeval.services.reports import report_build, report_save, report_subject, subject_report
 
 logger = logging.getLogger(__name__)
 
@@ -173,12 +169,12 @@ def _make(job: ReportJob, stop: Callable[[], bool]) -> int:
     try:
         tell("Reading labels and judgments", 0, 0)
         with listening(tell):
-            report = agreement_report_build(
+            report = report_build(
                 dataset=job.dataset,
                 kind=job.kind,
                 study=job.study,
                 reader=job.requested_by,
-                epsilon=job.epsilon,
+                options=ReportOptions(epsilon=job.epsilon),
             )
         with transaction.atomic():
             # Only who still holds the row stores a report: one that was given up on makes no second one.

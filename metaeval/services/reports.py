@@ -1,66 +1,150 @@
-"""Building, storing and finding reports."""
+"""Reports on a dataset or a study, of items of any kind: computed, stored and found.
+
+The one way of the page, the command, the worker and the demonstration.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from django.core.cache import cache
 from django.db import transaction
+from django.db.models import Count
 
-from annotation.models import Dataset, Study, User
-from annotation.selectors.datasets import datasets_by_name
+from annotation.models import Dataset, Kind, Study, User
+from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
+from annotation.selectors.overview import labels_visible_to, studies_visible_to
 from annotation.selectors.reporting import study_find, study_slugs
 from annotation.services.datasets import dataset_lock
+from metaeval.figures import KIND_LABELS, PAIRWISE
 from metaeval.models import Report as StoredReport
 from metaeval.reports.content import build
-from metaeval.reports.errors import UnknownNameError
+from metaeval.reports.errors import ReportError, UnknownNameError
 from metaeval.reports.inputs import ReportInputs
+from metaeval.reports.kinds.inputs import GOLD, PEOPLE, KindInputs, KindOptions
 from metaeval.reports.names import near_names
 from metaeval.reports.options import ReportOptions
 from metaeval.reports.report import Report, report_of, software_version
+from metaeval.selection.replacement import EPSILON
 from metaeval.selectors.inputs import report_inputs
+from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
 from metaeval.selectors.reports import reports_visible_to
 from metaeval.selectors.sweeps import SweepView
 
 DEFAULTS = ReportOptions()
 CACHE_SECONDS = 6 * 60 * 60
-# Rows times judges that are computed while a page waits: about two seconds.
+# Items times judges that are computed while a page waits, of pairs and of other kinds: about two seconds.
 QUICK = 15_000
+QUICK_OTHERS = 3_000
+_HASH = re.compile("[0-9a-f]{64}")
+
+Inputs = ReportInputs | KindInputs
+Options = ReportOptions | KindOptions
+
+
+def kind_resolve(*, dataset: Dataset, study: Study | None = None, kind: str | None = None) -> str:
+    """The kind that a report is about: the one asked for, else a study's own, else pairs where the dataset has any,
+    else its kind with most labels.
+
+    Raises
+    ------
+    ReportError
+        There are no items, none of that kind, or the study is of another one.
+    """
+    kinds = kinds_of(dataset)
+    if not kinds:
+        raise ReportError(f"Dataset {dataset.name!r} has no items to report on.")
+    if study is not None:
+        if kind not in (None, study.kind):
+            raise ReportError(f"Study {study.slug!r} is of the kind {study.kind}, not {kind}.")
+        kind = study.kind
+    if kind is not None:
+        if kind not in kinds:
+            raise ReportError(
+                f"Dataset {dataset.name!r} has no items of the kind {kind}; it has {', '.join(kinds)}."
+            )
+        return kind
+    if Kind.PAIRWISE.value in kinds:
+        return Kind.PAIRWISE.value
+    if len(kinds) == 1:
+        return kinds[0]
+    current = labels_visible_to(None).current().filter(item__dataset=dataset)
+    rows = current.order_by("kind").values_list("kind")
+    labels = dict(rows.annotate(n=Count("pk")))
+    return max(kinds, key=lambda name: labels.get(name, 0))
 
 
 def report_build(
     *,
     dataset: Dataset,
+    kind: str = PAIRWISE,
     study: Study | None = None,
     sweep: SweepView | None = None,
     judges: Collection[str] | None = None,
+    against: str = "",
     options: ReportOptions = DEFAULTS,
+    n_resamples: int | None = None,
     reader: User | None = None,
 ) -> Report:
-    """Compute a report, in the schema of docs/report-schema.md.
+    """Compute a report on the items of one kind, as docs/report-schema.md explains it.
 
     Parameters
     ----------
+    kind : str
+        What `kind_resolve` gives.
     study : Study, optional
         Count only its labels.
     sweep : SweepView, optional
         Compare only its judges, on the items and in the orders that it asked for.
     judges : collection of str, optional
         Only judges of these names.
+    against : {"", "people", "gold"}
+        Of other kinds than pairs: what judges are compared with; by default what more items have.
+    options : ReportOptions
+        Of other kinds than pairs their seed alone counts.
+    n_resamples : int, optional
+        In place of that of the options, which for other kinds than pairs is 2,000.
     reader : User, optional
-        Count only the labels that this person may see.
+        Count only the labels that this person may see; by default all.
 
     Raises
     ------
     ReportError
-        There is nothing to report on, or no such judge.
+        There is nothing to report on, no such judge, or an option that this kind does not have.
     """
-    inputs = inputs_read(dataset=dataset, study=study, sweep=sweep, judges=judges, reader=reader)
-    return content_get(inputs, options)
+    chosen: dict[str, Any] = {} if n_resamples is None else {"n_resamples": n_resamples}
+    if kind == PAIRWISE:
+        if against:
+            raise ReportError("against: a report on pairs compares judges with people and with gold answers.")
+        inputs = inputs_read(dataset=dataset, study=study, sweep=sweep, judges=judges, reader=reader)
+        return content_get(inputs, replace(options, **chosen))
+    if options.tie_break != DEFAULTS.tie_break:
+        raise ReportError(f"convention: {options.tie_break} is of pairs; this report is of the kind {kind}.")
+    of_kind = kind_inputs(
+        dataset=dataset, kind=kind, study=study, sweep=sweep, judge_names=judges, reader=reader
+    )
+    return content_get(of_kind, replace(options_against(of_kind, against), seed=options.seed, **chosen))
 
 
-_HASH = re.compile("[0-9a-f]{64}")
+def options_against(inputs: KindInputs, against: str) -> KindOptions:
+    """The options that compare judges with people or with gold; by default with what more items have.
+
+    Raises
+    ------
+    ReportError
+        There is nothing of what they shall be compared with.
+    """
+    targets = inputs.targets()
+    if against and against not in targets:
+        there = " and ".join({"people": "labels", "gold": "gold answers"}[name] for name in targets)
+        raise ReportError(
+            f"{inputs.name} has no {'gold answers' if against == GOLD else 'labels'} of the kind "
+            f"{KIND_LABELS[inputs.kind].lower()}; it has {there or 'neither labels nor gold answers'}."
+        )
+    return KindOptions(against=GOLD if (against or next(iter(targets), PEOPLE)) == GOLD else PEOPLE)
 
 
 def inputs_read(
@@ -71,13 +155,22 @@ def inputs_read(
     judges: Collection[str] | None = None,
     reader: User | None = None,
 ) -> ReportInputs:
-    """Read the rows that a report depends on."""
+    """Read the rows that a report on pairs depends on."""
     return report_inputs(dataset=dataset, study=study, sweep=sweep, judge_names=judges, reader=reader)
 
 
-def content_get(inputs: ReportInputs, options: ReportOptions = DEFAULTS) -> Report:
+def hash_of(inputs: Inputs, options: Options) -> str:
+    """The hash that names the report on these inputs."""
+    if isinstance(inputs, ReportInputs):
+        assert isinstance(options, ReportOptions)
+        return inputs.hash(options)
+    assert isinstance(options, KindOptions)
+    return inputs.hash(options)
+
+
+def content_get(inputs: Inputs, options: Options = DEFAULTS) -> Report:
     """Compute the report, or take it from the cache: it is a function of the hash of the inputs."""
-    inputs_hash = inputs.hash(options)
+    inputs_hash = hash_of(inputs, options)
     report = content_cached(inputs_hash)
     if report is None:
         report = build(inputs, options, inputs_hash=inputs_hash)
@@ -93,13 +186,67 @@ def content_cached(inputs_hash: str) -> Report | None:
     return None if found is None else report_of(found)
 
 
-def is_quick(inputs: ReportInputs) -> bool:
+def is_quick(inputs: Inputs) -> bool:
     """Whether a page may compute the report while somebody waits for it."""
-    return len(inputs.items) * len(inputs.judges) <= QUICK
+    most = QUICK if isinstance(inputs, ReportInputs) else QUICK_OTHERS
+    return len(inputs.items) * len(inputs.judges) <= most
 
 
 def _key(inputs_hash: str) -> str:
     return f"report:{software_version()}:{inputs_hash}"
+
+
+def report_create(
+    *, user: User, dataset: str = "", kind: str | None = None, study: str = "", epsilon: float = EPSILON
+) -> StoredReport:
+    """Report on a study, or on a dataset, that this person may see, with the default options, and store it.
+
+    Labels of studies that are not theirs to see are no part of it.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none that they may see.
+    ReportError
+        There is nothing to report on.
+    """
+    subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
+    return subject_report(user=user, subject=subject, epsilon=epsilon)
+
+
+class Subject(NamedTuple):
+    """What a report is about."""
+
+    dataset: Dataset
+    study: Study | None
+    kind: str
+
+
+def subject_report(*, user: User, subject: Subject, epsilon: float = EPSILON) -> StoredReport:
+    """Compute a report and store it. Raises ReportError where there is nothing to report on."""
+    report = report_build(**subject._asdict(), reader=user, options=ReportOptions(epsilon=epsilon))
+    return report_save(report=report, dataset=subject.dataset, study=subject.study, user=user)
+
+
+def report_subject(*, user: User, dataset: str = "", kind: str | None = None, study: str = "") -> Subject:
+    """The dataset, or the study and its dataset, that this person may report on.
+
+    Raises
+    ------
+    UnknownNameError
+        There is none that they may see.
+    ReportError
+        It has no items of this kind, or of none that there are reports about.
+    """
+    chosen: Study | None = None
+    if study:
+        chosen = studies_visible_to(user).select_related("dataset").filter(slug=study).first()
+        if chosen is None:
+            raise UnknownNameError(f"There is no study {study!r}.")
+    found = chosen.dataset if chosen else datasets_visible_to(user).filter(name=dataset).first()
+    if found is None:
+        raise UnknownNameError(f"There is no dataset {dataset!r}.")
+    return Subject(found, chosen, kind_resolve(dataset=found, study=chosen, kind=kind))
 
 
 def report_save(

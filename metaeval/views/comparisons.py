@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Dataset
-from metaeval.figures import KIND_LABELS
+from metaeval.figures import KIND_LABELS, PAIRWISE
 from metaeval.forms import PromoteForm
 from metaeval.reports import tables
 from metaeval.reports.comparison import key_figures, table_of
@@ -31,8 +31,7 @@ from metaeval.selectors.reports import (
     judge_export,
 )
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
-from metaeval.services.comparisons import comparison_cached, comparison_get
-from metaeval.services.kind_comparisons import kind_comparison_get, kinds_compared
+from metaeval.services.comparisons import comparison_cached, comparison_get, kinds_compared
 from metaeval.services.promotions import judge_promote
 from metaeval.views.addresses import chosen_url, source_slug, source_url
 from web.access import ResearcherRequest, researcher_required
@@ -106,7 +105,7 @@ def _kinds_context(
     for kind in kinds:
         label = KIND_LABELS[kind]
         try:
-            found = kind_comparison_get(
+            found = comparison_get(
                 sweep=sweep,
                 dataset=dataset,
                 kind=kind,
@@ -257,35 +256,27 @@ def comparison_url(sweep: SweepView, dataset: Dataset) -> str:
 @require_safe
 @researcher_required
 def comparison_download(
-    request: ResearcherRequest, suffix: str, pk: int | None = None, name: str | None = None
-) -> HttpResponse:
-    sweep = source_get_for(request.user, pk, name)
-    dataset = dataset_of(sweep, request.GET.get("dataset"))
-    try:
-        content = comparison_get(sweep=sweep, dataset=dataset, wait=True).content
-    except ReportError as error:
-        raise Http404(str(error)) from None
-    assert content is not None
-    filename = f"{dataset.name}-{source_slug(sweep)}-{content.inputs_hash[:8]}.{suffix}"
-    return attachment(render_report(content, f".{suffix}"), filename, FORMATS[f".{suffix}"][1])
-
-
-@require_safe
-@researcher_required
-def kind_download(
-    request: ResearcherRequest, kind: str, suffix: str, pk: int | None = None, name: str | None = None
+    request: ResearcherRequest,
+    suffix: str,
+    pk: int | None = None,
+    name: str | None = None,
+    kind: str = PAIRWISE,
 ) -> HttpResponse:
     sweep = source_get_for(request.user, pk, name)
     dataset = dataset_of(sweep, request.GET.get("dataset"))
     against = request.GET.get("against", "")
     try:
-        content = kind_comparison_get(
-            sweep=sweep, dataset=dataset, kind=kind, against=against, wait=True
-        ).content
+        content = comparison_get(sweep=sweep, dataset=dataset, kind=kind, against=against, wait=True).content
     except ReportError as error:
         raise Http404(str(error)) from None
     assert content is not None
-    filename = f"{dataset.name}-{kind}-{source_slug(sweep)}-{content.inputs_hash[:8]}.{suffix}"
+    parts = (
+        dataset.name,
+        *(() if kind == PAIRWISE else (kind,)),
+        source_slug(sweep),
+        content.inputs_hash[:8],
+    )
+    filename = f"{'-'.join(parts)}.{suffix}"
     return attachment(render_report(content, f".{suffix}"), filename, FORMATS[f".{suffix}"][1])
 
 

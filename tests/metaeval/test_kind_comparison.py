@@ -109,7 +109,7 @@ def test_queries_do_not_grow(client, researcher, django_assert_num_queries):
     def count(items):
         dataset, sweep = kind_swept(Kind.CHECKLIST, items=items, mark=f" of {items}")
         view = sweep_view(sweep.pk)
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(7):
             kind_inputs(dataset=dataset, kind="checklist", sweep=view)
 
     count(3)
@@ -130,7 +130,7 @@ def test_the_same_is_computed_once(client, researcher, monkeypatch):
     def never(*_args, **_fields):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("metaeval.services.kind_comparisons.kind_content", never)
+    monkeypatch.setattr("metaeval.services.reports.build", never)
     assert client.get(download(sweep, "importance")).content == first
     assert "1 unparsed" in page(client, sweep)
     monkeypatch.undo()
@@ -153,7 +153,7 @@ def test_against_gold_or_people(client, researcher):
 
 def test_large_ones_say_that_they_are_computing(client, researcher, monkeypatch):
     _, sweep = kind_swept(Kind.RUBRIC)
-    monkeypatch.setattr("metaeval.services.kind_comparisons.QUICK", 0)
+    monkeypatch.setattr("metaeval.services.reports.QUICK_OTHERS", 0)
     cache.clear()
     text = page(client, sweep)
     assert "Computing" in text

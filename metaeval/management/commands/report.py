@@ -9,17 +9,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Kind
 from metaeval.reports.errors import MetaevalError
-from metaeval.reports.options import CONVENTIONS, tie_break
+from metaeval.reports.options import CONVENTIONS, ReportOptions, tie_break
 from metaeval.reports.render import FORMATS, format_of, render
 from metaeval.reports.words import verdict_of
 from metaeval.reports.write import write_atomically
 from metaeval.selection.replacement import EPSILON
-from metaeval.services.agreement_reports import (
-    DEFAULT_CONVENTION,
-    agreement_report_build,
-    kind_resolve,
-)
-from metaeval.services.reports import report_resolve, report_save
+from metaeval.services.reports import DEFAULTS, kind_resolve, report_build, report_resolve, report_save
 
 
 class Command(BaseCommand):
@@ -49,7 +44,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--convention",
-            default=DEFAULT_CONVENTION,
+            default=DEFAULTS.tie_break,
             choices=CONVENTIONS,
             help="how ties between labels of pairs are broken (default: expected, the exact expectation)",
         )
@@ -77,16 +72,18 @@ class Command(BaseCommand):
             dataset, study = report_resolve(options["name"], options["study"])
             kind = kind_resolve(dataset=dataset, study=study, kind=options["kind"])
             suffix = format_of(output)
-            report = agreement_report_build(
+            report = report_build(
                 dataset=dataset,
                 kind=kind,
                 study=study,
                 judges=_names(options["judges"]),
                 against=options["against"],
-                convention=tie_break(options["convention"]),
+                options=ReportOptions(
+                    tie_break=tie_break(options["convention"]),
+                    seed=options["seed"],
+                    epsilon=options["epsilon"],
+                ),
                 n_resamples=options["resamples"],
-                seed=options["seed"],
-                epsilon=options["epsilon"],
             )
             write_atomically(output, render(report, suffix))
         except MetaevalError as error:
