@@ -1,7 +1,7 @@
 """What people said: how far they agree, and what they lean to."""
 
 import warnings
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from metaeval.reports.estimates import Measure, breakdowns, mean_of, plain, undefined, weighted
 from metaeval.reports.groups import Layout
-from metaeval.reports.inputs import Floats, ItemColumns, LabelColumns, ReportInputs
+from metaeval.reports.inputs import Floats, ItemColumns, ReportInputs
 from metaeval.reports.lengths import length_measures
 from metaeval.reports.options import ReportOptions
 from metaeval.reports.report import People
@@ -23,7 +23,6 @@ from metaeval.stats import (
     leave_one_out_contributions,
     pairwise_agreement_contributions,
 )
-from metaeval.stats.arrays import slots_of
 
 _NO_PAIR = "no item has two labels"
 _NO_LABELS = "no labels"
@@ -38,15 +37,6 @@ def _beyond_chance(inputs: ReportInputs) -> dict[str, Callable[..., Estimate]]:
         "fleiss_kappa": partial(fleiss_kappa, weights=inputs.weights),
         "gwet_ac1": partial(gwet_ac, sampling_weights=inputs.weights, values=inputs.labels.values),
     }
-
-
-def label_slots(items: Sized, labels: LabelColumns) -> Floats:
-    """Labels as (n_items, most labels of an item), in the order given, NaN-padded.
-
-    Of the items only their number is asked for; labels are ordered by item. Who gave a label does not matter for
-    agreement, only which other labels the item has.
-    """
-    return slots_of(labels.item, labels.choice, len(items))
 
 
 def humans_section(

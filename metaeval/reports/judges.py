@@ -18,6 +18,7 @@ from metaeval.stats import (
     positional_agreement_contributions,
 )
 from metaeval.stats.intervals import AMOUNT
+from metaeval.stats.preference import expected_win_contributions
 
 Primary = Literal["agreement", "accuracy"]
 PRIMARIES: tuple[Primary, ...] = ("agreement", "accuracy")
@@ -146,7 +147,7 @@ def _measures(judge: JudgeColumns, scores: JudgeScores, items: ItemColumns) -> l
         Measure("unparsed_rate", _sum(judged & ~parsed), _sum(judged), reason="nothing was judged"),
         Measure("tie_rate", _sum(verdicts == 0), _sum(parsed), reason="no parsed verdict"),
         _first_shown(verdicts, parsed),
-        _expected_win_rate(verdicts, parsed),
+        mean_of("expected_win_rate", expected_win_contributions(verdicts), reason="no parsed verdict"),
         *length_measures(verdicts, judged, items, "no judged pair whose responses differ in length"),
         *_costs(judge),
     ]
@@ -179,13 +180,6 @@ def _first_shown(verdicts: Floats, parsed: Booleans) -> Measure:
         _sum(decided & both),
         reason="no item with a parsed verdict in both orders",
     )
-
-
-def _expected_win_rate(verdicts: Floats, parsed: Booleans) -> Measure:
-    wins = (parsed & (verdicts == 1)) + 0.5 * (parsed & (verdicts == 0))
-    n = parsed.sum(axis=1)
-    share = np.where(n > 0, wins.sum(axis=1) / np.maximum(n, 1), np.nan)
-    return mean_of("expected_win_rate", share, reason="no parsed verdict")
 
 
 def _costs(judge: JudgeColumns) -> list[Measure]:

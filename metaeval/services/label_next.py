@@ -12,11 +12,11 @@ from annotation.models import Dataset, Study, User
 from annotation.selectors.overview import study_get_for
 from annotation.services.item_choice import Choice, ChosenItem, items_choose
 from metaeval.reports.errors import ReportError
-from metaeval.reports.humans import label_slots
 from metaeval.reports.inputs import Floats, JudgeColumns, ReportInputs
 from metaeval.selectors.inputs import report_inputs
 from metaeval.selectors.sweeps import SweepView
 from metaeval.stats import items_to_label_next, judge_uncertainty
+from metaeval.stats.arrays import slots_of
 from web.csv_text import csv_text
 
 JUDGES_DISAGREE = ""
@@ -85,7 +85,7 @@ def label_next(*, dataset: Dataset, sweep: SweepView, budget: int, judge: str, s
     inputs = report_inputs(dataset=dataset, sweep=sweep)
     judges = [one for one in inputs.judges if not one.baseline]
     doubt, judged = _doubt(judges, judge)
-    slots = label_slots(inputs.items, inputs.labels)
+    slots = slots_of(inputs.labels.item, inputs.labels.choice, len(inputs.items))
     labels = _mean_credit(slots)
     free = np.isnan(labels)
     n_free = int(free.sum())
@@ -113,7 +113,9 @@ def label_next(*, dataset: Dataset, sweep: SweepView, budget: int, judge: str, s
 
 def unlabelled_count(inputs: ReportInputs) -> int:
     """How many items nobody has labelled."""
-    return int(np.isnan(_mean_credit(label_slots(inputs.items, inputs.labels))).sum())
+    return int(
+        np.isnan(_mean_credit(slots_of(inputs.labels.item, inputs.labels.choice, len(inputs.items)))).sum()
+    )
 
 
 def draw_csv(draw: Draw) -> str:

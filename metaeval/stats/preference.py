@@ -98,8 +98,21 @@ def expected_win_rate(
     >>> expected_win_rate([1, 2, 0, 0, float("nan")], ties="win").value
     0.75
     """
-    contributions = mean_of_orders(_credit(_answers(verdicts), response, ties))
+    contributions = expected_win_contributions(verdicts, response=response, ties=ties)
     return mean_estimate(contributions, reason=_NOTHING, **options)
+
+
+def expected_win_contributions(
+    verdicts: ArrayLike, *, response: Literal[1, 2] = 1, ties: Ties = "half"
+) -> Floats:
+    """What each item contributes to `expected_win_rate`, (n_items,); NaN where no answer could be read.
+
+    Examples
+    --------
+    >>> expected_win_contributions([[1, 0], [2, float("nan")]]).tolist()
+    [0.75, 0.0]
+    """
+    return mean_of_orders(_credit(_answers(verdicts), response, ties))
 
 
 @aligned()

@@ -7,7 +7,6 @@ from annotation.models import Instruction, Item, Kind
 from judges.models import Judgment
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.comparisons import comparison_get
-from metaeval.services.kind_comparisons import kind_comparison_get
 from tests.annotation.kinds import ASPECTS, kind_dataset_make
 from tests.metaeval.choices import report_of
 from tests.metaeval.rows import judge_make, sweep_make
@@ -74,12 +73,7 @@ def uneven(kind, seed):
 def test_the_same_leader_the_same_differences_the_same_intervals(kind, scale, seed):
     dataset, sweep = uneven(kind, seed)
     view = sweep_view(sweep.pk)
-    if kind == Kind.PAIRWISE:
-        compared = comparison_get(sweep=view, dataset=dataset, wait=True).content
-    else:
-        compared = kind_comparison_get(
-            sweep=view, dataset=dataset, kind=kind, against="gold", wait=True
-        ).content
+    compared = comparison_get(sweep=view, dataset=dataset, kind=kind, against="gold", wait=True).content
     decided, selection = report_of(sweep, kind=kind), compared.selection
     keys = [judge.fingerprint for judge in compared.judges]
     assert keys[selection.leader] == decided.leader

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.reports.humans import label_slots
 from metaeval.reports.inputs import ItemColumns, JudgeColumns, ReportInputs
 from metaeval.reports.kinds.inputs import KindInputs, KindJudge, has_gold
 from metaeval.reports.kinds.item_scores import item_scores
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.types import Candidate, Constraints, Floats, JudgedDataset, Role
+from metaeval.stats.arrays import slots_of
 
 SCHEMA = "touchstone.selection/1"
 PAIRWISE = "pairwise"
@@ -278,7 +278,7 @@ def _label_matrix(inputs: ReportInputs, n_annotators: int, *, apart: bool) -> Fl
     """Labels as (n_items, n_annotators), NaN where there is none; without a column a person where they are too many."""
     labels = inputs.labels
     if not apart:
-        return label_slots(inputs.items, labels)
+        return slots_of(labels.item, labels.choice, len(inputs.items))
     matrix = np.full((len(inputs.items), n_annotators), np.nan)
     matrix[labels.item, labels.annotator] = labels.choice
     return matrix

@@ -10,8 +10,7 @@ import numpy as np
 
 from judges.strategies.scores import has_tree
 from metaeval.reports.estimates import Breakdown, Measure, mean_of, plain
-from metaeval.reports.humans import label_slots
-from metaeval.reports.inputs import Booleans, Floats, Integers, LabelColumns
+from metaeval.reports.inputs import Booleans, Floats, Integers
 from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
 from metaeval.reports.leading import select_means
@@ -23,6 +22,7 @@ from metaeval.stats import (
     leave_one_out_contributions,
     pairwise_agreement_contributions,
 )
+from metaeval.stats.arrays import slots_of
 from metaeval.stats.counts import read_labels
 from metaeval.stats.following import followed_by_item
 from metaeval.stats.leave_one_out import leave_one_out_scores
@@ -137,17 +137,8 @@ def questions_of(setting: Setting) -> Questions:
                 rows.append(place[label.item, key])
                 values.append(_code(answer))
                 whose.append(float(number))
-    order = np.argsort(np.array(rows, dtype=np.intp), kind="stable")
-    asked = np.array(rows, dtype=np.intp)[order]
-    slots, label_of = (
-        label_slots(
-            place,
-            LabelColumns(
-                asked, np.zeros(len(asked), np.intp), np.array(column)[order], np.zeros(0, np.bool_)
-            ),
-        )
-        for column in (values, whose)
-    )
+    asked = np.array(rows, dtype=np.intp)
+    slots, label_of = (slots_of(asked, np.array(column), len(place)) for column in (values, whose))
     if setting.options.against == GOLD:
         golds = [inputs.items[item].gold for item, _ in place]
         target = np.array(

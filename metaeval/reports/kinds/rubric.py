@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from metaeval.reports.estimates import Breakdown, plain
-from metaeval.reports.humans import label_slots
-from metaeval.reports.inputs import Booleans, Floats, Integers, LabelColumns
+from metaeval.reports.inputs import Booleans, Floats, Integers
 from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindJudge, Value
 from metaeval.reports.leading import comparable, selection_of
@@ -25,6 +24,7 @@ from metaeval.stats import (
     person_correlation,
     ratio_estimate,
 )
+from metaeval.stats.arrays import slots_of
 from metaeval.stats.correlation import Method, mean_of_others
 
 NEAR = 1.0
@@ -246,10 +246,7 @@ def _with_others(ratings: Ratings, others: Floats) -> Floats:
 def _slots(setting: Setting, ratings: Ratings, place: int) -> Floats:
     """The ratings of one criterion as (n_items, most labels of an item)."""
     known = ~np.isnan(ratings.table[:, place])
-    columns = LabelColumns(
-        ratings.item[known], ratings.person[known], ratings.table[known, place], np.zeros(0, np.bool_)
-    )
-    return label_slots(setting.inputs.items, columns)
+    return slots_of(ratings.item[known], ratings.table[known, place], setting.n_items)
 
 
 def _person(setting: Setting, ratings: Ratings, method: Method) -> Callable[[int | None], Estimate]:
