@@ -93,7 +93,7 @@ def people(request: ResearcherRequest, slug: str) -> HttpResponse:
         if request.GET.get("seen") == stamp:
             return HttpResponse(status=204)
         context = _table(request, study, stamp)
-        return render(request, "annotation/researcher/_people_table.html", context)
+        return render(request, "annotation/researcher/people.html#table", context)
     context = study_page(study, "people", ("People", None)) | _table(request, study, stamp)
     return render(request, "annotation/researcher/people.html", context)
 
