@@ -204,10 +204,10 @@ Cell = tuple[str, float, Callable[[np.random.Generator], Any]]
 
 def _table(title: str, cells: list[Cell], datasets: int) -> dict[str, float]:
     print(f"  {title}", flush=True)
-    return {name: _cover(name, truth, estimate, datasets) for name, truth, estimate in cells}
+    return {name: cover(name, truth, estimate, datasets) for name, truth, estimate in cells}
 
 
-def _cover(name: str, truth: float, estimate: Callable[[np.random.Generator], Any], datasets: int) -> float:
+def cover(name: str, truth: float, estimate: Callable[[np.random.Generator], Any], datasets: int) -> float:
     rng = np.random.default_rng(3)
     covered = defined = 0
     with warnings.catch_warnings():

@@ -68,6 +68,11 @@ def queues_of(delivered: str) -> tuple[str, ...] | None:
     return (delivered,) if delivered in QUEUES else None
 
 
+def queues_share(queues: Collection[str]) -> None:
+    """Let each session of this process, or of the children of its pool, take up these queues; none: one each."""
+    _shared[1] = sum(1 << QUEUES.index(queue) for queue in queues)
+
+
 def wake_up(queues: Collection[str]) -> None:
     """Send a wake-up to each queue. One that nobody has taken when the next is due is worth nothing, and expires."""
     if stop_requested():
@@ -93,7 +98,7 @@ def stop_request(*, stop: bool = True) -> None:
 def _on_ready(sender: Any = None, **_: Any) -> None:
     stop_request(stop=False)
     consumed = [queue for queue in QUEUES if queue in sender.app.amqp.queues.consume_from]
-    _shared[1] = sum(1 << QUEUES.index(queue) for queue in consumed) if _is_alone(sender.pool) else 0
+    queues_share(consumed if _is_alone(sender.pool) else ())
     wake_up(consumed)
     # In place of a beat process, so that a site with one worker needs nothing else to go on after a crash.
     sender.timer.call_repeatedly(settings.WAKE_UP_SECONDS, wake_up, (consumed,))

@@ -1,10 +1,10 @@
 """The in-process worker: the same tasks without a broker, once a process, across restarts."""
 
 import signal
+import threading
 
 import pytest
 
-from config import worker as config_worker
 from config.worker import InProcessWorker, start_in_process_worker, stop_in_process_worker
 from judges import tasks
 from judges.backends.mock_server import running_mock_server
@@ -57,7 +57,7 @@ def test_it_is_started_once_and_not_beside_a_broker(settings):
     finally:
         stop_in_process_worker()
         tasks.stop_request(stop=False)
-    assert config_worker._worker is None
+    assert not [one for one in threading.enumerate() if one.name == "in-process-worker"]
 
 
 def test_a_restarted_site_goes_on_by_itself():

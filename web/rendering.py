@@ -206,6 +206,11 @@ _PARSER = _parser()
 _rendered: BoundedCache[bytes, SafeString] = BoundedCache(limit=MAX_RENDERED, weight=len)
 
 
+def cache_clear() -> None:
+    """Forget what was rendered."""
+    _rendered.clear()
+
+
 def _render(text: str) -> SafeString:
     digest = blake2b(text.encode(), digest_size=16).digest()
     return _rendered.get(digest, lambda: _render_now(text))

@@ -155,7 +155,7 @@ class LiteLLMBackend(AsyncBackend):
         except Exception as error:
             raise self._translated(error, where) from error
         raw = response.model_dump_json().encode()
-        return ServerReply(where, 200, {}, raw, self._key), _own_cost(self._litellm, response)
+        return ServerReply(where, 200, {}, raw, self._key), own_cost(self._litellm, response)
 
     def _trimmed(self, body: dict[str, Any]) -> dict[str, Any]:
         """Leave out what only helps to read the answer, where the vendor has no such thing."""
@@ -212,7 +212,7 @@ def _said(error: BaseException | None) -> str:
     return ""
 
 
-def _own_cost(litellm: Any, response: Any) -> float:
+def own_cost(litellm: Any, response: Any) -> float:
     """Return what LiteLLM's own price list says, 0 for a model that is not in it."""
     try:
         return max(float(litellm.completion_cost(completion_response=response)), 0.0)

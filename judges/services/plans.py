@@ -43,9 +43,9 @@ MOST_JUDGES = 500
 """A grid grows quickly; more judges than this are a mistake."""
 MOST_BYTES = 1_000_000
 _SETTINGS = frozenset(SweepSettings.__dataclass_fields__)
-_PLAN = frozenset({"name", "datasets", "judges", "grid"}) | _SETTINGS
+PLAN_FIELDS = frozenset({"name", "datasets", "judges", "grid"}) | _SETTINGS
 _MODEL = frozenset({"endpoint", "model", "revision", "decoding", "backend_options"})
-_JUDGE = _MODEL | {
+JUDGE_FIELDS = _MODEL | {
     *(
         "name",
         "notes",
@@ -112,7 +112,7 @@ def plan_carry_out(*, plan: Mapping[str, Any], user: User) -> PlannedSweep:
     ------
     PlanError
     """
-    _known("plan", plan, _PLAN)
+    _known("plan", plan, PLAN_FIELDS)
     name = plan.get("name")
     if not isinstance(name, str) or not name.strip():
         raise PlanError("name", "missing.")
@@ -227,7 +227,7 @@ def _judge(field: str, values: Any, user: User) -> tuple[Judge, bool]:
         raise PlanError(
             field, f"expected the name of a judge or fields by name, found a {type(values).__name__}."
         )
-    _known(field, values, _JUDGE)
+    _known(field, values, JUDGE_FIELDS)
     content = {key: value for key, value in values.items() if value is not None}  # null: the default
     strategy = content.pop("strategy", None)
     if not isinstance(strategy, str):

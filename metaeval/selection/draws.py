@@ -11,7 +11,7 @@ from metaeval.stats.arrays import Seed, generator
 from metaeval.stats.resampling import draw_counts
 
 # Draw counts kept, one byte each; beyond it they are drawn again each time, from the same seed.
-_KEPT = 64_000_000
+MOST_KEPT = 64_000_000
 # Draw counts turned into numbers at once, which bounds the memory.
 _CHUNK = 4_000_000
 
@@ -42,7 +42,7 @@ class Draws:
         return np.concatenate(parts) if parts else np.zeros((0, rows.shape[1]))
 
     def _counts(self) -> Iterator[NDArray[np.uint8]]:
-        if self._kept is None and self.n_clusters * self.n_resamples <= _KEPT:
+        if self._kept is None and self.n_clusters * self.n_resamples <= MOST_KEPT:
             self._kept = list(self._drawn())
         yield from self._drawn() if self._kept is None else self._kept
 

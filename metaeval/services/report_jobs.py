@@ -131,8 +131,8 @@ def report_job_resume(*, job: ReportJob) -> bool:
 def report_jobs_work(stop: Callable[[], bool] = lambda: False) -> int:
     """Make the reports that wait, one after the other; how many were stored. Any number of workers may do this."""
     n = 0
-    while not stop() and (job := _claim()) is not None:
-        n += _make(job, stop)
+    while not stop() and (job := report_job_claim()) is not None:
+        n += report_job_make(job, stop)
     return n
 
 
@@ -141,7 +141,7 @@ def _pending() -> QuerySet[ReportJob]:
     return ReportJob.objects.filter(Q(state=JobState.QUEUED) | ended)
 
 
-def _claim() -> ReportJob | None:
+def report_job_claim() -> ReportJob | None:
     """Take the oldest job that waits, or whose worker was lost."""
     if not _pending().exists():  # without the write lock that a transaction takes on SQLite
         return None
@@ -161,7 +161,7 @@ def _claim() -> ReportJob | None:
     return ReportJob.objects.select_related("dataset", "study", "requested_by").get(pk=row.pk)
 
 
-def _make(job: ReportJob, stop: Callable[[], bool]) -> int:
+def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
     if job.state != JobState.RUNNING:
         return 0
     mine = ReportJob.objects.filter(pk=job.pk, owner=job.owner, state=JobState.RUNNING)

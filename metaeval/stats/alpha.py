@@ -29,9 +29,9 @@ Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 _LEVELS = ("nominal", "ordinal", "interval", "ratio")
 _ONE_VALUE = "all labels are one value: chance agreement is complete"
 # More distinct values than this are held as a sparse matrix.
-_MOST_VALUES = 8
+MOST_VALUES = 8
 # The package holds items x values x values numbers.
-_MOST_OF_THE_PACKAGE = 20_000_000
+MOST_OF_THE_PACKAGE = 20_000_000
 # Resamples whose ordinal distances are held at once.
 _CHUNK = 2_000
 
@@ -68,7 +68,7 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
     counts = count_labels(labels)
     resamples, mask, confidence = resolve(counts.n_items, options, weighted=True)
     weights = item_weights(counts.n_items, options)
-    many = not counts.tabular and len(counts.values) > _MOST_VALUES
+    many = not counts.tabular and len(counts.values) > MOST_VALUES
     per_item = None if many else counts.per_item()
     sizes = np.bincount(counts.item, minlength=counts.n_items) if per_item is None else per_item.sum(axis=1)
     pairable = sizes >= 2
@@ -123,7 +123,7 @@ def _of_many(
         return undefined(_ONE_VALUE)
     value, bounds = alpha_and_range(data, level)
     size = np.count_nonzero(pairable) * len(data.values) ** 2
-    if weights is None and krippendorff is not None and size <= _MOST_OF_THE_PACKAGE:
+    if weights is None and krippendorff is not None and size <= MOST_OF_THE_PACKAGE:
         value = _of_the_package(
             counts.matrix[pairable][:, np.isin(counts.values, data.values)], data.values, level
         )

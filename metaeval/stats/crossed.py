@@ -111,13 +111,13 @@ def crossed_mean_estimate(
         why = "no interval: one person says nothing about others"
         warn(why)
         return Estimate(value, math.nan, math.nan, n, n_clusters, reason=why)
-    drawn = _resampled(top, bottom, resamples, generator(options.get("rng"), 7))
+    drawn = resampled(top, bottom, resamples, generator(options.get("rng"), 7))
     variance = float(np.nanvar(drawn))
     low, high = _interval(value, variance, _Parts.of(value, top, bottom, taking_part, resamples), confidence)
     return Estimate(value, low, high, n, n_clusters, METHOD)
 
 
-def _resampled(
+def resampled(
     top: sparse.csr_array, bottom: sparse.csr_array, resamples: Resamples, rng: np.random.Generator
 ) -> Floats:
     """The mean in every resample of items and, independently, of people."""

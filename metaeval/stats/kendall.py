@@ -12,7 +12,7 @@ from metaeval.stats.arrays import Floats, Integers
 
 # Up to here one product of matrices beats a sort for each resample (measured: 2,000 items x 1,000 resamples in
 # 0.13 s against 1.9 s); beyond it the matrix grows with the square of the items.
-_MATRIX_LIMIT = 3_000
+MATRIX_LIMIT = 3_000
 # Sums of whole numbers are exact in single precision up to here.
 _EXACT_SINGLE = 2**24
 
@@ -41,7 +41,7 @@ def kendall_sums(first: Integers, second: Integers, weights: Floats) -> Floats:
 
 def pair_balance(first: Integers, second: Integers, weights: Floats) -> Floats:
     """Weight of the pairs in the same order less that of the pairs in the opposite order, for each row of weights."""
-    if len(first) <= _MATRIX_LIMIT:
+    if len(first) <= MATRIX_LIMIT:
         return _by_matrix(first, second, weights)
     return np.array([_by_sorting(first, second, row) for row in weights])
 

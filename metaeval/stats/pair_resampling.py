@@ -20,7 +20,7 @@ from scipy import sparse, special
 from metaeval.stats.arrays import Floats, Integers
 from metaeval.stats.resampling import Resamples
 
-_MOST_DRAWS = 64_000_000
+MOST_DRAWS = 64_000_000
 # Numbers in memory at once: of draws, and of resampled counts.
 _DRAWS_AT_ONCE = 8_000_000
 _COUNTS_AT_ONCE = 4_000_000
@@ -80,7 +80,7 @@ def resampled_totals(table: Any, resamples: Resamples) -> Iterator[Floats]:
 def _cluster_draws(resamples: Resamples, dtype: Any) -> Iterator[np.ndarray[Any, Any]]:
     """Yield how often each cluster is drawn, (n_clusters, some resamples)."""
     n_clusters, n_resamples = resamples.n_clusters, resamples.n_resamples
-    if resamples._shared or n_clusters * n_resamples <= _MOST_DRAWS:
+    if resamples._shared or n_clusters * n_resamples <= MOST_DRAWS:
         # The same draws, of clusters as items: those of shared resamples are what others see too.
         clusters = Resamples(n_clusters, n_resamples, shared=resamples._shared)
         clusters._seed = resamples._seed

@@ -3,9 +3,6 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -27,24 +24,10 @@ from annotation.services.labels import label_change
 from annotation.services.qualification import qualification_answer
 from annotation.services.studies import study_update
 from tests.annotation.factories import enrollment_make, invitation_make, study_make
+from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 CROWD = 32
-
-
-def all_at_once(work: Callable[[Any], Any], arguments: list[Any]) -> list[Any]:
-    """Run `work` of each argument in a thread of its own; all start together, and errors are raised."""
-    start = threading.Barrier(len(arguments))
-
-    def body(argument: Any) -> Any:
-        try:
-            start.wait(timeout=20)
-            return work(argument)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(arguments)) as pool:
-        return list(pool.map(body, arguments))
 
 
 def fresh(pk: int) -> Enrollment:

@@ -1,10 +1,8 @@
 """The one way into a study: who is let in, once, whatever the door."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from annotation.domain.errors import EntryRefusedError
@@ -22,6 +20,7 @@ from annotation.services.enrollment import (
     invitation_refusal,
 )
 from tests.annotation.factories import annotator_make, enrollment_make, invitation_make, study_make
+from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -133,16 +132,6 @@ class TestStart:
 
 @pytest.mark.django_db(transaction=True)
 class TestAtOnce:
-    def all_at_once(self, work, arguments):
-        def body(argument):
-            try:
-                return work(argument)
-            finally:
-                connection.close()
-
-        with ThreadPoolExecutor(len(arguments)) as pool:
-            return list(pool.map(body, arguments))
-
     def starts(self, study, **fields):
         def start(_):
             try:
@@ -150,7 +139,7 @@ class TestAtOnce:
             except EntryRefusedError as refused:
                 return refused.reason
 
-        return self.all_at_once(start, list(range(8)))
+        return all_at_once(start, list(range(8)))
 
     def test_places_over_all_doors(self):
         study = study_make(max_annotators=3)
@@ -161,9 +150,7 @@ class TestAtOnce:
 
     def test_one_annotator_is_one_enrollment(self):
         study, annotator = study_make(), annotator_make()
-        pks = self.all_at_once(
-            lambda _: enrollment_start(study=study, annotator=annotator).pk, list(range(8))
-        )
+        pks = all_at_once(lambda _: enrollment_start(study=study, annotator=annotator).pk, list(range(8)))
         assert len(set(pks)) == 1
 
 

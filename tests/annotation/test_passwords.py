@@ -14,7 +14,7 @@ from annotation.models import Account, Role, User
 from annotation.services.accounts import account_create
 from tests.annotation.cast import client_of
 from tests.annotation.factories import PASSWORD, user_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 NEW = "a quite different phrase"

@@ -30,7 +30,7 @@ from annotation.services.qualification import (
 )
 from tests.annotation.factories import annotator_make, enrollment_make, study_make
 from tests.annotation.kinds import kind_study_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

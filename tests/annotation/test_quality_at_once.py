@@ -8,7 +8,6 @@ import pytest
 
 from annotation.domain.errors import StageError, SuspendedError
 from annotation.models import Enrollment, ItemReport, Label
-from annotation.services import quality
 from annotation.services.assignments import assignment_claim
 from annotation.services.labels import label_change
 from annotation.services.quality import (
@@ -20,8 +19,9 @@ from annotation.services.quality import (
     report_resolve,
 )
 from tests.annotation.factories import enrollment_make, study_make
-from tests.annotation.test_concurrency import all_at_once, fresh, label_everything
+from tests.annotation.test_concurrency import fresh, label_everything
 from tests.annotation.test_quality import counters_are_right, counts, labels_give
+from tests.races import all_at_once, before
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
@@ -138,20 +138,20 @@ def test_reported_twice_and_withdrawn_while_claimed():
     counters_are_right(study)
 
 
-def test_who_answers_faster_than_can_be_looked_at_is_held_first(monkeypatch):
+def test_who_answers_faster_than_can_be_looked_at_is_held_first():
     """Every look finds that they have said something new since, until nothing more of theirs is counted."""
     study = study_make(pairs=40, overlap=1)
     person = enrollment_make(study=study)
     labels_give(person, 2)
-    looked = quality._enrollments_locked
 
-    def look(enrollment: Enrollment, **options: bool) -> Enrollment:
+    def say_more() -> None:
         with contextlib.suppress(SuspendedError):
             labels_give(person, 1)
-        return looked(enrollment, **options)
 
-    monkeypatch.setattr(quality, "_enrollments_locked", look)
-    assert enrollment_suspend(enrollment=person, by=None, reason="x", set_aside=True)
+    locking = r'^SELECT "annotation_enrollment"\."id" AS "pk" .* ORDER BY'
+    with before(locking, say_more, times=None) as looks:
+        assert enrollment_suspend(enrollment=person, by=None, reason="x", set_aside=True)
+    assert len(looks) > 1
     assert fresh(person.pk).n_accepted == 0
     assert person.interventions.count() == 1
     counters_are_right(study)

@@ -2,12 +2,9 @@
 
 import doctest
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +28,7 @@ from annotation.services.studies import study_create, study_open
 from tests.annotation.cast import label_make
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
 from tests.annotation.test_concurrency import label_everything
+from tests.races import all_at_once
 
 GROUPS = st.dictionaries(st.text("abcdefgh", min_size=1, max_size=2), st.integers(0, 40), max_size=12)
 
@@ -363,28 +361,16 @@ class TestChosenItems:
 def test_priorities_while_people_work_lose_and_exceed_nothing():
     study = study_make(pairs=12, overlap=2)
     people = [enrollment_make(study=study).pk for _ in range(6)]
-    start = Barrier(7)
 
-    def labels(pk):
-        try:
-            start.wait()
-            return label_everything(pk)
-        finally:
-            connection.close()
+    def act(who):
+        if who != "prioritise":
+            return label_everything(who)
+        for turn in range(6):
+            rows = [ChosenItem(f"p{(turn + k) % 12}", priority=k, overlap=3) for k in range(4)]
+            items_choose(study=study, rows=rows)
+        return 0
 
-    def prioritise():
-        try:
-            start.wait()
-            for turn in range(6):
-                rows = [ChosenItem(f"p{(turn + k) % 12}", priority=k, overlap=3) for k in range(4)]
-                items_choose(study=study, rows=rows)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(7) as pool:
-        done = [pool.submit(labels, pk) for pk in people]
-        pool.submit(prioritise).result()
-        given = sum(one.result() for one in done)
+    given = sum(all_at_once(act, [*people, "prioritise"]))
     for one in work_of(study):
         assert one.n_open == 0
         assert one.n_accepted <= one.overlap

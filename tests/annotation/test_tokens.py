@@ -1,13 +1,11 @@
 """Tokens of the API: the page, the scopes, and what ends one."""
 
 import re
-import threading
 from datetime import timedelta
 from io import StringIO
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -17,6 +15,7 @@ from annotation.selectors.tokens import tokens_valid
 from annotation.services.tokens import token_create, token_use
 from tests.annotation.cast import client_of
 from tests.annotation.factories import PASSWORD
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 PAGE = "/me/tokens/"
@@ -74,20 +73,14 @@ def test_a_form_sent_twice_makes_one(cast):
 @pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_forms_sent_at_once_make_one(cast):
-    client, barrier, codes = client_of(cast.ann), threading.Barrier(4), []
+    client = client_of(cast.ann)
 
-    def send():
+    def send(_):
         own = Client()
         own.cookies.update(client.cookies)
-        barrier.wait()
-        codes.append(own.post(PAGE, FORM).status_code)
-        connection.close()
+        return own.post(PAGE, FORM).status_code
 
-    threads = [threading.Thread(target=send) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    codes = all_at_once(send, range(4))
     assert sorted(codes) == [200, 422, 422, 422]
     assert ApiToken.objects.count() == 1
 

@@ -1,11 +1,8 @@
 """Endpoints in the admin: every kind, options, prices, trials."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
@@ -14,6 +11,7 @@ from judges.backends.mock_server import running_mock_server
 from judges.models import BackendKind, Endpoint
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
+from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -270,20 +268,11 @@ def test_sending_the_form_twice_makes_one_endpoint(admin: Client) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_the_same_form_sent_at_the_same_moment_makes_one_endpoint() -> None:
     user = user_make(role=Role.ADMINISTRATOR)
-    clients = [Client() for _ in range(4)]
-    for each in clients:
-        each.force_login(user)
-    start = Barrier(len(clients))
 
     def send(each: Client) -> int:
-        try:
-            start.wait(timeout=10)
-            return each.post(reverse(ADD), endpoint_form()).status_code
-        finally:
-            connections.close_all()
+        return each.post(reverse(ADD), endpoint_form()).status_code
 
-    with ThreadPoolExecutor(len(clients)) as pool:
-        statuses = sorted(pool.map(send, clients))
+    statuses = sorted(all_at_once(send, browsers_of(user, 4)))
     assert statuses == [200, 200, 200, 302]
     assert Endpoint.objects.count() == 1
 

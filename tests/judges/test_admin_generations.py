@@ -1,11 +1,8 @@
 """The pages of generations, and the form that makes pairs of them."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
@@ -13,6 +10,7 @@ from annotation.models import Dataset, Item, Response, Role, User
 from judges.models import Generation
 from tests.annotation.factories import user_make
 from tests.judges.contestants import answers_make, contestant_make, form_of, source_make
+from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -102,21 +100,11 @@ def test_sent_four_times_at_the_same_moment() -> None:
     user = user_make(role=Role.ADMINISTRATOR)
     source, contestant = source_make(), contestant_make("one")
     answers_make(contestant, source)
-    clients = [Client() for _ in range(4)]
-    for each in clients:
-        each.force_login(user)
-    start = Barrier(len(clients))
 
     def send(each: Client) -> int:
-        try:
-            start.wait(timeout=10)
-            return each.post(f"{reverse(PAIRS)}?dataset={source.pk}", form_of(contestant)).status_code
-        finally:
-            connections.close_all()
+        return each.post(f"{reverse(PAIRS)}?dataset={source.pk}", form_of(contestant)).status_code
 
-    with ThreadPoolExecutor(len(clients)) as pool:
-        statuses = list(pool.map(send, clients))
-    assert statuses == [302] * 4
+    assert all_at_once(send, browsers_of(user, 4)) == [302] * 4
     assert Dataset.objects.count() == 2
     assert Item.objects.count() == 4
     assert Response.objects.count() == 8

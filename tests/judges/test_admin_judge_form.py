@@ -1,11 +1,8 @@
 """The form of a judge by its strategy: drawn anew, guidelines and examples of a study, other models, members."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
@@ -18,6 +15,7 @@ from judges.strategies.prompts import load_prompt
 from judges.strategies.registry import STRATEGIES
 from tests.annotation.factories import dataset_make, study_make, user_make
 from tests.judges.props import endpoint_make, judge_make, kinds_dataset_make, run, sweep_make
+from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -315,19 +313,10 @@ def test_the_page_of_a_judge_shows_what_it_is_and_where_it_judged(
 @pytest.mark.django_db(transaction=True)
 def test_the_same_form_sent_at_the_same_moment_makes_one_judge() -> None:
     user, endpoint = user_make(role=Role.ADMINISTRATOR), endpoint_make()
-    clients = [Client() for _ in range(4)]
-    for each in clients:
-        each.force_login(user)
-    start = Barrier(len(clients))
 
     def send(each: Client) -> int:
-        try:
-            start.wait(timeout=10)
-            return each.post(reverse(ADD), judge_form(endpoint=endpoint.pk, model="m")).status_code
-        finally:
-            connections.close_all()
+        return each.post(reverse(ADD), judge_form(endpoint=endpoint.pk, model="m")).status_code
 
-    with ThreadPoolExecutor(len(clients)) as pool:
-        statuses = sorted(pool.map(send, clients))
+    statuses = sorted(all_at_once(send, browsers_of(user, 4)))
     assert statuses == [200, 200, 200, 302]
     assert Judge.objects.count() == 1

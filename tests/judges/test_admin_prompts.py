@@ -1,12 +1,9 @@
 """Prompts in the admin: read, tried on an item, saved as new versions."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
@@ -19,6 +16,7 @@ from judges.strategies.prompts import load_prompt, prompt_names
 from judges.strategies.spec import JudgeSpec, build_strategy
 from tests.annotation.factories import dataset_make, study_make, user_make
 from tests.judges.props import endpoint_make
+from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -174,20 +172,12 @@ def test_an_unknown_kind_is_refused_by_the_service() -> None:
 def test_versions_saved_at_the_same_moment_get_numbers_of_their_own() -> None:
     texts = [CHANGED, f"{CHANGED}One.\n", f"{CHANGED}Two.\n", CHANGED]
     user = user_make(role=Role.ADMINISTRATOR)
-    clients = [Client() for _ in texts]
-    for each in clients:
-        each.force_login(user)
-    start = Barrier(len(texts))
 
-    def send(each: Client, text: str) -> int:
-        try:
-            start.wait(timeout=10)
-            return each.post(reverse(ADD), prompt_form(name="mine", source=text)).status_code
-        finally:
-            connections.close_all()
+    def send(sent: tuple[Client, str]) -> int:
+        each, text = sent
+        return each.post(reverse(ADD), prompt_form(name="mine", source=text)).status_code
 
-    with ThreadPoolExecutor(len(texts)) as pool:
-        assert list(pool.map(send, clients, texts)) == [302] * 4
+    assert all_at_once(send, [*zip(browsers_of(user, 4), texts, strict=True)]) == [302] * 4
     rows = PromptText.objects.order_by("version")
     assert [row.version for row in rows] == [1, 2, 3]
     assert {row.source for row in rows} == set(texts)

@@ -1,12 +1,9 @@
 """Buttons of a sweep in the admin: pressed once, twice, and by several at once."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
-from threading import Barrier
 
 import pytest
-from django.db import connections
 from django.test import Client
 from django.utils import timezone
 from django.utils.html import strip_tags
@@ -19,6 +16,7 @@ from judges.services.sweeps import sweep_cancel
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.admin_forms import state_of, url_of
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -155,16 +153,10 @@ def test_a_button_pressed_by_several_at_the_same_moment_does_once(button: str, s
     clients = [Client() for _ in range(3)]
     for each in clients:
         each.force_login(user_make(role=Role.ADMINISTRATOR))
-    start = Barrier(len(clients))
 
     def press(each: Client) -> str:
-        try:
-            start.wait(timeout=10)
-            return each.post(url_of(button, sweep)).url
-        finally:
-            connections.close_all()
+        return each.post(url_of(button, sweep)).url
 
-    with ThreadPoolExecutor(len(clients)) as pool:
-        assert set(pool.map(press, clients)) == {url_of("progress", sweep)}
+    assert set(all_at_once(press, clients)) == {url_of("progress", sweep)}
     assert state_of(sweep) == state
     assert SweepRun.objects.count() == 1

@@ -1,13 +1,10 @@
 """The form of a sweep in the admin: what it offers, refuses and launches, once."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import connections
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -19,6 +16,7 @@ from judges.services.sweeps import sweep_start
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.admin_forms import state_of, sweep_form, url_of
 from tests.judges.props import endpoint_make, judge_make, sweep_make
+from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -361,20 +359,11 @@ def test_contestants_stand_apart_and_datasets_say_what_they_hold(admin: Client, 
 @pytest.mark.django_db(transaction=True)
 def test_the_same_form_sent_at_the_same_moment_launches_one_sweep() -> None:
     user, judge, dataset = user_make(role=Role.ADMINISTRATOR), judge_make(), dataset_make(pairs=2)
-    clients = [Client() for _ in range(4)]
-    for each in clients:
-        each.force_login(user)
-    start = threading.Barrier(len(clients))
 
     def send(each: Client) -> str:
-        try:
-            start.wait(timeout=10)
-            return each.post(reverse(ADD), sweep_form([judge], dataset, _launch="1")).url
-        finally:
-            connections.close_all()
+        return each.post(reverse(ADD), sweep_form([judge], dataset, _launch="1")).url
 
-    with ThreadPoolExecutor(len(clients)) as pool:
-        places = set(pool.map(send, clients))
+    places = set(all_at_once(send, browsers_of(user, 4)))
     sweep = Sweep.objects.get()
     assert places == {url_of("progress", sweep)}
     assert (sweep.state, SweepRun.objects.count()) == ("queued", 1)

@@ -4,12 +4,10 @@ import json
 from datetime import timedelta
 from decimal import Decimal
 from io import StringIO
-from threading import Barrier, Thread
 
 import pytest
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -21,6 +19,7 @@ from judges.strategies.registry import STRATEGIES
 from judges.strategies.types import Answer
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.props import endpoint_make, judge_make, run_instant, sweep_make
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -284,20 +283,6 @@ def test_the_same_plan_at_the_same_moment_is_one_sweep():
     ada = user_make(username="ada", role=Role.ADMINISTRATOR)
     dataset_make(name="pairs", pairs=2)
     secret = token_create(user=ada, name="test")[1]
-    barrier, answers = Barrier(4), []
-
-    def send():
-        try:
-            barrier.wait()
-            answers.append(Program(secret).post("sweeps/", PLAN, status=201)["id"])
-        finally:
-            connection.close()
-
-    threads = [Thread(target=send) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(answers) == 4
+    answers = all_at_once(lambda _: Program(secret).post("sweeps/", PLAN, status=201)["id"], range(4))
     assert len(set(answers)) == 1
     assert Judge.objects.count() == 1

@@ -13,8 +13,8 @@ from annotation.models import Role
 from annotation.services.tokens import token_create
 from judges.models import Sweep
 from judges.services.plans import (  # the fields that it knows, so that a new one is in here by itself
-    _JUDGE,
-    _PLAN,
+    JUDGE_FIELDS,
+    PLAN_FIELDS,
 )
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.props import endpoint_make, judge_make, sweep_make
@@ -66,7 +66,7 @@ def answers_well(client, path: str, fields: dict[str, str]) -> None:
         assert client.get(f"/api/v1/{path}").status_code == 200, ("the list after", body[:300])
 
 
-@pytest.mark.parametrize("field", sorted(_PLAN))
+@pytest.mark.parametrize("field", sorted(PLAN_FIELDS))
 def test_a_plan(client, field):
     plan = {"name": '"x"', "datasets": '["data"]', "judges": '["JUDGE"]'}
     for value in VALUES:
@@ -76,7 +76,7 @@ def test_a_plan(client, field):
             answers_well(client, "sweeps/", plan | {field: f'{{"{inner}": {value}}}'})
 
 
-@pytest.mark.parametrize("field", sorted(_JUDGE))
+@pytest.mark.parametrize("field", sorted(JUDGE_FIELDS))
 def test_a_judge(client, field):
     judge = {"strategy": '"vanilla"', "endpoint": '"local"', "model": '"m"'}
     for value in VALUES:

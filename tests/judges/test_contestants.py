@@ -19,6 +19,7 @@ from judges.services.contestants import HUMAN, Baseline, PairsError, PairsResult
 from tests.annotation.factories import user_make
 from tests.judges.contestants import answers_make, contestant_make, form_of, source_make
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
+from tests.races import before
 
 pytestmark = pytest.mark.django_db
 
@@ -185,15 +186,14 @@ def test_what_cannot_be_made() -> None:
 
 @pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
-def test_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_or_nothing() -> None:
     source, contestant = source_make(), contestant_make("one")
     answers_make(contestant, source)
 
-    def break_off(*_: Any, **__: Any) -> None:
+    def break_off() -> None:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr("annotation.services.dataset_rows.ImportRun._store_items", break_off)
-    with pytest.raises(RuntimeError):
+    with before('^INSERT INTO "annotation_item"', break_off), pytest.raises(RuntimeError):
         make(source, contestant)
     assert list(Dataset.objects.values_list("name", flat=True)) == ["tea"]
     assert not Response.objects.exists()

@@ -1,10 +1,8 @@
 """What follows when an endpoint or a member of a jury changes, and what forbids the change."""
 
-from threading import Barrier, Thread
-
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 
 from judges.models import Endpoint, Generation, Judge
 from judges.selectors.judges import judge_has_judged
@@ -13,6 +11,7 @@ from judges.services.endpoints import endpoint_update
 from judges.services.judges import ModelChoice, judge_content, judge_create, judge_update
 from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, judge_make, run_instant, sweep_make
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -166,24 +165,15 @@ def test_what_a_worker_asks_at_the_moment_stays_as_it_is():
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.both_databases
 def test_one_name_at_the_same_moment_is_one_judges():
-    endpoint, start = endpoint_make(), Barrier(4)
-    found: list[object] = []
+    endpoint = endpoint_make()
 
-    def define(k: int) -> None:
+    def define(k: int) -> Judge | ValidationError:
         try:
-            start.wait()
-            found.append(judge_create(name="same", strategy="vanilla", endpoint=endpoint, model=f"m{k}"))
+            return judge_create(name="same", strategy="vanilla", endpoint=endpoint, model=f"m{k}")
         except ValidationError as error:
-            found.append(error)
-        finally:
-            connection.close()
+            return error
 
-    threads = [Thread(target=define, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 4
+    found = all_at_once(define, range(4))
     assert [type(each) for each in found].count(Judge) == 1
     assert all("name" in each.message_dict for each in found if isinstance(each, ValidationError))
 

@@ -7,7 +7,6 @@ from django.db import DatabaseError, transaction
 from judges.backends.mock_server import running_mock_server
 from judges.models import Judge
 from judges.selectors.judges import judge_has_judged, judges_runnable, judges_with_use
-from judges.services import judges
 from judges.services.checks import judge_spec
 from judges.services.endpoints import endpoint_create, endpoint_try, endpoint_update
 from judges.services.judges import (
@@ -19,6 +18,7 @@ from judges.services.judges import (
 )
 from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, judge_make, run_instant, sweep_make
+from tests.races import after
 
 pytestmark = pytest.mark.django_db
 
@@ -46,19 +46,12 @@ def test_a_duplicate_is_refused_and_names_the_first():
         judge_create(name="first", strategy="rules", endpoint=endpoint, model="m")
 
 
-def test_a_duplicate_that_comes_up_at_this_moment_is_named_too(monkeypatch):
-    endpoint = endpoint_make()
-    first = judge_create(name="first", strategy="vanilla", endpoint=endpoint, model="m")
-    look, looks = judges._same, []
-
-    def too_early(judge):
-        looks.append(judge)
-        return look(judge) if len(looks) > 1 else None
-
-    monkeypatch.setattr(judges, "_same", too_early)
-    with pytest.raises(DuplicateJudgeError) as caught:
-        judge_create(name="first", strategy="vanilla", endpoint=endpoint, model="m")
-    assert caught.value.existing == first
+def test_a_duplicate_that_comes_up_at_this_moment_is_named_too():
+    same = {"name": "first", "strategy": "vanilla", "endpoint": endpoint_make(), "model": "m"}
+    looking = r'"judges_judge"\."fingerprint" = '
+    with after(looking, lambda: judge_create(**same)), pytest.raises(DuplicateJudgeError) as caught:
+        judge_create(**same)
+    assert caught.value.existing.name == "first"
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Role
 from judges.models import Judge, Orders, Sweep, SweepState
-from judges.services import plans
-from judges.services.plans import PlanError, plan_carry_out, plan_read
+from judges.services.plans import PlanError, judge_carry_out, plan_carry_out, plan_read
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.props import endpoint_make, judge_make, run_instant
+from tests.races import after, all_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -194,13 +194,23 @@ def test_a_plan_that_unfolds_without_end_is_refused_in_a_line(tmp_path):
     assert len(str(caught.value)) < 500
 
 
-def test_a_name_that_is_taken_at_this_moment_is_numbered(site, monkeypatch):
-    look, looks = plans._free, []
+def test_a_name_that_is_taken_at_this_moment_is_looked_for_again(site):
+    # The other judge goes with the savepoint in which it was made, so that the second look finds the name free.
+    with after(r'"judges_judge"\."name" LIKE', lambda: judge_make(name="Other", strategy="always_a")):
+        made, is_new = judge_carry_out(values={"strategy": "shortest", "name": "Other"}, user=site["user"])
+    assert (made.name, is_new, Judge.objects.filter(name__startswith="Other").count()) == ("Other", True, 1)
 
-    def too_early(name):
-        looks.append(name)
-        return look(name) if len(looks) > 1 else name
 
-    monkeypatch.setattr(plans, "_free", too_early)
-    made, is_new = plans._judge("judges.0", {"strategy": "shortest", "name": "Longer"}, site["user"])
-    assert (made.name, is_new) == ("Longer (2)", True)
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_names_taken_at_the_same_moment_are_numbered():
+    user = user_make(username="ada", role=Role.ADMINISTRATOR)
+
+    def define(strategy):
+        return judge_carry_out(values={"strategy": strategy, "name": "Same"}, user=user)[0].name
+
+    assert sorted(all_at_once(define, ["shortest", "longest", "always_a"])) == [
+        "Same",
+        "Same (2)",
+        "Same (3)",
+    ]

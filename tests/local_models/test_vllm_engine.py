@@ -161,10 +161,16 @@ def test_what_is_closed_is_taken_out_of_the_engine(models, backend, host):
 def test_an_engine_that_fails_is_started_again(models, backend, host, monkeypatch):
     answer(backend, chat(models["chat"], "Say yes."))
 
-    def fail():
-        raise RuntimeError("out of memory")
+    from vllm.v1.engine.llm_engine import LLMEngine
 
-    monkeypatch.setattr(host._engine, "step", fail)
+    step, failures = LLMEngine.step, ["out of memory"]
+
+    def fail_once(engine):
+        if failures:
+            raise RuntimeError(failures.pop())
+        return step(engine)
+
+    monkeypatch.setattr(LLMEngine, "step", fail_once)
     (lost,) = outcomes(backend, [chat(models["chat"], "One")])
     assert isinstance(lost, TransientBackendError)
     assert "out of memory" in str(lost)

@@ -2,11 +2,9 @@
 
 import csv
 import io
-import threading
 
 import numpy as np
 import pytest
-from django.db import close_old_connections, connection
 from django.urls import reverse
 
 from annotation.models import Label, StudyItem
@@ -14,6 +12,7 @@ from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.label_next import label_next
 from tests.annotation.factories import dataset_make, study_make, user_make
 from tests.metaeval.rows import judge_make, judgments_make, labels_make, sweep_make
+from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -196,26 +195,11 @@ def test_sent_by_several_at_once_it_is_there_once(client, dataset, sweep):
     researcher = user_make()
     client.force_login(researcher)
     study = study_make(dataset=dataset, owner=researcher, state="draft")
-    key, failures = draw_key(client, sweep), []
+    key = draw_key(client, sweep)
 
-    def press():
-        try:
-            from django.test import Client
+    def press(mine):
+        url = f"{at(sweep, 'label-next-send')}?budget=10&judge=&seed=3"
+        return mine.post(url, {"study": study.slug, "draw": key}).status_code
 
-            mine = Client()
-            mine.force_login(researcher)
-            url = f"{at(sweep, 'label-next-send')}?budget=10&judge=&seed=3"
-            assert mine.post(url, {"study": study.slug, "draw": key}).status_code == 302
-        except Exception as error:
-            failures.append(error)
-        finally:
-            close_old_connections()
-            connection.close()
-
-    threads = [threading.Thread(target=press) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    assert all_at_once(press, browsers_of(researcher, 4)) == [302] * 4
     assert StudyItem.objects.filter(study=study).count() == 10

@@ -2,10 +2,8 @@
 
 import json
 import re
-import threading
 
 import pytest
-from django.db import close_old_connections, connection
 from django.urls import reverse
 
 from metaeval.models import Decision, Report
@@ -15,6 +13,7 @@ from metaeval.services.promotions import judge_promote
 from metaeval.services.reports import report_build
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.rows import judge_make, judgments_make, labels_make, swept
+from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -235,11 +234,10 @@ def test_one_person_in_many_tabs_makes_one_decision():
 def race(sweep, dataset, people, reason):
     """Everybody sends what they filled in from the same page, at the same moment."""
     data, view = form(sweep, dataset), sweep_view(sweep.pk)
-    barrier, outcomes = threading.Barrier(len(people)), []
 
-    def run(number, user):
+    def run(entry):
+        number, user = entry
         try:
-            barrier.wait(timeout=20)
             judge_promote(
                 sweep=view,
                 dataset=dataset,
@@ -249,21 +247,11 @@ def race(sweep, dataset, people, reason):
                 inputs_hash=data["inputs_hash"],
                 seen=data["seen"] or None,
             )
-            outcomes.append("made")
         except DecisionConflict:
-            outcomes.append("conflict")
-        except Exception as error:
-            outcomes.append(repr(error))
-        finally:
-            connection.close()
-            close_old_connections()
+            return "conflict"
+        return "made"
 
-    threads = [threading.Thread(target=run, args=entry) for entry in enumerate(people)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    return outcomes
+    return all_at_once(run, [*enumerate(people)])
 
 
 def test_incomplete_judges_are_not_ranked_but_may_be_promoted(administrator, sweep, dataset):

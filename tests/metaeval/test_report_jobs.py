@@ -4,7 +4,6 @@ import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connections
 from django.urls import reverse
 from django.utils import timezone
 
@@ -18,6 +17,7 @@ from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.cast import labels_make as study_labels_make
 from tests.annotation.factories import dataset_make, study_make
 from tests.metaeval.rows import labels_make, swept
+from tests.races import all_at_once
 
 NEW = "/reports/new/"
 
@@ -111,13 +111,13 @@ def test_a_stopped_worker_gives_it_back_and_the_next_one_makes_it(cast: Cast, da
 
 def test_a_killed_workers_job_is_taken_up_when_its_lease_has_run_out(cast: Cast, dataset: Dataset) -> None:
     job = asked(cast, dataset)
-    lost = report_jobs._claim()
+    lost = report_jobs.report_job_claim()
     assert lost is not None
     assert report_jobs_work() == 0  # somebody has it
     ReportJob.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     assert report_jobs_work() == 1
     # The lost one comes back after all: it holds the row no more, and stores nothing.
-    assert report_jobs._make(lost, lambda: False) == 0
+    assert report_jobs.report_job_make(lost, lambda: False) == 0
     assert Report.objects.count() == 1
     job.refresh_from_db()
     assert (job.state, job.attempts) == (JobState.DONE, 2)
@@ -126,7 +126,7 @@ def test_a_killed_workers_job_is_taken_up_when_its_lease_has_run_out(cast: Cast,
 def test_a_job_that_kills_its_workers_is_given_up(cast: Cast, dataset: Dataset) -> None:
     job = asked(cast, dataset)
     for _ in range(3):
-        assert report_jobs._claim() is not None
+        assert report_jobs.report_job_claim() is not None
         ReportJob.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     assert report_jobs_work() == 0
     job.refresh_from_db()
@@ -180,25 +180,8 @@ def test_a_study_that_is_not_theirs_is_not_asked_for(cast: Cast) -> None:
 @pytest.mark.both_databases
 def test_asked_for_at_once_and_made_by_three_workers_there_is_one(dataset: Dataset) -> None:
     cast = Cast.make()
-    together = threading.Barrier(4)
-    jobs: list[int] = []
-
-    def ask() -> None:
-        together.wait()
-        jobs.append(asked(cast, dataset).pk)
-        connections.close_all()
-
-    def work() -> None:
-        report_jobs_work()
-        connections.close_all()
-
-    for target, n in ((ask, 4), (work, 3)):
-        threads = [threading.Thread(target=target) for _ in range(n)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert len(set(jobs)) == 1
+    assert len(set(all_at_once(lambda _: asked(cast, dataset).pk, range(4)))) == 1
+    all_at_once(lambda _: report_jobs_work(), range(3))
     assert Report.objects.count() == 1
     assert ReportJob.objects.get().attempts == 1
 
@@ -209,8 +192,8 @@ def test_a_wake_up_makes_it_beside_what_else_the_worker_does(dataset: Dataset) -
     job = asked(Cast.make(), dataset)
     stop_request(stop=False)
     wake.apply()
-    thread = report_jobs._thread
-    assert thread is not None
-    thread.join()
+    for thread in threading.enumerate():
+        if thread.name == "reports":
+            thread.join()
     job.refresh_from_db()
     assert job.state == JobState.DONE

@@ -2,10 +2,8 @@
 
 import json
 import re
-import threading
 
 import pytest
-from django.db import close_old_connections, connection
 from django.urls import reverse
 
 from annotation.models import Dataset
@@ -20,6 +18,7 @@ from tests.metaeval.composites import specialists
 from tests.metaeval.rows import judge_make, labels_make
 from tests.metaeval.test_promotion import form as comparison_form
 from tests.metaeval.test_promotion import post as comparison_post
+from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -340,24 +339,13 @@ def race(sweep, people, reason, *, asked=BOTH, **fields):
     """Everybody sends what they filled in from the same page, at the same moment."""
     fields |= {"inputs_hash": content_of(sweep, **asked)["inputs_hash"], "seen": seen_now(sweep)}
     judge = None if "fingerprint" in fields else "Good judge"
-    barrier, outcomes = threading.Barrier(len(people)), []
 
-    def run(number, user):
+    def run(entry):
+        number, user = entry
         try:
-            barrier.wait(timeout=20)
             promote(sweep, user, judge=judge, asked=asked, reason=reason(number), **fields)
-            outcomes.append("made")
         except DecisionConflict:
-            outcomes.append("conflict")
-        except Exception as error:
-            outcomes.append(repr(error))
-        finally:
-            connection.close()
-            close_old_connections()
+            return "conflict"
+        return "made"
 
-    threads = [threading.Thread(target=run, args=entry) for entry in enumerate(people)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    return outcomes
+    return all_at_once(run, [*enumerate(people)])

@@ -2,13 +2,11 @@
 
 import itertools
 import json
-import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import close_old_connections, connection
 from django.urls import reverse
 
 from annotation.models import Item, ItemResponse, Response
@@ -17,6 +15,7 @@ from metaeval.reports.systems import OutsideTable, Source, SystemInputs, ordered
 from metaeval.services.outside import ratings_import, ratings_read
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.rows import judge_make, judgments_make, labels_make
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -214,21 +213,6 @@ def test_who_may(client, dataset):
 def test_stored_by_several_at_once_they_are_there_once(tmp_path):
     path = tmp_path / "arena.csv"
     path.write_text("system,elo\nalpha,1200\n", encoding="utf-8")
-    file, failures = ratings_read(path), []
-
-    def store():
-        try:
-            ratings_import(file=file, name="arena")
-        except Exception as error:
-            failures.append(error)
-        finally:
-            close_old_connections()
-            connection.close()
-
-    threads = [threading.Thread(target=store) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    file = ratings_read(path)
+    all_at_once(lambda _: ratings_import(file=file, name="arena"), range(4))
     assert OutsideRatings.objects.count() == 1

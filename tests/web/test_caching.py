@@ -1,10 +1,9 @@
 """The cache of a process: bounded, the least recently used goes first, safe between threads."""
 
-import threading
-
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.races import all_at_once
 from web.caching import BoundedCache
 from web.rendering import render_markdown
 
@@ -36,20 +35,12 @@ def test_what_is_too_large_is_made_and_not_kept():
 
 def test_threads_share_it():
     cache = BoundedCache(limit=50, weight=lambda _: 1)
-    wrong = []
 
-    def work(seed: int) -> None:
-        for k in range(2000):
-            key = (k * 7 + seed) % 90
-            if cache.get(key, lambda key=key: key * 2) != key * 2:
-                wrong.append(key)
+    def work(seed: int) -> list[int]:
+        keys = [(k * 7 + seed) % 90 for k in range(2000)]
+        return [key for key in keys if cache.get(key, lambda key=key: key * 2) != key * 2]
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    assert all_at_once(work, range(4)) == [[]] * 4
 
 
 def test_a_text_is_rendered_once():

@@ -13,6 +13,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from markdown_it import MarkdownIt
 
 from annotation.models import Assignment, Enrollment, ItemRole, Response, Study, StudyItem
 from annotation.selectors import shown
@@ -107,18 +108,20 @@ def test_a_check_that_everybody_has_seen_is_rendered_like_work_that_nobody_has_s
     study = study_with_hidden()
     others = [enrollment_make(study=study) for _ in range(2)]
     rendered: list[str] = []
-    read: list[int] = []
-    render_now, read_item = rendering._render_now, shown._read_item
-    monkeypatch.setattr(rendering, "_render_now", lambda text: rendered.append(text) or render_now(text))
-    monkeypatch.setattr(shown, "_read_item", lambda item, data: read.append(item.pk) or read_item(item, data))
-    rendering._rendered.clear()
+    parse = MarkdownIt.parse
+    monkeypatch.setattr(
+        MarkdownIt, "parse", lambda self, text, env: rendered.append(text) or parse(self, text, env)
+    )
+    rendering.cache_clear()
     shown.cache_clear()
-    counts = defaultdict(set)
+    counts, read = defaultdict(set), list[str]()
 
     def ask(act):
         rendered.clear()
-        read.clear()
-        return act()
+        with CaptureQueriesContext(connection) as context:
+            done = act()
+        read[:] = [query["sql"] for query in context if "annotation_itemresponse" in query["sql"]]
+        return done
 
     for person in others:
         browser, lease = client_of(person), claimed(person)

@@ -1,16 +1,15 @@
 """The personal link: replaced by its owner, and at an end with the study."""
 
 import re
-import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from annotation.models import Enrollment, Study, StudyState
 from tests.annotation.factories import enrollment_make
+from tests.races import all_at_once
 
 
 def path(person):
@@ -57,20 +56,13 @@ def test_sent_twice_it_is_replaced_once(person, browser):
 @pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_two_pages_at_once_leave_one_link(person, browser):
-    forms, answers, barrier = [plan(browser, person) for _ in range(4)], [], threading.Barrier(4)
 
     def send(form):
         own = Client()
         own.cookies.update(browser.cookies)
-        barrier.wait()
-        answers.append(own.post(path(person), form).status_code)
-        connection.close()
+        return own.post(path(person), form).status_code
 
-    threads = [threading.Thread(target=send, args=[form]) for form in forms]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    answers = all_at_once(send, [plan(browser, person) for _ in range(4)])
     assert answers.count(302) == 1, "the others were made for a link that is gone"
 
 

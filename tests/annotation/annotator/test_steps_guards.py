@@ -23,8 +23,8 @@ from annotation.services.enrollment import consent_fingerprint
 from annotation.services.qualification import qualification_answer
 from tests.annotation.cast import text_of
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
-from tests.annotation.test_concurrency import all_at_once
 from tests.annotation.visits import client_of, url
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 QUESTIONS = [

@@ -9,7 +9,7 @@ from annotation.models import Account, Annotator, Enrollment, Stage, Study, Stud
 from annotation.services.accounts import AccountRefusedError, account_create
 from tests.annotation.entry.props import arrive, link_make
 from tests.annotation.factories import PASSWORD, invitation_make, study_make, user_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 EMAIL = "mia@example.org"

@@ -24,7 +24,7 @@ from tests.annotation.entry.props import (
     visit_of,
 )
 from tests.annotation.factories import enrollment_make, invitation_make, study_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 

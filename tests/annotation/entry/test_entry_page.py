@@ -11,7 +11,7 @@ from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.entry.props import STUDY_ID, csv_file, csv_row
 from tests.annotation.entry.test_reconcile import person_make, row, worked
 from tests.annotation.factories import study_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 FIELDS = {

@@ -19,7 +19,6 @@ from annotation.entry.base import read_rows
 from annotation.entry.errors import FileError, TokenError, WebhookError
 from annotation.entry.prolific import PROLIFIC
 from annotation.models import Account, Annotator, Enrollment, PlatformLink, Stage, Study
-from annotation.services import reconcile
 from annotation.services.accounts import SOURCE, account_create
 from annotation.services.reconcile import Step
 from annotation.views.annotator import browser
@@ -47,8 +46,8 @@ from tests.annotation.entry.props import (
 from tests.annotation.entry.test_messages import post
 from tests.annotation.entry.test_reconcile import hear, person_make, places, row, worked
 from tests.annotation.factories import PASSWORD, enrollment_make, study_make
-from tests.annotation.test_concurrency import all_at_once
 from tests.annotation.visits import client_of, url
+from tests.races import all_at_once, before
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now().replace(microsecond=0)
@@ -239,38 +238,31 @@ def test_work_that_was_returned_and_paid_after_all_is_not_handed_in_again(client
 # --- Reconciling --------------------------------------------------------------------------------------------------
 
 
-def test_a_step_taken_while_they_were_leaving_stands(link, monkeypatch):
+LOCKING = r'^SELECT "annotation_assignment"\."id" .* ORDER BY'
+
+
+def test_a_step_taken_while_they_were_leaving_stands(link):
     """Who is screened out at the moment in which their return is heard cannot come back to the question."""
     person = person_make(link, stage=Stage.ELIGIBILITY)
-    lock = reconcile._lock
-
-    def answer_first(*rows):
-        Enrollment.objects.filter(pk=person.pk).update(stage=Stage.SCREENED_OUT)
-        lock(*rows)
-
-    monkeypatch.setattr(reconcile, "_lock", answer_first)
-    plan = hear(link, row("RETURNED"))
+    answer = Enrollment.objects.filter(pk=person.pk)
+    with before(LOCKING, lambda: answer.update(stage=Stage.SCREENED_OUT)):
+        plan = hear(link, row("RETURNED"))
     person.refresh_from_db()
     assert (person.stage, person.platform_status) == (Stage.SCREENED_OUT, "RETURNED")
     assert plan.changes[0].step == Step.NOTE
 
 
-def test_who_waits_in_a_circle_begins_again(link, monkeypatch):
+def test_who_waits_in_a_circle_begins_again(link):
     worked(link)
-    lock, times = reconcile._lock, []
 
     class CircleError(Exception):
         sqlstate = "40P01"
 
-    def once(*rows):
-        times.append(rows)
-        if len(times) == 1:
-            raise OperationalError("deadlock detected") from CircleError()
-        lock(*rows)
+    def end():
+        raise OperationalError("deadlock detected") from CircleError()
 
-    monkeypatch.setattr(reconcile, "_lock", once)
-    assert hear(link, row("RETURNED")).labels == 1
-    assert len(times) == 2
+    with before(LOCKING, end):
+        assert hear(link, row("RETURNED")).labels == 1
     assert places(link) == (0, 0)
 
 

@@ -24,7 +24,7 @@ from tests.annotation.entry.props import (
 )
 from tests.annotation.entry.test_reconcile import person_make, worked
 from tests.annotation.factories import study_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 

@@ -20,7 +20,6 @@ from annotation.models import (
     PlatformLink,
     Stage,
 )
-from annotation.services import reconcile
 from annotation.services.assignments import assignment_claim, assignment_submit
 from annotation.services.enrollment import entry_refusal
 from annotation.services.reconcile import Rules, Step, reconcile_apply, reconcile_plan
@@ -35,7 +34,7 @@ from tests.annotation.entry.props import (
     person_of,
 )
 from tests.annotation.factories import annotator_make, enrollment_make, study_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once, before
 
 pytestmark = pytest.mark.django_db
 
@@ -253,20 +252,20 @@ def test_a_large_file_takes_few_queries(link, django_assert_max_num_queries):
 
 
 @pytest.mark.both_databases
-def test_a_file_is_taken_as_a_whole_or_not_at_all(link, monkeypatch):
+def test_a_file_is_taken_as_a_whole_or_not_at_all(link):
     for number in (1, 2):
         worked(link, number)
-    before, leave = places(link), reconcile._leave
+    taken, left = places(link), iter([True, False])
 
-    def fail_at_the_last(change, *rest):
-        if change.row.session == "s2":
+    def fail_at_the_last():
+        if not next(left):
             raise RuntimeError("the power went out")
-        return leave(change, *rest)
 
-    monkeypatch.setattr(reconcile, "_leave", fail_at_the_last)
-    with pytest.raises(RuntimeError):
+    leaving = r'^UPDATE "annotation_enrollment" SET "stage"'
+    with before(leaving, fail_at_the_last, times=2) as met, pytest.raises(RuntimeError):
         hear(link, *(row("RETURNED", number) for number in (1, 2)))
-    assert places(link) == before
+    assert len(met) == 2
+    assert places(link) == taken
     assert not Enrollment.objects.exclude(stage=Stage.WORK, platform_status="").exists()
     assert not Label.objects.filter(is_set_aside=True).exists()
     assert not PlatformEvent.objects.exists()

@@ -18,7 +18,7 @@ from annotation.selectors.adjudication import (
 )
 from tests.annotation.cast import client_of, labels_make, text_of, url
 from tests.annotation.factories import annotator_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 

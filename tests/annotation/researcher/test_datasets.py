@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotation.models import Dataset, Instruction
 from tests.annotation.cast import Cast, client_of, labels_make, text_of, url
 from tests.annotation.factories import dataset_make, study_make
-from tests.annotation.researcher.test_uploads import _press
+from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -190,9 +190,9 @@ class TestSettings:
 def test_one_change_from_many_tabs():
     cast = Cast.make()
     dataset_make(name="hers", owner=cast.alice, split="public")
-    clients = [client_of(cast.alice) for _ in range(4)]
-    pages = _press(
-        clients, lambda one: one.post(url("dataset-settings", "hers"), TestSettings.SENT).status_code
+    pages = all_at_once(
+        lambda one: one.post(url("dataset-settings", "hers"), TestSettings.SENT).status_code,
+        browsers_of(cast.alice, 4),
     )
     assert set(pages) == {302}
     assert Dataset.objects.get().split == "private"

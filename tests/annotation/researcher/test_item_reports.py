@@ -10,7 +10,7 @@ from annotation.services.leases import leases_release
 from annotation.services.quality import item_report, report_resolve
 from tests.annotation.cast import client_of, labels_make, text_of, url
 from tests.annotation.factories import enrollment_make, study_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 

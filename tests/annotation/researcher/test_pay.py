@@ -15,7 +15,7 @@ from annotation.selectors.pay import earned_by, pay_report, still_at_work
 from annotation.services.pay import bonus_grant
 from tests.annotation.cast import Cast, client_of, label_make, text_of, url
 from tests.annotation.factories import annotator_make, dataset_make, enrollment_make, study_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

@@ -27,7 +27,7 @@ from annotation.selectors.annotators import answers_of, people_of
 from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
 from tests.annotation.factories import annotator_make, enrollment_make, study_make
 from tests.annotation.kinds import kind_dataset_make, kind_label_make, kind_study_make
-from tests.annotation.test_concurrency import all_at_once
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 

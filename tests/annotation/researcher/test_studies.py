@@ -2,9 +2,7 @@
 happy path, a stranger, somebody else's row, and the same request twice.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
 
 import pytest
 from django.db import connection
@@ -19,6 +17,7 @@ from tests.annotation.factories import (
     invitation_make,
     study_make,
 )
+from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -210,17 +209,11 @@ def test_opening_a_draft_from_many_tabs_makes_its_items_once():
     cast, dataset = Cast.make(), dataset_make(pairs=12)
     client_of(cast.alice).post(url("study-create"), study_fields(dataset))
     slug, tabs = Study.objects.get().slug, 6
-    clients, start = [client_of(cast.alice) for _ in range(tabs)], Barrier(tabs)
 
     def press(client):
-        try:
-            start.wait()
-            return client.post(url("study-state", slug), {"action": "open"}).status_code
-        finally:
-            connection.close()
+        return client.post(url("study-state", slug), {"action": "open"}).status_code
 
-    with ThreadPoolExecutor(tabs) as pool:
-        assert set(pool.map(press, clients)) == {302}
+    assert set(all_at_once(press, browsers_of(cast.alice, tabs))) == {302}
     study = Study.objects.get()
     assert study.state == "open"
     assert study.study_items.count() == 10

@@ -1,11 +1,8 @@
 """Making and editing a study."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
-from django.db import connection
 
 from annotation.models import Study, StudyItem
 from annotation.selectors.progress import study_progress
@@ -15,6 +12,7 @@ from tests.annotation.factories import (
     dataset_make,
     study_make,
 )
+from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -220,17 +218,11 @@ class TestEdit:
 @pytest.mark.both_databases
 def test_the_same_form_from_many_tabs_makes_one_study():
     cast, dataset, tabs = Cast.make(), dataset_make(pairs=12), 6
-    clients, start = [client_of(cast.alice) for _ in range(tabs)], Barrier(tabs)
 
     def press(client):
-        try:
-            start.wait()
-            return client.post(url("study-create"), study_fields(dataset)).url
-        finally:
-            connection.close()
+        return client.post(url("study-create"), study_fields(dataset)).url
 
-    with ThreadPoolExecutor(tabs) as pool:
-        assert len(set(pool.map(press, clients))) == 1
+    assert len(set(all_at_once(press, browsers_of(cast.alice, tabs)))) == 1
     assert Study.objects.count() == 1
 
 

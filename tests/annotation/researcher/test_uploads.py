@@ -1,17 +1,15 @@
 """Files that researchers send: datasets, ready-made criteria, and the items that a study offers."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
 
 from annotation.forms import upload as upload_forms
 from annotation.models import Criterion, Dataset, Item, StudyItem
 from tests.annotation.cast import Cast, client_of, text_of, url
 from tests.annotation.factories import dataset_make, study_make
+from tests.races import all_at_once
 from web import upload as upload_files
 
 pytestmark = pytest.mark.django_db
@@ -313,27 +311,13 @@ class TestItems:
         assert not StudyItem.objects.exists()
 
 
-def _press(clients, send):
-    start = Barrier(len(clients))
-
-    def press(client):
-        try:
-            start.wait()
-            return send(client)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(clients)) as pool:
-        return list(pool.map(press, clients))
-
-
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.both_databases
 def test_the_same_upload_from_many_tabs_makes_one_dataset():
     cast = Cast.make()
     clients = [client_of(cast.alice) for _ in range(4)]
     sent = [fields(criteria="helm-instruct") for _ in clients]
-    pages = _press(clients, lambda client: client.post(url("dataset-upload"), sent.pop()).status_code)
+    pages = all_at_once(lambda client: client.post(url("dataset-upload"), sent.pop()).status_code, clients)
     assert set(pages) == {302}
     assert (Dataset.objects.count(), Item.objects.count(), Criterion.objects.count()) == (1, 2, 5)
 
@@ -344,8 +328,8 @@ def test_the_same_copy_from_many_tabs_is_one_copy():
     cast = Cast.make()
     study = study_make(owner=cast.alice, slug="mine")
     clients = [client_of(cast.alice) for _ in range(4)]
-    pages = _press(
-        clients, lambda client: client.post(url("study-copy", "mine"), {"nonce": "abcd"}).status_code
+    pages = all_at_once(
+        lambda client: client.post(url("study-copy", "mine"), {"nonce": "abcd"}).status_code, clients
     )
     assert set(pages) == {302}
     assert type(study).objects.count() == 2
@@ -362,6 +346,6 @@ def test_one_file_of_items_from_many_tabs():
         content = SimpleUploadedFile("items.csv", b"item,priority,overlap\np4,2,5\np1,1,\n")
         return client.post(url("study-items", "mine"), {"file": content}).status_code
 
-    assert set(_press(clients, send)) == {302}
+    assert set(all_at_once(send, clients)) == {302}
     found = [(one.item.external_id, one.overlap) for one in study.study_items.order_by("position")]
     assert found == [("p4", 5), ("p1", 2), ("p0", 2), ("p2", 2), ("p3", 2), ("p5", 2)]

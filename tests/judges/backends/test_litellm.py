@@ -120,13 +120,13 @@ def test_log_probabilities_constraints_and_vectors(server):
 def test_without_a_price_the_cost_is_litellm_s_own():
     import litellm
 
-    from judges.backends.litellm import _own_cost
+    from judges.backends.litellm import own_cost
 
     response = litellm.ModelResponse(
         model="gpt-4o-mini", usage=litellm.Usage(prompt_tokens=1000, completion_tokens=100, total_tokens=1100)
     )
-    assert _own_cost(litellm, response) > 0
-    assert _own_cost(litellm, object()) == 0.0
+    assert own_cost(litellm, response) > 0
+    assert own_cost(litellm, object()) == 0.0
 
 
 @needs_litellm

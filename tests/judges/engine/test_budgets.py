@@ -5,7 +5,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from judges.backends.errors import TransientBackendError
@@ -15,6 +14,7 @@ from judges.models import BudgetReservation, SweepRun
 from judges.strategies.types import Answer
 from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, judge_make, run_instant, sweep_make
+from tests.races import all_at_once
 from tests.services import free_port
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
@@ -44,23 +44,11 @@ class Bill:
 
 @pytest.mark.parametrize("budget", ["1.00", "0.25"])
 def test_four_workers_do_not_spend_more_than_the_budget(budget):
-    bill, start = Bill(0.02), threading.Barrier(WORKERS)
+    bill = Bill(0.02)
     endpoint = endpoint_make(price_input=Decimal(1000), price_output=Decimal(1000), max_concurrency=8)
     judges = [judge_make(endpoint, f"model-{n}") for n in range(WORKERS)]
     sweep = sweep_make(judges, dataset_make(pairs=40), budget=Decimal(budget))
-
-    def work() -> None:
-        start.wait(timeout=60)
-        try:
-            run_instant(bill.answer)
-        finally:
-            connection.close()
-
-    workers = [threading.Thread(target=work) for _ in range(WORKERS)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(timeout=150)
+    all_at_once(lambda _: run_instant(bill.answer), range(WORKERS))
     sweep.refresh_from_db()
     assert sweep.state == "paused"
     assert f"budget of ${budget} is reached" in sweep.message

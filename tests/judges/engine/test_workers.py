@@ -29,6 +29,7 @@ from tests.judges.props import (
     wait_for,
     worker_start,
 )
+from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
@@ -284,18 +285,11 @@ def test_claims_are_won_by_one():
 def test_many_threads_claim_each_run_once():
     judges = [judge_make(endpoint_make(), f"mock-longer-0.{k + 10}") for k in range(12)]
     sweep_make(judges, dataset_make(pairs=1))
-    claimed: list[int] = []
 
     def claim(number):
-        while row := leases.run_claim(owner=f"worker {number}", lease=60, busy={}):
-            claimed.append(row.pk)
-        connection.close()
+        return [*iter(lambda: leases.run_claim(owner=f"worker {number}", lease=60, busy={}), None)]
 
-    threads = [threading.Thread(target=claim, args=(k,)) for k in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    claimed = [row.pk for rows in all_at_once(claim, range(6)) for row in rows]
     assert sorted(claimed) == sorted(set(claimed))
     assert len(claimed) == 12
 

@@ -2,10 +2,8 @@
 
 import json
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connections
 from django.urls import reverse
 
 from annotation.models import Dataset, Kind
@@ -16,6 +14,7 @@ from tests.annotation.factories import dataset_make, study_make, user_make
 from tests.annotation.kinds import kind_dataset_make
 from tests.metaeval.kinds import joined, kind_judgments, kind_labels, kind_swept
 from tests.metaeval.rows import judge_make
+from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 KINDS = (Kind.RUBRIC, Kind.CHECKLIST, Kind.IMPORTANCE, Kind.ANSWER_RANKING)
@@ -75,15 +74,8 @@ def test_two_at_once_store_one_report():
     user = user_make()
     dataset, _ = kind_swept(Kind.IMPORTANCE)
 
-    def make(_):
-        try:
-            return report_create(user=user, dataset=dataset.name).pk
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(4) as pool:
-        found = set(pool.map(make, range(4)))
-    assert len(found) == Report.objects.count() == 1
+    found = all_at_once(lambda _: report_create(user=user, dataset=dataset.name).pk, range(4))
+    assert len(set(found)) == Report.objects.count() == 1
 
 
 def test_what_is_offered(client, researcher, django_assert_num_queries):

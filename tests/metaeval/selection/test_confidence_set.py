@@ -104,7 +104,7 @@ class TestDraws:
         kept = Draws(30, 500, rng=2)
         first, second = kept.totals(rows), kept.totals(rows[:, :1])
         assert first[:, :1] == pytest.approx(second)
-        monkeypatch.setattr("metaeval.selection.draws._KEPT", 0)
+        monkeypatch.setattr("metaeval.selection.draws.MOST_KEPT", 0)
         again = Draws(30, 500, rng=2)
         assert again.totals(rows) == pytest.approx(first)
         assert again.totals(rows) == pytest.approx(first)

@@ -88,7 +88,7 @@ def test_against_the_oracle(items):
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_resample_is_the_package_on_the_items_drawn(level, shift, monkeypatch):
     # Values that are no integers are counted item by item, and with a limit of 2 held as a sparse matrix.
-    monkeypatch.setattr("metaeval.stats.alpha._MOST_VALUES", 2)
+    monkeypatch.setattr("metaeval.stats.alpha.MOST_VALUES", 2)
     resampled = []
     finish = alpha_module.finish
     monkeypatch.setattr(alpha_module, "finish", lambda *args: resampled.append(args[1]) or finish(*args))
@@ -160,9 +160,9 @@ class TestManyValues:
         few, many = (Resamples(clusters, 300, rng=1) for _ in range(2))
         found = krippendorff_alpha(ratings, level=level, resamples=many)
         assert found.value == pytest.approx(expected)
-        monkeypatch.setattr("metaeval.stats.alpha._MOST_OF_THE_PACKAGE", 0)
+        monkeypatch.setattr("metaeval.stats.alpha.MOST_OF_THE_PACKAGE", 0)
         assert krippendorff_alpha(ratings, level=level, n_resamples=0).value == pytest.approx(expected)
-        monkeypatch.setattr("metaeval.stats.alpha._MOST_VALUES", 1_000)
+        monkeypatch.setattr("metaeval.stats.alpha.MOST_VALUES", 1_000)
         other = krippendorff_alpha(ratings, level=level, resamples=few)
         assert (found.low, found.high, found.n) == (
             pytest.approx(other.low), pytest.approx(other.high), other.n

@@ -13,7 +13,7 @@ from scipy import sparse, special
 from metaeval.stats.annotators import leave_one_out_by, leave_one_out_by_annotator
 from metaeval.stats.bias_variance import bias_and_variance
 from metaeval.stats.counts import read_labels
-from metaeval.stats.crossed import _resampled, crossed_mean_estimate
+from metaeval.stats.crossed import crossed_mean_estimate, resampled
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.intervals import mean_estimate
 from metaeval.stats.leave_one_out import (
@@ -189,7 +189,7 @@ class TestPeopleAsASample:
             rows, columns = rng.integers(0, 30, 30), rng.integers(0, 6, 6)
             drawn.append(scores[np.ix_(rows, columns)].mean())
         top, bottom = sparse.csr_array(scores), sparse.csr_array(np.ones((30, 6)))
-        ours = _resampled(top, bottom, Resamples(30, 4_000), np.random.default_rng(1))
+        ours = resampled(top, bottom, Resamples(30, 4_000), np.random.default_rng(1))
         assert ours.std() == pytest.approx(np.std(drawn), rel=0.08)
         found = crossed_mean_estimate(scores.ravel(), item, person)
         assert found.value == pytest.approx(scores.mean())

@@ -23,7 +23,7 @@ class TestResampling:
                 first, second, outcome, clusters=clusters, n_resamples=1_000
             ).uncertain.resampled.std(axis=0)
         )
-        monkeypatch.setattr(pair_resampling, "_MOST_DRAWS", 0)
+        monkeypatch.setattr(pair_resampling, "MOST_DRAWS", 0)
         spreads.append(
             bradley_terry(
                 first, second, outcome, clusters=clusters, n_resamples=1_000

@@ -16,7 +16,7 @@ RARE = [(sizes, icc, share, n) for sizes in ("4", "1 to 20") for icc in (0.5, 0.
 def held(cells, name, datasets=200):
     """Coverage in percent of the one cell of that name."""
     (cell,) = [cell for cell in cells if cell[0] == name]
-    return coverage._cover(*cell, datasets)
+    return coverage.cover(*cell, datasets)
 
 
 class TestProportions:
