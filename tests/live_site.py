@@ -25,7 +25,7 @@ from tests import services
 ROOT = Path(__file__).resolve().parent.parent
 READY_WITHIN = 60
 SECRET_KEY = "the site and the commands that prepare it have to know the same one"
-CRASH_LOOP = 6.5  # seconds: granian gives up when a worker dies within 5.5 of its start
+CRASH_LOOP = 6.5  # seconds: granian gives up when a worker that it started anew dies within 5.5
 
 
 class PrivatePostgres:
@@ -93,8 +93,10 @@ class LiveSite:
             **environment,
         }
         self._process: subprocess.Popen[bytes] | None = None
+        self._killed_at: float | None = None
 
     def start(self) -> None:
+        self._killed_at = None
         self._process = subprocess.Popen(
             server_command(host="127.0.0.1", port=self.port, workers=self.workers, log_level="critical"),
             cwd=ROOT,
@@ -132,13 +134,14 @@ class LiveSite:
         return workers
 
     def kill_worker(self, chance: random.Random) -> bool:
-        """SIGKILL to one worker; granian starts another in its place, once the worker is no newborn. Whether one was
-        killed.
+        """SIGKILL to one worker; granian starts another in its place, unless the last one was killed a moment ago.
+        Whether one was killed.
         """
-        grown = [one for one in self.worker_processes() if time.time() - one.create_time() > CRASH_LOOP]
-        if grown:
-            _kill_all([chance.choice(grown)])
-        return bool(grown)
+        if self._killed_at is not None and time.monotonic() - self._killed_at < CRASH_LOOP:
+            return False
+        _kill_all([chance.choice(self.worker_processes())])
+        self._killed_at = time.monotonic()
+        return True
 
     def kill(self) -> None:
         """SIGKILL to the server with all of its workers; `start` it again as a service manager does."""

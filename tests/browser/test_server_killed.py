@@ -18,6 +18,7 @@ def test_an_answer_outlives_the_server(chromium: Browser):
         study = live_study(postgres.url, items=5, people=1)
         context = chromium.new_context()
         page = context.new_page()
+        page.clock.install()
         page.goto(f"http://127.0.0.1:{site.port}{study.resume_paths[0]}")
         expect(page.get_by_role("button", name="Submit")).to_be_visible()
         server = site._process
@@ -28,11 +29,11 @@ def test_an_answer_outlives_the_server(chromium: Browser):
         page.keyboard.press("Enter")
         state = page.locator("[data-draft-state]")
         expect(state).to_contain_text("Your answer is saved here and will be sent")
-        page.wait_for_timeout(2000)
+        page.clock.run_for(2000)
         expect(state).to_contain_text("Your answer is saved here and will be sent")
         site.start()
-        # It tries again every half minute.
-        expect(page.locator(".progress-label")).to_have_text("1 of 5", timeout=100_000)
+        page.clock.run_for(30_000)  # it tries again every half minute
+        expect(page.locator(".progress-label")).to_have_text("1 of 5", timeout=60_000)
         context.close()
         with psycopg.connect(postgres.url) as connection:
             labels = connection.execute("SELECT choice, shown_order FROM annotation_label").fetchall()
