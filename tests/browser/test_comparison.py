@@ -98,7 +98,7 @@ def test_on_a_phone(live_server, new_context, sweep, scheme):
     assert_no_sideways_scroll(page)
     page.get_by_label("Report on").select_option("dataset/pairs/pairwise")
     page.get_by_role("button", name="Make a report").click()
-    expect(page.get_by_role("heading", level=2, name="People")).to_be_visible()
+    expect(page.get_by_role("heading", level=2, name="Inter-annotator agreement")).to_be_visible()
     assert_no_sideways_scroll(page)
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/comparison/")
     page.get_by_text("Promote a judge").click()
