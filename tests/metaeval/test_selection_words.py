@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -125,11 +126,10 @@ def said(found):
 def test_a_clear_winner():
     found = report()
     assert selection_verdict(found).label == "Clear winner"
-    assert said(found) == (
-        "Ada is significantly better than the rest Ada reaches 80.0% [78.0, 82.0] agreement with "
-        "human annotators. The held-out estimate for new items like these is 78.0% [76.0, 80.0]. The runner-up, Bea, "
-        "is 10.0 points [8.0, 12.0] behind. The selection frequency (bootstrap) of Ada is 50%."
-    )
+    text = said(found)
+    for fact in ("Ada is significantly better", "80.0% [78.0, 82.0]", "78.0% [76.0, 80.0]", "50%"):
+        assert fact in text
+    assert re.search(r"Bea\b.* 10\.0 points \[8\.0, 12\.0\]", text)
 
 
 def test_no_clear_winner_names_the_set_and_the_cheapest_of_it():
