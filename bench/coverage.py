@@ -1,9 +1,9 @@
-"""How often 95 % intervals hold the truth: simulated datasets of which the truth is known.
+"""How often 95% intervals hold the truth: simulated datasets of which the truth is known.
 
 The grid of proportions is computed with a vectorised twin of `mean_estimate`, and in every cell the two are compared.
 Single items need no simulation: each number of right answers has its chance. Everything else is computed with the
 functions themselves. With 2,000 datasets a coverage is known to 0.5 points, so the lowest of a hundred cells that all
-cover 95 % is about 93.7 %. The seed is fixed.
+cover 95% is about 93.7%. The seed is fixed.
 """
 
 import itertools
@@ -53,7 +53,7 @@ def _proportions(datasets: int, quick: bool) -> dict[str, float]:
     outside = [name for name, cover in grid.items() if not 93 <= cover <= 97]
     figures |= _extremes("proportions", grid) | {"proportions_cells_outside_93_97": len(outside)}
     for name in outside:
-        print(f"    outside 93 to 97 %: {name}: {grid[name]:.1f}")
+        print(f"    outside 93 to 97%: {name}: {grid[name]:.1f}")
     return figures | _extremes(
         "proportions_rare_whole_clusters", rare_whole_clusters(datasets, (40, 100, 400))
     )
@@ -61,7 +61,7 @@ def _proportions(datasets: int, quick: bool) -> dict[str, float]:
 
 def _paired_difference(datasets: int, quick: bool) -> dict[str, float]:  # noqa: ARG001 (as all families)
     paired = _table("paired difference", paired_cells(), datasets)
-    # Where the judges are equal, an interval without 0 is a false alarm of the two-sided test at 5 %.
+    # Where the judges are equal, an interval without 0 is a false alarm of the two-sided test at 5%.
     alarms = [100 - cover for name, cover in paired.items() if "equal" in name]
     figures = _extremes("paired_difference", paired)
     return figures | {"paired_test_size_lowest": min(alarms), "paired_test_size_highest": max(alarms)}

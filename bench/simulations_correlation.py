@@ -1,4 +1,4 @@
-"""How often 95 % intervals of correlations hold the truth: of items, inside instructions, and over systems.
+"""How often 95% intervals of correlations hold the truth: of items, inside instructions, and over systems.
 
 Pairs are normal with a known correlation, so Spearman's and Kendall's are known too. Over systems the truth is the
 correlation of the true means of the systems at hand, and the means are measured with more or less error: two judges

@@ -1,6 +1,6 @@
 """Simulations with known truth: few labels and many judgments, active labelling, the alternative annotator test.
 
-``run()`` prints, for each case, the share of simulated datasets in which the 95 % interval holds the truth and
+``run()`` prints, for each case, the share of simulated datasets in which the 95% interval holds the truth and
 its width against that of the labels alone; then how often the alternative annotator test calls a judge that is
 exactly epsilon worse than a person good enough, and how often it finds one that is as good.
 """
@@ -177,7 +177,7 @@ def losses(n: int, worse: float, better: float, rng: np.random.Generator) -> np.
 
 
 def rejection(n: int, worse: float, better: float, test: str, repeats: int, *, size: int = 1) -> float:
-    """How often one person is won over at 5 %, epsilon 0.2; ``size`` items an instruction that go together."""
+    """How often one person is won over at 5%, epsilon 0.2; ``size`` items an instruction that go together."""
     rng = np.random.default_rng(5)
     codes = np.repeat(np.arange(n // size), size) if size > 1 else None
     count = 0
@@ -191,7 +191,7 @@ def rejection(n: int, worse: float, better: float, test: str, repeats: int, *, s
 
 
 def passes(accuracy: float, n: int, repeats: int, epsilon: float = 0.2) -> float:
-    """How often a judge passes among five people who are right in 80 % of pairs."""
+    """How often a judge passes among five people who are right in 80% of pairs."""
     rng = np.random.default_rng(6)
     count = 0
     for _ in range(repeats):
@@ -215,7 +215,7 @@ def run(quick: bool = False) -> dict[str, float]:
             flush=True,
         )
     figures = {"ppi_coverage_min": worst, "ppi_coverage_max": best}
-    print("\nA judge exactly 0.2 worse wins one person over, nominal 5 %:   score test   t test")
+    print("\nA judge exactly 0.2 worse wins one person over, nominal 5%:   score test   t test")
     for n in (30, 50, 100, 300):
         for better in (0.0, 0.05, 0.15):
             sizes = [rejection(n, better + 0.2, better, test, 10 * repeats) for test in ("score", "t")]
@@ -227,7 +227,7 @@ def run(quick: bool = False) -> dict[str, float]:
         size = rejection(200, 0.3, 0.1, test, 5 * repeats, size=5)
         print(f"  40 instructions of 5 items, {test} test by cluster: {size:.1%}")
         figures[f"alt_test_size_clustered_{test}"] = size
-    print("\nHow often a judge passes (five people, right in 80 % of pairs; epsilon 0.2)")
+    print("\nHow often a judge passes (five people, right in 80% of pairs; epsilon 0.2)")
     for accuracy in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9):
         shares = [passes(accuracy, n, max(50, repeats // 4)) for n in (50, 100, 300)]
         print(

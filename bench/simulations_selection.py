@@ -199,7 +199,7 @@ def simulate(
 def run(quick: bool = False) -> dict[str, float]:
     """Print the table; returns its figures by name of the world and column."""
     n_samples = 20 if quick else 500
-    print(f"{n_samples} samples of each; naive and held-out minus truth in points; sets at 95 %")
+    print(f"{n_samples} samples of each; naive and held-out minus truth in points; sets at 95%")
     points, share, number = "{:+.2f}", "{:.1f} %", "{:.1f}"
     tables = [
         {

@@ -2,7 +2,7 @@
 
 Two judges are right or wrong. On a share of the items (the discordance) one is right and the other wrong. In clusters
 of 1 to 8 items whoever is favoured once is favoured again: a discordant item goes to its cluster's favourite in seven
-of ten cases and to either one else. Where the judges are equally good a test at 0.05 may reject in 5 % of datasets.
+of ten cases and to either one else. Where the judges are equally good a test at 0.05 may reject in 5% of datasets.
 """
 
 import itertools
@@ -94,7 +94,7 @@ def run(quick: bool = False) -> dict[str, float]:
             for name, share in found.items():
                 key = f"size_{'clustered' if clustered else 'unclustered'}_{name.replace(', ', '_').replace(' ', '_')}"
                 figures[key] = max(figures.get(key, 0.0), share)
-    print("\nPower at the number of items said to give 80 % (sign flips, unclustered)")
+    print("\nPower at the number of items said to give 80% (sign flips, unclustered)")
     worst = 0.0
     for difference, discordance in EFFECTS:
         n = labels_needed(difference, discordance=discordance)

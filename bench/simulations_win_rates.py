@@ -1,4 +1,4 @@
-"""Do the intervals of strengths, ranks, chances, style coefficients and length-controlled win rates cover 95 %?
+"""Do the intervals of strengths, ranks, chances, style coefficients and length-controlled win rates cover 95%?
 
 Systems differ by fixed log odds; every instruction is kind to some of them (a normal effect per instruction and
 system), so that comparisons of one instruction belong together. The truth is what a study of a million instructions

@@ -39,28 +39,33 @@ def figure_text(number: float, unit: str, *, sign: bool = True) -> str:
         return _count(number)
     if unit == "points":
         return f"{100 * number:.1f}{' points' if sign else ''}".replace("-", "−")
-    return f"{100 * number:.1f}{' %' if sign else ''}".replace("-", "−")
+    return f"{100 * number:.1f}{'%' if sign else ''}".replace("-", "−")
 
 
 def percent(value: object, decimals: int | str = 1) -> str:
-    """A share as a percentage: ``0.657|percent`` is "65.7 %"."""
+    """A share as a percentage: ``0.657|percent`` is "65.7%"."""
     number = number_of(value)
-    return UNDEFINED if number is None else f"{100 * number:.{int(decimals)}f} %".replace("-", "−")
+    return UNDEFINED if number is None else f"{100 * number:.{int(decimals)}f}%".replace("-", "−")
 
 
 def estimate_value(estimate: object, unit: str = "percent") -> str:
-    """The value alone: "65.7 %"."""
+    """The value alone: "65.7%"."""
     value = part_of(estimate, "value")
     return UNDEFINED if value is None else figure_text(value, unit or "percent")
 
 
+def interval_text(low: float, high: float, unit: str = "percent") -> str:
+    """The ends of an interval, without the unit that stands beside the value: "[63.1, 68.2]"."""
+    return f"[{figure_text(low, unit, sign=False)}, {figure_text(high, unit, sign=False)}]"
+
+
 def estimate_range(estimate: object, unit: str = "percent") -> str:
-    """Interval and n: "63.1 to 68.2, n = 648"; the reason where the value is undefined."""
+    """Interval and n: "[63.1, 68.2], n = 648"; the reason where the value is undefined."""
     low, high, n = (part_of(estimate, name) for name in ("low", "high", "n"))
     reason = estimate.get("reason") if isinstance(estimate, dict) else getattr(estimate, "reason", None)
     parts = []
     if low is not None and high is not None:
-        parts.append(f"{figure_text(low, unit, sign=False)} to {figure_text(high, unit, sign=False)}")
+        parts.append(interval_text(low, high, unit))
     if n is not None:
         parts.append(f"n = {_count(n)}")
     if part_of(estimate, "value") is None and reason:

@@ -20,31 +20,31 @@ def value_text(estimate: Estimate | None, unit: str = "percent", *, sign: bool =
     if unit == "seconds":
         return duration(value)
     text = estimate_value(estimate, unit)
-    return text if sign else text.removesuffix(" %").removesuffix(" points")
+    return text if sign else text.removesuffix("%").removesuffix(" points")
 
 
 def range_text(estimate: Estimate | None, unit: str = "percent") -> str:
-    """Ends of the interval, "63.1 to 68.2"; empty where there is none."""
+    """Ends of the interval, "[63.1, 68.2]"; empty where there is none."""
     if estimate is None or estimate["low"] is None or estimate["high"] is None:
         return ""
     if unit in ("money", "seconds"):
         if estimate["low"] == estimate["high"]:
             return ""
         words = money if unit == "money" else duration
-        return f"{words(estimate['low'])} to {words(estimate['high'])}"
+        return f"[{words(estimate['low'])}, {words(estimate['high'])}]"
     return estimate_range(
         {"value": estimate["value"], "low": estimate["low"], "high": estimate["high"]}, unit
     )
 
 
 def full_text(estimate: Estimate | None, unit: str = "percent") -> str:
-    """Value and interval: "65.7 % (63.1 to 68.2)"; the reason where it is undefined."""
+    """Value and interval: "65.7% [63.1, 68.2]"; the reason where it is undefined."""
     if estimate is None:
         return NONE
     if estimate["value"] is None:
         return f"{NONE} ({estimate['reason']})"
     ends = range_text(estimate, unit)
-    return value_text(estimate, unit) + (f" ({ends})" if ends else "")
+    return value_text(estimate, unit) + (f" {ends}" if ends else "")
 
 
 def points_text(value: float) -> str:

@@ -154,5 +154,5 @@ def _value(estimate: Estimate | None, figure: Figure) -> str:
 
 
 def _ends(estimate: Estimate | None, figure: Figure) -> str:
-    """The interval, "63.1 to 68.2"; empty where there is none."""
+    """The interval, "[63.1, 68.2]"; empty where there is none."""
     return escape(range_text(estimate, figure.unit))

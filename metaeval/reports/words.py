@@ -90,7 +90,7 @@ def verdict_of(report: Report, primary: str = "") -> Verdict:
         unit = difference_unit(report)
         behind = (
             f"The next, {judges[nearest['judge'] or 0].name}, is {_gap_text(report, nearest['value'])} behind "
-            f"({range_text(nearest, unit)})."
+            f"{range_text(nearest, unit)}."
         )
         headline = f"{leader.name} is significantly better than the other judges"
         return said("clear", headline, f"{lead}.", *floor, behind)
@@ -204,7 +204,7 @@ def _gap_text(report: Report, value: float | None) -> str:
 
 def _gap_words(report: Report, gap: Estimate) -> str:
     ends = range_text(gap, difference_unit(report))
-    return f"difference {_gap_text(report, gap['value'])}{', ' + ends if ends else ''}"
+    return f"difference {_gap_text(report, gap['value'])}{' ' + ends if ends else ''}"
 
 
 def _tied(report: Report, primary: str) -> list[str]:
@@ -250,7 +250,7 @@ def _against_floor(report: Report, gap: Estimate | None) -> list[str]:
     name, unit = gap.get("name"), difference_unit(report)
     ends = range_text(gap, unit)
     if _above(gap):
-        ends = f" ({ends})" if ends else ""
+        ends = f" {ends}" if ends else ""
         return [f"That is {_gap_text(report, gap['value'])}{ends} above the best baseline (no LLM), {name}."]
     if gap["value"] < 0:
         return [f"It is {_gap_text(report, -gap['value'])} below the baseline {name} (no LLM)."]

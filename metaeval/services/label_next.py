@@ -42,7 +42,7 @@ class Draw:
     mean_doubt : float
         Over all that have no label: what an even draw would have.
     width_now, width_after, width_even : float
-        Width of the 95 % interval of the share that prefers the first response: now (NaN with fewer than two labels),
+        Width of the 95% interval of the share that prefers the first response: now (NaN with fewer than two labels),
         expected after these labels, and after as many that are drawn evenly.
     """
 

@@ -161,7 +161,7 @@ def alternative_annotator_test(
         distance, or ``score(answer, others) -> float``, higher is better (called label by label: slow).
     test : {"score", "t"}
         ``"t"`` is the authors' t test. It rejects too much where the judge is hardly ever the better one of the two
-        (up to 18 % at a nominal 5 %); ``"score"`` takes the variance that the null hypothesis implies and holds
+        (up to 18% at a nominal 5%); ``"score"`` takes the variance that the null hypothesis implies and holds
         its level.
     unparsed : {"wrong", "omit"}
         An unparsed verdict loses against the person, or the item is left out.

@@ -30,7 +30,7 @@ from metaeval.stats.win_matrix import Comparisons, read_comparisons
 
 Solver: TypeAlias = Literal["newton", "newman"]
 
-# Each resample is a fit of its own; a thousand give the ends of a 95 % interval to a few hundredths of its width.
+# Each resample is a fit of its own; a thousand give the ends of a 95% interval to a few hundredths of its width.
 _RESAMPLES = 1_000
 POSITION = "position"
 NO_ROW = "no comparison counts"

@@ -1,7 +1,7 @@
 """Weighted sums of means: of groups that count alike however large they are, of datasets, and differences of such.
 
 Each mean has its own Wilson interval, and these are put together. One variance for all would take a small group that is
-all right for certain: with groups of 10 and 1,500 items its interval covers 42 % where 95 % is meant.
+all right for certain: with groups of 10 and 1,500 items its interval covers 42% where 95% is meant.
 """
 
 import math
@@ -158,7 +158,7 @@ def macro_mean(
 def hull(found: Estimate, ends: tuple[float, float]) -> Estimate:
     """The estimate with the wider of its interval and another on either side.
 
-    Groups of a few items each that are nearly all right: put together, their intervals cover 90 to 92 %, and that of
-    the pooled variance 94 %. A small group beside a large one: 95 % and 42 %.
+    Groups of a few items each that are nearly all right: put together, their intervals cover 90 to 92%, and that of
+    the pooled variance 94%. A small group beside a large one: 95% and 42%.
     """
     return replace(found, low=min(found.low, ends[0]), high=max(found.high, ends[1]))

@@ -119,7 +119,7 @@ def cross_fitted(data: Data) -> Floats:
 
     One weight from all labels errs together with what it multiplies: where disagreements are rare, seeing one more
     lowers the weight, and the mean is off by up to half a standard error. Leaving the item's own cluster out
-    removes that; the root mean squared error is 3 % smaller to 9 % larger, the latter with two losses in 40 labels.
+    removes that; the root mean squared error is 3% smaller to 9% larger, the latter with two losses in 40 labels.
     """
     variance, labels, contrast = _moments(data)
     n = int(np.count_nonzero(data.clustered(data.share)))

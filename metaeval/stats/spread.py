@@ -1,7 +1,7 @@
 """Over how many clusters a figure is spread, over how many its variance, and what these are worth.
 
 A variance between clusters is itself an estimate. If errors are rare and come in whole clusters it rests on a few of
-them, and an interval that takes it at its word covers too little: 84 % where 95 % was meant.
+them, and an interval that takes it at its word covers too little: 84% where 95% was meant.
 """
 
 import math
@@ -66,7 +66,7 @@ def ratio_spread(deviations: Floats, weights: Floats) -> Spread:
     The variance is that of the cluster bootstrap in closed form, to the second order: a function of the data alone,
     so that a figure has one interval whichever page, seed or number of resamples it is asked with. The first order
     (linearization) is too small where a few clusters are large: of 36 clusters of one item and 4 of 25, a share of 0.9
-    with an intraclass correlation of 0.3 is covered 86 % of the time at 95 %, with the second order 95 %.
+    with an intraclass correlation of 0.3 is covered 86% of the time at 95%, with the second order 95%.
 
     References
     ----------

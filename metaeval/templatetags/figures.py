@@ -5,7 +5,6 @@ from typing import Any
 from django import template
 
 from metaeval.reports import figures
-from metaeval.reports.decision.words import tidy
 from metaeval.views import addresses
 
 register = template.Library()
@@ -34,12 +33,6 @@ def figure_range(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
 def figure_full(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
     """Value and interval, or why there is none."""
     return figures.full_text(estimate, unit)
-
-
-@register.filter
-def unspaced(text: str) -> str:
-    """A share without a space before its sign: "71.2%"."""
-    return tidy(text)
 
 
 @register.filter

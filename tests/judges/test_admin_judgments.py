@@ -210,7 +210,7 @@ def test_the_page_of_the_list(admin: Client) -> None:
     words = words_of(page)
     for expected in (
         "first response, 2 of 3",
-        "P(first) 85 %",
+        "P(first) 85%",
         "$0.0021",
         "340 ms",
         "unparsed",
@@ -346,7 +346,7 @@ def test_scores_are_shown_in_words(admin: Client) -> None:
     item = kind_dataset_make("checklist").items.all()[0]
     value = {"answers": {}, "drfr": 0.625, "tower": 0.5}
     words = page_of(admin, verdict(judge_make(), item, None, status="parsed", value=value))
-    for said in ("DRFR", "62.5 %", "TOWER", "50.0 %"):
+    for said in ("DRFR", "62.5%", "TOWER", "50.0%"):
         assert said in words
     pair = dataset_make(pairs=1).items.get()
     rated = verdict(judge_make(strategy="shortest"), pair, 2, value={"choice": 2, "scores": [3.25, 4.0]})

@@ -29,7 +29,7 @@ def render(source: str, **context: object) -> str:
 
 def test_estimate_has_value_interval_and_n():
     html = render("{{ e|estimate }}", e=PEOPLE)
-    assert "65.7 %</span>" in html
+    assert "65.7%</span>" in html
     assert "(63.1 to 68.2, n = 648)" in html
 
 
@@ -56,7 +56,7 @@ def test_units():
 def test_percent():
     assert (
         render("{{ 0.656|percent }} {{ 0.656|percent:0 }} {{ x|percent }}", x=None)
-        == "65.6 % 66 % not defined"
+        == "65.6 % 66% not defined"
     )
 
 
@@ -92,7 +92,7 @@ def test_interval_plot_places_by_attributes():
     html = render("{% interval_plot e 0 1 mark=0.5 %}", e=Figure(0.5, 0.25, 0.75, 10))
     assert 'cx="80.00"' in html
     assert 'x1="42.00" x2="118.00"' in html
-    assert 'aria-label="50.0 %, 25.0 to 75.0"' in html
+    assert 'aria-label="50.0%, 25.0 to 75.0"' in html
     assert "style" not in html
 
 
@@ -117,7 +117,7 @@ def test_bars():
     assert 'width="40.00"' in render("{% bar 0.4 %}")
     html = render("{% share_bar 2 1 1 %}")
     assert 'x="50.00" width="25.00"' in html
-    assert "first 50.0 %, tie 25.0 %, second 25.0 %" in html
+    assert "first 50.0%, tie 25.0%, second 25.0%" in html
     assert "not defined" in render("{% share_bar 0 0 0 %}")
 
 
@@ -125,7 +125,7 @@ def test_tile_needs_only_a_label():
     html = render(
         '{% include "components/tile.html" with label="Agreement" estimate=e plot=True %}', e=PEOPLE
     )
-    assert "65.7 %" in html
+    assert "65.7%" in html
     assert "<svg" in html
     assert "419" in render('{% include "components/tile.html" with label="Items" value=419 %}')
 

@@ -13,7 +13,7 @@ from web.numbers import (
     duration,
     estimate_range,
     estimate_value,
-    figure_text,
+    interval_text,
     money,
     number_of,
     part_of,
@@ -49,7 +49,7 @@ def lookup(fields: object, name: str) -> str:
 
 @register.filter(name="estimate")
 def estimate_filter(estimate: object, unit: str = "percent") -> SafeString:
-    """Value with interval and n: "65.7 % (63.1 to 68.2, n = 648)". Units: percent, number, points, count."""
+    """Value with interval and n: "65.7% (63.1 to 68.2, n = 648)". Units: percent, number, points, count."""
     rest = estimate_range(estimate, unit)
     value = format_html('<span class="estimate-value">{}</span>', estimate_value(estimate, unit))
     if rest:
@@ -101,7 +101,7 @@ def interval_plot(
     value, low, high = (part_of(estimate, name) for name in ("value", "low", "high"))
     words = estimate_value(estimate, unit)
     if low is not None and high is not None:
-        words += f", {figure_text(low, unit, sign=False)} to {figure_text(high, unit, sign=False)}"
+        words += f" {interval_text(low, high, unit)}"
     else:
         low = high = None
     return {

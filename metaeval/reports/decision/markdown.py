@@ -5,7 +5,7 @@ from __future__ import annotations
 from metaeval.reports.decision import verdict as sections
 from metaeval.reports.decision.report import SelectionReport
 from metaeval.reports.decision.tables import STATUS, JudgeRow, selection_table
-from metaeval.reports.decision.words import objective_words, tidy, words_of
+from metaeval.reports.decision.words import objective_words, words_of
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.markdown import plain_text, table_text
 from metaeval.reports.replacement import TITLE
@@ -74,7 +74,7 @@ def _row(row: JudgeRow, *, of_pairs: bool) -> list[str]:
         full_text(standing.seconds, "seconds"),
         value_text({"value": standing.chosen_share}),
     ]
-    return [plain_text(row.judge.name), plain_text(status), *map(tidy, cells)]
+    return [plain_text(row.judge.name), plain_text(status), *cells]
 
 
 def _replaces(report: SelectionReport) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from metaeval.reports.decision.report import DatasetEntry, Figure, JudgeEntry, SelectionReport, StandingEntry
-from metaeval.reports.decision.words import tidy, violations_words
+from metaeval.reports.decision.words import violations_words
 from metaeval.reports.figures import value_text
 from metaeval.reports.report import HEURISTIC
 from metaeval.reports.tables import axis_of
@@ -190,7 +190,7 @@ def _point(
         high_y=high_y,
         text_x=f"{x + 8 if right else x - 8:.1f}",
         text_anchor="start" if right else "end",
-        text=f"{judge.name}: {tidy(value_text(objective))}, {price} per 1,000 judgments",
+        text=f"{judge.name}: {value_text(objective)}, {price} per 1,000 judgments",
         cost=cost,
         objective=objective,
     )

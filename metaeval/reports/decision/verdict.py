@@ -16,7 +16,6 @@ from metaeval.reports.decision.words import (
     listed,
     objective_words,
     points_with_range,
-    tidy,
     title_of,
     violations_words,
     with_range,
@@ -120,7 +119,7 @@ def _below_floor(report: SelectionReport) -> tuple[str, list[str]]:
     more = [*_lead(report, leader), *_tied(report)]
     if rule is None:
         return f"No judge beats the baseline {name}", [f"{name} leads without an LLM.", *more]
-    baseline, reached = report.name(rule.judge), tidy(value_text(rule.objective))
+    baseline, reached = report.name(rule.judge), value_text(rule.objective)
     below = _or(leader.objective["value"], 1.0) < rule.objective["value"]
     which = "No judge that satisfies the constraints" if _ruled_out(report) else "No judge"
     headline = f"{which} {'beats' if below else 'is significantly better than'} the baseline {baseline}"
@@ -213,7 +212,7 @@ def _cautions(report: SelectionReport) -> list[str]:
     leader = report.leading
     if leader is not None and _or(leader.unparsed["value"], 0.0) > _MUCH_UNPARSED:
         found.append(
-            f"{tidy(value_text(leader.unparsed))} of the answers of {report.name(leader.judge)} were unparsed."
+            f"{value_text(leader.unparsed)} of the answers of {report.name(leader.judge)} were unparsed."
         )
     left = [report.name(row.judge) for row in report.candidates if not row.is_ranked]
     if left and leader is not None:
@@ -265,7 +264,7 @@ def held_out_words(report: SelectionReport) -> list[str]:
     sentences = []
     if report.naive is not None:
         sentences.append(
-            f"In-sample, on the items it was chosen on, {what} reaches {tidy(value_text({'value': report.naive}))}. "
+            f"In-sample, on the items it was chosen on, {what} reaches {value_text({'value': report.naive})}. "
             "Such figures tend to be optimistic: of several judges that are about as good, the luckiest one is chosen."
         )
     sentences.append(
@@ -295,7 +294,7 @@ def composite_words(report: SelectionReport) -> list[str]:
     if len(set(found.parts.values())) < 2:
         judge = report.name(next(iter(found.parts.values()), ""))
         return [f"{judge} does best in every {one} that is large enough, so there is nothing to combine."]
-    naive = "" if found.naive is None else f"{tidy(value_text({'value': found.naive}))} in-sample and "
+    naive = "" if found.naive is None else f"{value_text({'value': found.naive})} in-sample and "
     first = f"The best judge of each {one} combined reaches {naive}{with_range(found.held_out)} held-out."
     if found.gain["value"] is None:
         return [first]
@@ -337,7 +336,7 @@ def replaces_words(report: SelectionReport, dataset: str) -> str:
         return (
             f"{title}: not tested ({test.get('reason') or 'too few annotators have labeled the same items'})."
         )
-    rate, needed = tidy(value_text({"value": test["winning_rate"]})), amount(test["threshold"], "percent")
+    rate, needed = value_text({"value": test["winning_rate"]}), amount(test["threshold"], "percent")
     words = (
         f"{title}: each item was judged by what was chosen without its fold. Compared with one annotator at a time by "
         f"how well each matches the other annotators, it won {test['n_won']} of {test['n_tested']} ({rate}; {needed} "

@@ -9,7 +9,7 @@ from typing import Any
 from metaeval.figures import ANSWER_RANKING, CHECKLIST, IMPORTANCE, RUBRIC
 from metaeval.reports.decision.inputs import PAIRWISE
 from metaeval.reports.decision.report import Figure, SelectionReport, ViolationEntry
-from metaeval.reports.figures import points_text, range_text, value_text
+from metaeval.reports.figures import full_text, points_text, range_text, value_text
 from metaeval.selection.types import Constraints
 
 
@@ -197,7 +197,7 @@ def amount(value: float | None, unit: str) -> str:
     if unit == "flag":
         return "yes" if value else "no"
     text = value_text({"value": value}, unit)
-    return tidy(text).replace(".0%", "%") if unit == "percent" else text
+    return text.replace(".0%", "%") if unit == "percent" else text
 
 
 def listed(names: Sequence[str]) -> str:
@@ -210,7 +210,7 @@ def listed(names: Sequence[str]) -> str:
 
 def with_range(estimate: Figure) -> str:
     """A share and its interval: "71.2% [62.5, 78.6]"."""
-    return tidy(value_text(estimate)) + _interval(range_text(estimate))
+    return full_text(estimate)
 
 
 def points_with_range(difference: Figure) -> str:
@@ -219,9 +219,4 @@ def points_with_range(difference: Figure) -> str:
 
 
 def _interval(ends: str) -> str:
-    return f" [{ends.replace(' to ', ', ')}]" if ends else ""
-
-
-def tidy(text: str) -> str:
-    """A share without a space before its sign."""
-    return text.replace(" %", "%").replace("\u00a0%", "%")
+    return f" {ends}" if ends else ""

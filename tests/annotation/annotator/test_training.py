@@ -224,10 +224,10 @@ def test_a_tolerant_test_says_its_rule_and_its_result():
     QualificationQuestion.objects.create(study=study, item=study.dataset.items.first(), position=0)
     person = enrollment_make(study=study, stage=Stage.QUALIFICATION)
     browser = client_of(person)
-    assert "more than 85 % of your answers must be right or at most 1 away" in text_of(
+    assert "more than 85% of your answers must be right or at most 1 away" in text_of(
         browser.get(url("place", study))
     )
     form = {"question": question_next(person).question.pk, "rating-helpful": "1", "rating-clear": "4"}
     words = text_of(browser.post(url("qualification", study), form, follow=True))
-    assert "50 % of your answers were right or at most 1 away" in words
-    assert "more than 85 % is needed in this study" in words
+    assert "50% of your answers were right or at most 1 away" in words
+    assert "more than 85% is needed in this study" in words

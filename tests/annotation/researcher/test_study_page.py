@@ -41,8 +41,8 @@ class TestPage:
     def test_figures(self, cast, study):
         labels_make(study, [[1, 1, 2], [2, 2, 2]])
         page = text_of(client_of(cast.alice).get(url("study-detail", "mine")))
-        assert "66.7 %" in page
-        assert "83.3 %" in page
+        assert "66.7%" in page
+        assert "83.3%" in page
         assert "Early: 2 items" in page
         assert "n = 2" in page
         assert "Brainstorm" in page

@@ -134,7 +134,7 @@ class TestRankings:
 
 
 def test_always_yes_reaches_the_published_figure_of_infobench(shared_data):
-    """With GPT-4's answers as gold the rule's score is the share of questions answered with yes: DRFR, 87.60 %."""
+    """With GPT-4's answers as gold the rule's score is the share of questions answered with yes: DRFR, 87.60%."""
     lines = (shared_data / "infobench" / "gpt4_eval.jsonl").read_text(encoding="utf-8").splitlines()
     items = []
     for k, row in enumerate(json.loads(line) for line in lines if line.strip()):

@@ -214,7 +214,7 @@ def test_divided_people_decide_nothing():
 
 
 def test_infobench(shared_data):
-    """DRFR of the file's own verdicts: 87.60 % of questions, 87.98 % over instructions, easy 88.41 %, hard 87.24 %."""
+    """DRFR of the file's own verdicts: 87.60% of questions, 87.98% over instructions, easy 88.41%, hard 87.24%."""
     lines = (shared_data / "infobench" / "gpt4_eval.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines if line.strip()]
     items, said = [], {}

@@ -119,7 +119,7 @@ def test_no_resamples():
 
 
 def test_none_in_some_training_parts():
-    # One of ten is unparsed: with the limit at 10 % training parts that hold it out pass, and others do not.
+    # One of ten is unparsed: with the limit at 10% training parts that hold it out pass, and others do not.
     found = choose(
         [dataset({"a": [NAN] + [1] * 9})], judges("a"), Constraints(max_unparsed=0.1), n_folds=5, n_repeats=1
     )

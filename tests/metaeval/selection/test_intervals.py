@@ -39,7 +39,7 @@ def test_the_same_instructions_twice_tell_nothing_new():
     [((10, 800), (0.95, 0.95), (1, 1)), ((10, 800), (0.8, 0.8), (0.1, 1)), ((30, 60), (0.6, 0.98), (3, 1))],
 )
 def test_they_cover(sizes, chances, weights):
-    # With the clusters of all datasets in one variance the first of these is covered in 39 % of samples.
+    # With the clusters of all datasets in one variance the first of these is covered in 39% of samples.
     rng, covered = np.random.default_rng(30), []
     truth = np.average(chances, weights=weights)
     for _ in range(150):

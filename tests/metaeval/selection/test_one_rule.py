@@ -105,7 +105,7 @@ def test_the_interval_of_a_mean_is_a_function_of_the_data_alone():
 
 @pytest.mark.parametrize(("share", "together"), [(0.7, 0.05), (0.9, 0.3)])
 def test_intervals_cover_where_a_few_clusters_are_large(share, together):
-    # Linearization alone covers 90 and 86 %.
+    # Linearization alone covers 90 and 86%.
     rng = np.random.default_rng(3)
     codes = np.unique(CLUSTERS, return_inverse=True)[1]
     strength = (1 - together) / together

@@ -54,7 +54,7 @@ def test_no_clear_winner(stored):
 
 
 def test_a_constraint_that_the_leader_does_not_satisfy(stored):
-    # Metrics+Reference* agrees with itself on 90 % of the items.
+    # Metrics+Reference* agrees with itself on 90% of the items.
     data, candidates = stored
     free, bound = (
         choose([data], candidates),

@@ -223,7 +223,7 @@ class TestGap:
         assert weighted.value == pytest.approx(3 / 4 - 3 / 5)
 
     def test_coverage(self):
-        """Of 200 datasets with a true gap of 0.15, in clusters of two items, the interval holds it in about 95 %."""
+        """Of 200 datasets with a true gap of 0.15, in clusters of two items, the interval holds it in about 95%."""
         rng = np.random.default_rng(2)
         names = np.repeat(["Natural", "Adversarial/A", "Adversarial/B"], [100, 80, 40])
         clusters = np.arange(220) // 2

@@ -33,7 +33,7 @@ def test_wholly_agreed():
 def test_ten_items_without_a_disagreement_do_not_prove_that_there_is_none():
     found = krippendorff_alpha([[1, 1, 1], [2, 2, 2]] * 5)
     assert (found.value, found.high, found.method) == (1, 1, "wilson")
-    # Of 10 items Wilson allows 27.75 % to disagree wholly, where chance would do so in 2 * 15 * 15 / (30 * 29).
+    # Of 10 items Wilson allows 27.75% to disagree wholly, where chance would do so in 2 * 15 * 15 / (30 * 29).
     assert found.low == pytest.approx(1 - 0.27753 / (450 / 870), abs=1e-4)
 
 
@@ -41,7 +41,7 @@ def test_ten_items_without_a_disagreement_do_not_prove_that_there_is_none():
 @pytest.mark.parametrize("n", [10, 30, 100])
 def test_coverage_where_people_nearly_always_agree(n):
     rng = np.random.default_rng(8)
-    # Two values, three people, each errs in 2 %: observed 2 * 0.02 * 0.98, expected 1/2.
+    # Two values, three people, each errs in 2%: observed 2 * 0.02 * 0.98, expected 1/2.
     truth, covered, defined = 1 - 2 * 0.02 * 0.98 / 0.5, 0, 0
     for _ in range(150):
         right = rng.integers(1, 3, (n, 1))

@@ -19,7 +19,7 @@ SMALL = {"min_items": 2}
 
 
 def five(n=120, judge=0.8, seed=0):
-    """Labels of five people who are right in 80 % of the items, and a judge."""
+    """Labels of five people who are right in 80% of the items, and a judge."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(1, 3, n).astype(float)
     people = np.where(rng.random((n, 5)) < 0.8, truth[:, None], 3 - truth[:, None])

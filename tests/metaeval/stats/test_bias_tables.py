@@ -117,7 +117,7 @@ class TestSelfPreference:
         assert other.judge.value == pytest.approx(1 - found.judge.value)
 
     def test_a_better_family_is_no_bias(self):
-        """The family wins 70 % by merit; a fair judge agrees with people, a vain one turns a fifth of its losses."""
+        """The family wins 70% by merit; a fair judge agrees with people, a vain one turns a fifth of its losses."""
         rng = np.random.default_rng(4)
         merit = np.where(rng.random(2_000) < 0.7, 1, 2)
         labels = np.where(rng.random((2_000, 3)) < 0.85, merit[:, np.newaxis], 3 - merit[:, np.newaxis])

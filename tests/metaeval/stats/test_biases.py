@@ -162,7 +162,7 @@ class TestLists:
         published = list_preference(labels, one, two, detect=self.published_rule)
         assert (1 + published.value) / 2 == pytest.approx(0.6036036036036037, abs=1e-12)
         assert published.n == 111
-        # The published rule calls 63 % of the outputs lists: a hyphen in a word is enough. Lines that are items: 8 %.
+        # The published rule calls 63% of the outputs lists: a hyphen in a word is enough. Lines that are items: 8%.
         assert np.mean([self.published_rule(text) for text in one]) == pytest.approx(0.631, abs=0.001)
         assert np.mean([has_list(text) for text in one]) == pytest.approx(0.080, abs=0.001)
         ours = list_preference(labels, one, two)

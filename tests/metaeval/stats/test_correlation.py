@@ -254,7 +254,7 @@ def test_people_of_newsroom(shared_data):
 
 @pytest.mark.parametrize(("n", "rho", "least"), [(20, 0.5, 0.9), (60, 0.3, 0.9), (60, 0.9, 0.9)])
 def test_coverage(n, rho, least):
-    """Of simulated normal pairs the nominal 95 % interval holds the true r; 150 draws, so three errors are 5 %."""
+    """Of simulated normal pairs the nominal 95% interval holds the true r; 150 draws, so three errors are 5%."""
     rng = np.random.default_rng(8)
     held = 0
     for _ in range(150):

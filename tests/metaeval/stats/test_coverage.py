@@ -1,6 +1,6 @@
-"""Nominal 95 % intervals hold the truth in 95 % of datasets: a small run of what `bench.coverage` measures in full.
+"""Nominal 95% intervals hold the truth in 95% of datasets: a small run of what `bench.coverage` measures in full.
 
-Seeds are fixed. With the datasets simulated here a coverage of 95 % is seen as 93 to 97 or so, hence the bounds.
+Seeds are fixed. With the datasets simulated here a coverage of 95% is seen as 93 to 97 or so, hence the bounds.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ class TestProportions:
 
     @pytest.mark.parametrize("cell", RARE, ids=str)
     def test_rare_errors_in_clusters(self, cell):
-        # The variance between clusters taken at its word covers as little as 84 % here.
+        # The variance between clusters taken at its word covers as little as 84% here.
         sizes, icc, share, n_clusters = cell
         right, size = coverage.draw_clusters(n_clusters, sizes, icc, share, 2000, np.random.default_rng(7))
         low, high = coverage.share_intervals(right, size)

@@ -35,7 +35,7 @@ def test_by_hand():
 
 
 def test_the_file_of_infobench(shared_data):
-    # DRFR 87.60 % over questions, 87.98 % as the mean over instructions; easy 88.41 %, hard 87.24 %.
+    # DRFR 87.60% over questions, 87.98% as the mean over instructions; easy 88.41%, hard 87.24%.
     path = shared_data / "infobench" / "gpt4_eval.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     answers = np.concatenate([np.array(row["eval"], dtype=float) for row in rows])

@@ -88,7 +88,7 @@ class TestResamples:
 
 class TestIntervals:
     def test_wilson_by_hand(self):
-        # 8 of 10 at 95 %: z = 1.95996, z² = 3.8415. Centre (0.8 + 0.19207) / 1.38415 = 0.71674; spread
+        # 8 of 10 at 95%: z = 1.95996, z² = 3.8415. Centre (0.8 + 0.19207) / 1.38415 = 0.71674; spread
         # 1.95996 sqrt(0.016 + 0.0096037) / 1.38415 = 0.22657.
         assert wilson_interval(0.8, 10) == pytest.approx((0.49016, 0.94331), abs=2e-5)
         reference = stats.binomtest(8, 10).proportion_ci(method="wilson")
@@ -242,7 +242,7 @@ class TestIntervals:
 
     @pytest.mark.parametrize(("share", "n_clusters", "size"), [(0.97, 60, 1), (0.6, 20, 3), (0.7, 100, 2)])
     def test_coverage(self, share, n_clusters, size):
-        # Nominal 95 %. A cluster's items agree wholly half of the time, which makes them count for less.
+        # Nominal 95%. A cluster's items agree wholly half of the time, which makes them count for less.
         rng = np.random.default_rng(12)
         covered = 0
         for _ in range(300):

@@ -56,7 +56,7 @@ def test_clusters_of_copies_are_one_observation():
 
 @pytest.mark.parametrize(("margin", "score", "t"), [(0.2, 0.044, 0.123), (0.1, 0.042, 0.184)])
 def test_the_score_test_holds_its_level_where_t_does_not(margin, score, t):
-    # A judge exactly `margin` worse that is never the better one: 30 items, nominal 5 %. Exact, from the binomial.
+    # A judge exactly `margin` worse that is never the better one: 30 items, nominal 5%. Exact, from the binomial.
     sizes = {"t": 0.0, "score": 0.0}
     for losses in range(31):
         chance = stats.binom.pmf(losses, 30, margin)

@@ -95,7 +95,7 @@ def test_the_number_is_the_first_that_is_enough(power, effect):
 
 
 class TestSimulated:
-    """The number of items said to give 80 % gives 77 to 83 %."""
+    """The number of items said to give 80% gives 77 to 83%."""
 
     def test_right_and_wrong_with_sign_flips(self):
         n = labels_needed(0.1, discordance=0.2)

@@ -260,7 +260,7 @@ def test_an_interval_holds_its_value_and_stays_inside():
     [(0.5, 0.9, 40, False), (0.8, 0.9, 40, False), (0.7, 0.85, 40, True)],
 )
 def test_coverage(share, right, n, clustered):
-    # 600 datasets: a coverage of 95 % comes out between 92.9 and 97.1 % with a chance of 98 %.
+    # 600 datasets: a coverage of 95% comes out between 92.9 and 97.1% with a chance of 98%.
     inside = gains = 0.0
     size = 4 if clustered else 1
     for seed in range(600):
@@ -278,7 +278,7 @@ def test_coverage(share, right, n, clustered):
 
 
 def test_cross_fitting_takes_the_bias_away():
-    # 40 labels, a judge right in 98 %: with one weight from all labels the mean is a third of an error too high.
+    # 40 labels, a judge right in 98%: with one weight from all labels the mean is a third of an error too high.
     bias = {}
     for tuning in ("optimal", "cross_fitted"):
         values = [

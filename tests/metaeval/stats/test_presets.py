@@ -23,7 +23,7 @@ def test_every_argument_is_one_of_the_function(name, function):
 
 
 def test_alpaca_eval(alpaca):
-    # Published: people 65.66358 %, the longest output 62.19136 %; first labels for the longer output 0.635955.
+    # Published: people 65.66358%, the longest output 62.19136%; first labels for the longer output 0.635955.
     one = preset("alpaca_eval")
     longest = np.where(alpaca.length_1 > alpaca.length_2, 1.0, 2.0)
     options = one.of("leave_one_out_agreement") | {"n_resamples": 0}

@@ -189,6 +189,4 @@ def test_the_interval_of_a_near_perfect_correlation_reaches_up_to_it():
             warnings.simplefilter("ignore", StatisticsWarning)
             found = system_correlation(first, second, systems, clusters=clusters, n_resamples=300)
         held.append(found.low <= pearsonr(true_1, true_2).statistic <= found.high)
-    assert (
-        np.mean(held) >= 0.85
-    )  # 93 % over 1,000 datasets; 74 % with the slope of the resamples on both sides
+    assert np.mean(held) >= 0.85  # 93% over 1,000 datasets; 74% with the slope of the resamples on both sides
