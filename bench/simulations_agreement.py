@@ -84,7 +84,7 @@ def _beyond_chance(times: int) -> dict[str, float]:
                         widths.append(found.high - found.low)
                 key = f"{name}_{truth:.2f}_n{n}"
                 result[key] = covered / times
-                print(f"  {key:32} {100 * result[key]:5.1f} %   mean width {np.mean(widths):.2f}", flush=True)
+                print(f"  {key:32} {100 * result[key]:5.1f}%   mean width {np.mean(widths):.2f}", flush=True)
     return result
 
 
@@ -108,7 +108,7 @@ def _people(times: int) -> dict[str, float]:
         key = f"people_sampled_{n}x{people}_each{each}_sd{of_people}_{truth:.2f}"
         result[key] = covered / times
         print(
-            f"  {key:44} {100 * covered / times:5.1f} %   people fixed {100 * fixed / times:5.1f} %",
+            f"  {key:44} {100 * covered / times:5.1f}%   people fixed {100 * fixed / times:5.1f}%",
             flush=True,
         )
     return result
@@ -130,5 +130,5 @@ def _label_model(times: int) -> dict[str, float]:
             covered += sum(e.low <= p <= e.high for e, p in zip(found, right, strict=True))
         key = f"dawid_skene_{n}x{people}_each{each}_values{n_values}"
         result[key] = covered / times / people
-        print(f"  {key:44} {100 * result[key]:5.1f} %", flush=True)
+        print(f"  {key:44} {100 * result[key]:5.1f}%", flush=True)
     return result

@@ -200,7 +200,7 @@ def run(quick: bool = False) -> dict[str, float]:
     """Print the table; returns its figures by name of the world and column."""
     n_samples = 20 if quick else 500
     print(f"{n_samples} samples of each; naive and held-out minus truth in points; sets at 95%")
-    points, share, number = "{:+.2f}", "{:.1f} %", "{:.1f}"
+    points, share, number = "{:+.2f}", "{:.1f}%", "{:.1f}"
     tables = [
         {
             "naive": ("naive", 100, points),

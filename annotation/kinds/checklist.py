@@ -111,7 +111,7 @@ class Checklist(PartsKind):
         return {1.0: "yes", 0.0: "no"}.get(number, "")
 
     def mean_words(self, number: float) -> str:
-        return f"{100 * number:.0f} % yes"
+        return f"{100 * number:.0f}% yes"
 
     def miss(self, person: SimulatedAnnotator, said: bool | None, chance: random.Random) -> bool | None:
         return said if said is None or chance.random() < person.accuracy else not said

@@ -120,9 +120,9 @@ def _mixed(objective: Objective, found: HeldOut, worth_it: bool) -> list[str]:
         return []
     single, composite = (objective.mean(column) for column in (found.single, found.composite))
     return [
-        f"The composite was found worth it on {100 * found.composite_used:.0f} % of the parts of the data that were "
-        f"chosen on, so the held-out figure is of a mixture: held out, composites reach {100 * composite:.1f} % and "
-        f"single judges {100 * single:.1f} %."
+        f"The composite was found worth it on {100 * found.composite_used:.0f}% of the parts of the data that were "
+        f"chosen on, so the held-out figure is of a mixture: held out, composites reach {100 * composite:.1f}% and "
+        f"single judges {100 * single:.1f}%."
     ]
 
 

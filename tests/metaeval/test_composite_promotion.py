@@ -380,7 +380,7 @@ def test_every_page_copes_with_a_judge_that_has_judged_nothing(client, administr
     assert f"{judge.name} was promoted by" in comparison
     assert "no longer leads" not in comparison
     held_out = content_of(sweep)["composite"]["held_out"]
-    assert f"{100 * held_out['value']:.1f} %" in comparison
+    assert f"{100 * held_out['value']:.1f}%" in comparison
     assert "held-out" in comparison
     admin = client.get(reverse("admin:metaeval_decision_change", args=[decision.pk])).content.decode()
     assert "<dt>Promoted</dt><dd>The composite by category, 2 parts" in admin

@@ -30,7 +30,7 @@ def render(source: str, **context: object) -> str:
 def test_estimate_has_value_interval_and_n():
     html = render("{{ e|estimate }}", e=PEOPLE)
     assert "65.7%</span>" in html
-    assert "(63.1 to 68.2, n = 648)" in html
+    assert "[63.1, 68.2], n = 648</span>" in html
 
 
 def test_estimate_may_be_a_mapping():
@@ -50,7 +50,7 @@ def test_units():
     figure = Figure(-0.1234, -0.2, 0.1, 12000)
     assert "−0.123" in render('{{ e|estimate:"number" }}', e=figure)
     assert "−12.3 points" in render('{{ e|estimate_value:"points" }}', e=figure)
-    assert render('{{ e|estimate_range:"points" }}', e=figure) == "−20.0 to 10.0, n = 12,000"
+    assert render('{{ e|estimate_range:"points" }}', e=figure) == "[−20.0, 10.0], n = 12,000"
 
 
 def test_percent():
@@ -92,7 +92,7 @@ def test_interval_plot_places_by_attributes():
     html = render("{% interval_plot e 0 1 mark=0.5 %}", e=Figure(0.5, 0.25, 0.75, 10))
     assert 'cx="80.00"' in html
     assert 'x1="42.00" x2="118.00"' in html
-    assert 'aria-label="50.0%, 25.0 to 75.0"' in html
+    assert 'aria-label="50.0% [25.0, 75.0]"' in html
     assert "style" not in html
 
 

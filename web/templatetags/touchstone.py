@@ -49,11 +49,11 @@ def lookup(fields: object, name: str) -> str:
 
 @register.filter(name="estimate")
 def estimate_filter(estimate: object, unit: str = "percent") -> SafeString:
-    """Value with interval and n: "65.7% (63.1 to 68.2, n = 648)". Units: percent, number, points, count."""
+    """Value with interval and n: "65.7% [63.1, 68.2], n = 648". Units: percent, number, points, count."""
     rest = estimate_range(estimate, unit)
     value = format_html('<span class="estimate-value">{}</span>', estimate_value(estimate, unit))
     if rest:
-        value += format_html(' <span class="estimate-range">({})</span>', rest)
+        value += format_html(' <span class="estimate-range">{}</span>', rest)
     return format_html('<span class="estimate">{}</span>', value)
 
 

@@ -42,9 +42,9 @@ class TestComposite:
         found = choose([dataset(verdicts, categories=category)], judges("a", "b"))
         assert found.composite.worth_it == worth_it
         note = next(note for note in found.notes if "mixture" in note)
-        assert f"composites reach {100 * found.composite.held_out.value:.1f} %" in note
+        assert f"composites reach {100 * found.composite.held_out.value:.1f}%" in note
         single = found.composite.held_out.value - found.composite.gain.value
-        assert f"single judges {100 * single:.1f} %" in note
+        assert f"single judges {100 * single:.1f}%" in note
         assert single <= found.held_out.value <= found.composite.held_out.value
 
     def test_small_categories_ask_the_best_judge(self):
