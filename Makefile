@@ -4,11 +4,13 @@ VENV   ?= .venv
 PORT   ?= 8000
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-JOBS   ?= 2
+CORES  ?= 2
+# Many tests wait for a browser, a server or a worker, so more run at once than there are cores.
+JOBS   ?= 4
 
 export PYTHONDONTWRITEBYTECODE ?= 1
 
-.PHONY: help install install-dev demo dev test test-vllm test-litellm check format bench clean
+.PHONY: help install install-dev demo dev test test-quick test-vllm test-litellm check format bench clean
 
 help:  ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +37,9 @@ demo: install  ## A running site with a demo study, a finished sweep and a repor
 dev: install-dev  ## A development server that reloads
 	$(BIN)/python manage.py migrate
 	DJANGO_DEBUG=true $(BIN)/python manage.py runserver $(PORT)
+
+test-quick: install-dev  ## Under a minute: tests without a database, a service, a browser or a process of their own
+	$(BIN)/python -m pytest -n $(CORES) -m "not (slow or database or browser or redis or both_databases)"
 
 # What fails is tried once more, since people and workers race in these tests; the summary lists every rerun.
 test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser
