@@ -33,7 +33,7 @@ from metaeval.services.reports import report_build, report_save
 CONTENT = settings.BASE_DIR / "fixtures" / "demo"
 ADMINISTRATOR, RESEARCHER = "admin", "researcher"
 PASSWORD = "touchstone-demo"  # noqa: S105  (printed by the command; the site answers on this machine only)
-SWEEP, MODEL_SWEEP = "Judges that need no model", "Prompted judges on the mock server"
+SWEEP, MODEL_SWEEP = "Baselines (no LLM)", "Prompted judges on the mock server"
 MOCK_JUDGES = (
     ("Mock, vanilla", "vanilla", "mock-longer-0.8"),
     ("Mock, with rules", "rules", "mock-overlap-0.9"),

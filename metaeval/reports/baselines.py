@@ -1,4 +1,4 @@
-"""Judges that need no model, computed for every report: the floor that a real judge must beat.
+"""Baselines, which ask no LLM, computed for every report: the floor that a real judge must beat.
 
 They say what the strategies of the same names say (a test holds them together), from lengths alone.
 """

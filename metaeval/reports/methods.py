@@ -22,7 +22,7 @@ _TIES = {
 }
 _SPEARMAN = (
     "Spearman's rho of two annotators (average ranks for ties) is averaged over the pairs of annotators of an item, "
-    "then over items; a ranking that is constant has no rho."
+    "then over items; a constant ranking has no correlation and isn't counted."
 )
 _PEOPLE = {
     "rubric": (

@@ -298,10 +298,10 @@ def _nothing_scored(dataset: JudgedDataset, block: Block) -> str:
     if not block.scorable.any():
         labels = "two labels" if dataset.scores is None else "labels"
         lacks = "no item with a gold answer" if dataset.role == "gold" else f"no item with {labels}"
-        return f"{dataset.name}: {lacks}, so it decides nothing."
+        return f"{dataset.name}: {lacks}, so it is reported only."
     if not (block.scorable & (block.weights > 0)).any():
-        return f"{dataset.name}: every item that can be scored has weight 0, so it decides nothing."
-    return f"{dataset.name}: no candidate judged an item that can be scored, so it decides nothing."
+        return f"{dataset.name}: every item that can be scored has weight 0, so it is reported only."
+    return f"{dataset.name}: no candidate judged an item that can be scored, so it is reported only."
 
 
 def _left_out(

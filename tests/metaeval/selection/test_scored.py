@@ -77,9 +77,9 @@ def test_nothing_to_score_against():
     dataset = scored({"a": [NAN, NAN]}, judged={"a": first(np.array([True, True]))})
     found = choose([dataset], judges("a"))
     assert found.verdict == "none"
-    assert found.notes[0] == "Rubrics: no item with labels, so it decides nothing."
+    assert found.notes[0] == "Rubrics: no item with labels, so it is reported only."
     found = choose([replace(dataset, role="gold")], judges("a"))
-    assert found.notes[0] == "Rubrics: no item with a gold answer, so it decides nothing."
+    assert found.notes[0] == "Rubrics: no item with a gold answer, so it is reported only."
 
 
 def test_constraints_are_asked_of_it():
