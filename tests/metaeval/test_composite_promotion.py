@@ -396,5 +396,5 @@ def test_the_page_offers_it_with_what_to_expect(client, administrator, sweep):
     assert (
         f'Composite, 2 parts <span class="muted num">{100 * found["held_out"]["value"]:.1f}% held-out' in page
     )
-    assert "points (" in re.search(r'id="promote-composite">[^<]*', page)[0]
+    assert "points [" in re.search(r'id="promote-composite">[^<]*', page)[0]
     assert "First half judges every other category." in page

@@ -347,7 +347,7 @@ def test_the_command_says_what_is_missing(link, tmp_path, monkeypatch):
     for arguments, words in [
         (["nothing", "--api"], "no study"),
         ([link.study.slug, "--api"], "PROLIFIC_API_TOKEN is not set"),
-        ([link.study.slug, "--platform", "connect", "--api"], "no door"),
+        ([link.study.slug, "--platform", "connect", "--api"], "no entry point"),
         ([link.study.slug, "--file", str(broken)], "broken.csv: Submission id"),
         ([link.study.slug, "--file", "/no/such/file.csv"], "cannot be read"),
     ]:
