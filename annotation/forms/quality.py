@@ -36,7 +36,7 @@ class SuspendForm(_ActionForm):
     reason = _reason()
     text = _text("Shown to the person, who also reads that they can't continue.")
     set_aside = forms.BooleanField(
-        label="Set their labels aside",
+        label="Exclude their labels",
         required=False,
         help_text="They do not count any more, and others are given the items again. Nothing is deleted.",
     )

@@ -119,7 +119,7 @@ LABELS = {
     "check_minimum": "Checks before anything follows",
     "check_warn_below": "Warn below, in percent right",
     "check_suspend_below": "Suspend below, in percent right",
-    "set_aside_on_suspend": "Set a suspended person's doubtful labels aside",
+    "set_aside_on_suspend": "Exclude a suspended annotator's doubtful labels",
     "open_signup": "People may sign up by themselves",
     "one_per_device": "One person per browser",
     "max_annotators": "Most people",

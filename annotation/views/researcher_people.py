@@ -190,21 +190,21 @@ ACTIONS = {
         "Suspend",
         SuspendForm,
         _suspend,
-        "Suspend this person? What they have open goes back at once.",
+        "Suspend this person? Their open items are released at once.",
     ),
     "restore": PersonAction(
         "Restore", "Restore access", RestoreForm, _restore, "Restore this person's access?"
     ),
     "set-aside": PersonAction(
-        "Set labels aside",
-        "Set all aside",
+        "Exclude labels",
+        "Exclude all labels",
         SetAsideForm,
         _set_aside,
-        "Set all labels of this person aside? Their places open to others.",
+        "Exclude all labels of this person? Their slots open to others.",
     ),
     "take-back": PersonAction(
-        "Take labels back",
-        "Take back",
+        "Include excluded labels",
+        "Include labels",
         TakeBackForm,
         _take_back,
         "Include the excluded labels again? Labels whose slots were filled since become surplus.",

@@ -49,7 +49,9 @@
         event.preventDefault();
         event.stopPropagation();
         const submitter = event.submitter;
-        ask(question, event.submitter?.dataset.confirmVerb ?? form.dataset.confirmVerb ?? "Continue", () => {
+        const verb = submitter?.dataset.confirmVerb ?? form.dataset.confirmVerb;
+        // The first text of the button: what follows in it names the row, for those who do not see where it stands.
+        ask(question, verb ?? (submitter?.firstChild?.textContent.trim() || "Continue"), () => {
           form.setAttribute("data-confirmed", "");
           form.requestSubmit(submitter);
           form.removeAttribute("data-confirmed");

@@ -96,6 +96,11 @@ def press(page: Page, key: str) -> None:
     page.keyboard.press(key)
 
 
+def confirm(page: Page) -> None:
+    """Say yes to the question before what cannot be undone."""
+    page.locator("dialog.dialog-small[open] .btn-primary").click()
+
+
 def assert_no_sideways_scroll(page: Page) -> None:
     page.wait_for_load_state("load")  # before its style sheets have come, a page has no width to speak of
     widths = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")

@@ -11,7 +11,7 @@ from annotation.models import Adjudication, Assignment, Enrollment, Label, Study
 from annotation.services.quality import item_report, message_send
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.factories import PASSWORD, annotator_make, enrollment_make, study_make, user_make
-from tests.browser.conftest import PHONE, press
+from tests.browser.conftest import PHONE, confirm, press
 from tests.browser.test_accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -86,10 +86,10 @@ def test_people_and_reports(page: Page, live_server, study):
     page.get_by_label("Reason").last.scroll_into_view_if_needed()
     form = page.locator("form[action$='/suspend/']")
     form.get_by_label("Reason").fill("careless")
-    form.get_by_label("Set their labels aside").check()
+    form.get_by_label("Exclude their labels").check()
     found += violations(page)
     form.get_by_role("button", name="Suspend").click()
-    page.get_by_role("button", name="Go on").click()
+    confirm(page)
     expect(page.get_by_text("They are suspended")).to_be_visible()
     assert Enrollment.objects.get(annotator__source="prolific").n_accepted == 0
     shots(page, "person-suspended")
@@ -98,7 +98,7 @@ def test_people_and_reports(page: Page, live_server, study):
     shots(page, "reports")
     found += violations(page)
     page.get_by_role("button", name=re.compile("Withdraw")).first.click()
-    page.get_by_role("button", name="Go on").click()
+    confirm(page)
     expect(page.get_by_text("The item is withdrawn")).to_be_visible()
     found += violations(page)
     assert not found, "\n".join(found)

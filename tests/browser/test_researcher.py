@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Dataset, Invitation, Study, User
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.factories import PASSWORD, dataset_make, study_make, user_make
-from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
+from tests.browser.conftest import PHONE, assert_no_sideways_scroll, confirm, press
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -65,7 +65,7 @@ def test_from_login_to_labels(page: Page, live_server, alice, shot, tmp_path):
     expect(page.get_by_role("heading", name="Which is better?", level=1)).to_be_visible()
     expect(page.get_by_text("asks for 24 labels")).to_be_visible()
     page.get_by_role("button", name="Open", exact=True).click()
-    page.get_by_role("button", name="Go on").click()
+    confirm(page)
     expect(page.get_by_text("The study is open")).to_be_visible()
     assert Study.objects.get().state == "open"
 

@@ -25,7 +25,7 @@ from tests.annotation.cast import label_make
 from tests.annotation.entry.props import SESSION, STUDY_ID, csv_file, csv_row, link_make
 from tests.annotation.factories import enrollment_make, invitation_make, user_make
 from tests.annotation.kinds import VALUES, kind_dataset_make
-from tests.browser.conftest import press
+from tests.browser.conftest import confirm, press
 from tests.browser.walks import Walker, log_in, walk_study, walker_at_work
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -40,11 +40,6 @@ def alice() -> User:
 def office(new_context: Callable[..., BrowserContext], alice: User) -> Page:
     """Alice's browser; an annotator has the one of `page`."""
     return new_context().new_page()
-
-
-def go_on(office: Page) -> None:
-    """Say yes to the question before what cannot be undone."""
-    office.get_by_role("button", name="Go on", exact=True).click()
 
 
 def person_open(office: Page, url: str, study: Study) -> None:
@@ -91,7 +86,7 @@ class TestHiddenChecks:
         form.get_by_label("Message").fill("Welcome back. Please take your time.")
         form.get_by_label("Include the excluded labels again").check()
         form.get_by_role("button", name="Restore access").click()
-        go_on(office)
+        confirm(office)
         expect(office.get_by_text("They can continue.")).to_be_visible()
         assert not aside.exists()
 
@@ -223,7 +218,7 @@ class TestWhileTheyWork:
         walker.button("Try again")
         walker.progress("1 of 3")
         office.get_by_role("button", name="Close").click()
-        go_on(office)
+        confirm(office)
         expect(office.get_by_role("button", name="Pause")).to_have_count(0)
         walker.answer()
         walker.heading("Thank you!")
@@ -288,7 +283,7 @@ def test_a_study_of_each_kind_from_the_form_to_the_first_label(kind, live_server
     assert not Enrollment.objects.exists()
 
     office.get_by_role("button", name="Open", exact=True).click()
-    go_on(office)
+    confirm(office)
     expect(office.get_by_text("The study is open")).to_be_visible()
     office.get_by_role("button", name="Make a link").click()
     page.goto(office.locator(".researcher-link").inner_text())

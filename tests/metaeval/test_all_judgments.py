@@ -93,7 +93,7 @@ def test_a_decision_is_made_over_all_judgments_and_promoted(cast: Cast) -> None:
         {
             "judge": imported.fingerprint,
             "reason": "Chosen on its decision page.",
-            "inputs_hash": asked["content"]["inputs_hash"],
+            "inputs_hash": asked["report"].inputs_hash,
             "seen": f"{dataset.pk}:{decision.pk}",
         },
     )
@@ -217,9 +217,9 @@ def test_the_27_judges_of_llmbar(shared_data: Path) -> None:
     assert accuracy == pytest.approx(right / 838)
     decided = browser.get(page("decision", dataset) + "?now=1")
     assert decided.status_code == 200
-    chosen = selection_get(sweep=source, choice=decided.context["form"].choice(), wait=True).content
+    chosen = selection_get(sweep=source, criteria=decided.context["form"].criteria(), wait=True).report
     assert chosen is not None
-    assert len([judge for judge in chosen["judges"] if not judge["baseline"]]) == 27
+    assert len([judge for judge in chosen.judges if not judge.baseline]) == 27
     judge = Judge.objects.get(name="GPT-4 / Metrics_Reference")
     drill = f"{reverse('judges:judgment-list', args=['llmbar'])}?fingerprint={judge.fingerprint}&against=gold"
     assert len(browser.get(drill).context["page"].rows) == 50
