@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import metaeval.tasks  # noqa: F401  (a worker finds it by itself)
-from annotation.models import Dataset
+from annotation.models import Dataset, Kind
 from judges.tasks import stop_request, wake
 from metaeval.models import JobState, Report, ReportJob
 from metaeval.services import report_jobs
@@ -16,6 +16,7 @@ from metaeval.services.report_jobs import report_jobs_work, report_request
 from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.cast import labels_make as study_labels_make
 from tests.annotation.factories import dataset_make, study_make
+from tests.metaeval.kinds import kind_swept
 from tests.metaeval.rows import labels_make, swept
 from tests.races import all_at_once
 
@@ -97,6 +98,29 @@ def test_it_is_seen_to_grow(cast: Cast, dataset: Dataset, monkeypatch: pytest.Mo
     ]
     n = len(Report.objects.get().content["judges"])
     assert [done for step, done, total in seen if step == "Judges" and total == n] == list(range(n + 1))
+
+
+@pytest.mark.parametrize("kind", [Kind.RUBRIC, Kind.CHECKLIST, Kind.IMPORTANCE, Kind.ANSWER_RANKING])
+def test_other_kinds_are_seen_to_grow_judge_by_judge(
+    cast: Cast, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_jobs, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(report_jobs, "OTHER_QUICK_ROWS", 1)
+    dataset, _ = kind_swept(kind)
+    job = report_request(user=cast.alice, dataset=dataset.name, kind=kind)
+    assert isinstance(job, ReportJob)
+    seen = []
+
+    def stop() -> bool:
+        job.refresh_from_db()
+        seen.append((job.step, job.n_done, job.n_total))
+        return False
+
+    report_jobs_work(stop)
+    n = len(Report.objects.get().content["judges"])
+    assert n >= 2
+    for step in ("Verdicts", "Judges"):
+        assert [done for told, done, total in seen if told == step and total == n] == list(range(n + 1))
 
 
 def test_a_stopped_worker_gives_it_back_and_the_next_one_makes_it(cast: Cast, dataset: Dataset) -> None:

@@ -14,6 +14,7 @@ from metaeval.reports.inputs import Booleans, Floats, Integers
 from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
 from metaeval.reports.leading import select_means
+from metaeval.reports.progress import told
 from metaeval.stats import (
     Estimate,
     InvalidInputError,
@@ -93,7 +94,8 @@ def checklist_figures(setting: Setting) -> KindFigures:
         setting, {k: [_answers(item.gold)] for k, item in enumerate(inputs.items) if item.gold is not None}
     )
     target = gold if against_gold else people
-    said = [_said(questions, judge) for judge in inputs.judges]
+    n_judges = len(inputs.judges)
+    said = [_said(questions, judge) for judge in told("Verdicts", n_judges, inputs.judges)]
     judged = [setting.judged(judge) for judge in inputs.judges]
     matches = [matches_of(setting, questions, judge) for judge in inputs.judges]
     with quiet():
@@ -102,7 +104,9 @@ def checklist_figures(setting: Setting) -> KindFigures:
             gold=setting.figures(gold.measures(trees=trees)) if against_gold else {},
             judges=[
                 _judge(setting, judge, questions, answers, match, target, trees=trees)
-                for judge, answers, match in zip(inputs.judges, said, matches, strict=True)
+                for judge, answers, match in told(
+                    "Judges", n_judges, zip(inputs.judges, said, matches, strict=True)
+                )
             ],
             # By item, as a decision takes them: what the questions of one item cancel is no difference of the item.
             selection=select_means(

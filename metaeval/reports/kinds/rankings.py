@@ -16,6 +16,7 @@ from metaeval.reports.inputs import Booleans, Floats
 from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
 from metaeval.reports.leading import select_means
+from metaeval.reports.progress import told
 from metaeval.stats import RankPairs, rank_pairs
 
 RHO = (-1.0, 1.0)
@@ -32,7 +33,8 @@ def ranking_figures(setting: Setting) -> KindFigures:
     (people, whose), targets = _people_rows(setting), targets_of(setting)
     pairs = rank_pairs([np.array(rows, ndmin=2) for rows in people])
     has_target = np.array([bool(rows) for rows in targets], dtype=np.bool_)
-    found = [correlations_of(setting, judge, targets) for judge in inputs.judges]
+    n_judges = len(inputs.judges)
+    found = [correlations_of(setting, judge, targets) for judge in told("Verdicts", n_judges, inputs.judges)]
     primary = FIGURES[inputs.kind].primaries[0]
     with quiet():
         return KindFigures(
@@ -40,7 +42,7 @@ def ranking_figures(setting: Setting) -> KindFigures:
             gold={},
             judges=[
                 _judge(setting, judge, rho, has_target)
-                for judge, rho in zip(inputs.judges, found, strict=True)
+                for judge, rho in told("Judges", n_judges, zip(inputs.judges, found, strict=True))
             ],
             selection=select_means(
                 {place: rho[primary] for place, rho in enumerate(found)},

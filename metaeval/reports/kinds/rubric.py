@@ -13,6 +13,7 @@ from metaeval.reports.inputs import Booleans, Floats, Integers
 from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindJudge, Value
 from metaeval.reports.leading import comparable, selection_of
+from metaeval.reports.progress import told
 from metaeval.reports.report import Selection
 from metaeval.stats import (
     Estimate,
@@ -56,10 +57,12 @@ def rubric_figures(setting: Setting) -> KindFigures:
     )
     gold = ratings_table((item.gold for item in inputs.items), inputs.criteria, "ratings")
     target = gold if setting.options.against == GOLD else people
-    tables = [_said(setting, judge, "ratings") for judge in inputs.judges]
+    n_judges = len(inputs.judges)
+    tables = [_said(setting, judge, "ratings") for judge in told("Verdicts", n_judges, inputs.judges)]
     with quiet():
         judges = [
-            _judge(setting, judge, table, target) for judge, table in zip(inputs.judges, tables, strict=True)
+            _judge(setting, judge, table, target)
+            for judge, table in told("Judges", n_judges, zip(inputs.judges, tables, strict=True))
         ]
         return KindFigures(
             people=_people(setting, ratings, people, others) if len(ratings.item) else {},
