@@ -4,9 +4,7 @@ VENV   ?= .venv
 PORT   ?= 8000
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-CORES  ?= 2
-# Many tests wait for a browser, a server or a worker, so more run at once than there are cores.
-JOBS   ?= 4
+JOBS   ?= 2
 
 export PYTHONDONTWRITEBYTECODE ?= 1
 
@@ -38,13 +36,13 @@ dev: install-dev  ## A development server that reloads
 	$(BIN)/python manage.py migrate
 	DJANGO_DEBUG=true $(BIN)/python manage.py runserver $(PORT)
 
-test-quick: install-dev  ## Under a minute: tests without a database, a service, a browser or a process of their own
-	$(BIN)/python -m pytest -n $(CORES) -m "not (slow or database or browser or redis or both_databases)"
+test-quick: install-dev  ## Tests without a database, a service, a browser or a process of their own
+	$(BIN)/python -m pytest -n $(JOBS) -m "not (slow or database or browser or redis or both_databases)"
 
 # What fails is tried once more, since people and workers race in these tests; the summary lists every rerun.
 test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --reruns 1
-	TOUCHSTONE_TEST_DATABASE=postgres $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --reruns 1 -m both_databases
+	$(BIN)/python -m pytest -n $(JOBS) --reruns 1
+	TOUCHSTONE_TEST_DATABASE=postgres $(BIN)/python -m pytest -n $(JOBS) --reruns 1 -m both_databases
 
 test-vllm:  ## Tests with real engines on tiny models: vLLM on processors, transformers; makes .venv-vllm (3.4 GB)
 	@$(PYTHON) tests/local_models/environment.py .venv-vllm

@@ -3,7 +3,6 @@
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -12,7 +11,6 @@ from hypothesis import settings
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 
-BROWSERS = 2  # with one, the others of `make test` end long before it; each takes 300 MB
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,10 +31,9 @@ def pytest_report_header() -> str | None:
     return None
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Browser tests share a browser with half of the others, so two workers run them (pytest-xdist 3.8 does not group
-    under pytest 9.2). What reads or writes rows is marked, so that `make test-quick` can leave it out.
+    """What reads or writes rows is marked, so that `make test-quick` can leave it out.
 
     What waits for another process (a browser, a Redis) is tried up to three times, as on a busy machine its turn may
     come late; the summary lists every rerun. `make test` tries all else once more.
@@ -46,7 +43,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.database)
         if item.get_closest_marker("browser") or item.get_closest_marker("redis"):
             item.add_marker(pytest.mark.flaky(reruns=2))
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.xdist_group(f"browser {crc32(item.nodeid.encode()) % BROWSERS}"))
-        elif item.get_closest_marker("redis"):
-            item.add_marker(pytest.mark.xdist_group("redis"))
