@@ -59,7 +59,7 @@ def escape(text: str) -> str:
     Examples
     --------
     >>> print(escape("50% of {A} & B_1"))
-    50 \\% of \\{A\\} \\& B\\_1
+    50\\% of \\{A\\} \\& B\\_1
     >>> print(escape("a--b [2pt]"))
     a-{}-b {[}2pt{]}
     """

@@ -180,9 +180,12 @@ def person_correlation(
     resamples, mask, confidence = resolve(n_items, options, weighted=True)
     given = item_weights(n_items, options)
     fewest = max(as_count(fewest, "fewest", 1), FEWEST)
+    if given is not None:  # an item of no weight is not shared, so that nobody counts for such items alone
+        mask = given > 0 if mask is None else mask & (given > 0)
     people = list(_people(*_long(labels, n_items), mask, fewest))
     if not people:
-        return undefined(f"nobody shares {fewest} items with others, rated differently")
+        reason = f"nobody shares {fewest} items with others, rated differently"
+        return undefined(why_none(reason, options.get("weights")))
     asked = [_on_all(n_items, *person) for person in people]
     if given is not None:
         asked = [columns._replace(weights=columns.weights * given) for columns in asked]

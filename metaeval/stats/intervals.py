@@ -179,6 +179,8 @@ def interval(
     if len(resampled) == 0:
         return math.nan, math.nan, "none"
     finite = resampled[np.isfinite(resampled)]
+    if bounds is not None:
+        bounds = as_range(bounds, "bounds", endless=True)
     if bounds is not None and math.isfinite(bounds[1] - bounds[0]):
         check_bounds(value, bounds)
         low, width = bounds[0], bounds[1] - bounds[0]

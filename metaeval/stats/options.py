@@ -48,11 +48,14 @@ def as_switch(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def as_range(value: Any, name: str) -> tuple[float, float]:
-    """The two ends of a scale, the lower first."""
+def as_range(value: Any, name: str, *, endless: bool = False) -> tuple[float, float]:
+    """The two ends of a scale, the lower first; ``endless``: either may be infinite."""
     if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
         raise InvalidInputError(f"{name}: expected (low, high), got {value!r}")
-    low, high = (as_number(end, name) for end in value)
+    low, high = (
+        float(end) if endless and _is_number(end) and math.isinf(end) else as_number(end, name)
+        for end in value
+    )
     if low >= high:
         raise InvalidInputError(f"{name}: expected (low, high), got {value!r}")
     return low, high

@@ -55,8 +55,7 @@ def test_units():
 
 def test_percent():
     assert (
-        render("{{ 0.656|percent }} {{ 0.656|percent:0 }} {{ x|percent }}", x=None)
-        == "65.6 % 66% not defined"
+        render("{{ 0.656|percent }} {{ 0.656|percent:0 }} {{ x|percent }}", x=None) == "65.6% 66% not defined"
     )
 
 

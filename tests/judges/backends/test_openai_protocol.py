@@ -252,15 +252,16 @@ def test_an_empty_account_is_not_worth_retrying():
     ("body", "shown"),
     [
         (b'{"error": "plain"}', ": plain"),
-        (b'{"detail": "from FastAPI"}', ": from FastAPI"),
-        (b'{"message": "flat"}', ": flat"),
-        (b"<h1>Bad\r\n\tGateway\x1b[31m</h1>", ": <h1>Bad Gateway [31m</h1>"),
+        (b'{"error": "over\\r\\n\\ttwo \\u001b[31mlines"}', ": over two [31mlines"),
+        (b'{"detail": "from FastAPI"}', ", try again later."),
+        (b'{"message": "flat"}', ", try again later."),
+        (b"<h1>Bad\r\n\tGateway\x1b[31m</h1>", ", try again later."),
         (b"", ", try again later."),
-        (b'{"error": 3}', '{"error": 3}'),
-        (b"\xff\xfe", ": \ufffd\ufffd"),
+        (b'{"error": 3}', ", try again later."),
+        (b"\xff\xfe", ", try again later."),
     ],
 )
-def test_messages_show_a_short_plain_piece_of_the_body(body, shown):
+def test_only_messages_in_the_form_of_the_protocol_are_shown(body, shown):
     with pytest.raises(TransientBackendError) as caught:
         read(body, status=502)
     assert str(caught.value).endswith(shown)

@@ -94,7 +94,7 @@ def test_pairs():
     assert content["inputs_hash"] in written
     loo = content["people"]["measures"]["leave_one_out"]["overall"]
     assert f"Leave-one-out agreement (\\%) & {100 * loo['value']:.1f} & " in written
-    assert f"{100 * loo['low']:.1f} to {100 * loo['high']:.1f} & {loo['n']:,}" in written
+    assert f"{{[}}{100 * loo['low']:.1f}, {100 * loo['high']:.1f}{{]}} & {loo['n']:,}" in written
 
 
 @pytest.mark.parametrize("kind", MEASURES)
