@@ -27,7 +27,7 @@ from annotation.services.item_choice import ChosenItem, chosen_items_read, items
 from annotation.services.studies import study_create, study_open
 from tests.annotation.cast import label_make
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
-from tests.annotation.test_concurrency import label_everything
+from tests.annotation.services.test_concurrency import label_everything
 from tests.races import all_at_once
 
 GROUPS = st.dictionaries(st.text("abcdefgh", min_size=1, max_size=2), st.integers(0, 40), max_size=12)

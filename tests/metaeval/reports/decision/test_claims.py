@@ -7,7 +7,7 @@ import pytest
 from metaeval.reports.decision import verdict as sections
 from metaeval.reports.decision.verdict import selection_verdict
 from metaeval.selection.types import Settling, Violation
-from tests.metaeval.test_selection_words import KEYS, gap, replacing, report, said, selection
+from tests.metaeval.reports.decision.test_words import KEYS, gap, replacing, report, said, selection
 
 
 def with_rule(**fields):

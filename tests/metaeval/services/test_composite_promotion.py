@@ -24,8 +24,8 @@ from tests.metaeval.choices import content_of, form_of, report_of
 from tests.metaeval.composites import specialists
 from tests.metaeval.kinds import kind_labels, value_of
 from tests.metaeval.rows import labels_make, sweep_make
-from tests.metaeval.test_selection_promotion import promote as promote_any
-from tests.metaeval.test_selection_promotion import race, seen_now
+from tests.metaeval.services.test_selection_promotion import promote as promote_any
+from tests.metaeval.services.test_selection_promotion import race, seen_now
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

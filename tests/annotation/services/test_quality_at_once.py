@@ -19,8 +19,8 @@ from annotation.services.quality import (
     report_resolve,
 )
 from tests.annotation.factories import enrollment_make, study_make
-from tests.annotation.test_concurrency import fresh, label_everything
-from tests.annotation.test_quality import counters_are_right, counts, labels_give
+from tests.annotation.services.test_concurrency import fresh, label_everything
+from tests.annotation.services.test_quality import counters_are_right, counts, labels_give
 from tests.races import all_at_once, before
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]

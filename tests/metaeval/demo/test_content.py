@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-DEMO = Path(__file__).resolve().parent.parent / "fixtures" / "demo"
+DEMO = Path(__file__).resolve().parents[3] / "fixtures" / "demo"
 Item = dict[str, Any]
 
 CATEGORIES = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.kinds import ValueRules, validate_value
-from tests.test_demo_content import DEMO, REAL_NAMES, read_items
+from tests.metaeval.demo.test_content import DEMO, REAL_NAMES, read_items
 
 FILES = {
     "rubric": "rubric.jsonl",

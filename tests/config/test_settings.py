@@ -10,7 +10,7 @@ import pytest
 
 from tests import services
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(code: str, var: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-STATIC = Path(__file__).resolve().parents[2] / "static"
+STATIC = Path(__file__).resolve().parents[1] / "static"
 
 
 def _tokens() -> dict[str, tuple[str, str]]:

@@ -6,7 +6,7 @@ from annotation.models import Dataset, Study
 from judges.models import Judge
 from tests.annotation.cast import client_of, url
 from tests.annotation.factories import dataset_make, study_make
-from tests.annotation.researcher.test_uploads import fields
+from tests.annotation.views.researcher.test_uploads import fields
 from web.plain_text import plain_text
 
 EVIL = "a\u202etxt.exe\u2066\u200f\x07\x1b[31m b"

@@ -16,8 +16,8 @@ from tests.annotation.factories import user_make
 from tests.metaeval.choices import content_of, criteria_of, form_of, two_datasets
 from tests.metaeval.composites import specialists
 from tests.metaeval.rows import judge_make, labels_make
-from tests.metaeval.test_promotion import form as comparison_form
-from tests.metaeval.test_promotion import post as comparison_post
+from tests.metaeval.services.test_promotion import form as comparison_form
+from tests.metaeval.services.test_promotion import post as comparison_post
 from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

@@ -29,8 +29,8 @@ from annotation.services.labels import label_change
 from annotation.services.quality import enrollment_restore, enrollment_warn
 from tests.annotation.factories import dataset_make, enrollment_make, study_make, user_make
 from tests.annotation.kinds import kind_study_make
-from tests.annotation.test_concurrency import label_everything
-from tests.annotation.test_quality import counters_are_right
+from tests.annotation.services.test_concurrency import label_everything
+from tests.annotation.services.test_quality import counters_are_right
 from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
