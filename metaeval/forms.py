@@ -20,29 +20,6 @@ from metaeval.selectors.selection_inputs import SweptDataset, preset_parts
 from metaeval.services.promotions import LONGEST_REASON
 from web.upload import check_size
 
-
-class PromoteForm(forms.Form):
-    """Which judge, why, and what the person was looking at."""
-
-    judge = forms.ChoiceField(label="Judge")
-    reason = forms.CharField(
-        label="Reason",
-        max_length=LONGEST_REASON,
-        strip=True,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Shown to everybody who asks later why this judge is used.",
-    )
-    dataset = forms.CharField(widget=forms.HiddenInput)
-    inputs_hash = forms.RegexField(r"^[0-9a-f]{64}$", widget=forms.HiddenInput)
-    seen = forms.IntegerField(required=False, widget=forms.HiddenInput)
-
-    def __init__(self, *args: object, judges: list[tuple[str, str]] | None = None, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        field = self.fields["judge"]
-        if isinstance(field, forms.ChoiceField):
-            field.choices = judges or []
-
-
 EPSILONS = [(f"{epsilon:g}", f"{epsilon:g}, {who}") for epsilon, who in ADVICE.items()]
 
 
@@ -237,22 +214,21 @@ def _capital(words: str) -> str:
 _PROMOTED = rf"^([0-9a-f]{{8,64}}|{COMPOSITE})$"
 
 
-class SelectionPromoteForm(forms.Form):
-    """Which judge of a choice, why, although what, and what the person was looking at."""
+class PromoteForm(forms.Form):
+    """Which judge, why, although what (`although`: the judges they say it of), and what the person was looking at."""
 
     judge = forms.RegexField(
         _PROMOTED, error_messages={"required": "Choose a judge.", "invalid": "Choose one of these judges."}
     )
-    reason = forms.CharField(
-        label="Reason",
-        max_length=LONGEST_REASON,
-        strip=True,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Shown to everybody who asks later why this judge is used.",
-    )
-    although = forms.RegexField(_PROMOTED, required=False)
-    inputs_hash = forms.RegexField(r"^[0-9a-f]{64}$", widget=forms.HiddenInput)
-    seen = forms.RegexField(r"^\d+:\d*(,\d+:\d*)*$", widget=forms.HiddenInput)
+    reason = forms.CharField(max_length=LONGEST_REASON)
+    inputs_hash = forms.RegexField(r"^[0-9a-f]{64}$")
+    seen = forms.RegexField(r"^\d+:\d*(,\d+:\d*)*$")
+
+    @property
+    def although(self) -> list[str]:
+        """The judges that are to be promoted although something speaks against them, should one of them be chosen."""
+        data: Any = self.data
+        return list(data.getlist("although"))
 
     def clean_seen(self) -> dict[int, int | None]:
         pairs = (pair.split(":") for pair in self.cleaned_data["seen"].split(","))

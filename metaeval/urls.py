@@ -1,6 +1,7 @@
 """URLs of reports, comparisons and decisions."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, path, register_converter
@@ -55,10 +56,10 @@ _OF_A_SOURCE: tuple[tuple[str, Callable[..., HttpResponseBase], str], ...] = (
         comparisons.comparison_download,
         "kind-comparison-download",
     ),
-    ("promote/", comparisons.promote, "promote"),
+    ("promote/", partial(promotions.promote, page="comparison"), "promote"),
     ("decision/", decisions.decision, "decision"),
     ("decision/summary/", decisions.decision_summary, "decision-summary"),
-    ("decision/promote/", promotions.decision_promote, "decision-promote"),
+    ("decision/promote/", partial(promotions.promote, page="decision"), "decision-promote"),
     ("decision.<choice_format:suffix>", decisions.decision_download, "decision-download"),
     ("label-next/", label_next.label_next_page, "label-next"),
     ("label-next/send/", label_next.label_next_send, "label-next-send"),
@@ -85,5 +86,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),
     path("datasets/<slug:name>/systems/ratings/", systems.ratings_upload, name="ratings-upload"),
     *_sources(),
-    path("decisions/<row:pk>/judge.json", comparisons.decision_judge, name="decision-judge"),
+    path("decisions/<row:pk>/judge.json", promotions.decision_judge, name="decision-judge"),
 ]

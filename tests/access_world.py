@@ -142,9 +142,9 @@ class World:
         content = comparison_get(sweep=view, dataset=dataset, wait=True).content
         assert content is not None
         return judge_promote(
-            sweep=view, dataset=dataset, fingerprint=judge.fingerprint, reason="r", user=self.ann,
-            inputs_hash=content.inputs_hash, seen=None,
-        )  # fmt: skip
+            sweep=view, basis=dataset, fingerprint=judge.fingerprint, reason="r", user=self.ann,
+            inputs_hash=content.inputs_hash, seen={},
+        )[0]  # fmt: skip
 
     def address_of(self, address: Address) -> str:
         route = address.route.removeprefix("^").removesuffix("$")

@@ -1,19 +1,17 @@
-"""Reading stored reports and decisions, each only for who may see its dataset."""
+"""Reading stored reports, each only for who may see its dataset."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Dataset, Kind, Study, User
+from annotation.models import Kind, Study, User
 from annotation.selectors.datasets import datasets_visible_to, items_of
 from annotation.selectors.overview import labels_visible_to, studies_visible_to
-from metaeval.models import Decision, Report
-from metaeval.reports.decision.promotion import exported_facts
+from metaeval.models import Report
 
 
 def reports_visible_to(user: User) -> QuerySet[Report]:
@@ -88,51 +86,3 @@ def report_targets(user: User) -> list[ReportTarget]:
             words = f"{study.title} (study {study.slug}, {label})"
             found.append(ReportTarget(dataset.name, study.kind, study.slug, words))
     return found
-
-
-def decisions_of(dataset: Dataset, kind: str = Kind.PAIRWISE) -> list[Decision]:
-    """The decisions on a dataset's items of a kind, newest first."""
-    rows = Decision.objects.filter(dataset=dataset, kind=kind).select_related("judge", "sweep", "decided_by")
-    rows = rows.defer("selection").annotate(over_several=Q(selection__isnull=False))
-    return list(rows.order_by("-created_at", "-pk"))
-
-
-def decision_in_force(dataset: Dataset, kind: str = Kind.PAIRWISE) -> Decision | None:
-    """The decision on a dataset's items of a kind that no later one replaced."""
-    rows = Decision.objects.filter(dataset=dataset, kind=kind, replaced_by__isnull=True)
-    return rows.select_related("judge", "sweep", "decided_by").defer("selection").first()
-
-
-def decision_get_for(user: User, pk: int) -> Decision:
-    """A decision on a dataset that this person may see; else Http404."""
-    visible = Decision.objects.filter(dataset__in=datasets_visible_to(user))
-    return get_object_or_404(visible.select_related("judge__endpoint", "dataset", "sweep"), pk=pk)
-
-
-def judge_export(decision: Decision) -> dict[str, Any]:
-    """The promoted judge as a configuration to be run elsewhere: its whole content, and where it comes from.
-
-    There are no secrets in a spec: a key is named by the variable that holds it.
-    """
-    judge, composite = decision.judge, decision.evidence.get("composite")
-    return {
-        "schema": "touchstone.judge/1",
-        "name": judge.name,
-        "fingerprint": judge.fingerprint,
-        "backend": judge.backend,
-        "model": judge.model,
-        "strategy": judge.strategy,
-        "spec": judge.spec,
-        "decision": {
-            "dataset": decision.dataset.name,
-            "kind": decision.kind,
-            "sweep": None if decision.sweep is None else decision.sweep.name,
-            "reason": decision.reason,
-            "decided_at": decision.created_at.isoformat(timespec="seconds"),
-            "inputs_hash": decision.inputs_hash,
-            "in_force": decision.replaced_by_id is None,
-            **(exported_facts(decision.selection) if decision.selection else {}),
-            # What to expect of a composite is what composites reach on held-out items.
-            **({"held_out": composite["held_out"], "composite": composite} if composite else {}),
-        },
-    }

@@ -17,7 +17,6 @@ from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge, Order
 from judges.selectors.stored import judges_known, judgments_on
 from metaeval.figures import KIND_LABELS
-from metaeval.models import Decision
 from metaeval.reports.decision.inputs import (
     PAIRWISE,
     Criteria,
@@ -239,10 +238,3 @@ def _instruction_names(dataset: Dataset, kind: str) -> dict[str, str]:
         names[pk] = sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()[:20]
     items = items_of([dataset], kind).values_list("external_id", "instruction_id")
     return {external_id: names[instruction_id] for external_id, instruction_id in items}
-
-
-def decisions_in_force(sweep: SweepView, kind: str = PAIRWISE) -> dict[int, Decision]:
-    """The decision in force on each dataset's items of a kind, by primary key of the dataset; one query."""
-    rows = Decision.objects.filter(dataset__in=sweep.datasets, kind=kind, replaced_by__isnull=True)
-    rows = rows.select_related("judge", "dataset", "decided_by").defer("selection", "evidence")
-    return {row.dataset_id: row for row in rows}

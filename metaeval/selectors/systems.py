@@ -13,8 +13,8 @@ from judges.selectors.judgments import pairwise_verdicts
 from metaeval.models import OutsideRatings
 from metaeval.reports.errors import ReportError
 from metaeval.reports.systems import PEOPLE, OutsideTable, Source, SystemInputs
+from metaeval.selectors.decisions import decision_in_force
 from metaeval.selectors.inputs import PAIRWISE, dataset_facts, judges_chosen, sampling_weights
-from metaeval.selectors.reports import decision_in_force
 
 
 def system_inputs(*, dataset: Dataset, reader: User | None = None) -> SystemInputs:

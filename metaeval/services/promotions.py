@@ -9,10 +9,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from annotation.models import Dataset, Kind, User
+from annotation.models import Dataset, User
 from judges.models import Judge
 from judges.selectors.stored import judges_known
 from judges.services.composites import composite_ensure
+from metaeval.figures import PAIRWISE
 from metaeval.models import Decision
 from metaeval.reports.decision.inputs import Criteria
 from metaeval.reports.decision.promotion import (
@@ -29,7 +30,7 @@ from metaeval.reports.errors import DecisionConflict, DecisionError
 from metaeval.reports.report import Report
 from metaeval.reports.words import verdict_of
 from metaeval.selection.types import COMPOSITE
-from metaeval.selectors.reports import decision_in_force
+from metaeval.selectors.decisions import decision_in_force
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.reports import report_build, report_save
 from metaeval.services.selections import selection_get
@@ -46,56 +47,7 @@ Values = Callable[[str], dict[str, Any]]
 def judge_promote(
     *,
     sweep: SweepView,
-    dataset: Dataset,
-    fingerprint: str,
-    reason: str,
-    user: User,
-    inputs_hash: str,
-    seen: int | None,
-) -> Decision:
-    """Decide for a judge of a sweep by the comparison on one dataset. An earlier decision on it is replaced.
-
-    Sending the same promotion twice makes one decision.
-
-    Parameters
-    ----------
-    fingerprint : str
-        Of the judge.
-    inputs_hash : str
-        Of the comparison that the person looked at: the decision rests on it.
-    seen : int or None
-        The decision that was in force when they looked.
-
-    Raises
-    ------
-    DecisionConflict
-        Somebody else decided in the meantime, or the comparison has changed.
-    DecisionError
-        Not an administrator, no reason, or no such judge in the sweep.
-    """
-    wanted = _wanted(sweep, user, reason)
-    wanted["judge_id"] = _judge_of(sweep, fingerprint).pk
-    datasets, in_force = [dataset], {dataset.pk: seen}
-    if made := _made(datasets, wanted, in_force, Kind.PAIRWISE):
-        return made[0]
-    report = report_build(dataset=dataset, sweep=sweep)
-    evidence = _comparison_evidence(report, fingerprint)
-    if report.inputs_hash != inputs_hash:
-        raise DecisionConflict(
-            "Labels or judgments have come in since this comparison was shown. Look at the new figures first."
-        )
-
-    def values() -> Values:
-        report_save(report=report, dataset=dataset, sweep_id=sweep.pk, user=user)
-        return lambda _: {"evidence": evidence, "inputs_hash": inputs_hash}
-
-    return _decide(datasets, wanted, in_force, Kind.PAIRWISE, values)[0]
-
-
-def selection_promote(
-    *,
-    sweep: SweepView,
-    criteria: Criteria,
+    basis: Dataset | Criteria,
     fingerprint: str,
     reason: str,
     user: User,
@@ -103,16 +55,19 @@ def selection_promote(
     seen: Seen,
     although: bool = False,
 ) -> list[Decision]:
-    """Decide for a judge on every dataset that has a share in the choice: on all of them or on none.
+    """Decide for a judge: on all datasets that the basis decides for or on none. Earlier decisions are replaced.
 
     Sending the same promotion twice makes one decision a dataset, and one judge where it is the composite.
 
     Parameters
     ----------
+    basis : Dataset or Criteria
+        The dataset whose comparison speaks for the judge, or the criteria of a choice: every dataset that has a share
+        in it is decided for.
     fingerprint : str
         Of the judge; `COMPOSITE` for the composite of the choice, which becomes a judge with the decisions.
     inputs_hash : str
-        Of the choice that the person looked at: the decisions rest on it.
+        Of the figures that the person looked at: the decisions rest on them.
     although : bool
         They said that it is to be used although it does not satisfy the constraints, or is not worth it.
 
@@ -125,30 +80,40 @@ def selection_promote(
         speaks against it without the word that it is to be used although.
     """
     wanted = _wanted(sweep, user, reason) | {"inputs_hash": inputs_hash}
-    judge = None if fingerprint == COMPOSITE else _judge_of(sweep, fingerprint)
+    is_composite = fingerprint == COMPOSITE and isinstance(basis, Criteria)
+    judge = None if is_composite else _judge_of(sweep, fingerprint)
     if judge is not None:
         wanted["judge_id"] = judge.pk
     # In one order, so that two who decide at once do not wait for each other.
-    datasets = sorted(
-        (row for row in sweep.datasets if row.name in criteria.deciding), key=lambda row: row.pk
-    )
+    deciding = {basis.name} if isinstance(basis, Dataset) else basis.deciding
+    datasets = sorted((row for row in sweep.datasets if row.name in deciding), key=lambda row: row.pk)
     if not datasets:
         raise DecisionError("No dataset has a share in this choice, so there is nothing to decide for.")
-    if made := _made(datasets, wanted, seen, criteria.kind):
+    kind = PAIRWISE if isinstance(basis, Dataset) else basis.kind
+    if made := _made(datasets, wanted, seen, kind):
         return made
-    report = selection_get(sweep=sweep, criteria=criteria, wait=True).report
+    report: Report | SelectionReport | None
+    if isinstance(basis, Dataset):
+        report = report_build(dataset=basis, sweep=sweep)
+    else:
+        report = selection_get(sweep=sweep, criteria=basis, wait=True).report
     assert report is not None
     if report.inputs_hash != inputs_hash:
         raise DecisionConflict(
-            "Labels, judgments or settings have changed since this choice was shown. Look at the new figures first."
+            "Labels, judgments or settings have changed since these figures were shown. Look at the new figures first."
         )
 
     def values() -> Values:
+        if isinstance(report, Report):
+            assert judge is not None
+            held = {"evidence": _comparison_evidence(report, judge)}
+            report_save(report=report, dataset=datasets[0], sweep_id=sweep.pk, user=user)
+            return lambda _: held
         if judge is None:
             return _composite(report, sweep, user, although=although)
         return _judge(report, judge, although=although)
 
-    return _decide(datasets, wanted, seen, criteria.kind, values)
+    return _decide(datasets, wanted, seen, kind, values)
 
 
 # --- in force ------------------------------------------------------------------------------------------------------
@@ -236,13 +201,13 @@ def _made(datasets: Sequence[Dataset], wanted: Mapping[str, Any], seen: Seen, ki
 # --- what it rests on ----------------------------------------------------------------------------------------------
 
 
-def _comparison_evidence(report: Report, fingerprint: str) -> dict[str, Any]:
+def _comparison_evidence(report: Report, judge: Judge) -> dict[str, Any]:
     primary, selection = report.primary, report.selection
-    for place, judge in enumerate(report.judges):
-        if judge.fingerprint == fingerprint and not judge.baseline:
-            against = [row for row in selection.differences if row.get("judge") == place]
+    for place, row in enumerate(report.judges):
+        if row.fingerprint == judge.fingerprint and not row.baseline:
+            against = [one for one in selection.differences if one.get("judge") == place]
             return {
-                "judge": asdict(judge),
+                "judge": asdict(row),
                 "primary": primary,
                 "rank": selection.ranking.index(place) + 1 if place in selection.ranking else None,
                 "of": len(selection.ranking),

@@ -1,16 +1,14 @@
-"""The comparison of a sweep on one dataset, and promotion from it."""
+"""The comparison of a sweep on one dataset."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import content_disposition_header, urlencode
+from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Dataset
@@ -18,21 +16,16 @@ from metaeval.figures import KIND_LABELS, PAIRWISE
 from metaeval.forms import PromoteForm
 from metaeval.reports import tables
 from metaeval.reports.comparison import key_figures, table_of
-from metaeval.reports.errors import DecisionConflict, DecisionError, NothingJudgedError, ReportError
+from metaeval.reports.decision.promotion import compared_options
+from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.html import context_of
 from metaeval.reports.render import FORMATS
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import Report
 from metaeval.reports.words import verdict_of
-from metaeval.selectors.reports import (
-    decision_get_for,
-    decision_in_force,
-    decisions_of,
-    judge_export,
-)
+from metaeval.selectors.decisions import decided, decisions_of
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_cached, comparison_get, kinds_compared
-from metaeval.services.promotions import judge_promote
 from metaeval.views.addresses import chosen_url, source_slug, source_url
 from web.access import ResearcherRequest, researcher_required
 from web.files import attachment
@@ -46,19 +39,15 @@ def comparison(request: ResearcherRequest, pk: int | None = None, name: str | No
     sweep = source_get_for(request.user, pk, name)
     if (url := chosen_url(request, sweep, "comparison")) is not None:
         return redirect(url)
-    return _page(request, sweep, dataset_of(sweep, request.GET.get("dataset")), wait="now" in request.GET)
+    return comparison_page(request, sweep, wait="now" in request.GET)
 
 
-def _page(
-    request: ResearcherRequest,
-    sweep: SweepView,
-    dataset: Dataset,
-    *,
-    wait: bool,
-    refused: PromoteForm | None = None,
+def comparison_page(
+    request: ResearcherRequest, sweep: SweepView, *, wait: bool, refused: PromoteForm | None = None
 ) -> HttpResponse:
     """The page or a part of it; `refused` is a promotion that was, to be shown as it was filled in."""
-    context = _about(request, sweep, dataset)
+    dataset = dataset_of(sweep, request.GET.get("dataset"))
+    context = _about(request, sweep, dataset) | {"refused": refused}
     kinds, has_pairs = kinds_compared(dataset)
     if kinds and (not has_pairs or _part_asked(request) in ("", "kinds")):
         context |= _kinds_context(request, sweep, dataset, kinds, alone=not has_pairs)
@@ -79,7 +68,7 @@ def _page(
         context.pop("n_items", None)
         return render(request, "metaeval/comparison.html", context)
     if content is not None:
-        context |= _comparison_context(request, dataset, content, refused)
+        context |= _comparison_context(request, sweep, dataset, content)
     return render(request, _template(request, content), context)
 
 
@@ -145,7 +134,7 @@ def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> di
 
 
 def _comparison_context(
-    request: ResearcherRequest, dataset: Dataset, content: Report, refused: PromoteForm | None
+    request: ResearcherRequest, sweep: SweepView, dataset: Dataset, content: Report
 ) -> dict[str, Any]:
     table = table_of(
         content,
@@ -154,8 +143,9 @@ def _comparison_context(
         sort=request.GET.get("sort", ""),
     )
     verdict = verdict_of(content, table.primary)
-    current = decision_in_force(dataset)
-    seen = current.pk if current else None
+    deciding = decided([dataset])
+    current, promotable = deciding[0].current, compared_options(content, table.primary)
+    here = urlencode({"dataset": dataset.name, "measure": table.primary})
     return {
         "content": content,
         "table": table,
@@ -163,94 +153,16 @@ def _comparison_context(
         "figures": [] if verdict.leader is None else key_figures(content, table.primary, verdict.leader),
         "current": current,
         # A composite in use is no judge of the sweep that it was chosen from.
-        "is_current_here": current is not None
-        and any(judge.fingerprint == current.judge.fingerprint for judge in content.judges),
+        "no_longer_leads": verdict.kind == "clear"
+        and current is not None
+        and any(row.key == current.judge.fingerprint and not row.is_proposed for row in promotable),
         "history": decisions_of(dataset),
-        "form": promote_form(content, table.primary, dataset, seen, refused),
-    }
-
-
-def promote_form(
-    content: Report,
-    primary: str,
-    dataset: Dataset,
-    seen: int | None,
-    refused: PromoteForm | None = None,
-) -> PromoteForm:
-    """The form with the judges that may be promoted: the leading one chosen, or what a refused promotion said.
-
-    What the person looks at is what stands on this page, whatever the refused one was made from.
-    """
-    choices = [
-        (row.judge.fingerprint, row.judge.name)
-        for row, _ in table_of(content, measure=primary).rows
-        if not row.judge.baseline
-    ]
-    leader = content.selections[primary].leader
-    initial = {
-        "judge": None if leader is None else content.judges[leader].fingerprint,
-        "dataset": dataset.name,
+        "deciding": deciding,
+        "in_use": [] if current is None else [current],
+        "promotable": promotable,
+        "promote_url": f"{source_url(sweep, 'promote')}?{here}",
         "inputs_hash": content.inputs_hash,
-        "seen": seen,
     }
-    if refused is None:
-        return PromoteForm(judges=choices, initial=initial)
-    shown = {name: "" if value is None else value for name, value in initial.items() if name != "judge"}
-    form = PromoteForm(dict(refused.data.items()) | shown, judges=choices, initial=initial)
-    for error in refused.non_field_errors():
-        form.add_error(None, error)
-    return form
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
-@researcher_required
-def promote(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponseBase:
-    """Promote by POST. The page of a refused promotion has this address: to go to it is to look at the comparison."""
-    if request.method != "POST":
-        source = source_get_for(request.user, pk, name)
-        return redirect(f"{source_url(source, 'comparison')}?{request.GET.urlencode()}")
-    if not request.user.is_administrator:
-        raise PermissionDenied("Only administrators promote a judge.")
-    sweep = source_get_for(request.user, pk, name)
-    dataset = dataset_of(sweep, request.POST.get("dataset"))
-    chosen = request.POST.get("judge", "")
-    form = PromoteForm(request.POST, judges=[(chosen, chosen)])
-    if not form.is_valid():
-        hidden = {"inputs_hash", "seen"} & form.errors.keys()
-        form.add_error(
-            None, f"Nothing was promoted. {'What was sent is not what this page holds.' if hidden else ''}"
-        )
-        return _refused(request, sweep, dataset, form, 422)
-    try:
-        decision = judge_promote(
-            sweep=sweep,
-            dataset=dataset,
-            fingerprint=form.cleaned_data["judge"],
-            reason=form.cleaned_data["reason"],
-            user=request.user,
-            inputs_hash=form.cleaned_data["inputs_hash"],
-            seen=form.cleaned_data["seen"],
-        )
-    except (DecisionError, ReportError) as error:
-        form.add_error(None, f"Nothing was promoted. {error}")
-        return _refused(request, sweep, dataset, form, 409 if isinstance(error, DecisionConflict) else 422)
-    messages.success(request, f"{decision.judge.name} is now the judge for {dataset.name}.")
-    return redirect(comparison_url(sweep, dataset))
-
-
-def _refused(
-    request: ResearcherRequest, sweep: SweepView, dataset: Dataset, form: PromoteForm, status: int
-) -> HttpResponse:
-    """The page with the figures of now, what was filled in, and why nothing was promoted."""
-    response = _page(request, sweep, dataset, wait=True, refused=form)
-    response.status_code = status
-    return response
-
-
-def comparison_url(sweep: SweepView, dataset: Dataset) -> str:
-    """The comparison on one dataset of the sweep."""
-    return f"{source_url(sweep, 'comparison')}?{urlencode({'dataset': dataset.name})}"
 
 
 @require_safe
@@ -278,16 +190,3 @@ def comparison_download(
     )
     filename = f"{'-'.join(parts)}.{suffix}"
     return attachment(render_report(content, f".{suffix}"), filename, FORMATS[f".{suffix}"][1])
-
-
-@require_safe
-@researcher_required
-def decision_judge(request: ResearcherRequest, pk: int) -> JsonResponse:
-    decision = decision_get_for(request.user, pk)
-    response = JsonResponse(judge_export(decision), json_dumps_params={"indent": 2, "sort_keys": True})
-    header = content_disposition_header(
-        True, f"judge-{decision.dataset.name}-{decision.judge.fingerprint[:8]}.json"
-    )
-    if header:
-        response.headers["Content-Disposition"] = header
-    return response

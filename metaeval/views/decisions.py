@@ -10,20 +10,21 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from metaeval.forms import SelectionForm
+from metaeval.forms import PromoteForm, SelectionForm
 from metaeval.reports.decision import verdict as sections
 from metaeval.reports.decision import words
 from metaeval.reports.decision.inputs import PAIRWISE
 from metaeval.reports.decision.markdown import selection_markdown
-from metaeval.reports.decision.promotion import composite_offer
+from metaeval.reports.decision.promotion import chosen_options
 from metaeval.reports.decision.report import SelectionReport
 from metaeval.reports.decision.tables import picture_of, selection_table
 from metaeval.reports.errors import ReportError
 from metaeval.reports.report import canonical_json
-from metaeval.selectors.selection_inputs import decisions_in_force, kinds_judged, swept_datasets
+from metaeval.selectors.decisions import decided
+from metaeval.selectors.selection_inputs import kinds_judged, swept_datasets
 from metaeval.selectors.sweeps import SweepView, source_get_for
 from metaeval.services.selections import selection_get
-from metaeval.views.addresses import chosen_url, source_slug
+from metaeval.views.addresses import chosen_url, source_slug, source_url
 from web.access import ResearcherRequest, researcher_required
 from web.files import attachment
 
@@ -39,20 +40,22 @@ def decision(request: ResearcherRequest, pk: int | None = None, name: str | None
     return decision_page(request, sweep, wait="now" in request.GET)
 
 
-def decision_page(request: ResearcherRequest, sweep: SweepView, *, wait: bool, **also: Any) -> HttpResponse:
-    """The page of what the address asks; `also` is what its template is told beside, as of a promotion refused."""
+def decision_page(
+    request: ResearcherRequest, sweep: SweepView, *, wait: bool, refused: PromoteForm | None = None
+) -> HttpResponse:
+    """The page of what the address asks; `refused` is a promotion that was, to be shown as it was filled in."""
     form = selection_form(request.GET.dict(), sweep)
     context = {
         "sweep": sweep,
         "progress": sweep.progress,
         "may_promote": request.user.is_administrator,
         "section": "datasets" if sweep.pk is None else "sweeps",
-        **also,
+        "refused": refused,
         **_chosen(form, sweep, wait=wait),
     }
     report = context.get("report")
     if report is not None:
-        context |= {"query": form.query()} | _sections(report, form, sweep)
+        context |= _sections(report, form, sweep)
     part = request.htmx and request.htmx.target == "decision" and not request.htmx.history_restore_request
     return render(request, f"metaeval/decision{'_content' if part and report else ''}.html", context)
 
@@ -97,9 +100,8 @@ def _chosen(form: SelectionForm, sweep: SweepView, *, wait: bool) -> dict[str, A
 
 
 def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) -> dict[str, Any]:
-    in_force = decisions_in_force(sweep, report.kind)
-    deciding = [row for row in sweep.datasets if row.name in {row.name for row in report.deciding}]
-    table = selection_table(report)
+    names = {row.name for row in report.deciding}
+    deciding = decided((row for row in sweep.datasets if row.name in names), report.kind)
     # More labels of a dataset help where a sample size is needed; only pairs are drawn for labelling.
     full = {row.name for row in form.datasets if row.is_full}
     open_ones = {row.dataset for row in report.settling if row.n_needed}
@@ -109,7 +111,7 @@ def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) ->
         "objective": words.objective_words(report),
         "naive": {"value": report.naive},
         "held_out_words": sections.held_out_words(report),
-        "table": table,
+        "table": selection_table(report),
         "picture": picture_of(report),
         "composite_words": sections.composite_words(report),
         "composite_parts": [(name or "none given", report.name(key)) for name, key in sorted(parts.items())],
@@ -121,11 +123,11 @@ def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) ->
         ],
         "settling": [sections.settling_words(report, row) for row in report.settling],
         "more_labels": [(row, row.name in full) for row in people if row.name in open_ones],
-        "current": [in_force[row.pk] for row in deciding if row.pk in in_force],
         "deciding": deciding,
-        "promotable": [row for row in table.rows if not row.judge.baseline],
-        "composite_offer": composite_offer(report),
-        "seen": ",".join(f"{row.pk}:{in_force[row.pk].pk if row.pk in in_force else ''}" for row in deciding),
+        "in_use": [row.current for row in deciding if row.current is not None],
+        "promotable": chosen_options(report),
+        "promote_url": f"{source_url(sweep, 'decision-promote')}?{form.query()}",
+        "inputs_hash": report.inputs_hash,
     }
 
 

@@ -1,102 +1,110 @@
-"""Promotion of the judge, or the composite, that was chosen over several datasets."""
+"""Promotion of a judge, from its comparison or from a choice, and the promoted judge as a file."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
-from metaeval.forms import SelectionPromoteForm
+from annotation.models import Dataset
+from metaeval.forms import PromoteForm
 from metaeval.models import Decision
+from metaeval.reports.decision.inputs import Criteria
 from metaeval.reports.decision.words import listed
 from metaeval.reports.errors import DecisionConflict, DecisionError, ReportError
-from metaeval.selectors.sweeps import SweepView, source_get_for
-from metaeval.services.promotions import selection_promote
+from metaeval.reports.report import canonical_json
+from metaeval.selectors.decisions import decision_get_for, judge_export
+from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
+from metaeval.services.promotions import judge_promote
 from metaeval.views.addresses import source_url
+from metaeval.views.comparisons import comparison_page
 from metaeval.views.decisions import decision_page, selection_form
 from web.access import ResearcherRequest, researcher_required
+from web.files import attachment
 
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A promotion that was refused, as it was filled in: the page is shown anew with it."""
-
-    form: SelectionPromoteForm
-    although: list[str]
+PAGES = {"comparison": comparison_page, "decision": decision_page}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @researcher_required
-def decision_promote(
-    request: ResearcherRequest, pk: int | None = None, name: str | None = None
+def promote(
+    request: ResearcherRequest, page: str, pk: int | None = None, name: str | None = None
 ) -> HttpResponseBase:
-    """Promote by POST. The page of a refused promotion has this address: to go to it is to look at the choice."""
+    """Promote by POST. The page of a refused promotion has this address: to go to it is to look at the figures."""
     if request.method == "POST" and not request.user.is_administrator:
         raise PermissionDenied("Only administrators promote a judge.")
     sweep = source_get_for(request.user, pk, name)
-    page = source_url(sweep, "decision")
+    back = redirect(f"{source_url(sweep, page)}?{request.GET.urlencode()}")
     if request.method != "POST":
-        return redirect(f"{page}?{request.GET.urlencode()}")
-    asked = selection_form(request.GET.dict(), sweep)
-    if not asked.datasets or not asked.is_valid():
+        return back
+    basis = _basis(request, sweep, page)
+    if basis is None:
         messages.error(
             request,
             "Nothing was promoted. The selection criteria have changed. Look at the new choice first.",
         )
-        return redirect(page)
-    form = SelectionPromoteForm(request.POST)
-    if not form.is_valid():
-        return _refused(request, sweep, form, 422)
-    values = form.cleaned_data
-    try:
-        made = selection_promote(
-            sweep=sweep,
-            criteria=asked.criteria(),
-            fingerprint=values["judge"],
-            reason=values["reason"],
-            user=request.user,
-            inputs_hash=values["inputs_hash"],
-            seen=values["seen"],
-            although=values["judge"] in request.POST.getlist("although"),
-        )
-    except (DecisionError, ReportError) as error:
-        form.add_error(None, str(error))
-        return _refused(request, sweep, form, 409 if isinstance(error, DecisionConflict) else 422)
-    messages.success(request, _said(made))
-    return redirect(f"{page}?{asked.query()}")
-
-
-def _refused(
-    request: ResearcherRequest, sweep: SweepView, form: SelectionPromoteForm, status: int
-) -> HttpResponseBase:
-    """The page with the figures of now, what was filled in, and why nothing was promoted."""
-    refused = Refused(form, request.POST.getlist("although"))
-    response = decision_page(request, sweep, wait=True, refused=refused)
+        return redirect(source_url(sweep, page))
+    form, status = PromoteForm(request.POST), 422
+    if form.is_valid():
+        values = form.cleaned_data
+        try:
+            made = judge_promote(
+                sweep=sweep,
+                basis=basis,
+                fingerprint=values["judge"],
+                reason=values["reason"],
+                user=request.user,
+                inputs_hash=values["inputs_hash"],
+                seen=values["seen"],
+                although=values["judge"] in form.although,
+            )
+        except (DecisionError, ReportError) as error:
+            form.add_error(None, str(error))
+            status = 409 if isinstance(error, DecisionConflict) else 422
+        else:
+            messages.success(request, _promoted_words(made))
+            return back
+    # The page with the figures of now, what was filled in, and why nothing was promoted.
+    response = PAGES[page](request, sweep, wait=True, refused=form)
     response.status_code = status
     return response
 
 
-def _said(made: list[Decision]) -> str | SafeString:
+def _basis(request: ResearcherRequest, sweep: SweepView, page: str) -> Dataset | Criteria | None:
+    """What the page that was sent rests on; None where its address is no choice (any more)."""
+    if page == "comparison":
+        return dataset_of(sweep, request.GET.get("dataset"))
+    asked = selection_form(request.GET.dict(), sweep)
+    return asked.criteria() if asked.datasets and asked.is_valid() else None
+
+
+def _promoted_words(made: list[Decision]) -> str | SafeString:
     judge = made[0].judge
     names = listed(sorted(row.dataset.name for row in made))
-    said = f"{judge.name} is now the judge for {names}."
+    words = f"{judge.name} is now the judge for {names}."
     if "composite" not in made[0].evidence:
-        return said
+        return words
     run = f"{reverse('admin:judges_sweep_add')}?{urlencode({'judge': judge.pk, 'like': made[0].sweep_id or ''})}"
     return format_html(
         '<span>{} <a href="{}">Look at it</a>, or <a href="{}">run it</a> over the same items: what its parts have '
         "answered is not asked again.</span>",
-        said,
+        words,
         reverse("admin:judges_judge_change", args=[judge.pk]),
         run,
     )
+
+
+@require_safe
+@researcher_required
+def decision_judge(request: ResearcherRequest, pk: int) -> HttpResponse:
+    decision = decision_get_for(request.user, pk)
+    name = f"judge-{decision.dataset.name}-{decision.judge.fingerprint[:8]}.json"
+    return attachment(canonical_json(judge_export(decision)), name, "application/json")

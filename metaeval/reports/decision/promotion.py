@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from metaeval.reports.comparison import table_of
 from metaeval.reports.decision.report import Figure, SelectionReport, ViolationEntry, json_of
 from metaeval.reports.decision.verdict import constraints_sentence, datasets_sentence, selection_verdict
 from metaeval.reports.decision.words import (
@@ -18,6 +19,7 @@ from metaeval.reports.decision.words import (
 )
 from metaeval.reports.estimates import undefined
 from metaeval.reports.figures import points_text
+from metaeval.reports.report import Report
 from metaeval.selection.types import COMPOSITE
 
 IMPORTED = "imported"
@@ -110,6 +112,83 @@ def _obstacle(report: SelectionReport, judges: list[str]) -> str:
             f"The verdicts of {listed(imported)} were imported, so the composite could not ask for new ones."
         )
     return ""
+
+
+# --- what can be promoted ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionOption:
+    """A judge, or the composite, as the form of a promotion offers it.
+
+    Attributes
+    ----------
+    figure : mapping or None
+        Its figure on the page, of ``of`` what.
+    although : tuple of str
+        What speaks against it: whoever promotes it has to insist.
+    obstacle : str
+        Why it cannot be promoted at all.
+    is_proposed : bool
+        Whether it is chosen to begin with.
+    """
+
+    key: str
+    name: str
+    figure: Figure | None
+    of: str = ""
+    note: str = ""
+    although: tuple[str, ...] = ()
+    obstacle: str = ""
+    is_proposed: bool = False
+
+
+def compared_options(report: Report, primary: str) -> tuple[PromotionOption, ...]:
+    """The judges of a comparison by a figure, best first; the leading one is proposed."""
+    leader = report.selections[primary].leader
+    return tuple(
+        PromotionOption(
+            row.judge.fingerprint,
+            row.judge.name,
+            row.estimate,
+            is_proposed=leader is not None and row.judge is report.judges[leader],
+        )
+        for row, _ in table_of(report, measure=primary).rows
+        if not row.judge.baseline
+    )
+
+
+def chosen_options(report: SelectionReport) -> tuple[PromotionOption, ...]:
+    """The judges of a choice, best first, and its composite: before them where it is worth it."""
+    is_floor = selection_verdict(report).kind == "floor"
+    judges = tuple(
+        PromotionOption(
+            row.judge,
+            report.name(row.judge),
+            row.objective,
+            although=violations_words(row.violations),
+            is_proposed=row.judge == report.winner and not is_floor,
+        )
+        for row in report.candidates
+        if row.judge in report.by_key
+    )
+    offer = composite_offer(report)
+    if offer is None:
+        return judges
+    composite = PromotionOption(
+        COMPOSITE,
+        f"Composite, {len(offer.parts)} parts",
+        offer.held_out,
+        of="held-out",
+        note=(
+            f"Held-out: {with_range(offer.held_out)}, a gain of {points_with_range(offer.gain)} over the best single "
+            f"judge. Its parts are listed below; {offer.others_name} judges every other {offer.by}."
+        ),
+        although=offer.although,
+        obstacle=offer.obstacle,
+        is_proposed=report.chosen == COMPOSITE and not report.winner and not is_floor,
+    )
+    return (composite, *judges) if offer.worth_it else (*judges, composite)
 
 
 # --- what a decision keeps -----------------------------------------------------------------------------------------

@@ -43,12 +43,13 @@ def form(sweep, dataset, judge="Good judge", **fields):
         "reason": "It is right most often.",
         "dataset": dataset.name,
         "inputs_hash": content.inputs_hash,
-        "seen": current.pk if current else "",
+        "seen": f"{dataset.pk}:{current.pk if current else ''}",
     } | fields
 
 
 def post(client, sweep, data):
-    return client.post(reverse("metaeval:promote", args=[sweep.pk]), data, follow=True)
+    url = f"{reverse('metaeval:promote', args=[sweep.pk])}?dataset={data['dataset']}"
+    return client.post(url, data, follow=True)
 
 
 def test_promoted_with_reason_and_evidence(client, administrator, sweep, dataset):
@@ -147,15 +148,15 @@ def test_what_was_typed_stays_with_the_reason_for_the_refusal(client, administra
     assert response.status_code == 409
     assert "Nothing was promoted. Somebody else decided" in text
     assert re.search(r"It is &lt;cheap&gt;\.</textarea>", text)
-    assert f'<option value="{data["judge"]}" selected>' in text
+    assert re.findall(r'name="judge" value="([0-9a-f]+)" required checked', text) == [data["judge"]]
     assert 'id="promote" open>' in text
     # It goes by what the page shows now, so that it can be sent as it stands.
-    again = data | {"seen": Decision.objects.get().pk}
+    again = data | {"seen": f"{dataset.pk}:{Decision.objects.get().pk}"}
     assert f'name="seen" value="{again["seen"]}"' in text
     assert "Poor judge is now the judge" in post(client, sweep, again).content.decode()
     response = post(client, sweep, form(sweep, dataset, reason=" "))
     assert response.status_code == 422
-    assert 'id="id_reason_error">This field is required.' in response.content.decode()
+    assert 'id="promote-reason-error">This field is required.' in response.content.decode()
 
 
 def test_the_form_sends_to_the_figures_that_it_stands_on(client, administrator, sweep, dataset):
@@ -196,14 +197,20 @@ def test_the_export_of_a_private_dataset_is_for_its_owner(client, administrator)
 
 def promote(sweep, dataset, user, judge="Good judge", **fields):
     data = form(sweep, dataset, judge=judge, **fields)
+    (decision,) = promoted(sweep_view(sweep.pk), dataset, user, data, data["reason"])
+    return decision
+
+
+def promoted(view, dataset, user, data, reason):
+    seen = data["seen"].partition(":")[2]
     return judge_promote(
-        sweep=sweep_view(sweep.pk),
-        dataset=dataset,
+        sweep=view,
+        basis=dataset,
         fingerprint=data["judge"],
-        reason=data["reason"],
+        reason=reason,
         user=user,
         inputs_hash=data["inputs_hash"],
-        seen=data["seen"] or None,
+        seen={dataset.pk: int(seen) if seen else None},
     )
 
 
@@ -238,15 +245,7 @@ def race(sweep, dataset, people, reason):
     def run(entry):
         number, user = entry
         try:
-            judge_promote(
-                sweep=view,
-                dataset=dataset,
-                fingerprint=data["judge"],
-                reason=reason(number),
-                user=user,
-                inputs_hash=data["inputs_hash"],
-                seen=data["seen"] or None,
-            )
+            promoted(view, dataset, user, data, reason(number))
         except DecisionConflict:
             return "conflict"
         return "made"

@@ -9,9 +9,9 @@ from django.urls import reverse
 from annotation.models import Dataset
 from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError
-from metaeval.selectors.reports import judge_export
+from metaeval.selectors.decisions import judge_export
 from metaeval.selectors.sweeps import sweep_view
-from metaeval.services.promotions import selection_promote
+from metaeval.services.promotions import judge_promote
 from tests.annotation.factories import user_make
 from tests.metaeval.choices import content_of, criteria_of, form_of, two_datasets
 from tests.metaeval.composites import specialists
@@ -60,14 +60,14 @@ def post(client, sweep, data, asked=BOTH):
 def promote(sweep, user, judge="Good judge", asked=BOTH, **fields):
     values = {
         "sweep": sweep_view(sweep.pk),
-        "criteria": criteria_of(sweep, **asked),
+        "basis": criteria_of(sweep, **asked),
         "fingerprint": sweep.judges.get(name=judge).fingerprint if judge else "",
         "reason": "It holds on both.",
         "user": user,
         "inputs_hash": content_of(sweep, **asked)["inputs_hash"],
         "seen": seen_now(sweep),
     }
-    return selection_promote(**(values | fields))
+    return judge_promote(**(values | fields))
 
 
 def test_one_decision_a_dataset_with_the_choice_that_it_rests_on(client, administrator, sweep):

@@ -1,0 +1,85 @@
+"""Decisions: which judge is in use for a dataset's items of a kind, and the judge as a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+from django.shortcuts import get_object_or_404
+
+from annotation.models import Dataset, User
+from annotation.selectors.datasets import datasets_visible_to
+from metaeval.figures import PAIRWISE
+from metaeval.models import Decision
+from metaeval.reports.decision.promotion import exported_facts
+
+
+def decisions_of(dataset: Dataset, kind: str = PAIRWISE) -> list[Decision]:
+    """The decisions on a dataset's items of a kind, newest first."""
+    rows = Decision.objects.filter(dataset=dataset, kind=kind).select_related("judge", "sweep", "decided_by")
+    rows = rows.defer("selection").annotate(over_several=Q(selection__isnull=False))
+    return list(rows.order_by("-created_at", "-pk"))
+
+
+def decisions_in_force(datasets: Iterable[Dataset], kind: str = PAIRWISE) -> dict[int, Decision]:
+    """The decision on each dataset's items of a kind that no later one replaced, by primary key of the dataset."""
+    rows = Decision.objects.filter(dataset__in=datasets, kind=kind, replaced_by__isnull=True)
+    rows = rows.select_related("judge", "dataset", "sweep", "decided_by").defer("selection")
+    return {row.dataset_id: row for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedDataset:
+    """A dataset that a promotion would decide for, and the decision in force there."""
+
+    dataset: Dataset
+    current: Decision | None
+
+
+def decided(datasets: Iterable[Dataset], kind: str = PAIRWISE) -> list[DecidedDataset]:
+    """Each dataset with the decision in force; one query."""
+    datasets = list(datasets)
+    in_force = decisions_in_force(datasets, kind)
+    return [DecidedDataset(row, in_force.get(row.pk)) for row in datasets]
+
+
+def decision_in_force(dataset: Dataset, kind: str = PAIRWISE) -> Decision | None:
+    """The same of one dataset."""
+    return decisions_in_force([dataset], kind).get(dataset.pk)
+
+
+def decision_get_for(user: User, pk: int) -> Decision:
+    """A decision on a dataset that this person may see; else Http404."""
+    visible = Decision.objects.filter(dataset__in=datasets_visible_to(user))
+    return get_object_or_404(visible.select_related("judge__endpoint", "dataset", "sweep"), pk=pk)
+
+
+def judge_export(decision: Decision) -> dict[str, Any]:
+    """The promoted judge as a configuration to be run elsewhere: its whole content, and where it comes from.
+
+    There are no secrets in a spec: a key is named by the variable that holds it.
+    """
+    judge, composite = decision.judge, decision.evidence.get("composite")
+    return {
+        "schema": "touchstone.judge/1",
+        "name": judge.name,
+        "fingerprint": judge.fingerprint,
+        "backend": judge.backend,
+        "model": judge.model,
+        "strategy": judge.strategy,
+        "spec": judge.spec,
+        "decision": {
+            "dataset": decision.dataset.name,
+            "kind": decision.kind,
+            "sweep": None if decision.sweep is None else decision.sweep.name,
+            "reason": decision.reason,
+            "decided_at": decision.created_at.isoformat(timespec="seconds"),
+            "inputs_hash": decision.inputs_hash,
+            "in_force": decision.replaced_by_id is None,
+            **(exported_facts(decision.selection) if decision.selection else {}),
+            # What to expect of a composite is what composites reach on held-out items.
+            **({"held_out": composite["held_out"], "composite": composite} if composite else {}),
+        },
+    }
