@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 
 from annotation.models import Kind
 from annotation.models.names import NameField
@@ -42,11 +43,20 @@ class JobState(models.TextChoices):
     DONE = "done", "Finished"
 
 
+class JobPage(models.TextChoices):
+    COMPARISON = "comparison", "Comparison"
+    DECISION = "decision", "Judge selection"
+    SYSTEMS = "systems", "Systems"
+
+
 class ReportJob(models.Model):
-    """A report that is to be made: what a worker takes, with a lease that it keeps alive.
+    """A report, or what a page shows, that is to be made: what a worker takes, with a lease that it keeps alive.
+
+    A page has `asked`, what its figures depend on beside the rows; `key` is the hash of it, and `content` what the
+    worker found.
 
     The row is the truth. A worker that dies leaves a lease that runs out, and the next one begins anew; only who holds
-    the row stores a report.
+    the row stores what it made.
     """
 
     dataset = models.ForeignKey("annotation.Dataset", on_delete=models.CASCADE, related_name="report_jobs")
@@ -55,6 +65,11 @@ class ReportJob(models.Model):
     )
     kind = models.CharField(max_length=16, choices=Kind.choices)
     epsilon = models.FloatField(help_text="Of the alternative annotator test.")
+    page = models.CharField(max_length=12, choices=JobPage.choices, blank=True)
+    asked = models.JSONField(default=dict, blank=True)
+    key = models.CharField(max_length=64, blank=True)
+    address = models.TextField(blank=True, help_text="Where a page stands.")
+    content = models.JSONField(null=True, blank=True)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="report_jobs"
     )
@@ -75,7 +90,7 @@ class ReportJob(models.Model):
         constraints = [
             # A form that is sent twice asks for one report.
             models.UniqueConstraint(
-                fields=["requested_by", "dataset", "kind"],
+                fields=["requested_by", "dataset", "kind", "key"],
                 condition=Q(state__in=["queued", "running"], study__isnull=True),
                 name="report_job_dataset_once",
             ),
@@ -87,7 +102,16 @@ class ReportJob(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"report on {self.study or self.dataset}"
+        return f"{self.page or 'report'} on {self.study or self.dataset}"
+
+    @property
+    def result_url(self) -> str | None:
+        """Where what it made can be read; None before."""
+        if self.state != JobState.DONE:
+            return None
+        if self.page:
+            return self.address
+        return None if self.report_id is None else reverse("metaeval:report-detail", args=[self.report_id])
 
     @property
     def is_open(self) -> bool:

@@ -63,6 +63,14 @@ class SweepView:
         return bool(self.offered) and len(self.judge_ids) < len(self.offered)
 
     @property
+    def source(self) -> str:
+        """Where it is no sweep, what an address names it by: ``llmbar``, or ``llmbar/judges/3,7``; else empty."""
+        if self.pk is not None:
+            return ""
+        chosen = JUDGES + ",".join(map(str, sorted(self.judge_ids))) if self.is_choice else ""
+        return self.datasets[0].name + chosen
+
+    @property
     def leaves_out_labels(self) -> bool:
         """Whether there are labels that its reader may not see: those of other researchers' studies."""
         if self.reader is None:

@@ -1,4 +1,4 @@
-"""Reports that take long: asked for by a page, made by a worker, seen to grow.
+"""Reports, and figures of pages, that take long: asked for by a page, made by a worker, seen to grow.
 
 Rows are the truth, messages are wake-ups: a lost message, a killed worker, two workers at once make one report.
 """
@@ -12,24 +12,28 @@ import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 from celery import current_app
 from django.db import IntegrityError, close_old_connections, transaction
 from django.db.models import F, Q, QuerySet
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
-from annotation.models import Kind, User
+from annotation.models import Dataset, Kind, User
 from annotation.selectors.datasets import items_of
 from annotation.selectors.overview import labels_visible_to
 from judges.models import Queue
 from judges.selectors.stored import judgments_on
 from metaeval.models import JobState, Report, ReportJob
+from metaeval.reports.decision.report import json_of, read_as
 from metaeval.reports.errors import ReportError
 from metaeval.reports.options import ReportOptions
 from metaeval.reports.progress import listening
 from metaeval.selection.replacement import EPSILON
-from metaeval.services.reports import report_build, report_save, report_subject, subject_report
+from metaeval.services.page_contents import PageAsked, page_content
+from metaeval.services.reports import CACHE_SECONDS, report_build, report_save, report_subject, subject_report
 
 logger = logging.getLogger(__name__)
 
@@ -59,27 +63,45 @@ def report_request(
         There is nothing to report on.
     """
     subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
-    if _is_quick(subject.dataset.pk, subject.kind):
+    if is_small(subject.dataset, subject.kind):
         return subject_report(user=user, subject=subject, epsilon=epsilon)
-    wanted = {"requested_by": user, **subject._asdict()}
+    return _ask({"requested_by": user, **subject._asdict(), "key": ""}, epsilon=epsilon)
+
+
+def page_request(*, user: User, dataset: Dataset, asked: PageAsked, address: str) -> ReportJob:
+    """Ask for the figures of a page; who asks twice gets the same job. What nobody will look at any more goes."""
+    old = timezone.now() - timedelta(seconds=CACHE_SECONDS)
+    ReportJob.objects.exclude(page="").filter(requested_by=user, finished_at__lt=old).delete()
+    wanted = {"requested_by": user, "dataset": dataset, "study": None, "kind": asked.kind, "key": asked.key}
+    return _ask(wanted, page=asked.page, asked=json_of(asked), address=address, epsilon=EPSILON)
+
+
+def page_job_get(*, user: User, asked: PageAsked) -> ReportJob | None:
+    """The newest job of this person for the figures of a page, unless it was cancelled."""
+    jobs = ReportJob.objects.filter(requested_by=user, page=asked.page, key=asked.key)
+    return jobs.exclude(state=JobState.CANCELLED).order_by("-created_at", "-pk").first()
+
+
+def _ask(wanted: dict[str, Any], **also: Any) -> ReportJob:
+    """The open job that is wanted, or a new one."""
     open_jobs = ReportJob.objects.filter(state__in=OPEN, **wanted)
     job = open_jobs.first()
     if job is None:
         try:
             with transaction.atomic():
-                job = ReportJob.objects.create(**wanted, epsilon=epsilon)
+                job = ReportJob.objects.create(**wanted, **also)
         except IntegrityError:  # sent twice at once: the other one asked
             job = open_jobs.get()
     transaction.on_commit(_wake)
     return job
 
 
-def _is_quick(dataset_id: int, kind: str) -> bool:
-    """Whether a page may wait for the report. Counts no further than it needs to."""
+def is_small(dataset: Dataset, kind: str) -> bool:
+    """Whether a page may wait for its figures. Counts no further than it needs to."""
     most = QUICK_ROWS.get(kind, OTHER_QUICK_ROWS)
-    items = items_of([dataset_id], kind)
-    judged = judgments_on([dataset_id], kind)
-    labels = labels_visible_to(None).filter(item__dataset_id=dataset_id, kind=kind).order_by()
+    items = items_of([dataset], kind)
+    judged = judgments_on([dataset], kind)
+    labels = labels_visible_to(None).filter(item__dataset=dataset, kind=kind).order_by()
     return all(rows[: most + 1].count() <= most for rows in (items, labels, judged))
 
 
@@ -169,26 +191,30 @@ def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
     try:
         tell("Reading labels and judgments", 0, 0)
         with listening(tell):
-            report = report_build(
-                dataset=job.dataset,
-                kind=job.kind,
-                study=job.study,
-                reader=job.requested_by,
-                options=ReportOptions(epsilon=job.epsilon),
-            )
+            if job.page:
+                content = page_content(read_as(PageAsked, job.asked), job.requested_by)
+            else:
+                report = report_build(
+                    dataset=job.dataset,
+                    kind=job.kind,
+                    study=job.study,
+                    reader=job.requested_by,
+                    options=ReportOptions(epsilon=job.epsilon),
+                )
         with transaction.atomic():
             # Only who still holds the row stores a report: one that was given up on makes no second one.
             if not mine.select_for_update().exists():
                 return 0
-            stored = report_save(report=report, dataset=job.dataset, study=job.study, user=job.requested_by)
-            mine.update(
-                state=JobState.DONE, report=stored, owner="", lease_until=None, finished_at=timezone.now()
-            )
+            made: dict[str, Any] = {"content": content} if job.page else {}
+            if not job.page:
+                user = job.requested_by
+                made["report"] = report_save(report=report, dataset=job.dataset, study=job.study, user=user)
+            mine.update(state=JobState.DONE, owner="", lease_until=None, finished_at=timezone.now(), **made)
     except _Interrupted:
         # A stopping worker gives its job back; that one did not fail.
         mine.update(state=JobState.QUEUED, owner="", lease_until=None, attempts=F("attempts") - 1)
         return 0
-    except ReportError as error:
+    except (ReportError, Http404) as error:
         _fail(mine, str(error))
         return 0
     except Exception:

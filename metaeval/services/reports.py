@@ -174,7 +174,13 @@ def content_get(inputs: Inputs, options: Options = DEFAULTS) -> Report:
     report = content_cached(inputs_hash)
     if report is None:
         report = build(inputs, options, inputs_hash=inputs_hash)
-        cache.set(_key(inputs_hash), report.as_json(), CACHE_SECONDS)
+        content_keep(report)
+    return report
+
+
+def content_keep(report: Report) -> Report:
+    """Have a report in the cache."""
+    cache.set(_key(report.inputs_hash), report.as_json(), CACHE_SECONDS)
     return report
 
 

@@ -46,14 +46,23 @@ def selection_get(*, sweep: SweepView, criteria: Criteria, wait: bool = False) -
         raise NothingJudgedError(CONTESTANTS_ONLY if sweep.n_contestants else "This sweep has no judges.")
     inputs = selection_inputs(sweep=sweep, criteria=criteria)
     inputs_hash = inputs.hash()
-    key = f"selection:{software_version()}:{inputs_hash}"
-    content = cache.get(key)
+    content = cache.get(_key(inputs_hash))
     report = None if content is None else SelectionReport.read(content)
     if report is None and (wait or inputs.size <= (QUICK if criteria.kind == PAIRWISE else QUICK_OF_KINDS)):
         try:
             report = selection_report(inputs, inputs_hash=inputs_hash)
         except InvalidInputError as error:
             raise ReportError(f"No choice can be made from this: {error}.") from None
-        cache.set(key, report.as_json(), CACHE_SECONDS)
+        selection_keep(report)
     n_judges = sum(not candidate.is_baseline for candidate in inputs.candidates)
     return SelectionFound(report, inputs.n_items, n_judges)
+
+
+def selection_keep(report: SelectionReport) -> SelectionReport:
+    """Have a choice in the cache."""
+    cache.set(_key(report.inputs_hash), report.as_json(), CACHE_SECONDS)
+    return report
+
+
+def _key(inputs_hash: str) -> str:
+    return f"selection:{software_version()}:{inputs_hash}"

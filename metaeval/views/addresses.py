@@ -5,16 +5,13 @@ from __future__ import annotations
 from django.http import HttpRequest
 from django.urls import reverse
 
-from metaeval.selectors.sweeps import JUDGES, SweepView, judges_chosen_of
+from metaeval.selectors.sweeps import SweepView, judges_chosen_of
 
 
 def source_url(source: SweepView, name: str, *args: object) -> str:
     """The page `name` of what is compared: ``comparison``, ``decision``, ``label-next`` and what belongs to them."""
     if source.pk is None:
-        of = source.datasets[0].name
-        if source.is_choice:
-            of += JUDGES + ",".join(map(str, sorted(source.judge_ids)))
-        return reverse(f"metaeval:dataset-{name}", args=[of, *args])
+        return reverse(f"metaeval:dataset-{name}", args=[source.source, *args])
     return reverse(f"metaeval:{name}", args=[source.pk, *args])
 
 

@@ -21,12 +21,15 @@ from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.html import context_of
 from metaeval.reports.render import FORMATS
 from metaeval.reports.render import render as render_report
-from metaeval.reports.report import Report
+from metaeval.reports.report import Report, report_of
 from metaeval.reports.words import verdict_of
 from metaeval.selectors.decisions import decided, decisions_of
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_cached, comparison_get, kinds_compared
+from metaeval.services.page_contents import asked_of
+from metaeval.services.reports import content_keep
 from metaeval.views.addresses import chosen_url, source_slug, source_url
+from metaeval.views.kept import kept_of
 from web.access import ResearcherRequest, researcher_required
 from web.files import attachment
 
@@ -56,7 +59,15 @@ def comparison_page(
     if kinds and not has_pairs:
         return render(request, "metaeval/comparison.html", context)
     content = comparison_cached(inputs_hash=request.GET.get("inputs", ""), sweep=sweep, dataset=dataset)
-    if content is None:
+    kept = None
+    if content is None and refused is None:
+        kept = kept_of(request, [dataset], asked_of(sweep, dataset, PAIRWISE))
+    if kept is not None:
+        if kept.waits and _part_asked(request):
+            return render(request, "metaeval/_report_job.html", {"job": kept.job})
+        content = None if kept.content is None else content_keep(report_of(kept.content))
+        context |= {"kept": kept, "n_items": kept.n_items, "n_judges": len(sweep.judge_ids)}
+    elif content is None:
         try:
             found = comparison_get(sweep=sweep, dataset=dataset, wait=wait)
         except ReportError as error:
@@ -92,13 +103,19 @@ def _kinds_context(
     """A section for each kind other than pairs; beside pairs only for those that judges of the sweep judged."""
     sections: list[dict[str, Any]] = []
     for kind in kinds:
-        label = KIND_LABELS[kind]
+        label, against = KIND_LABELS[kind], request.GET.get("against", "")
+        kept = kept_of(request, [dataset], asked_of(sweep, dataset, kind, against=against))
+        if kept is not None:
+            about = {"kind": kind, "label": label, "kept": kept, "n_items": kept.n_items}
+            about |= {} if kept.content is None else _kind_section(report_of(kept.content))
+            sections.append(about | {"n_judges": len(sweep.judge_ids)})
+            continue
         try:
             found = comparison_get(
                 sweep=sweep,
                 dataset=dataset,
                 kind=kind,
-                against=request.GET.get("against", ""),
+                against=against,
                 wait="now" in request.GET,
             )
         except NothingJudgedError as error:

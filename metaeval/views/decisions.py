@@ -23,8 +23,10 @@ from metaeval.reports.report import canonical_json
 from metaeval.selectors.decisions import decided
 from metaeval.selectors.selection_inputs import kinds_judged, swept_datasets
 from metaeval.selectors.sweeps import SweepView, source_get_for
-from metaeval.services.selections import selection_get
+from metaeval.services.page_contents import asked_of
+from metaeval.services.selections import selection_get, selection_keep
 from metaeval.views.addresses import chosen_url, source_slug, source_url
+from metaeval.views.kept import kept_of
 from web.access import ResearcherRequest, researcher_required
 from web.files import attachment
 
@@ -51,12 +53,14 @@ def decision_page(
         "may_promote": request.user.is_administrator,
         "section": "datasets" if sweep.pk is None else "sweeps",
         "refused": refused,
-        **_chosen(form, sweep, wait=wait),
+        **_chosen(request, form, sweep, wait=wait, is_refused=refused is not None),
     }
     report = context.get("report")
     if report is not None:
         context |= _sections(report, form, sweep)
     part = request.htmx and request.htmx.target == "decision" and not request.htmx.history_restore_request
+    if part and context.get("kept") and context["kept"].waits:
+        return render(request, "metaeval/_report_job.html", {"job": context["kept"].job})
     return render(request, f"metaeval/decision{'_content' if part and report else ''}.html", context)
 
 
@@ -76,7 +80,9 @@ def selection_form(given: dict[str, str], sweep: SweepView) -> SelectionForm:
     return form
 
 
-def _chosen(form: SelectionForm, sweep: SweepView, *, wait: bool) -> dict[str, Any]:
+def _chosen(
+    request: ResearcherRequest, form: SelectionForm, sweep: SweepView, *, wait: bool, is_refused: bool = False
+) -> dict[str, Any]:
     """The form, and the choice by it with its verdict; in its place what a page says where there is none (yet)."""
     context: dict[str, Any] = {"sweep": sweep, "form": form}
     if not form.datasets:
@@ -84,18 +90,29 @@ def _chosen(form: SelectionForm, sweep: SweepView, *, wait: bool) -> dict[str, A
         return context | {"error": nothing}
     if not form.is_valid():
         return context | {"is_invalid": True}
-    try:
-        found = selection_get(sweep=sweep, criteria=form.criteria(), wait=wait)
-    except ReportError as error:
-        return context | {"error": str(error)}
-    context |= {"n_items": found.n_items, "n_judges": found.n_judges, "query": form.query()}
-    if found.report is None:
+    criteria, kept = form.criteria(), None
+    names = {part.dataset for part in criteria.parts}
+    datasets = [row for row in sweep.datasets if row.name in names]
+    if not is_refused:
+        kept = kept_of(request, datasets, asked_of(sweep, datasets[0], form.kind, criteria=criteria))
+    if kept is not None and (kept.content is not None or not wait or "now" in request.GET):
+        context |= {"kept": kept, "n_items": kept.n_items, "n_judges": len(sweep.judge_ids)}
+        report = None if kept.content is None else selection_keep(SelectionReport.read(kept.content))
+    else:
+        try:
+            found = selection_get(sweep=sweep, criteria=criteria, wait=wait)
+        except ReportError as error:
+            return context | {"error": str(error)}
+        context |= {"n_items": found.n_items, "n_judges": found.n_judges}
+        report = found.report
+    context["query"] = form.query()
+    if report is None:
         return context
     return context | {
-        "report": found.report,
-        "verdict": sections.selection_verdict(found.report),
-        "objective_short": words.objective_short(found.report),
-        "is_optimistic": sections.is_optimistic(found.report),
+        "report": report,
+        "verdict": sections.selection_verdict(report),
+        "objective_short": words.objective_short(report),
+        "is_optimistic": sections.is_optimistic(report),
     }
 
 
@@ -139,7 +156,7 @@ def decision_summary(
 ) -> HttpResponse:
     """A few sentences, for the page of the sweep: the choice with everything preset."""
     sweep = source_get_for(request.user, pk, name)
-    context = _chosen(selection_form({}, sweep), sweep, wait="now" in request.GET)
+    context = _chosen(request, selection_form({}, sweep), sweep, wait="now" in request.GET)
     return render(request, "metaeval/decision_summary.html", context)
 
 
@@ -149,7 +166,7 @@ def decision_download(
     request: ResearcherRequest, suffix: str, pk: int | None = None, name: str | None = None
 ) -> HttpResponse:
     sweep = source_get_for(request.user, pk, name)
-    context = _chosen(selection_form(request.GET.dict(), sweep), sweep, wait=True)
+    context = _chosen(request, selection_form(request.GET.dict(), sweep), sweep, wait=True)
     report = context.get("report")
     if report is None:
         raise Http404(context.get("error", "There is no such choice."))

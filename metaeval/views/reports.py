@@ -97,8 +97,7 @@ def report_job(request: ResearcherRequest, pk: int) -> HttpResponse:
     """How far a report is: the whole page and, polled, its moving part. It leads to the report when that is there."""
     job = report_job_get_for(request.user, pk)
     part = bool(request.htmx) and not request.htmx.history_restore_request
-    if job.report_id is not None:
-        address = reverse("metaeval:report-detail", args=[job.report_id])
+    if (address := job.result_url) is not None:
         if part:
             return HttpResponse(headers={"HX-Redirect": address})
         return redirect(address)

@@ -14,12 +14,16 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.forms.upload import import_file
 from annotation.importers.errors import ImportFileError
 from annotation.selectors.datasets import datasets_visible_to
+from metaeval.figures import PAIRWISE
 from metaeval.forms import RatingsForm
+from metaeval.models import JobPage
 from metaeval.reports.errors import RatingsError, ReportError
 from metaeval.reports.report import canonical_json
 from metaeval.reports.systems import PEOPLE, ordered
 from metaeval.services.outside import ratings_import, ratings_read
+from metaeval.services.page_contents import PageAsked
 from metaeval.services.systems import systems_get
+from metaeval.views.kept import kept_of
 from web.access import ResearcherRequest, is_researcher, researcher_required
 from web.bodies import FORM_BYTES, accepts_body
 from web.files import attachment
@@ -32,10 +36,16 @@ from web.upload import MAX_BYTES
 def systems(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     context: dict[str, Any] = {"dataset": dataset, "section": "reports", "form": RatingsForm()}
+    kept = kept_of(request, [dataset], PageAsked(JobPage.SYSTEMS.value, None, "", dataset.name, PAIRWISE))
     try:
-        content = systems_get(dataset=dataset, wait="now" in request.GET, reader=request.user)
+        content = (
+            kept.content
+            if kept
+            else systems_get(dataset=dataset, wait="now" in request.GET, reader=request.user)
+        )
     except ReportError as error:
         return render(request, "metaeval/systems.html", context | {"error": str(error)})
+    context["kept"] = kept
     if content is not None:
         context |= _shown(content, request.GET.get("by", ""))
     return render(request, "metaeval/systems.html", context)

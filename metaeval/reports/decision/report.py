@@ -79,7 +79,7 @@ class ViolationEntry:
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Self:
         """From JSON values."""
-        return _read(cls, content)
+        return read_as(cls, content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class SelectionReport:
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Self:
         """The report that JSON holds, of this version or an earlier one."""
-        return _read(cls, content)
+        return read_as(cls, content)
 
     def as_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -249,7 +249,7 @@ def json_of(value: Any) -> Any:
     return value
 
 
-def _read(cls: type[T], content: Mapping[str, Any]) -> T:
+def read_as(cls: type[T], content: Mapping[str, Any]) -> T:
     """A dataclass from JSON values; what it does not know is left out."""
     hints = get_type_hints(cls)
     return cls(**{name: _value(hints[name], content[name]) for name in hints if name in content})
@@ -262,7 +262,7 @@ def _value(hint: Any, value: Any) -> Any:
         return None
     if get_origin(hint) is tuple:
         return tuple(_value(get_args(hint)[0], one) for one in value)
-    return _read(hint, value) if is_dataclass(hint) and isinstance(hint, type) else value
+    return read_as(hint, value) if is_dataclass(hint) and isinstance(hint, type) else value
 
 
 # --- from a choice -------------------------------------------------------------------------------------------------

@@ -75,9 +75,8 @@ def test_a_decision_is_made_over_all_judgments_and_promoted(cast: Cast) -> None:
         {
             "judge": imported.fingerprint,
             "reason": "It is right.",
-            "dataset": dataset.name,
             "inputs_hash": content["content"].inputs_hash,
-            "seen": "",
+            "seen": f"{dataset.pk}:",
         },
     )
     assert posted.status_code == 302

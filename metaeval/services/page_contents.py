@@ -1,0 +1,89 @@
+"""What the pages of a comparison, a decision and the systems of a dataset show, of rows too many to wait for.
+
+A worker computes it as it makes a report (`report_jobs`), and the page shows the last that its reader asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+
+from annotation.models import Dataset, User
+from annotation.selectors.datasets import datasets_visible_to
+from metaeval.models import JobPage
+from metaeval.reports.decision.inputs import Criteria
+from metaeval.reports.decision.report import json_of
+from metaeval.reports.report import canonical_json
+from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
+from metaeval.services.comparisons import comparison_get
+from metaeval.services.selections import selection_get
+from metaeval.services.systems import systems_get
+
+
+@dataclass(frozen=True, slots=True)
+class PageAsked:
+    """What the figures of a page depend on beside the rows; JSON values alone.
+
+    Attributes
+    ----------
+    sweep_id : int or None
+    source : str
+        Where it is no sweep, the dataset as an address has it (`SweepView.source`).
+    dataset, kind : str
+    against : str
+        Of a comparison on other kinds than pairs.
+    criteria : Criteria or None
+        Of a decision.
+    """
+
+    page: str
+    sweep_id: int | None
+    source: str
+    dataset: str
+    kind: str
+    against: str = ""
+    criteria: Criteria | None = None
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of it, in hexadecimal."""
+        return sha256(canonical_json(json_of(self)).encode("ascii")).hexdigest()
+
+
+def asked_of(
+    sweep: SweepView, dataset: Dataset, kind: str, *, against: str = "", criteria: Criteria | None = None
+) -> PageAsked:
+    """Of the comparison of a sweep on one dataset, or with criteria of the decision."""
+    page = JobPage.COMPARISON if criteria is None else JobPage.DECISION
+    return PageAsked(page.value, sweep.pk, sweep.source, dataset.name, kind, against, criteria)
+
+
+def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
+    """Compute it, however long it takes.
+
+    Raises
+    ------
+    ReportError
+        There is nothing to compare, to choose from or to rank.
+    Http404
+        The reader may not see it (any more).
+    """
+    if asked.page == JobPage.SYSTEMS:
+        dataset = get_object_or_404(datasets_visible_to(reader), name=asked.dataset)
+        ranked = systems_get(dataset=dataset, wait=True, reader=reader)
+        assert ranked is not None
+        return ranked
+    sweep = source_get_for(reader, asked.sweep_id, asked.source)
+    if asked.criteria is not None:
+        chosen = selection_get(sweep=sweep, criteria=asked.criteria, wait=True).report
+        assert chosen is not None
+        return chosen.as_json()
+    dataset = dataset_of(sweep, asked.dataset)
+    compared = comparison_get(
+        sweep=sweep, dataset=dataset, kind=asked.kind, against=asked.against, wait=True
+    ).content
+    assert compared is not None
+    return compared.as_json()
