@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -63,7 +63,7 @@ def report_request(
         There is nothing to report on.
     """
     subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
-    if is_small(subject.dataset, subject.kind):
+    if is_small([subject.dataset], subject.kind):
         return subject_report(user=user, subject=subject, epsilon=epsilon)
     return _ask({"requested_by": user, **subject._asdict(), "key": ""}, epsilon=epsilon)
 
@@ -96,12 +96,12 @@ def _ask(wanted: dict[str, Any], **also: Any) -> ReportJob:
     return job
 
 
-def is_small(dataset: Dataset, kind: str) -> bool:
-    """Whether a page may wait for its figures. Counts no further than it needs to."""
+def is_small(datasets: Sequence[Dataset], kind: str) -> bool:
+    """Whether a page may wait for figures of these datasets. Counts no further than it needs to."""
     most = QUICK_ROWS.get(kind, OTHER_QUICK_ROWS)
-    items = items_of([dataset], kind)
-    judged = judgments_on([dataset], kind)
-    labels = labels_visible_to(None).filter(item__dataset=dataset, kind=kind).order_by()
+    items = items_of(datasets, kind)
+    judged = judgments_on(datasets, kind)
+    labels = labels_visible_to(None).filter(item__dataset__in=datasets, kind=kind).order_by()
     return all(rows[: most + 1].count() <= most for rows in (items, labels, judged))
 
 

@@ -244,7 +244,7 @@ def test_the_address_of_a_file_holds_the_whole_choice(client, researcher, sweep)
 def test_what_is_read_does_not_grow_with_the_rows(client, researcher, django_assert_max_num_queries):
     sweep = two_datasets(pairs=60)[0]
     for name in ("decision", "decision-summary"):
-        with django_assert_max_num_queries(46):
+        with django_assert_max_num_queries(49):
             client.get(at(sweep, name))
 
 
