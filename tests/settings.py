@@ -29,3 +29,5 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 # The fastest hasher there is: passwords of tests protect nothing.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # whitenoise warns about a folder that is not there
+# Static files are looked up when they are asked for: the list of all of them would be made anew for each test's client.
+WHITENOISE_AUTOREFRESH = True

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.cases import over
 
 ROOT = Path(__file__).parents[1]
 PHRASES = """
@@ -77,7 +77,7 @@ def files() -> list[str]:
     return [name for name in names if "/migrations/" not in name and "metaeval/stats/" not in name]
 
 
-@pytest.mark.parametrize("name", files())
+@over(files())
 def test_no_word_that_was_replaced_comes_back(name: str) -> None:
     path = ROOT / name
     texts = READ[path.suffix](path.read_text())

@@ -7,6 +7,8 @@ import pytest
 from django.template import TemplateDoesNotExist
 from django.template.loader import get_template
 
+from tests.cases import over
+
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "templates"
 APPS = ("web", "annotation", "judges", "metaeval")
@@ -25,9 +27,7 @@ def owner(path: Path) -> str:
     return own[0] if own else "admin" if parts[0] == "admin" else "web"
 
 
-@pytest.mark.parametrize(
-    "path", sorted(TEMPLATES.rglob("*.html")), ids=lambda path: str(path.relative_to(TEMPLATES))
-)
+@over(sorted(TEMPLATES.rglob("*.html")))
 def test_a_template_knows_web_and_its_own_app(path):
     allowed = {"web", owner(path)} | (set(APPS) if owner(path) == "admin" else {"admin"})
     text = path.read_text(encoding="utf-8")

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.cases import over
+
 DEMO = Path(__file__).resolve().parents[3] / "fixtures" / "demo"
 Item = dict[str, Any]
 
@@ -59,7 +61,11 @@ def read_toml(name: str) -> dict[str, Any]:
 
 PAIRS = read_items("pairs.jsonl")
 QUALIFICATION = read_items("qualification.jsonl")
-EVERY = [pytest.param(item, id=item["id"]) for item in PAIRS + QUALIFICATION]
+EVERY = PAIRS + QUALIFICATION
+
+
+def name_of(item: Item) -> str:
+    return str(item["id"])
 
 
 def texts(item: Item) -> list[str]:
@@ -77,7 +83,7 @@ def better(item: Item) -> int:
     return 0 if margin == 0 else 1 if margin > 0 else 2
 
 
-@pytest.mark.parametrize("item", EVERY)
+@over(EVERY, name_of)
 def test_item_is_valid(item: Item) -> None:
     assert set(item) == {*FIELDS, "gold"}
     for field, kind in FIELDS.items():
@@ -95,26 +101,26 @@ def test_item_is_valid(item: Item) -> None:
         assert response["text"] == response["text"].strip() != ""
 
 
-@pytest.mark.parametrize("item", EVERY)
+@over(EVERY, name_of)
 def test_gold_agrees_with_the_margin(item: Item) -> None:
     assert -2 <= item["metadata"]["margin"] <= 2
     assert item["gold"] in (None, better(item))
 
 
-@pytest.mark.parametrize("item", EVERY)
+@over(EVERY, name_of)
 def test_the_two_responses_differ_in_text_and_system(item: Item) -> None:
     first, second = texts(item)
     assert first.casefold() != second.casefold()
     assert len({response["system"] for response in item["responses"]}) == 2
 
 
-@pytest.mark.parametrize("item", EVERY)
+@over(EVERY, name_of)
 def test_all_names_of_systems_are_fictional(item: Item) -> None:
     assert {response["system"] for response in item["responses"]} <= SYSTEMS
     assert not REAL_NAMES.search(json.dumps(item, ensure_ascii=False))
 
 
-@pytest.mark.parametrize("item", EVERY)
+@over(EVERY, name_of)
 def test_markup_is_closed(item: Item) -> None:
     """Code fences and dollars come in pairs, and a dollar is never money: it would be read as mathematics."""
     for text in [item["instruction"], item["context"], item["reference"], *texts(item)]:
@@ -198,7 +204,7 @@ def test_json_in_responses_parses() -> None:
     assert all(isinstance(json.loads(block), list) for block in blocks)
 
 
-@pytest.mark.parametrize("item", [p for p in EVERY if "haiku" in p.values[0]["instruction"]])
+@over([item for item in EVERY if "haiku" in item["instruction"]], name_of)
 def test_better_haiku_has_three_lines(item: Item) -> None:
     assert len(texts(item)[better(item) - 1].splitlines()) == 3
 

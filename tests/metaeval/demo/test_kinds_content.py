@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from annotation.kinds import ValueRules, validate_value
-from tests.metaeval.demo.test_content import DEMO, REAL_NAMES, read_items
+from tests.cases import over
+from tests.metaeval.demo.test_content import DEMO, REAL_NAMES, name_of, read_items
 
 FILES = {
     "rubric": "rubric.jsonl",
@@ -17,7 +18,7 @@ FILES = {
 }
 SYSTEMS = {"cedar-7b", "willow-13b", "rowan-30b", "hazel-3b", "birch-1b"}
 CRITERIA = ("helpfulness", "understandability", "completeness", "conciseness", "harmlessness")
-EVERY = [pytest.param(item, id=item["id"]) for name in FILES.values() for item in read_items(name)]
+EVERY = [item for name in FILES.values() for item in read_items(name)]
 
 
 def rules_of(item: dict[str, Any]) -> ValueRules:
@@ -29,27 +30,27 @@ def rules_of(item: dict[str, Any]) -> ValueRules:
     )
 
 
-@pytest.mark.parametrize("item", EVERY)
+@over(EVERY, name_of)
 def test_the_truth_is_a_value_of_the_kind(item):
     truth = item["metadata"]["truth"]
     assert validate_value(truth, rules_of(item)) == truth
 
 
-@pytest.mark.parametrize("item", EVERY)
+@over(EVERY, name_of)
 def test_a_gold_is_the_truth_and_is_explained(item):
     if "gold" in item:
         assert item["gold"] == item["metadata"]["truth"]
         assert item["explanation"].strip()
 
 
-@pytest.mark.parametrize("item", EVERY)
+@over(EVERY, name_of)
 def test_names_are_made_up(item):
     assert {response["system"] for response in item.get("responses", [])} <= SYSTEMS
     assert not REAL_NAMES.search(json.dumps(item, ensure_ascii=False))
 
 
 def test_ids_are_unique():
-    ids = [param.id for param in EVERY]
+    ids = [item["id"] for item in EVERY]
     assert len(ids) == len(set(ids))
 
 

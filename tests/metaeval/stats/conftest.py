@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def alpaca(shared_data):
     """AlpacaEval's 648 pairs: the first four labels of each, and the lengths of the two outputs."""
     path = shared_data / "alpaca_eval" / "alpaca_farm_human_crossannotations.json"
@@ -24,7 +24,7 @@ def alpaca(shared_data):
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def llmbar(shared_data):
     """LLMBar's stored verdicts: (judge, strategy) -> arrays in one order of the 419 items."""
     stored = defaultdict(list)

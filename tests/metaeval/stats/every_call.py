@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,11 @@ class Case:
     def takes(self, option):
         options = self.parameters.get("options")
         return option in self.parameters or (options is not None and option != "weights")
+
+    @cached_property
+    def usual(self):
+        """What the call as it stands gives, which many tests hold another one against."""
+        return self.call()
 
     def call(self, items=None, **changed):
         given = dict(self.given)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import metaeval.stats
+from tests.cases import over
 
 DOCS = Path(__file__).parents[3] / "docs"
 INDEX = (DOCS / "statistics.md").read_text(encoding="utf-8")
@@ -28,7 +29,7 @@ def test_examples(name):
     assert doctest.testmod(module, extraglobs={"np": np}).failed == 0
 
 
-@pytest.mark.parametrize("name", metaeval.stats.__all__)
+@over(metaeval.stats.__all__)
 def test_every_public_name_is_documented(name):
     public = getattr(metaeval.stats, name)
     assert inspect.getdoc(public) or not callable(public)

@@ -248,7 +248,6 @@ def frames(value, index, order):
 def test_rows_are_matched_by_their_labels(each, labels):
     n, rng = n_rows(each), np.random.default_rng(9)
     index = INDEXES[labels](n)
-    usual = quietly(each.call)
     first = next(iter(each.items))
     items = {
         name: frames(value, index, np.arange(n) if name == first else rng.permutation(n))
@@ -259,12 +258,12 @@ def test_rows_are_matched_by_their_labels(each, labels):
             key: frames(value, index, np.arange(n) if place == 0 else rng.permutation(n))
             for place, (key, value) in enumerate(each.items[first].items())
         }
-    given = {}
+    usual, given = None, {}
     if each.takes("clusters") and not each.long and each.name not in ("correlation_by", "mcnemar_test"):
         clusters = np.arange(n) // 2
         usual = quietly(each.call, clusters=clusters)
         given["clusters"] = frames(clusters, index, rng.permutation(n))
-    assert alike(usual, quietly(each.call, items, **given))
+    assert alike(usual if given else each.usual, quietly(each.call, items, **given))
 
 
 @named([each for each in INDEXED if len(each.items) > 1])
