@@ -9,8 +9,9 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.http import urlencode
 
+from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Kind
-from metaeval.reports.decision.inputs import PAIRWISE, Criteria, Part
+from metaeval.reports.decision.inputs import Criteria, Part
 from metaeval.reports.decision.verdict import weight_words
 from metaeval.reports.decision.words import WORDS, constraint_words
 from metaeval.reports.replacement import ADVICE
@@ -103,10 +104,11 @@ class SelectionForm(forms.Form):
         given: Mapping[str, str],
         *,
         datasets: Sequence[SweptDataset],
-        kind: str = PAIRWISE,
+        kind: str = DEFAULT_KIND,
         kinds: Sequence[str] = (),
     ) -> None:
         self.kind, self.words = kind, WORDS[kind]
+        self.of_pairs = kind_of(kind).presented
         # What else could be asked for, each with its name.
         self.kinds = [(other, Kind(other).label) for other in kinds]
         self.datasets = [row for row in datasets if row.roles]
@@ -115,7 +117,7 @@ class SelectionForm(forms.Form):
         for part in preset_parts(datasets):
             data |= {f"role-{part.dataset}": part.role, f"weight-{part.dataset}": f"{part.weight:g}"}
         super().__init__(data | dict(given))
-        if kind != PAIRWISE:
+        if not self.of_pairs:
             # Only pairs are shown in two orders, and only a verdict is right or wrong.
             del self.fields["min_positional"]
             del self.fields["epsilon"]

@@ -7,7 +7,8 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, path, register_converter
 
 import annotation.urls.converters  # noqa: F401  (registers `row`)
-from metaeval.figures import KIND_LABELS, PAIRWISE
+from annotation.kinds import kind_of
+from metaeval.figures import KIND_LABELS
 from metaeval.reports.render import FORMATS
 from metaeval.views import comparisons, decisions, label_next, promotions, reports, systems
 
@@ -27,7 +28,7 @@ class SuffixConverter:
 class KindConverter(SuffixConverter):
     """The kinds other than pairs."""
 
-    regex = "|".join(kind for kind in KIND_LABELS if kind != PAIRWISE)
+    regex = "|".join(kind for kind in KIND_LABELS if not kind_of(kind).presented)
 
 
 class ChoiceConverter(SuffixConverter):

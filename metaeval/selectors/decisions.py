@@ -9,21 +9,21 @@ from typing import Any
 from django.db.models import Q
 from django.shortcuts import get_object_or_404
 
+from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
-from metaeval.figures import PAIRWISE
 from metaeval.models import Decision
 from metaeval.reports.decision.promotion import exported_facts
 
 
-def decisions_of(dataset: Dataset, kind: str = PAIRWISE) -> list[Decision]:
+def decisions_of(dataset: Dataset, kind: str = DEFAULT_KIND) -> list[Decision]:
     """The decisions on a dataset's items of a kind, newest first."""
     rows = Decision.objects.filter(dataset=dataset, kind=kind).select_related("judge", "sweep", "decided_by")
     rows = rows.defer("selection").annotate(over_several=Q(selection__isnull=False))
     return list(rows.order_by("-created_at", "-pk"))
 
 
-def decisions_in_force(datasets: Iterable[Dataset], kind: str = PAIRWISE) -> dict[int, Decision]:
+def decisions_in_force(datasets: Iterable[Dataset], kind: str = DEFAULT_KIND) -> dict[int, Decision]:
     """The decision on each dataset's items of a kind that no later one replaced, by primary key of the dataset."""
     rows = Decision.objects.filter(dataset__in=datasets, kind=kind, replaced_by__isnull=True)
     rows = rows.select_related("judge", "dataset", "sweep", "decided_by").defer("selection")
@@ -38,14 +38,14 @@ class DecidedDataset:
     current: Decision | None
 
 
-def decided(datasets: Iterable[Dataset], kind: str = PAIRWISE) -> list[DecidedDataset]:
+def decided(datasets: Iterable[Dataset], kind: str = DEFAULT_KIND) -> list[DecidedDataset]:
     """Each dataset with the decision in force; one query."""
     datasets = list(datasets)
     in_force = decisions_in_force(datasets, kind)
     return [DecidedDataset(row, in_force.get(row.pk)) for row in datasets]
 
 
-def decision_in_force(dataset: Dataset, kind: str = PAIRWISE) -> Decision | None:
+def decision_in_force(dataset: Dataset, kind: str = DEFAULT_KIND) -> Decision | None:
     """The same of one dataset."""
     return decisions_in_force([dataset], kind).get(dataset.pk)
 

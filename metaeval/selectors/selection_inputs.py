@@ -11,14 +11,14 @@ from hashlib import sha256
 import numpy as np
 from django.db.models import Count, Exists, OuterRef, Q
 
-from annotation.models import Dataset, Kind, User
+from annotation.kinds import DEFAULT_KIND, kind_of
+from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_by_name, instructions_of, item_facts, items_of
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge, Order
 from judges.selectors.stored import judges_known, judgments_on
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.decision.inputs import (
-    PAIRWISE,
     Criteria,
     DatasetInputs,
     JudgeFacts,
@@ -83,7 +83,7 @@ def kinds_judged(sweep: SweepView) -> tuple[str, ...]:
     return tuple(kind for kind in CHOSEN_KINDS if kind in there and judged.filter(item__kind=kind).exists())
 
 
-def swept_datasets(sweep: SweepView, kind: str = PAIRWISE) -> list[SweptDataset]:
+def swept_datasets(sweep: SweepView, kind: str = DEFAULT_KIND) -> list[SweptDataset]:
     """The datasets of the sweep with items of a kind, by name; two queries, and one more for each dataset."""
     judged = judgments_on(sweep.datasets, kind, judge_ids=sweep.judge_ids).filter(
         item__dataset=OuterRef("pk")
@@ -109,14 +109,19 @@ def swept_datasets(sweep: SweepView, kind: str = PAIRWISE) -> list[SweptDataset]
 
 def _has_votes(kind: str) -> Q:
     """People's votes for the answers stand in for gold ranks."""
-    return Q(metadata__has_key="votes") if kind == Kind.ANSWER_RANKING else Q()
+    return Q(metadata__has_key="votes") if _ranks_responses(kind) else Q()
+
+
+def _ranks_responses(kind: str) -> bool:
+    """Whether a value of the kind ranks the responses of an item, which may have people's votes."""
+    return kind_of(kind).ordered == "responses" and not kind_of(kind).presented
 
 
 def _n_labelled(dataset_id: int, kind: str, reader: User | None) -> int:
     visible = labels_visible_to(reader)
     labels = visible.current().filter(kind=kind, item__dataset_id=dataset_id).order_by()
     people = labels.values("item").annotate(n=Count("annotator", distinct=True))
-    return people.filter(n__gte=2 if kind == PAIRWISE else 1).count()
+    return people.filter(n__gte=2 if kind_of(kind).presented else 1).count()
 
 
 def preset_parts(datasets: Iterable[SweptDataset]) -> tuple[Part, ...]:
@@ -146,7 +151,7 @@ def selection_inputs(*, sweep: SweepView, criteria: Criteria) -> SelectionInputs
     for part in criteria.parts:
         dataset = datasets[part.dataset]
         names = _instruction_names(dataset, criteria.kind)
-        if criteria.kind == PAIRWISE:
+        if kind_of(criteria.kind).presented:
             pairs = report_inputs(dataset=dataset, sweep=sweep)
             parts.append(pair_inputs(part, pairs, [names[each] for each in pairs.items.external_id]))
         else:
@@ -168,7 +173,7 @@ def _scored(
     inputs = kind_inputs(dataset=dataset, kind=kind, sweep=sweep)
     external_ids = [item.external_id for item in inputs.items]
     lengths = None
-    if kind == Kind.ANSWER_RANKING:
+    if _ranks_responses(kind):
         by_name = {row.external_id: row.lengths for row in item_facts(dataset.pk)}
         lengths = [by_name[name] for name in external_ids]
     costs, seconds = _amounts(dataset, inputs)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
 from annotation.selectors.labels import pairwise_labels
 from annotation.selectors.systems import pairs_of_systems
@@ -14,7 +15,7 @@ from metaeval.models import OutsideRatings
 from metaeval.reports.errors import ReportError
 from metaeval.reports.systems import PEOPLE, OutsideTable, Source, SystemInputs
 from metaeval.selectors.decisions import decision_in_force
-from metaeval.selectors.inputs import PAIRWISE, dataset_facts, judges_chosen, sampling_weights
+from metaeval.selectors.inputs import dataset_facts, judges_chosen, sampling_weights
 
 
 def system_inputs(*, dataset: Dataset, reader: User | None = None) -> SystemInputs:
@@ -33,7 +34,7 @@ def system_inputs(*, dataset: Dataset, reader: User | None = None) -> SystemInpu
     place = {pair.item_id: row for row, pair in enumerate(pairs)}
     labels = pairwise_labels(dataset.pk, reader=reader)
     sources = [_source(PEOPLE, "People", labels.item_id, labels.choice.astype(np.float64), place)]
-    judges = judges_chosen(dataset, PAIRWISE, None)
+    judges = judges_chosen(dataset, DEFAULT_KIND, None)
     verdicts = pairwise_verdicts(dataset.pk, [judge.pk for judge in judges])
     for judge in judges:
         own = verdicts.judge_id == judge.pk

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
-from metaeval.figures import KIND_LABELS, PAIRWISE
+from metaeval.figures import KIND_LABELS
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.report import Report
 from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
@@ -40,11 +41,12 @@ class Comparing:
 def kinds_compared(dataset: Dataset) -> tuple[tuple[str, ...], bool]:
     """The kinds to compare judges on beside pairs, and whether there are pairs. One query."""
     kinds = kinds_of(dataset)
-    return tuple(kind for kind in KIND_LABELS if kind in kinds and kind != PAIRWISE), PAIRWISE in kinds
+    others = tuple(kind for kind in KIND_LABELS if kind in kinds and not kind_of(kind).presented)
+    return others, len(others) < len(kinds)
 
 
 def comparison_get(
-    *, sweep: SweepView, dataset: Dataset, kind: str = PAIRWISE, against: str = "", wait: bool = False
+    *, sweep: SweepView, dataset: Dataset, kind: str = DEFAULT_KIND, against: str = "", wait: bool = False
 ) -> Comparing:
     """Compare the judges of a sweep on one dataset, from the cache where the same inputs were computed lately.
 
@@ -66,7 +68,7 @@ def comparison_get(
         raise NothingJudgedError(CONTESTANTS_ONLY)
     inputs: Inputs
     options: Options = DEFAULTS
-    if kind == PAIRWISE:
+    if kind_of(kind).presented:
         inputs = inputs_read(dataset=dataset, sweep=sweep)
     else:
         inputs = kind_inputs(dataset=dataset, kind=kind, sweep=sweep)

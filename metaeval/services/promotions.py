@@ -9,11 +9,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
 from judges.models import Judge
 from judges.selectors.stored import judges_known
 from judges.services.composites import composite_ensure
-from metaeval.figures import PAIRWISE
 from metaeval.models import Decision
 from metaeval.reports.decision.inputs import Criteria
 from metaeval.reports.decision.promotion import (
@@ -89,7 +89,7 @@ def judge_promote(
     datasets = sorted((row for row in sweep.datasets if row.name in deciding), key=lambda row: row.pk)
     if not datasets:
         raise DecisionError("No dataset has a share in this choice, so there is nothing to decide for.")
-    kind = PAIRWISE if isinstance(basis, Dataset) else basis.kind
+    kind = DEFAULT_KIND if isinstance(basis, Dataset) else basis.kind
     if made := _made(datasets, wanted, seen, kind):
         return made
     report: Report | SelectionReport | None

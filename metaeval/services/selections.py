@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from django.core.cache import cache
 
-from metaeval.reports.decision.inputs import PAIRWISE, Criteria
+from annotation.kinds import kind_of
+from metaeval.reports.decision.inputs import Criteria
 from metaeval.reports.decision.report import SelectionReport, selection_report
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.report import software_version
@@ -48,7 +49,9 @@ def selection_get(*, sweep: SweepView, criteria: Criteria, wait: bool = False) -
     inputs_hash = inputs.hash()
     content = cache.get(_key(inputs_hash))
     report = None if content is None else SelectionReport.read(content)
-    if report is None and (wait or inputs.size <= (QUICK if criteria.kind == PAIRWISE else QUICK_OF_KINDS)):
+    if report is None and (
+        wait or inputs.size <= (QUICK if kind_of(criteria.kind).presented else QUICK_OF_KINDS)
+    ):
         try:
             report = selection_report(inputs, inputs_hash=inputs_hash)
         except InvalidInputError as error:

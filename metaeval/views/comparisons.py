@@ -11,8 +11,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
-from metaeval.figures import KIND_LABELS, PAIRWISE
+from metaeval.figures import KIND_LABELS
 from metaeval.forms import PromoteForm
 from metaeval.reports import tables
 from metaeval.reports.comparison import key_figures, table_of
@@ -61,7 +62,7 @@ def comparison_page(
     content = comparison_cached(inputs_hash=request.GET.get("inputs", ""), sweep=sweep, dataset=dataset)
     kept = None
     if content is None and refused is None:
-        kept = kept_of(request, [dataset], asked_of(sweep, dataset, PAIRWISE))
+        kept = kept_of(request, [dataset], asked_of(sweep, dataset, DEFAULT_KIND))
     if kept is not None:
         if kept.waits and _part_asked(request):
             return render(request, "metaeval/_report_job.html", {"job": kept.job})
@@ -189,7 +190,7 @@ def comparison_download(
     suffix: str,
     pk: int | None = None,
     name: str | None = None,
-    kind: str = PAIRWISE,
+    kind: str = DEFAULT_KIND,
 ) -> HttpResponse:
     sweep = source_get_for(request.user, pk, name)
     dataset = dataset_of(sweep, request.GET.get("dataset"))
@@ -201,7 +202,7 @@ def comparison_download(
     assert content is not None
     parts = (
         dataset.name,
-        *(() if kind == PAIRWISE else (kind,)),
+        *(() if kind_of(kind).presented else (kind,)),
         source_slug(sweep),
         content.inputs_hash[:8],
     )

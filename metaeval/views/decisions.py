@@ -10,10 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.kinds import DEFAULT_KIND
 from metaeval.forms import PromoteForm, SelectionForm
 from metaeval.reports.decision import verdict as sections
 from metaeval.reports.decision import words
-from metaeval.reports.decision.inputs import PAIRWISE
 from metaeval.reports.decision.markdown import selection_markdown
 from metaeval.reports.decision.promotion import chosen_options
 from metaeval.reports.decision.report import SelectionReport
@@ -70,10 +70,10 @@ def selection_form(given: dict[str, str], sweep: SweepView) -> SelectionForm:
     Without a kind it is about the first by which judges can be chosen, pairs before the others.
     """
     kinds, asked = kinds_judged(sweep), given.get("kind")
-    if asked not in (None, PAIRWISE, *kinds):
+    if asked not in (None, DEFAULT_KIND, *kinds):
         raise Http404("No judge has judged items of this kind.")
     # Where judges can be chosen by none of them, the page is about the first, and says why.
-    for kind in [asked] if asked else [*kinds, next(iter(kinds), PAIRWISE)]:
+    for kind in [asked] if asked else [*kinds, next(iter(kinds), DEFAULT_KIND)]:
         form = SelectionForm(given, datasets=swept_datasets(sweep, kind), kind=kind, kinds=kinds)
         if form.datasets:
             break

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.forms.upload import import_file
 from annotation.importers.errors import ImportFileError
+from annotation.kinds import DEFAULT_KIND
 from annotation.selectors.datasets import datasets_visible_to
-from metaeval.figures import PAIRWISE
 from metaeval.forms import RatingsForm
 from metaeval.models import JobPage
 from metaeval.reports.errors import RatingsError, ReportError
@@ -36,7 +36,7 @@ from web.upload import MAX_BYTES
 def systems(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     context: dict[str, Any] = {"dataset": dataset, "section": "reports", "form": RatingsForm()}
-    kept = kept_of(request, [dataset], PageAsked(JobPage.SYSTEMS.value, None, "", dataset.name, PAIRWISE))
+    kept = kept_of(request, [dataset], PageAsked(JobPage.SYSTEMS.value, None, "", dataset.name, DEFAULT_KIND))
     try:
         content = (
             kept.content

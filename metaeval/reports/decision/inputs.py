@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from annotation.kinds import DEFAULT_KIND
 from metaeval.reports.inputs import ItemColumns, JudgeColumns, ReportInputs
 from metaeval.reports.kinds.inputs import KindInputs, KindJudge, has_gold
 from metaeval.reports.kinds.item_scores import item_scores
@@ -18,7 +19,6 @@ from metaeval.selection.types import Candidate, Constraints, Floats, JudgedDatas
 from metaeval.stats.arrays import slots_of
 
 SCHEMA = "touchstone.selection/1"
-PAIRWISE = "pairwise"
 # Labels are a matrix of items and people; beyond this many cells (400 MB) who gave a label is forgotten.
 MOST_CELLS = 50_000_000
 
@@ -43,7 +43,7 @@ class Criteria:
     parts: tuple[Part, ...]
     constraints: Constraints = field(default_factory=Constraints)
     confidence: float = 0.95
-    kind: str = PAIRWISE
+    kind: str = DEFAULT_KIND
     epsilon: float = EPSILON
 
     @property

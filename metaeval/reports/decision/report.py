@@ -16,7 +16,8 @@ from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from metaeval.reports.decision.inputs import PAIRWISE, SCHEMA, DatasetInputs, JudgeFacts, SelectionInputs
+from annotation.kinds import DEFAULT_KIND, kind_of
+from metaeval.reports.decision.inputs import SCHEMA, DatasetInputs, JudgeFacts, SelectionInputs
 from metaeval.reports.estimates import plain
 from metaeval.reports.report import software_version
 from metaeval.selection.choosing import choose
@@ -167,7 +168,7 @@ class SelectionReport:
     settling: tuple[SettlingEntry, ...]
     notes: tuple[str, ...]
     # A choice that was stored before there were other kinds is of pairs.
-    kind: str = PAIRWISE
+    kind: str = DEFAULT_KIND
     promoted: Mapping[str, Any] | None = None
     by_key: Mapping[str, JudgeEntry] = field(init=False, repr=False, compare=False)
 
@@ -189,7 +190,7 @@ class SelectionReport:
     @property
     def of_pairs(self) -> bool:
         """Whether judges were chosen by pairs, which have two orders and only right or wrong verdicts."""
-        return self.kind == PAIRWISE
+        return kind_of(self.kind).presented
 
     @property
     def deciding(self) -> tuple[DatasetEntry, ...]:
@@ -290,14 +291,13 @@ def selection_report(inputs: SelectionInputs, *, inputs_hash: str | None = None)
 def selection_report_of(inputs: SelectionInputs, found: Selection, *, inputs_hash: str) -> SelectionReport:
     """A choice as a report."""
     criteria, written = inputs.criteria, json_of(found)
+    of_pairs = kind_of(criteria.kind).presented
     # Only on pairs is it tested whether a judge may replace an annotator.
-    crowd = [
-        part.judged.name for part in inputs.parts if criteria.kind == PAIRWISE and not part.keeps_people_apart
-    ]
+    crowd = [part.judged.name for part in inputs.parts if of_pairs and not part.keeps_people_apart]
     for row in written["standings"]:
         row["judge"] = row["key"]
         for one in row["violations"]:
-            one["of"] = "accuracy" if criteria.kind == PAIRWISE else "score"
+            one["of"] = "accuracy" if of_pairs else "score"
     return SelectionReport.read(
         {
             **written,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from metaeval.figures import ANSWER_RANKING, CHECKLIST, IMPORTANCE, RUBRIC
-from metaeval.reports.decision.inputs import PAIRWISE
+from annotation.kinds import DEFAULT_KIND, kind_of
+from metaeval.figures import ANSWER_RANKING, CHECKLIST, IMPORTANCE, PAIRWISE, RUBRIC
 from metaeval.reports.decision.report import Figure, SelectionReport, ViolationEntry
 from metaeval.reports.figures import full_text, points_text, range_text, value_text
 from metaeval.selection.types import Constraints
@@ -126,7 +126,7 @@ CONSTRAINTS: dict[str, tuple[str, str, str, str]] = {
 }
 
 
-def constraint_words(constraints: Constraints, kind: str = PAIRWISE) -> list[str]:
+def constraint_words(constraints: Constraints, kind: str = DEFAULT_KIND) -> list[str]:
     """The constraints that were asked for; empty where there is none."""
     return [
         limit_words(name, limit, kind)
@@ -135,10 +135,10 @@ def constraint_words(constraints: Constraints, kind: str = PAIRWISE) -> list[str
     ]
 
 
-def limit_words(name: str, limit: Any, kind: str = PAIRWISE) -> str:
+def limit_words(name: str, limit: Any, kind: str = DEFAULT_KIND) -> str:
     """One constraint: "at most $5.00 per 1,000 judgments"."""
     unit, words, *_ = CONSTRAINTS[name]
-    if name == "min_accuracy" and kind != PAIRWISE:
+    if name == "min_accuracy" and not kind_of(kind).presented:
         words = "score of at least {limit} on each gold dataset"
     return words.format(limit=amount(limit, unit))
 
