@@ -12,6 +12,7 @@ from metaeval.reports.estimates import plain
 from metaeval.reports.inputs import Booleans, Floats
 from metaeval.reports.report import Estimate, Selection
 from metaeval.selection import compare
+from metaeval.selection.table import comparable_judges
 from metaeval.stats import PairedDifference, Resamples
 
 
@@ -33,18 +34,15 @@ def comparable(covered: Mapping[int, Booleans]) -> tuple[list[int], Booleans]:
     >>> judges, common.tolist()
     ([1, 2], [True, True, True, False])
     """
-    order = sorted(covered, key=lambda place: (-int(covered[place].sum()), place))
-    if not order:
+    places = sorted(covered)
+    if not places:
         return [], np.zeros(0, dtype=np.bool_)
-    common = covered[order[0]]
-    enough = int(common.sum()) / 2
-    joined = []
-    for place in order:
-        shared = common & covered[place]
-        if shared.sum() >= enough:
-            common = shared
-            joined.append(place)
-    return sorted(joined), common
+    columns = np.stack([covered[place] for place in places], axis=1)
+    n_items, n_judges = columns.shape
+    joined, common = comparable_judges(
+        columns, np.zeros(n_items, dtype=np.intp), np.ones(1, np.bool_), np.ones(n_judges, np.bool_)
+    )
+    return [places[column] for column in np.flatnonzero(joined)], common
 
 
 def select_means(

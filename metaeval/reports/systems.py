@@ -1,20 +1,22 @@
-"""Systems ranked by what people and judges said of pairs of them, and by ratings from elsewhere: a plain dict."""
+"""Systems ranked by what people and judges said of pairs of them, and by ratings from elsewhere."""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from metaeval.reports.estimates import plain
 from metaeval.reports.inputs import Floats, Integers
+from metaeval.reports.json_values import json_of, read_as
 from metaeval.stats import (
     Estimate,
+    OutsideCorrelation,
     Resamples,
     StatisticsWarning,
     bradley_terry,
@@ -24,6 +26,8 @@ from metaeval.stats import (
     system_correlation,
 )
 
+Figure: TypeAlias = Mapping[str, Any]
+"""An estimate as JSON: value, low and high, null with a reason where undefined."""
 Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
 
 SCHEMA = "touchstone.systems/1"
@@ -93,29 +97,130 @@ class SystemInputs:
         return sha256(json.dumps(rows, sort_keys=True).encode("ascii")).hexdigest()
 
 
-def systems_content(inputs: SystemInputs, *, inputs_hash: str | None = None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class RankedSystem:
+    """A system: its win rate against those it met, and its strength, which allows for whom it met."""
+
+    system: str
+    win_rate: Figure
+    strength: Figure | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRanking:
+    """The systems by one source: people, or a judge."""
+
+    key: str
+    label: str
+    n_answers: int
+    n_pairs: int
+    systems: tuple[RankedSystem, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the source, in a sentence."""
+        return "people" if self.key == PEOPLE else self.label
+
+    @property
+    def ordered(self) -> list[RankedSystem]:
+        """The systems, the strongest first; those without a figure last."""
+
+        def key(row: RankedSystem) -> tuple[bool, float]:
+            for found in (row.strength, row.win_rate):
+                if found is not None and found["value"] is not None:
+                    return False, -found["value"]
+            return True, 0.0
+
+        return sorted(self.systems, key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class RankAgreement:
+    """How far a source ranks the systems as others do."""
+
+    key: str
+    label: str
+    spearman: Figure
+    kendall: Figure
+    pearson: Figure
+
+    @property
+    def correlations(self) -> tuple[Figure, Figure, Figure]:
+        """In the order of the columns."""
+        return self.spearman, self.kendall, self.pearson
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideAgreement:
+    """A table from elsewhere: which systems it has, and how far each source ranks them alike.
+
+    ``near`` are pairs of names that are alike but not the same, ours first.
+    """
+
+    name: str
+    title: str
+    column: str
+    source: str
+    n_systems: int
+    matched: tuple[str, ...]
+    unmatched: tuple[str, ...]
+    near: tuple[tuple[str, str], ...]
+    sources: tuple[RankAgreement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HelpedRates:
+    """People's win rates from their few labels and a judge's many verdicts; each with the name of its system."""
+
+    key: str
+    label: str
+    systems: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemsReport:
+    """All that is said of the systems of a dataset."""
+
+    inputs_hash: str
+    confidence: float
+    dataset: Mapping[str, Any]
+    n_pairs: int
+    n_instructions: int
+    systems: tuple[str, ...]
+    sources: tuple[SourceRanking, ...]
+    rankings: tuple[RankAgreement, ...]
+    outside: tuple[OutsideAgreement, ...]
+    helped: HelpedRates | None
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON values, in the schema `touchstone.systems/1`."""
+        return {"schema": SCHEMA, **json_of(self)}
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Self:
+        """The report that JSON holds."""
+        return read_as(cls, content)
+
+
+def systems_report(inputs: SystemInputs, *, inputs_hash: str | None = None) -> SystemsReport:
     """Rank the systems by each source and say how far the rankings agree."""
     names = sorted({*inputs.first, *inputs.second})
     table = _Table(inputs, names)
+    judges = [source for source in inputs.sources if source.key != PEOPLE]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticsWarning)  # reasons are kept with the estimates
-        sources = [_source(table, source) for source in inputs.sources]
-        rankings = [_rankings(table, source) for source in inputs.sources if source.key != PEOPLE]
-        outside = [_outside(table, one) for one in inputs.outside]
-        helped = _helped(table)
-    return {
-        "schema": SCHEMA,
-        "inputs_hash": inputs_hash or inputs.hash(),
-        "confidence": CONFIDENCE,
-        "dataset": inputs.facts,
-        "n_pairs": len(inputs.first),
-        "n_instructions": len(np.unique(inputs.cluster)),
-        "systems": names,
-        "sources": sources,
-        "rankings": [row for row in rankings if row is not None],
-        "outside": outside,
-        "helped": helped,
-    }
+        return SystemsReport(
+            inputs_hash=inputs_hash or inputs.hash(),
+            confidence=CONFIDENCE,
+            dataset=inputs.facts,
+            n_pairs=len(inputs.first),
+            n_instructions=len(np.unique(inputs.cluster)),
+            systems=tuple(names),
+            sources=tuple(_source(table, source) for source in inputs.sources),
+            rankings=tuple(_ranking(table, judge) for judge in judges if PEOPLE in table.credits),
+            outside=tuple(_outside(table, one) for one in inputs.outside),
+            helped=_helped(table),
+        )
 
 
 class _Table:
@@ -170,7 +275,7 @@ class _Table:
         ]
 
 
-def _source(table: _Table, source: Source) -> dict[str, Any]:
+def _source(table: _Table, source: Source) -> SourceRanking:
     """Each system's win rate against those it met, and its strength, which allows for whom it met."""
     inputs = table.inputs
     rates = table.win_rates(source.key)
@@ -186,26 +291,20 @@ def _source(table: _Table, source: Source) -> dict[str, Any]:
             n_resamples=N_STRENGTH_RESAMPLES,
         )
         strengths = dict(fitted.table())
-    return {
-        "key": source.key,
-        "label": source.label,
-        "n_answers": len(source.pair),
-        "n_pairs": len(np.unique(source.pair)),
-        "systems": [
-            {
-                "system": name,
-                "win_rate": plain(rate),
-                "strength": plain(strengths[name]) if name in strengths else None,
-            }
+    return SourceRanking(
+        source.key,
+        source.label,
+        n_answers=len(source.pair),
+        n_pairs=len(np.unique(source.pair)),
+        systems=tuple(
+            RankedSystem(name, plain(rate), plain(strengths[name]) if name in strengths else None)
             for name, rate in zip(table.names, rates, strict=True)
-        ],
-    }
+        ),
+    )
 
 
-def _rankings(table: _Table, source: Source) -> dict[str, Any] | None:
+def _ranking(table: _Table, source: Source) -> RankAgreement:
     """How far a judge ranks the systems as people do, on the pairs that both answered."""
-    if PEOPLE not in table.credits:
-        return None
     people, judge = table.credits[PEOPLE], table.credits[source.key]
     found = {
         method: system_correlation(
@@ -218,23 +317,20 @@ def _rankings(table: _Table, source: Source) -> dict[str, Any] | None:
         )
         for method in METHODS
     }
-    return {
-        "key": source.key,
-        "label": source.label,
-        **{method: plain(value) for method, value in found.items()},
-    }
+    return RankAgreement(
+        source.key, source.label, **{method: plain(value) for method, value in found.items()}
+    )
 
 
-def _outside(table: _Table, outside: OutsideTable) -> dict[str, Any]:
+def _outside(table: _Table, outside: OutsideTable) -> OutsideAgreement:
     """The correlation of one outside table with every source, and which systems it has."""
     rows = []
-    matched: dict[str, Any] = {"matched": [], "unmatched": [], "near": []}
+    one: OutsideCorrelation | None = None
     for source in table.inputs.sources:
         values = [rate.value for rate in table.win_rates(source.key)]
-        ours = dict(zip(table.names, values, strict=True))
         found = {
             method: outside_correlation(
-                ours,
+                dict(zip(table.names, values, strict=True)),
                 outside.scores,
                 method=method,
                 draws=table.draws(source.key),
@@ -243,23 +339,20 @@ def _outside(table: _Table, outside: OutsideTable) -> dict[str, Any]:
             for method in METHODS
         }
         one = found[METHODS[0]]
-        matched = {
-            "matched": list(one.systems),
-            "unmatched": list(one.unmatched_ours),
-            "near": [list(pair) for pair in one.near_misses],
-        }
-        rows.append(
-            {
-                "key": source.key,
-                "label": source.label,
-                **{str(name): plain(value) for name, value in found.items()},
-            }
-        )
+        of_source = {str(name): plain(value) for name, value in found.items()}
+        rows.append(RankAgreement(source.key, source.label, **of_source))
     about = {key: getattr(outside, key) for key in ("name", "title", "column", "source")}
-    return {**about, "n_systems": len(outside.scores), **matched, "sources": rows}
+    return OutsideAgreement(
+        **about,
+        n_systems=len(outside.scores),
+        matched=one.systems if one else (),
+        unmatched=one.unmatched_ours if one else (),
+        near=one.near_misses if one else (),
+        sources=tuple(rows),
+    )
 
 
-def _helped(table: _Table) -> dict[str, Any] | None:
+def _helped(table: _Table) -> HelpedRates | None:
     """People's win rates from their few labels and a judge's many verdicts; None where it adds nothing."""
     inputs = table.inputs
     label = next((source.label for source in inputs.sources if source.key == inputs.helper), None)
@@ -279,25 +372,6 @@ def _helped(table: _Table) -> dict[str, Any] | None:
         )
         for name in table.names
     ]
-    return {
-        "key": inputs.helper,
-        "label": label,
-        "systems": [
-            {"system": name, **one.as_dict(), "reason": one.reason}
-            for name, one in zip(table.names, found, strict=True)
-        ],
-    }
-
-
-def ordered(source: dict[str, Any]) -> list[dict[str, Any]]:
-    """The systems of a source, the strongest first; those without a figure last."""
-
-    def key(row: dict[str, Any]) -> tuple[bool, float]:
-        for name in ("strength", "win_rate"):
-            found = row[name]
-            if found is not None and found["value"] is not None:
-                return False, -found["value"]
-        return True, 0.0
-
-    rows: Sequence[dict[str, Any]] = source["systems"]
-    return sorted(rows, key=key)
+    rows = zip(table.names, found, strict=True)
+    systems = tuple({"system": name, **one.as_dict(), "reason": one.reason} for name, one in rows)
+    return HelpedRates(inputs.helper, label, systems)

@@ -150,7 +150,7 @@ def table_build(
             notes.append(_nothing_scored(one, block))
     if not any(one.weight for one in datasets):
         notes.append("Every dataset has weight 0: nothing decides.")
-    ranked, common = _comparable(covered, dataset, weights > 0, may_rank)
+    ranked, common = comparable_judges(covered, dataset, weights > 0, may_rank)
     notes += _left_out(candidates, ranked, may_rank, covered, dataset, weights > 0)
     scorable = np.concatenate([block.scorable for block in blocks])
     for place in np.flatnonzero(weights).tolist() if ranked.any() else []:
@@ -206,7 +206,7 @@ def _check_names(datasets: Sequence[JudgedDataset], candidates: Sequence[Candida
         raise InvalidInputError(f"candidates: the key {COMPOSITE!r} is taken by the composite")
 
 
-def _comparable(
+def comparable_judges(
     covered: Booleans, dataset: Integers, weighted: Booleans, may_rank: Booleans
 ) -> tuple[Booleans, Booleans]:
     """Which judges are compared, and on which items: those that all of them judged.

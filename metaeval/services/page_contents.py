@@ -15,7 +15,7 @@ from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.models import JobPage
 from metaeval.reports.decision.inputs import Criteria
-from metaeval.reports.decision.report import json_of
+from metaeval.reports.json_values import json_of
 from metaeval.reports.report import canonical_json
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_get
@@ -75,7 +75,7 @@ def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
         dataset = get_object_or_404(datasets_visible_to(reader), name=asked.dataset)
         ranked = systems_get(dataset=dataset, wait=True, reader=reader)
         assert ranked is not None
-        return ranked
+        return ranked.as_json()
     sweep = source_get_for(reader, asked.sweep_id, asked.source)
     if asked.criteria is not None:
         chosen = selection_get(sweep=sweep, criteria=asked.criteria, wait=True).report

@@ -24,9 +24,10 @@ from metaeval.reports.decision.promotion import (
     judge_evidence,
     promoted_facts,
 )
-from metaeval.reports.decision.report import SelectionReport, json_of
+from metaeval.reports.decision.report import SelectionReport
 from metaeval.reports.decision.words import violations_words
 from metaeval.reports.errors import DecisionConflict, DecisionError
+from metaeval.reports.json_values import json_of
 from metaeval.reports.report import Report
 from metaeval.reports.words import verdict_of
 from metaeval.selection.types import COMPOSITE

@@ -27,8 +27,8 @@ from annotation.selectors.overview import labels_visible_to
 from judges.models import Queue
 from judges.selectors.stored import judgments_on
 from metaeval.models import JobState, Report, ReportJob
-from metaeval.reports.decision.report import json_of, read_as
 from metaeval.reports.errors import ReportError
+from metaeval.reports.json_values import json_of, read_as
 from metaeval.reports.options import ReportOptions
 from metaeval.reports.progress import listening
 from metaeval.selection.replacement import EPSILON

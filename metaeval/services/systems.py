@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.core.cache import cache
 
 from annotation.models import Dataset, User
 from metaeval.reports.report import software_version
-from metaeval.reports.systems import systems_content
+from metaeval.reports.systems import SystemsReport, systems_report
 from metaeval.selectors.systems import system_inputs
 from metaeval.services.reports import CACHE_SECONDS
 
@@ -16,7 +14,7 @@ from metaeval.services.reports import CACHE_SECONDS
 QUICK = 15_000
 
 
-def systems_get(*, dataset: Dataset, wait: bool = False, reader: User | None = None) -> dict[str, Any] | None:
+def systems_get(*, dataset: Dataset, wait: bool = False, reader: User | None = None) -> SystemsReport | None:
     """Rank the systems of a dataset; None while it would take so long that the page says so first.
 
     Labels that `reader` may not see do not count.
@@ -29,8 +27,11 @@ def systems_get(*, dataset: Dataset, wait: bool = False, reader: User | None = N
     inputs = system_inputs(dataset=dataset, reader=reader)
     inputs_hash = inputs.hash()
     key = f"systems:{software_version()}:{inputs_hash}"
-    content: dict[str, Any] | None = cache.get(key)
-    if content is None and (wait or len(inputs.first) * len(inputs.sources) <= QUICK):
-        content = systems_content(inputs, inputs_hash=inputs_hash)
-        cache.set(key, content, CACHE_SECONDS)
-    return content
+    content = cache.get(key)
+    if content is not None:
+        return SystemsReport.read(content)
+    if not wait and len(inputs.first) * len(inputs.sources) > QUICK:
+        return None
+    report = systems_report(inputs, inputs_hash=inputs_hash)
+    cache.set(key, report.as_json(), CACHE_SECONDS)
+    return report

@@ -39,9 +39,3 @@ def figure_full(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
 def count(number: int) -> str:
     """A whole number with its thousands marked."""
     return f"{number:,}"
-
-
-@register.filter
-def correlations(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """The three correlations of a row, in the order of the columns."""
-    return [row[name] for name in ("spearman", "kendall", "pearson")]

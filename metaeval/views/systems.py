@@ -19,7 +19,7 @@ from metaeval.forms import RatingsForm
 from metaeval.models import JobPage
 from metaeval.reports.errors import RatingsError, ReportError
 from metaeval.reports.report import canonical_json
-from metaeval.reports.systems import PEOPLE, ordered
+from metaeval.reports.systems import PEOPLE, SystemsReport
 from metaeval.services.outside import ratings_import, ratings_read
 from metaeval.services.page_contents import PageAsked
 from metaeval.services.systems import systems_get
@@ -38,11 +38,10 @@ def systems(request: ResearcherRequest, name: str) -> HttpResponse:
     context: dict[str, Any] = {"dataset": dataset, "section": "reports", "form": RatingsForm()}
     kept = kept_of(request, [dataset], PageAsked(JobPage.SYSTEMS.value, None, "", dataset.name, DEFAULT_KIND))
     try:
-        content = (
-            kept.content
-            if kept
-            else systems_get(dataset=dataset, wait="now" in request.GET, reader=request.user)
-        )
+        if kept is not None:
+            content = None if kept.content is None else SystemsReport.read(kept.content)
+        else:
+            content = systems_get(dataset=dataset, wait="now" in request.GET, reader=request.user)
     except ReportError as error:
         return render(request, "metaeval/systems.html", context | {"error": str(error)})
     context["kept"] = kept
@@ -51,15 +50,13 @@ def systems(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "metaeval/systems.html", context)
 
 
-def _shown(content: dict[str, Any], by: str) -> dict[str, Any]:
+def _shown(content: SystemsReport, by: str) -> dict[str, Any]:
     """The ranking by one source (people unless another is asked for), and what few labels gain by a judge."""
-    sources = content["sources"]
-    chosen = next((one for one in sources if one["key"] == by), sources[0])
-    helped = {} if content["helped"] is None else {row["system"]: row for row in content["helped"]["systems"]}
-    if chosen["key"] != PEOPLE:
-        helped = {}
-    rows = [(row, helped.get(row["system"])) for row in ordered(chosen)]
-    chosen = chosen | {"said": "people" if chosen["key"] == PEOPLE else chosen["label"]}
+    chosen = next((one for one in content.sources if one.key == by), content.sources[0])
+    helped = {}
+    if content.helped is not None and chosen.key == PEOPLE:
+        helped = {row["system"]: row for row in content.helped.systems}
+    rows = [(row, helped.get(row.system)) for row in chosen.ordered]
     return {"content": content, "chosen": chosen, "rows": rows, "is_helped": bool(helped)}
 
 
@@ -72,7 +69,7 @@ def systems_download(request: ResearcherRequest, name: str) -> HttpResponse:
     except ReportError as error:
         raise Http404(str(error)) from None
     assert content is not None
-    return attachment(canonical_json(content), f"{dataset.name}-systems.json", "application/json")
+    return attachment(canonical_json(content.as_json()), f"{dataset.name}-systems.json", "application/json")
 
 
 @accepts_body(MAX_BYTES + FORM_BYTES, who=is_researcher)

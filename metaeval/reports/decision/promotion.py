@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaeval.reports.comparison import table_of
-from metaeval.reports.decision.report import Figure, SelectionReport, ViolationEntry, json_of
+from metaeval.reports.decision.report import Figure, SelectionReport, ViolationEntry
 from metaeval.reports.decision.verdict import constraints_sentence, datasets_sentence, selection_verdict
 from metaeval.reports.decision.words import (
     composed_by,
@@ -19,6 +19,7 @@ from metaeval.reports.decision.words import (
 )
 from metaeval.reports.estimates import undefined
 from metaeval.reports.figures import points_text
+from metaeval.reports.json_values import json_of
 from metaeval.reports.report import Report
 from metaeval.selection.types import COMPOSITE
 

@@ -6,27 +6,21 @@ that a stored choice reads like a new one.
 
 from __future__ import annotations
 
-import math
-import types
-import typing
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
-
-import numpy as np
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from metaeval.reports.decision.inputs import SCHEMA, DatasetInputs, JudgeFacts, SelectionInputs
-from metaeval.reports.estimates import plain
+from metaeval.reports.json_values import json_of, read_as
 from metaeval.reports.report import software_version
 from metaeval.selection.choosing import choose
 from metaeval.selection.types import Constraints, Selection
-from metaeval.stats import Estimate, StatisticsWarning
+from metaeval.stats import StatisticsWarning
 
 Figure = Mapping[str, Any]
 """An estimate as JSON: value, low and high, null with a reason where undefined."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,39 +225,6 @@ class SelectionReport:
     def dataset(self, name: str) -> DatasetEntry:
         """One of the datasets. Raises StopIteration where it is none."""
         return next(row for row in self.datasets if row.name == name)
-
-
-def json_of(value: Any) -> Any:
-    """Any result as JSON values, field by field: what is undefined is null, with a reason."""
-    if isinstance(value, Estimate):
-        return plain(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: json_of(getattr(value, each.name)) for each in fields(value) if each.init}
-    if isinstance(value, Mapping):
-        return {str(key): json_of(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return json_of(value.tolist())
-    if isinstance(value, list | tuple):
-        return [json_of(one) for one in value]
-    if isinstance(value, float):
-        return float(f"{value:.12g}") + 0.0 if math.isfinite(value) else None
-    return value
-
-
-def read_as(cls: type[T], content: Mapping[str, Any]) -> T:
-    """A dataclass from JSON values; what it does not know is left out."""
-    hints = get_type_hints(cls)
-    return cls(**{name: _value(hints[name], content[name]) for name in hints if name in content})
-
-
-def _value(hint: Any, value: Any) -> Any:
-    if get_origin(hint) in (types.UnionType, typing.Union):
-        hint = next(each for each in get_args(hint) if each is not types.NoneType)
-    if value is None:
-        return None
-    if get_origin(hint) is tuple:
-        return tuple(_value(get_args(hint)[0], one) for one in value)
-    return read_as(hint, value) if is_dataclass(hint) and isinstance(hint, type) else value
 
 
 # --- from a choice -------------------------------------------------------------------------------------------------

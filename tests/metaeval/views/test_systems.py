@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotation.models import Item, ItemResponse, Response
 from metaeval.models import OutsideRatings
-from metaeval.reports.systems import OutsideTable, Source, SystemInputs, ordered, systems_content
+from metaeval.reports.systems import OutsideTable, Source, SystemInputs, SystemsReport, systems_report
 from metaeval.services.outside import ratings_import, ratings_read
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.rows import judge_make, judgments_make, labels_make
@@ -53,7 +53,7 @@ def test_win_rates_by_hand():
         (Source("people", "People", np.arange(3), np.array([1.0, 2.0, 0.0])),),
         (),
     )
-    found = {row["system"]: row for row in systems_content(inputs)["sources"][0]["systems"]}
+    found = {row["system"]: row for row in systems_report(inputs).as_json()["sources"][0]["systems"]}
     assert found["a"]["win_rate"]["value"] == pytest.approx(2.5 / 3)
     assert (found["b"]["win_rate"]["value"], found["c"]["win_rate"]["value"]) == (0.0, 0.5)
     assert found["a"]["win_rate"]["n"] == 3
@@ -64,15 +64,18 @@ def test_win_rates_by_hand():
 
 def test_the_order_the_judge_and_the_outside():
     arena = OutsideTable("arena", "Arena", "elo", "", {name.upper(): 1000 + WORTH[name] for name in SYSTEMS})
-    content = systems_content(inputs_make(outside=[arena]))
-    assert [row["system"] for row in ordered(content["sources"][0])] == list(SYSTEMS)
+    report = systems_report(inputs_make(outside=[arena]))
+    assert [row.system for row in report.sources[0].ordered] == list(SYSTEMS)
+    content = report.as_json()
     assert content["rankings"][0]["spearman"]["value"] > 0.9
     assert content["rankings"][0]["spearman"]["n"] == 6
     outside = content["outside"][0]
     assert outside["matched"] == sorted(SYSTEMS)
     assert outside["sources"][0]["spearman"]["value"] > 0.9
     assert content["helped"] is None  # all pairs are labelled
-    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    stored = json.loads(json.dumps(content, allow_nan=False))
+    assert stored == content
+    assert SystemsReport.read(stored).as_json() == content
 
 
 def test_pairs_drawn_by_chance_weigh_one_over_it():
@@ -86,13 +89,13 @@ def test_pairs_drawn_by_chance_weigh_one_over_it():
         (),
         weights=np.array([1.0, 3.0]),
     )
-    found = {row["system"]: row for row in systems_content(inputs)["sources"][0]["systems"]}
+    found = {row["system"]: row for row in systems_report(inputs).as_json()["sources"][0]["systems"]}
     assert (found["a"]["win_rate"]["value"], found["b"]["win_rate"]["value"]) == (0.25, 0.75)
     assert inputs.hash() != replace(inputs, weights=None).hash()
 
 
 def test_few_labels_gain_by_the_judge():
-    content = systems_content(inputs_make(n=60, labelled=0.15))
+    content = systems_report(inputs_make(n=60, labelled=0.15)).as_json()
     rates = {row["system"]: row["win_rate"] for row in content["sources"][0]["systems"]}
     helped = {row["system"]: row for row in content["helped"]["systems"]}
     narrower = [
@@ -106,7 +109,7 @@ def test_few_labels_gain_by_the_judge():
 def test_the_same_inputs_give_the_same_content_and_hash():
     one, two = inputs_make(), inputs_make()
     assert one.hash() == two.hash() != inputs_make(seed=1).hash()
-    assert systems_content(one) == systems_content(two)
+    assert systems_report(one) == systems_report(two)
 
 
 @pytest.fixture
@@ -139,7 +142,7 @@ def test_the_page(client, researcher, dataset, django_assert_max_num_queries):
     assert "3 systems, ranked by people" in text
     assert "Do judges rank systems as people do?" in text
     assert 'style="' not in text
-    judge = client.get(at(dataset)).context["content"]["sources"][1]["key"]
+    judge = client.get(at(dataset)).context["content"].sources[1].key
     assert "3 systems, ranked by A judge" in client.get(at(dataset), {"by": judge}).content.decode()
     assert "3 systems, ranked by people" in client.get(at(dataset), {"by": "nobody"}).content.decode()
     content = json.loads(client.get(at(dataset, "systems-download")).content)
