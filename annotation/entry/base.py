@@ -31,7 +31,7 @@ class Outcome(StrEnum):
     NO_CONSENT = "no_consent"
 
 
-class Standing(StrEnum):
+class SubmissionStatus(StrEnum):
     """What a platform's status means here."""
 
     ACTIVE = "active"
@@ -44,17 +44,17 @@ class Standing(StrEnum):
     UNKNOWN = "unknown"
 
 
-LEFT = frozenset({Standing.RETURNED, Standing.TIMED_OUT})
+LEFT = frozenset({SubmissionStatus.RETURNED, SubmissionStatus.TIMED_OUT})
 # A submission goes this way, whatever the order in which we hear of it.
 _STEP = {
-    Standing.UNKNOWN: 0,
-    Standing.ACTIVE: 1,
-    Standing.TIMED_OUT: 2,
-    Standing.AWAITING: 3,
-    Standing.RETURNED: 4,
-    Standing.SCREENED_OUT: 4,
-    Standing.REJECTED: 4,
-    Standing.APPROVED: 5,
+    SubmissionStatus.UNKNOWN: 0,
+    SubmissionStatus.ACTIVE: 1,
+    SubmissionStatus.TIMED_OUT: 2,
+    SubmissionStatus.AWAITING: 3,
+    SubmissionStatus.RETURNED: 4,
+    SubmissionStatus.SCREENED_OUT: 4,
+    SubmissionStatus.REJECTED: 4,
+    SubmissionStatus.APPROVED: 5,
 }
 
 
@@ -96,7 +96,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class PlatformColumns:
     """Names of the columns of a platform's file, in small letters; the first that is there is taken."""
 
     session: tuple[str, ...]
@@ -122,8 +122,8 @@ class Platform:
     name: str
     label: str
     parameters: Parameters
-    columns: Columns
-    standings: Mapping[str, Standing]
+    columns: PlatformColumns
+    standings: Mapping[str, SubmissionStatus]
     note: str = ""
     code_help: str = ""
     without_code: str = ""
@@ -164,9 +164,9 @@ class Platform:
         """Where a person goes back to with this outcome; None when the platform has no such address."""
         raise NotImplementedError
 
-    def standing(self, status: str) -> Standing:
+    def standing(self, status: str) -> SubmissionStatus:
         """What the platform's word means; spelling with spaces, dashes and underscores is the same."""
-        return self.standings.get(status_key(status), Standing.UNKNOWN)
+        return self.standings.get(status_key(status), SubmissionStatus.UNKNOWN)
 
     def rows(self, file: bytes, name: str) -> list[SubmissionRow]:
         """The submissions in the platform's CSV export. `FileError` names file, row and field."""
@@ -286,7 +286,7 @@ def _row(platform: Platform, places: _Places, cells: list[str], file: str, numbe
             shown = cell(wanted)[:40]
             message = f"expected an id, got {shown!r}" if shown else "it is empty"
             raise FileError(file, message, row=number, field=places.names[wanted])
-    if platform.standing(cell("status")) == Standing.UNKNOWN:
+    if platform.standing(cell("status")) == SubmissionStatus.UNKNOWN:
         message = f"{cell('status')[:40]!r} is no status of {platform.label} that we know"
         raise FileError(file, message, row=number, field=places.names["status"])
     times = [moment for place in places.times if place < len(cells) and (moment := read_time(cells[place]))]

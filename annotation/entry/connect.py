@@ -6,7 +6,7 @@ It has neither webhooks nor signed tokens that we know of. `docs/entry.md` says 
 import re
 from urllib.parse import urlsplit
 
-from annotation.entry.base import Columns, Link, Outcome, Parameters, Platform, Standing
+from annotation.entry.base import Link, Outcome, Parameters, Platform, PlatformColumns, SubmissionStatus
 
 RETURN_TO = "https://connect.cloudresearch.com/participant/project/"
 # What follows in its redirect addresses: `41B26CAA44/complete`.
@@ -22,7 +22,7 @@ class Connect(Platform):
         study="projectId",
         placeholders={},  # Connect adds its parameters to any address by itself
     )
-    columns = Columns(
+    columns = PlatformColumns(
         session=("assignment id", "assignmentid", "assignment_id"),
         external_id=("participant id", "participantid", "participant_id"),
         status=("status", "assignment status", "approval status"),
@@ -30,20 +30,20 @@ class Connect(Platform):
         times=("start time", "started at", "submitted at", "completion time", "reviewed at"),
     )
     standings = {
-        "IN PROGRESS": Standing.ACTIVE,
-        "ACTIVE": Standing.ACTIVE,
-        "STARTED": Standing.ACTIVE,
-        "RETURNED": Standing.RETURNED,
-        "LEFT": Standing.RETURNED,
-        "TIMED OUT": Standing.TIMED_OUT,
-        "EXPIRED": Standing.TIMED_OUT,
-        "SUBMITTED": Standing.AWAITING,
-        "PENDING": Standing.AWAITING,
-        "COMPLETED": Standing.AWAITING,
-        "APPROVED": Standing.APPROVED,
-        "REJECTED": Standing.REJECTED,
-        "PARTIAL": Standing.SCREENED_OUT,
-        "SCREENED OUT": Standing.SCREENED_OUT,
+        "IN PROGRESS": SubmissionStatus.ACTIVE,
+        "ACTIVE": SubmissionStatus.ACTIVE,
+        "STARTED": SubmissionStatus.ACTIVE,
+        "RETURNED": SubmissionStatus.RETURNED,
+        "LEFT": SubmissionStatus.RETURNED,
+        "TIMED OUT": SubmissionStatus.TIMED_OUT,
+        "EXPIRED": SubmissionStatus.TIMED_OUT,
+        "SUBMITTED": SubmissionStatus.AWAITING,
+        "PENDING": SubmissionStatus.AWAITING,
+        "COMPLETED": SubmissionStatus.AWAITING,
+        "APPROVED": SubmissionStatus.APPROVED,
+        "REJECTED": SubmissionStatus.REJECTED,
+        "PARTIAL": SubmissionStatus.SCREENED_OUT,
+        "SCREENED OUT": SubmissionStatus.SCREENED_OUT,
     }
     code_help = "Paste the redirect address that Connect shows for it."
 

@@ -2,7 +2,7 @@
 filled in and go back by hand with their completion code, which its file of results lists.
 """
 
-from annotation.entry.base import Columns, Link, Outcome, Parameters, Platform, Standing
+from annotation.entry.base import Link, Outcome, Parameters, Platform, PlatformColumns, SubmissionStatus
 
 
 class MTurk(Platform):
@@ -14,16 +14,16 @@ class MTurk(Platform):
         study="hitId",
         placeholders={},  # an ExternalQuestion adds its parameters to the address by itself
     )
-    columns = Columns(
+    columns = PlatformColumns(
         session=("assignmentid",),
         external_id=("workerid",),
         status=("assignmentstatus",),
         code=("answer.surveycode", "answer.code"),
     )
     standings = {
-        "SUBMITTED": Standing.AWAITING,
-        "APPROVED": Standing.APPROVED,
-        "REJECTED": Standing.REJECTED,
+        "SUBMITTED": SubmissionStatus.AWAITING,
+        "APPROVED": SubmissionStatus.APPROVED,
+        "REJECTED": SubmissionStatus.REJECTED,
     }
     note = (
         "Amazon has closed Mechanical Turk to new customers. People take their completion code back by hand."

@@ -21,14 +21,14 @@ from annotation.entry.base import (
     ID,
     STATUS,
     Arrival,
-    Columns,
     Event,
     Link,
     Outcome,
     Parameters,
     Platform,
-    Standing,
+    PlatformColumns,
     SubmissionRow,
+    SubmissionStatus,
     read_time,
     status_key,
 )
@@ -60,7 +60,7 @@ class Prolific(Platform):
             "SESSION_ID": "{{%SESSION_ID%}}",
         },
     )
-    columns = Columns(
+    columns = PlatformColumns(
         session=("submission id", "session_id", "id"),
         external_id=("participant id", "participant_id"),
         status=("status",),
@@ -68,15 +68,15 @@ class Prolific(Platform):
         times=("started at", "completed at", "reviewed at", "archived at"),
     )
     standings = {
-        "RESERVED": Standing.ACTIVE,
-        "ACTIVE": Standing.ACTIVE,
-        "TIMED OUT": Standing.TIMED_OUT,
-        "AWAITING REVIEW": Standing.AWAITING,
-        "APPROVED": Standing.APPROVED,
-        "PARTIALLY APPROVED": Standing.APPROVED,
-        "RETURNED": Standing.RETURNED,
-        "REJECTED": Standing.REJECTED,
-        "SCREENED OUT": Standing.SCREENED_OUT,
+        "RESERVED": SubmissionStatus.ACTIVE,
+        "ACTIVE": SubmissionStatus.ACTIVE,
+        "TIMED OUT": SubmissionStatus.TIMED_OUT,
+        "AWAITING REVIEW": SubmissionStatus.AWAITING,
+        "APPROVED": SubmissionStatus.APPROVED,
+        "PARTIALLY APPROVED": SubmissionStatus.APPROVED,
+        "RETURNED": SubmissionStatus.RETURNED,
+        "REJECTED": SubmissionStatus.REJECTED,
+        "SCREENED OUT": SubmissionStatus.SCREENED_OUT,
     }
     code_help = "Paste the code, or the address with the code in it."
     without_code = "NOCODE"

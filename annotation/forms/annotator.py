@@ -40,7 +40,7 @@ class SkipForm(forms.Form):
         return f"{self.chosen}: {self.said}" if self.said else self.chosen
 
 
-class ReportForm(SkipForm):
+class ItemReportForm(SkipForm):
     """What is broken in an item, for the researchers."""
 
     reason = forms.ChoiceField(

@@ -22,8 +22,8 @@ from annotation.forms.study_fields import HELP_TEXTS, LABELS, PERCENT, NamesFiel
 from annotation.kinds import DEFAULT_KIND, KINDS, ItemKind, kind_of, kinds_with
 from annotation.models import (
     Dataset,
+    ItemSampling,
     QualificationRule,
-    Sampling,
     Study,
     StudyState,
     TiePolicy,
@@ -312,9 +312,9 @@ class StudyForm(forms.ModelForm[Study]):
         drop(*({"criteria", "ask_strength", "tie_policy", "qualification_rule"} - asks))
         if data.get("tie_policy") == TiePolicy.BOTH_BAD and "both_bad" not in asks:
             drop("tie_policy")
-        if data.get("sampling") != Sampling.LENGTH_BALANCED:
+        if data.get("sampling") != ItemSampling.LENGTH_BALANCED:
             drop("sampling_baseline")
-        if data.get("sampling") == Sampling.ALL:
+        if data.get("sampling") == ItemSampling.ALL:
             drop("sample_size")
         if not data.get("qualification_size") or data.get("qualification_rule") == QualificationRule.TOLERANT:
             data["qualification_pass"] = 0

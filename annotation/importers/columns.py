@@ -108,7 +108,7 @@ USUAL: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableForm:
     """A published form of table: it is this one if the columns `needs` are there and those `lacks` are not."""
 
     needs: frozenset[str]
@@ -118,14 +118,14 @@ class Layout:
 
 LAYOUTS = (
     # Preference data as trainers take it.
-    Layout(
+    TableForm(
         frozenset((CHOSEN, REJECTED)),
         frozenset(),
         {"prompt": "instruction", "question": "instruction", "system": "context"}
         | {CHOSEN: CHOSEN, REJECTED: REJECTED},
     ),
     # AlpacaEval: annotations of people have an annotator_index, those of judges an annotator.
-    Layout(
+    TableForm(
         frozenset(("instruction", "output_1", "output_2")),
         frozenset(),
         {
@@ -152,7 +152,7 @@ LAYOUTS = (
         ),
     ),
     # LLMBar.
-    Layout(
+    TableForm(
         frozenset(("input", "output_1", "output_2")),
         frozenset(("instruction",)),
         {"input": "instruction", "output_1": "response_1", "output_2": "response_2", "label": "gold"},

@@ -19,7 +19,7 @@ from annotation.importers.columns import LABEL, PREFERENCE, columns_resolve, is_
 from annotation.importers.errors import Faults, quoted
 from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle
 from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of, read_turns, suggestion
-from annotation.importers.tables import Columns, table_open
+from annotation.importers.tables import ColumnTypes, table_open
 from annotation.importers.values import POINTS, read_value
 from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
 
@@ -49,7 +49,7 @@ INSTRUCTIONS = "instructions"
 """In place of a kind: the row is an instruction alone, which contestants may answer later; there is no item."""
 OF_ITEMS = ("gold", "explanation", "labels", "verdicts", "responses")
 
-COLUMNS = Columns(
+COLUMNS = ColumnTypes(
     known=lambda name: name in FIELDS or FLAT.match(name) is not None,
     names=(*FIELDS, "response_1", "response_2", "system_1", "system_2", "annotator:NAME", "judge:NAME"),
     required=("instruction",),

@@ -18,7 +18,7 @@ from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.files import read_document
 from annotation.importers.records import Origin, Status, Value, VerdictRecord
 from annotation.importers.rows import Row
-from annotation.importers.tables import Columns, check_columns, csv_dicts
+from annotation.importers.tables import ColumnTypes, check_columns, csv_dicts
 
 LLMBAR_FIELDS = (
     "group",
@@ -120,7 +120,7 @@ class _Subsets:
 def _add_table(
     builder: BundleBuilder, file: Path, subsets: _Subsets, progress: Progress | None, faults: Faults
 ) -> None:
-    columns = Columns(known=LLMBAR_FIELDS.__contains__, names=LLMBAR_FIELDS, required=LLMBAR_FIELDS[:10])
+    columns = ColumnTypes(known=LLMBAR_FIELDS.__contains__, names=LLMBAR_FIELDS, required=LLMBAR_FIELDS[:10])
 
     def add(row: Row) -> None:
         group, subset = row.identifier("group"), row.identifier("subset")

@@ -39,7 +39,7 @@ def never(_name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnTypes:
     """What the columns of a table mean, for the formats that cannot say it themselves.
 
     `json` hold JSON text, `value` hold a number, a JSON object or a word, `text` keep an empty cell as the
@@ -77,9 +77,9 @@ class Table:
     first: tuple[Row, ...]
     rest: Iterator[Row]
     has_header: bool
-    native: Callable[[Row, Columns], Row]
+    native: Callable[[Row, ColumnTypes], Row]
 
-    def rows(self, columns: Columns, faults: Faults) -> Iterator[Row]:
+    def rows(self, columns: ColumnTypes, faults: Faults) -> Iterator[Row]:
         """The rows with native values; one that has a wrong cell is a fault and is left out."""
         for row in chain(self.first, self.rest):
             read = None
@@ -89,7 +89,7 @@ class Table:
                 yield read
 
 
-def table_rows(path: Path, columns: Columns, faults: Faults | None = None) -> Iterator[Row]:
+def table_rows(path: Path, columns: ColumnTypes, faults: Faults | None = None) -> Iterator[Row]:
     """Rows of a table by the file's extension, with the names that `columns` knows.
 
     Parameters
@@ -140,7 +140,7 @@ def _json_table(rows: Iterator[Row]) -> Table:
     return Table(header, None, first, rows, has_header=False, native=lambda row, _columns: row)
 
 
-def _known(row: Row, columns: Columns) -> Row:
+def _known(row: Row, columns: ColumnTypes) -> Row:
     for key in row.data:
         if not columns.known(key):
             row.fail(key, f"unknown field{suggestion(key, columns.names)}.")
@@ -305,7 +305,7 @@ def _csv_rows(
             faults.add(ImportFileError(path, number, *wrong))
 
 
-def check_columns(path: Path, header: list[str], columns: Columns, row: int | None) -> None:
+def check_columns(path: Path, header: list[str], columns: ColumnTypes, row: int | None) -> None:
     """Refuse a header with an unknown column or without a required one."""
     for name in header:
         if not columns.known(name):
@@ -321,11 +321,11 @@ def _csv_table(path: Path, faults: Faults, known: Callable[[str], bool]) -> Tabl
     return Table(tuple(header), number, first, rows, has_header=True, native=_native_row)
 
 
-def _native_row(row: Row, columns: Columns) -> Row:
+def _native_row(row: Row, columns: ColumnTypes) -> Row:
     return Row(row.origin, {name: _native(row, name, cell, columns) for name, cell in row.data.items()})
 
 
-def _native(row: Row, name: str, cell: str, columns: Columns) -> Any:
+def _native(row: Row, name: str, cell: str, columns: ColumnTypes) -> Any:
     """A CSV cell as JSON would have it."""
     if not cell:
         return cell if columns.is_text(name) else None
@@ -350,7 +350,7 @@ def _parquet_table(path: Path, faults: Faults) -> Table:
     return Table(tuple(header), None, first, rows, has_header=True, native=_parquet_row)
 
 
-def _parquet_row(row: Row, columns: Columns) -> Row:
+def _parquet_row(row: Row, columns: ColumnTypes) -> Row:
     native: dict[str, Any] = {}
     for name, cell in row.data.items():
         if isinstance(cell, float) and math.isnan(cell):

@@ -10,12 +10,12 @@ from annotation.importers.cells import MAX_STRATEGY, read_scores, readable
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.records import VerdictRecord
 from annotation.importers.rows import MAX_JUDGE, Row
-from annotation.importers.tables import Columns, table_rows
+from annotation.importers.tables import ColumnTypes, table_rows
 from annotation.importers.values import read_value
 from annotation.kinds import ValueRules
 
 GENERIC_FIELDS = ("item", "judge", "order", "verdict", "raw", "model", "strategy", "score_1", "score_2")
-GENERIC_COLUMNS = Columns(
+GENERIC_COLUMNS = ColumnTypes(
     known=lambda name: name in GENERIC_FIELDS,
     names=GENERIC_FIELDS,
     required=("item", "judge", "verdict"),

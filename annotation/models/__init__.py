@@ -21,7 +21,7 @@ from annotation.models.qualification import (
     QuestionPart,
 )
 from annotation.models.quality import Action, Adjudication, Bonus, Intervention, ItemReport
-from annotation.models.rules import PayBasis, QualificationRule, Sampling, TiePolicy
+from annotation.models.rules import ItemSampling, PayBasis, QualificationRule, TiePolicy
 from annotation.models.studies import (
     GuidelinesRevision,
     Invitation,
@@ -56,6 +56,7 @@ __all__ = [
     "ItemReport",
     "ItemResponse",
     "ItemRole",
+    "ItemSampling",
     "Kind",
     "Label",
     "PayBasis",
@@ -68,7 +69,6 @@ __all__ = [
     "QuestionPart",
     "Response",
     "Role",
-    "Sampling",
     "Split",
     "Stage",
     "Study",

@@ -9,7 +9,7 @@ SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 MONEY = [MinValueValidator(0)]
 
 
-class Sampling(models.TextChoices):
+class ItemSampling(models.TextChoices):
     ALL = "all", "All items"
     RANDOM = "random", "A random sample"
     LENGTH_BALANCED = "length_balanced", "As many longer as shorter than a baseline"
@@ -20,7 +20,7 @@ class SliceRules(models.Model):
 
     categories = models.JSONField(default=list, blank=True, help_text="Names of categories; empty: all.")
     subset = models.CharField(max_length=200, blank=True, help_text="A path such as Adversarial; empty: all.")
-    sampling = models.CharField(max_length=16, choices=Sampling.choices, default=Sampling.ALL)
+    sampling = models.CharField(max_length=16, choices=ItemSampling.choices, default=ItemSampling.ALL)
     sample_size = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
     sample_seed = models.PositiveIntegerField(default=0)
     sampling_baseline = models.CharField(

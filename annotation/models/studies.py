@@ -11,11 +11,11 @@ from annotation.models.names import NameField
 from annotation.models.rules import (
     CheckRules,
     EntryRules,
+    ItemSampling,
     PayBasis,
     PayRules,
     QualificationRule,
     QualificationRules,
-    Sampling,
     SliceRules,
     TiePolicy,
     WorkRules,
@@ -53,7 +53,7 @@ class Study(SliceRules, WorkRules, QualificationRules, CheckRules, EntryRules, P
                 for field, choices, name in [
                     ("state", StudyState, "study_state_known"),
                     ("tie_policy", TiePolicy, "study_tie_policy_known"),
-                    ("sampling", Sampling, "study_sampling_known"),
+                    ("sampling", ItemSampling, "study_sampling_known"),
                     ("qualification_rule", QualificationRule, "study_qualification_rule_known"),
                     ("pay_basis", PayBasis, "study_pay_basis_known"),
                 ]

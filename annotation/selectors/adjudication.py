@@ -145,7 +145,7 @@ def adjudications_listed(study: Study) -> list[Adjudication]:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class AdjudicationQueue:
     """What there is to decide: items in order, and which of them are decided."""
 
     items: tuple[int, ...]
@@ -166,9 +166,9 @@ class Queue:
         return next((item for item in rotated if item not in self.decided), None)
 
 
-def queue_of(study: Study, stamp: LabelStamp | None = None) -> Queue:
+def queue_of(study: Study, stamp: LabelStamp | None = None) -> AdjudicationQueue:
     items = tuple(row.item for row in disputed_items(study, stamp))
-    return Queue(items, frozenset(adjudications_of(study)))
+    return AdjudicationQueue(items, frozenset(adjudications_of(study)))
 
 
 def place_of(study: Study, item_id: int) -> StudyItem:

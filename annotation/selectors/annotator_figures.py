@@ -28,7 +28,7 @@ FEW = 5  # nothing is said to stand out with fewer answers behind it
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnnotatorAnswer:
     """One answer as it stands; `shown` is what it looked like to the person, `seconds` NaN where unknown."""
 
     annotator: int
@@ -72,7 +72,7 @@ class StudyFigures:
     everybody: Figures
 
 
-def figures_compute(kind: str, answers: Sequence[Answer]) -> StudyFigures:
+def figures_compute(kind: str, answers: Sequence[AnnotatorAnswer]) -> StudyFigures:
     """The figures of these answers, which come in the order of time."""
     fast = fast_answers(
         np.array([answer.item for answer in answers], dtype=np.int64),
@@ -89,7 +89,7 @@ def figures_compute(kind: str, answers: Sequence[Answer]) -> StudyFigures:
     return StudyFigures(people, _figures(kind, answers, fast, None))
 
 
-def _figures(kind: str, answers: Sequence[Answer], fast: Floats, common: float | None) -> Figures:
+def _figures(kind: str, answers: Sequence[AnnotatorAnswer], fast: Floats, common: float | None) -> Figures:
     work = [answer for answer in answers if answer.role == WorkRole.WORK]
     shown = [answer.shown for answer in answers if answer.shown is not None]
     seconds = np.array([answer.seconds for answer in answers], dtype=np.float64)
@@ -122,7 +122,7 @@ def _figures(kind: str, answers: Sequence[Answer], fast: Floats, common: float |
     )
 
 
-def _repeats(kind: str, answers: Sequence[Answer]) -> list[float]:
+def _repeats(kind: str, answers: Sequence[AnnotatorAnswer]) -> list[float]:
     """For each repeat, whether the person said the same again."""
     first = {
         (answer.annotator, answer.item): answer.value for answer in answers if answer.role == WorkRole.WORK

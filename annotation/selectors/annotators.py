@@ -27,7 +27,13 @@ from annotation.models import (
 )
 from annotation.selectors.agreement import agreement_so_far, label_stamp
 from annotation.selectors.agreement.common import seconds_of
-from annotation.selectors.annotator_figures import FEW, Answer, Figures, StudyFigures, figures_compute
+from annotation.selectors.annotator_figures import (
+    FEW,
+    AnnotatorAnswer,
+    Figures,
+    StudyFigures,
+    figures_compute,
+)
 from metaeval.stats import Estimate
 
 VERSION = 1  # of the cached figures
@@ -74,7 +80,7 @@ class PersonRow:
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class StudyPeople:
     rows: tuple[PersonRow, ...]
     everybody: Figures
     agreement: float | None  # mean over everybody's labels
@@ -107,7 +113,7 @@ def _latest_intervention(study: Study) -> int:
     return found["latest"] or 0
 
 
-def people_of(study: Study) -> People:
+def people_of(study: Study) -> StudyPeople:
     """Everybody of a study, most labels first.
 
     Five queries where the figures are known, whatever the number of people; reading the labels for them comes on
@@ -133,7 +139,7 @@ def people_of(study: Study) -> People:
         flags = flags_of(study, own, agreement_row, mean)
         rows.append(PersonRow(enrollment, own, agreement_row, seen.get(enrollment.pk), flags))
     rows.sort(key=lambda row: (-row.figures.labels, row.short_id))
-    return People(tuple(rows), figures.everybody, mean, unit, sum(bool(row.flags) for row in rows))
+    return StudyPeople(tuple(rows), figures.everybody, mean, unit, sum(bool(row.flags) for row in rows))
 
 
 def _last_seen(study: Study) -> dict[int, datetime]:
@@ -154,7 +160,7 @@ def _mean_of(estimates: Iterable[Estimate]) -> float | None:
     return sum(estimate.value * estimate.n for estimate in known) / total if total else None
 
 
-def answers_of(study: Study) -> list[Answer]:
+def answers_of(study: Study) -> list[AnnotatorAnswer]:
     """The answers that no later one of the same person supersedes, in the order of time. One query, or two."""
     kind, aspects = kind_of(study.kind), _aspect_keys(study)
     rows = (
@@ -185,7 +191,9 @@ def answers_of(study: Study) -> list[Answer]:
         counts = role == WorkRole.WORK and not surplus and not aside
         seen = kind.as_shown(value, order, aspects.get(instruction, [])) if order else None
         answers.append(
-            Answer(annotator, item, role, value, seen, seconds, pasted, counts, surplus, aside, score)
+            AnnotatorAnswer(
+                annotator, item, role, value, seen, seconds, pasted, counts, surplus, aside, score
+            )
         )
     return answers
 

@@ -81,7 +81,7 @@ def items_are_chosen(study: Study) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class LabelPace:
     """Labels of the last 24 hours, labels an hour since the first one, and when the study is done at this pace.
 
     `done_at` is None where it is not known, and `reason` says why.
@@ -93,27 +93,27 @@ class Pace:
     reason: str
 
 
-def study_pace(study: Study, progress: StudyProgress, *, now: datetime | None = None) -> Pace:
+def study_pace(study: Study, progress: StudyProgress, *, now: datetime | None = None) -> LabelPace:
     """How fast labels come, and what follows for the end."""
     now = now or timezone.now()
     first, recent = counted(study_key(study, "pace"), lambda: _times(study, now))
     if first is None:
-        return Pace(0, None, None, "No labels yet.")
+        return LabelPace(0, None, None, "No labels yet.")
     hours = (now - first).total_seconds() / 3600
     if study.state != StudyState.OPEN:
         per_hour = progress.labels / hours if hours >= LEAST_HOURS else None
-        return Pace(recent, per_hour, None, "The study is not open.")
+        return LabelPace(recent, per_hour, None, "The study is not open.")
     per_hour = recent / min(hours, PACE_HOURS) if hours >= LEAST_HOURS else None
     left = progress.wanted - progress.labels
     if left <= 0:
-        return Pace(recent, per_hour, None, "All labels are there.")
+        return LabelPace(recent, per_hour, None, "All labels are there.")
     if per_hour is None or (recent < LEAST_LABELS and hours < PACE_HOURS):
-        return Pace(recent, None, None, "Too early to say when it is done.")
+        return LabelPace(recent, None, None, "Too early to say when it is done.")
     if not recent:
-        return Pace(recent, per_hour, None, "No label came in the last 24 hours.")
+        return LabelPace(recent, per_hour, None, "No label came in the last 24 hours.")
     if left / per_hour > 24 * LONGEST_DAYS:
-        return Pace(recent, per_hour, None, "At this pace it takes more than ten years.")
-    return Pace(recent, per_hour, now + timedelta(hours=left / per_hour), "")
+        return LabelPace(recent, per_hour, None, "At this pace it takes more than ten years.")
+    return LabelPace(recent, per_hour, now + timedelta(hours=left / per_hour), "")
 
 
 def _times(study: Study, now: datetime) -> tuple[datetime | None, int]:

@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 
 from annotation.domain.sampling import Sides
-from annotation.models import Criterion, Dataset, Item, ItemResponse, Response, Sampling, Study, StudyItem
+from annotation.models import Criterion, Dataset, Item, ItemResponse, ItemSampling, Response, Study, StudyItem
 
 
 def slice_items(
@@ -149,9 +149,9 @@ def work_size(study: Study) -> int:
     own = (None, study.dataset_id)
     used = sum(size for purpose, size in gold if getattr(study, f"{purpose}_dataset_id") in own)
     items = max(0, study_slice(study).count() - used)
-    if study.sampling == Sampling.RANDOM and study.sample_size:
+    if study.sampling == ItemSampling.RANDOM and study.sample_size:
         return min(items, study.sample_size)
-    if study.sampling == Sampling.LENGTH_BALANCED:
+    if study.sampling == ItemSampling.LENGTH_BALANCED:
         balanced = length_sides(study).balanced
         return (
             min(items, balanced, 2 * (study.sample_size // 2)) if study.sample_size else min(items, balanced)

@@ -44,7 +44,7 @@ def is_over(study: Study, now: datetime) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AttemptStanding:
     """How a person stands with a test, over all studies that share it.
 
     `failed` counts the attempts since the last pass; `retry_at` is when the next one may begin.
@@ -65,7 +65,7 @@ class Standing:
         return self.retry_at is not None and self.retry_at > now
 
 
-def standing_get(annotator: Annotator, study: Study, *, now: datetime) -> Standing:
+def standing_get(annotator: Annotator, study: Study, *, now: datetime) -> AttemptStanding:
     """Read the attempts of a person at the test of the study. A pass that has expired opens a new round."""
     test = study.test_study
     attempts = list(
@@ -84,7 +84,7 @@ def standing_get(annotator: Annotator, study: Study, *, now: datetime) -> Standi
             failed += 1
             ended_at = attempt.finished_at or attempt.started_at
             retry_at = ended_at + timedelta(minutes=test.qualification_cooldown_minutes)
-    return Standing(passed=passed, failed=failed, begun=begun, retry_at=retry_at)
+    return AttemptStanding(passed=passed, failed=failed, begun=begun, retry_at=retry_at)
 
 
 def _can_be_finished(attempt: QualificationAttempt, now: datetime) -> bool:

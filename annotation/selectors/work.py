@@ -81,7 +81,7 @@ def assignment_get_for(enrollment: Enrollment, pk: int) -> Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WorkStanding:
     """What a page of the work says of the person: their answers so far, and texts to them that are unread."""
 
     n_answers: int
@@ -113,7 +113,7 @@ def _number_of(rows: QuerySet[Any]) -> Subquery:
 STANDING = CompiledSelect(_standing)
 
 
-def standing_get(enrollment: Enrollment) -> Standing:
+def standing_get(enrollment: Enrollment) -> WorkStanding:
     """Read again, in one query, what an answer may have changed; the columns of `enrollment` are brought up to date."""
     now = STANDING.first(id=enrollment.pk)
     if now is None:
@@ -121,7 +121,7 @@ def standing_get(enrollment: Enrollment) -> Standing:
     for name in CHANGING:
         setattr(enrollment, name, getattr(now, name))
     counted = now.__dict__
-    return Standing(counted["n_answers"] or 0, counted["n_unread"] or 0)
+    return WorkStanding(counted["n_answers"] or 0, counted["n_unread"] or 0)
 
 
 def _not_met_by(enrollment: Enrollment) -> QuerySet[StudyItem]:
@@ -160,7 +160,7 @@ class Progress:
     total: int | None
 
 
-def progress_get(enrollment: Enrollment, standing: Standing | None = None) -> Progress:
+def progress_get(enrollment: Enrollment, standing: WorkStanding | None = None) -> Progress:
     """How far a person is. Answers of every role count alike, so that the bar does not tell a check from work."""
     study = enrollment.study
     done = answers_given(enrollment) if standing is None else standing.n_answers

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotation.domain.errors import EntryRefusedError
 from annotation.entry import PLATFORMS, platform_find
-from annotation.entry.base import LEFT, Arrival, Outcome, Platform, Standing
+from annotation.entry.base import LEFT, Arrival, Outcome, Platform, SubmissionStatus
 from annotation.models import Annotator, Enrollment, PlatformLink, Stage, Study
 from annotation.services.enrollment import enrollment_start, entry_refusal
 from annotation.services.quality import labels_take_back
@@ -148,7 +148,7 @@ def _hold_refusal(mine: Enrollment, arrival: Arrival, verified: bool) -> str | N
         return "left" if mine.stage == Stage.LEFT else None
     if has_left(mine):
         # Returned work that was paid after all is not handed in again.
-        return "finished" if _standing(mine) == Standing.APPROVED else None
+        return "finished" if _standing(mine) == SubmissionStatus.APPROVED else None
     if not verified:
         return "elsewhere"
     # A second submission cannot be completed with the work of the first.
@@ -160,10 +160,10 @@ def has_left(enrollment: Enrollment) -> bool:
     return enrollment.stage == Stage.LEFT or _standing(enrollment) in LEFT
 
 
-def _standing(enrollment: Enrollment) -> Standing:
+def _standing(enrollment: Enrollment) -> SubmissionStatus:
     """What their platform said last."""
     platform = _platform_of(enrollment)
-    return platform.standing(enrollment.platform_status) if platform is not None else Standing.UNKNOWN
+    return platform.standing(enrollment.platform_status) if platform is not None else SubmissionStatus.UNKNOWN
 
 
 def _platform_of(enrollment: Enrollment) -> Platform | None:

@@ -15,7 +15,7 @@ from django.db.models import F, Max, Min
 from annotation.domain.errors import StudyRuleError
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.rows import Row
-from annotation.importers.tables import Columns, table_rows
+from annotation.importers.tables import ColumnTypes, table_rows
 from annotation.models import (
     Enrollment,
     Item,
@@ -34,7 +34,7 @@ MAX_OVERLAP = 1_000
 MAX_PRIORITY = 10**9
 COLUMNS_KNOWN = ("item", "priority", "probability", "overlap")
 NUMBERS = COLUMNS_KNOWN[1:]
-COLUMNS = Columns(
+COLUMNS = ColumnTypes(
     known=lambda name: name in COLUMNS_KNOWN,
     names=COLUMNS_KNOWN,
     required=("item",),

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from annotation.domain.errors import EntryRefusedError
 from annotation.entry import PLATFORMS
-from annotation.entry.base import LEFT, Event, Platform, Standing, SubmissionRow, is_news, status_key
+from annotation.entry.base import LEFT, Event, Platform, SubmissionRow, SubmissionStatus, is_news, status_key
 from annotation.models import (
     Assignment,
     AssignmentState,
@@ -60,7 +60,7 @@ class Change:
     step: Step
     row: SubmissionRow
     enrollment: Enrollment | None = None
-    standing: Standing = Standing.UNKNOWN
+    standing: SubmissionStatus = SubmissionStatus.UNKNOWN
     set_aside: bool = False
 
 
@@ -71,14 +71,14 @@ class Rules:
     returned: bool = True
     timed_out: bool = False
 
-    def apply_to(self, standing: Standing) -> bool:
-        return (standing == Standing.RETURNED and self.returned) or (
-            standing == Standing.TIMED_OUT and self.timed_out
+    def apply_to(self, standing: SubmissionStatus) -> bool:
+        return (standing == SubmissionStatus.RETURNED and self.returned) or (
+            standing == SubmissionStatus.TIMED_OUT and self.timed_out
         )
 
 
 @dataclass(slots=True)
-class Plan:
+class ReconcilePlan:
     """What a file or an answer of the API comes to."""
 
     changes: list[Change] = field(default_factory=list)
@@ -101,7 +101,7 @@ def reconcile_plan(
     rules: Rules | None = None,
     at: datetime | None = None,
     exact: bool = False,
-) -> Plan:
+) -> ReconcilePlan:
     """What would follow. `at`: when this was true, exactly or at the earliest."""
     platform = PLATFORMS[link.platform]
     rules = rules or Rules()
@@ -113,7 +113,7 @@ def reconcile_plan(
     by_session = {person.platform_session: person for person in here}
     by_person = {person.annotator.external_id: person for person in here}
     seen = statuses_seen(link, (row.session for row in rows)) if len(rows) <= BATCH else _all_seen(link)
-    plan = Plan()
+    plan = ReconcilePlan()
     for row in rows:
         person = by_session.get(row.session)
         if person is None:
@@ -138,7 +138,11 @@ def _all_seen(link: PlatformLink) -> set[tuple[str, str]]:
 
 def _lacks_code(platform: Platform, change: Change) -> bool:
     """Handed in there, without the code that this place gives at the end."""
-    handed_in = change.standing in (Standing.AWAITING, Standing.APPROVED, Standing.REJECTED)
+    handed_in = change.standing in (
+        SubmissionStatus.AWAITING,
+        SubmissionStatus.APPROVED,
+        SubmissionStatus.REJECTED,
+    )
     missing = change.row.code.upper() in ("", platform.without_code or "")
     return bool(platform.without_code) and handed_in and missing
 
@@ -168,16 +172,16 @@ def _change(
         return Change(Step.SAME if same else Step.OLDER, row, person, standing)
     if standing in LEFT and _leaves(person, standing):
         return Change(Step.LEAVE, row, person, standing, rules.apply_to(standing))
-    if standing == Standing.ACTIVE and person.stage == Stage.LEFT:
+    if standing == SubmissionStatus.ACTIVE and person.stage == Stage.LEFT:
         return Change(Step.RETURN, row, person, standing)
     return Change(Step.NOTE, row, person, standing)
 
 
-def _leaves(person: Enrollment, standing: Standing) -> bool:
+def _leaves(person: Enrollment, standing: SubmissionStatus) -> bool:
     """Who has ended here already has nothing to give back; but who returned finished work is not to be paid for it."""
     if person.stage in (Stage.DECLINED, Stage.SCREENED_OUT):
         return False
-    return person.stage not in (Stage.DONE, Stage.LEFT) or standing == Standing.RETURNED
+    return person.stage not in (Stage.DONE, Stage.LEFT) or standing == SubmissionStatus.RETURNED
 
 
 def _status_at(person: Enrollment) -> datetime | None:
@@ -195,11 +199,11 @@ def reconcile_apply(
     at: datetime | None = None,
     exact: bool = False,
     now: datetime | None = None,
-) -> Plan:
+) -> ReconcilePlan:
     """Do what `reconcile_plan` says, all of it or nothing. Doing it twice changes nothing."""
     now = now or timezone.now()
 
-    def apply() -> Plan:
+    def apply() -> ReconcilePlan:
         # One at a time for each study: what the plan was read from stays as it is, and nobody new comes in.
         Study.objects.select_for_update(no_key=True).get(pk=link.study_id)
         plan = reconcile_plan(link=link, rows=rows, rules=rules, at=at, exact=exact)
@@ -303,7 +307,7 @@ def _leave(change: Change, platform: Platform, by: User | None, now: datetime) -
     assert person is not None
     labels = 0
     if change.set_aside:
-        words = "Returned" if change.standing == Standing.RETURNED else "Timed out"
+        words = "Returned" if change.standing == SubmissionStatus.RETURNED else "Timed out"
         labels = labels_set_aside(enrollment=person, by=by, reason=f"{words} on {platform.label}")
     leases_release(enrollment=person)
     data: dict[str, Any] = dict(person.platform_data)

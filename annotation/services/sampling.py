@@ -15,7 +15,7 @@ from annotation.domain.sampling import (
     interleave,
     shuffled,
 )
-from annotation.models import Sampling, Study
+from annotation.models import ItemSampling, Study
 from annotation.selectors.slices import length_sides, study_slice
 
 
@@ -56,7 +56,7 @@ def order_for(study: Study, rows: Iterable[tuple[int, str]]) -> list[int]:
 def _sample(study: Study, source: list[int], categories: dict[str, list[int]]) -> Drawn | None:
     """What is drawn of the slice; None: all of it."""
     seed = f"sample/{study.sample_seed}"
-    if study.sampling == Sampling.RANDOM:
+    if study.sampling == ItemSampling.RANDOM:
         size = study.sample_size or len(source)
         if study.balance_categories:
             # By id, not by the order of the source: a draw depends on the order that it is given.
@@ -64,7 +64,7 @@ def _sample(study: Study, source: list[int], categories: dict[str, list[int]]) -
                 {name: sorted(pks) for name, pks in sorted(categories.items())}, size, seed=seed
             )
         return draw(sorted(source), size, seed=seed)
-    if study.sampling == Sampling.LENGTH_BALANCED:
+    if study.sampling == ItemSampling.LENGTH_BALANCED:
         pairs = length_sides(study, within=set(source))
         return draw_length_balanced(pairs.sides, seed=seed, size=study.sample_size)
     return None

@@ -14,9 +14,9 @@ from annotation.kinds import kind_of
 from annotation.models import (
     Criterion,
     Item,
+    ItemSampling,
     QualificationRule,
     Response,
-    Sampling,
     Study,
     StudyState,
     TiePolicy,
@@ -109,9 +109,9 @@ def _check_slice(study: Study) -> None:
 
 
 def _check_sampling(study: Study) -> None:
-    if study.sampling == Sampling.RANDOM and study.sample_size is None:
+    if study.sampling == ItemSampling.RANDOM and study.sample_size is None:
         raise StudyRuleError("sample_size", "say how many items the sample has")
-    if study.sampling != Sampling.LENGTH_BALANCED:
+    if study.sampling != ItemSampling.LENGTH_BALANCED:
         return
     if not _has(study, "sampling_baseline"):
         raise StudyRuleError("sampling", "only pairs can be balanced by length")

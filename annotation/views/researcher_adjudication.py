@@ -13,7 +13,7 @@ from annotation.forms.work import WorkForm
 from annotation.kinds import from_canonical, kind_of
 from annotation.models import Adjudication, Study, StudyItem
 from annotation.selectors.adjudication import (
-    Queue,
+    AdjudicationQueue,
     adjudications_listed,
     expert_order,
     place_of,
@@ -46,7 +46,7 @@ def adjudicate_next(request: ResearcherRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/adjudicate_done.html", context)
 
 
-def _place(study: Study, queue: Queue, item_id: int) -> StudyItem:
+def _place(study: Study, queue: AdjudicationQueue, item_id: int) -> StudyItem:
     """An item that is disputed, or that was decided about."""
     if item_id not in queue.items and item_id not in queue.decided:
         raise Http404("There is no such item to decide about.")
@@ -78,7 +78,7 @@ def adjudicate_item(request: ResearcherRequest, slug: str, item_id: int) -> Http
     except LabelValueError as refusal:
         return _page(request, place, queue, form=form, error=refusal.message)
     messages.success(request, "Decided.")
-    following = Queue(queue.items, queue.decided | {item_id}).next(after=item_id)
+    following = AdjudicationQueue(queue.items, queue.decided | {item_id}).next(after=item_id)
     if following is None:
         return redirect("annotation:study-adjudicate", slug)
     return redirect("annotation:study-adjudicate-item", slug, following)
@@ -87,7 +87,7 @@ def adjudicate_item(request: ResearcherRequest, slug: str, item_id: int) -> Http
 def _page(
     request: ResearcherRequest,
     place: StudyItem,
-    queue: Queue,
+    queue: AdjudicationQueue,
     *,
     form: WorkForm | None = None,
     error: str = "",

@@ -23,7 +23,7 @@ from annotation.models import PlatformLink, Study
 from annotation.selectors.entry import arrivals_by_status, arrivals_of, door_counts, platform_links_of
 from annotation.selectors.overview import may_identify, study_get_for
 from annotation.services.entry import platform_link_close, platform_link_reopen, platform_link_save
-from annotation.services.reconcile import Plan, Rules, Step, reconcile_apply, reconcile_plan
+from annotation.services.reconcile import ReconcilePlan, Rules, Step, reconcile_apply, reconcile_plan
 from annotation.services.secrets import keys_read, secret_read
 from web.access import ResearcherRequest, is_researcher, researcher_required
 from web.bodies import FORM_BYTES, accepts_body
@@ -263,7 +263,7 @@ def _confirm(request: ResearcherRequest, study: Study, link: PlatformLink) -> Ht
     return _home(study, "arrivals")
 
 
-def _done_words(plan: Plan) -> str:
+def _done_words(plan: ReconcilePlan) -> str:
     left, back = len(plan.of(Step.LEAVE)), len(plan.of(Step.RETURN))
     noted = len(plan.of(Step.NOTE))
     if not left and not back and not noted:

@@ -15,7 +15,7 @@ from typing import Any
 
 from judges.backends.mock_material import (
     Material,
-    Reading,
+    ReadPrompt,
     constrained_choices,
     find_material,
     read_conversation,
@@ -131,7 +131,7 @@ def _plain(prompt: str, number: float) -> str:
     return f"A mock answer, number {int(number * 1e6)}. It is about this: {taken}."
 
 
-def _chosen(model: MockModel, reading: Reading, choices: tuple[str, ...], number: float) -> MockAnswer:
+def _chosen(model: MockModel, reading: ReadPrompt, choices: tuple[str, ...], number: float) -> MockAnswer:
     """Choose one of several labels: of numbers that which fits how well the output is liked, else rather the first."""
     liked = liking(model, reading)
     if all(each.isdigit() for each in choices):
@@ -145,7 +145,7 @@ def _chosen(model: MockModel, reading: Reading, choices: tuple[str, ...], number
     return MockAnswer(choices[place], probabilities=chances)
 
 
-def liking(model: MockModel, reading: Reading) -> float:
+def liking(model: MockModel, reading: ReadPrompt) -> float:
     """Return how much the model likes the output that a prompt is about, in [0, 1]."""
     text = reading.judged() or reading.prompt
     if model.kind == "shorter":
@@ -158,7 +158,7 @@ def liking(model: MockModel, reading: Reading) -> float:
     return 1 - math.exp(-len(text) / 400)
 
 
-def _matching(pattern: str, model: MockModel, reading: Reading) -> str:
+def _matching(pattern: str, model: MockModel, reading: ReadPrompt) -> str:
     """Return a text that matches a regular expression, of those that a judge's answer can be."""
     low, high = reading.scale() or (1, 5)
     place = low + round(liking(model, reading) * (high - low))

@@ -25,7 +25,7 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadPrompt:
     """A prompt, taken apart.
 
     Attributes
@@ -61,25 +61,25 @@ class Reading:
         )
 
 
-def read_prompt(prompt: str) -> Reading:
+def read_prompt(prompt: str) -> ReadPrompt:
     """Take a prompt apart. The last closing tag is the prompt's own, and shows the mark that all of them carry."""
     closing = _CLOSING.findall(prompt)
     if not closing:
-        return Reading(prompt, prompt)
+        return ReadPrompt(prompt, prompt)
     found = _MARK.search(closing[-1])
     mark = found[0] if found else ""
     fence = re.compile(rf"<(\w+?){mark}>\n(.*?)\n</\1{mark}>", re.DOTALL)
     fields = {match[1]: match[2] for match in fence.finditer(prompt)}
-    return Reading(prompt, prompt.rpartition(f"</{closing[-1]}>")[2], fields)
+    return ReadPrompt(prompt, prompt.rpartition(f"</{closing[-1]}>")[2], fields)
 
 
-def read_conversation(messages: list[dict[str, Any]]) -> Reading:
+def read_conversation(messages: list[dict[str, Any]]) -> ReadPrompt:
     """Take a conversation apart: a later question may rest on what an earlier one showed, and how it was asked."""
     readings = [read_prompt(str(each["content"])) for each in messages if each["role"] == "user"]
     readings = readings or [read_prompt(str(messages[-1]["content"]))]
     fields = {name: text for reading in readings for name, text in reading.fields.items()}
     tails = [reading.tail for reading in readings if reading.fields and reading.tail.strip()]
-    return Reading(readings[-1].prompt, tails[-1] if tails else readings[-1].tail, fields)
+    return ReadPrompt(readings[-1].prompt, tails[-1] if tails else readings[-1].tail, fields)
 
 
 def find_material(prompt: str) -> Material | None:

@@ -21,7 +21,7 @@ Model: TypeAlias = tuple[str, str]
 
 
 @dataclass(slots=True)
-class Account:
+class ModelUse:
     """What a sweep knows of the requests to one model: those under way, those answered, and what these took."""
 
     sent: int = 0
@@ -66,7 +66,7 @@ class Meter:
     ceiling: float = 0.0
     wanted: float = 0.0
     under_way: float = 0.0
-    accounts: dict[Model, Account] = field(default_factory=lambda: defaultdict(Account))
+    accounts: dict[Model, ModelUse] = field(default_factory=lambda: defaultdict(ModelUse))
 
     @property
     def n_sent(self) -> int:

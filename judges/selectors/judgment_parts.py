@@ -15,7 +15,7 @@ CANNOT_TELL = "cannot tell"
 
 
 @dataclass(frozen=True, slots=True)
-class PartRow:
+class JudgedPart:
     """One criterion, aspect or answer: in words what the judge, people and the gold say of it.
 
     Attributes
@@ -33,7 +33,7 @@ class PartRow:
     is_far: bool
 
 
-def part_rows(detail: JudgmentDetail) -> list[PartRow]:
+def part_rows(detail: JudgmentDetail) -> list[JudgedPart]:
     """Return the parts of an item that has any, in their order."""
     name, item, kind = detail.item.kind, detail.item, detail.item.kind_info
     if not kind.said:
@@ -43,7 +43,7 @@ def part_rows(detail: JudgmentDetail) -> list[PartRow]:
     people = dict(detail.people.parts) if detail.people is not None else {}
     known = kind.numbers(detail.judgment.value or {})
     return [
-        PartRow(
+        JudgedPart(
             name=part.name,
             about=part.about,
             judge=kind.part_words(mine[key]) if key in mine else CANNOT_TELL if key in known else "",

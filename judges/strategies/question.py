@@ -32,7 +32,7 @@ Reader = Callable[[Answer, StrategyConfig], Verdict]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadVerdict:
     """A verdict read from one answer, and the probability of each label where it was asked for and came."""
 
     verdict: Verdict
@@ -71,8 +71,8 @@ def one_question(item: ItemView, config: StrategyConfig, show: Render, *, reason
     def ask(view: ItemView) -> Chat:
         return Chat(show(view)) if reasons else ask_alone(config, show(view))
 
-    def read(answer: Answer) -> Reading:
-        return Reading(read_last_line(answer, config)) if reasons else _read(answer, config)
+    def read(answer: Answer) -> ReadVerdict:
+        return ReadVerdict(read_last_line(answer, config)) if reasons else _read(answer, config)
 
     if config.params.get("both_orders"):
         answers = several((yield tuple(ask(view) for view in in_both_orders(item))))
@@ -91,18 +91,18 @@ def disagreement(first: Verdict, second: Verdict) -> tuple[int, int] | Verdict:
     return first.choice, presented(second.choice, 1)
 
 
-def _read(answer: Answer, config: StrategyConfig) -> Reading:
+def _read(answer: Answer, config: StrategyConfig) -> ReadVerdict:
     verdict = read_alone(answer, config)
     if verdict.choice is None or not config.params.get("probabilities"):
-        return Reading(verdict)
+        return ReadVerdict(verdict)
     said = ("tie", "A", "B")[verdict.choice]
     chances = label_chances(answer, labels(config), said)
     if chances is None:
-        return Reading(replace(verdict, value={"note": NO_CHANCES}))
-    return Reading(verdict, chances)
+        return ReadVerdict(replace(verdict, value={"note": NO_CHANCES}))
+    return ReadVerdict(verdict, chances)
 
 
-def _from_one(reading: Reading) -> Verdict:
+def _from_one(reading: ReadVerdict) -> Verdict:
     if reading.chances is None:
         return reading.verdict
     likeliest = _likeliest(reading.chances)
@@ -111,7 +111,7 @@ def _from_one(reading: Reading) -> Verdict:
     return replace(reading.verdict, choice=choice, probability=_first_better(reading.chances))
 
 
-def _averaged(item: ItemView, config: StrategyConfig, first: Reading, second: Reading) -> Verdict:
+def _averaged(item: ItemView, config: StrategyConfig, first: ReadVerdict, second: ReadVerdict) -> Verdict:
     choices = disagreement(first.verdict, second.verdict)
     if isinstance(choices, Verdict):
         return choices

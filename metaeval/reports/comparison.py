@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metaeval.reports.figures import value_text
-from metaeval.reports.report import Estimate, Judge, Report, known
+from metaeval.reports.report import EstimateJson, JudgeFigures, ReportContent, known
 from metaeval.reports.tables import OVERALL, Slice, axis_of, mark_of, slice_find, slices_of, subset_columns
 
 MOST_SUBSET_COLUMNS = 8
@@ -38,7 +38,7 @@ class Column:
 class ComparedFigure:
     """A figure in a row; bare where the head of the column says the unit."""
 
-    estimate: Estimate | None
+    estimate: EstimateJson | None
     unit: str
     bare: bool = False
 
@@ -47,8 +47,8 @@ class ComparedFigure:
 class ComparedJudge:
     """A judge as a row. ``n_left`` are the items that it did not judge."""
 
-    judge: Judge
-    estimate: Estimate | None
+    judge: JudgeFigures
+    estimate: EstimateJson | None
     cells: tuple[ComparedFigure, ...]
     status: str  # "leads", "tied", "behind", "incomplete", "baseline"
     n_left: int = 0
@@ -81,7 +81,7 @@ class ComparisonTable:
     sort: str
 
 
-def table_of(report: Report, *, measure: str = "", group: str = "", sort: str = "") -> ComparisonTable:
+def table_of(report: ReportContent, *, measure: str = "", group: str = "", sort: str = "") -> ComparisonTable:
     """Lay out the judges by one figure in one group of items.
 
     Unknown names fall back to the report's own figure, all items, and best first: a URL may be old.
@@ -122,7 +122,7 @@ def table_of(report: Report, *, measure: str = "", group: str = "", sort: str = 
     )
 
 
-def _on_axis(rows: Sequence[ComparedJudge]) -> list[Estimate | None]:
+def _on_axis(rows: Sequence[ComparedJudge]) -> list[EstimateJson | None]:
     """Baselines below all judges would stretch the axis until real judges look alike: they are not drawn."""
     real = [row for row in rows if row.status != "baseline"] or list(rows)
     values = [row.estimate["value"] for row in real if row.estimate and row.estimate["value"] is not None]
@@ -135,7 +135,7 @@ def _on_axis(rows: Sequence[ComparedJudge]) -> list[Estimate | None]:
     return [row.estimate for row in {id(row): row for row in (*real, *worth)}.values()]
 
 
-def primaries_of(report: Report) -> tuple[str, ...]:
+def primaries_of(report: ReportContent) -> tuple[str, ...]:
     """The figures by which judges may be ranked that any judge has; at least the report's own."""
     found = tuple(
         name for name in report.selections if any(known(judge.overall(name)) for judge in report.judges)
@@ -144,7 +144,9 @@ def primaries_of(report: Report) -> tuple[str, ...]:
     return ordered or (report.primary,)
 
 
-def _row(report: Report, index: int, primary: str, chosen: Slice, subsets: Sequence[Slice]) -> ComparedJudge:
+def _row(
+    report: ReportContent, index: int, primary: str, chosen: Slice, subsets: Sequence[Slice]
+) -> ComparedJudge:
     judge = report.judges[index]
     measures = judge.measures
     cells = [ComparedFigure(subset.of(measures[primary]), "percent", bare=True) for subset in subsets]
@@ -161,7 +163,7 @@ def _row(report: Report, index: int, primary: str, chosen: Slice, subsets: Seque
     )
 
 
-def _columns(report: Report, primary: str, subsets: Sequence[Slice], sort: str) -> list[Column]:
+def _columns(report: ReportContent, primary: str, subsets: Sequence[Slice], sort: str) -> list[Column]:
     label = report.figures.of_judges(primary).label
     heads = [("name", "Judge", "Judge", True), ("value", label, label, False)]
     heads += [(subset.key, subset.short, f"{label}: {subset.label}", False) for subset in subsets]
@@ -197,12 +199,12 @@ class KeyFigure:
     """One of the four figures beside the decision."""
 
     label: str
-    estimate: Estimate | None
+    estimate: EstimateJson | None
     unit: str
     note: str = ""
 
 
-def key_figures(report: Report, primary: str, index: int) -> list[KeyFigure]:
+def key_figures(report: ReportContent, primary: str, index: int) -> list[KeyFigure]:
     """Four figures of the leading judge, each with its interval."""
     judge, figures = report.judges[index], report.figures
 

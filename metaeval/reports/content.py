@@ -14,7 +14,7 @@ from metaeval.reports.humans import humans_section
 from metaeval.reports.inputs import Booleans, ReportInputs
 from metaeval.reports.judges import PRIMARIES, Primary, judge_scores, judge_section
 from metaeval.reports.kinds.checklist import checklist_figures
-from metaeval.reports.kinds.common import KindFigures, Setting
+from metaeval.reports.kinds.common import KindResults, Setting
 from metaeval.reports.kinds.inputs import KindInputs, KindOptions
 from metaeval.reports.kinds.item_scores import rules_of
 from metaeval.reports.kinds.people import people_section
@@ -24,11 +24,11 @@ from metaeval.reports.leading import select_means
 from metaeval.reports.options import ReportOptions
 from metaeval.reports.progress import told
 from metaeval.reports.replacement import choice_section, labels_by_person, replacement_section
-from metaeval.reports.report import Items, Judge, Report, software_version
+from metaeval.reports.report import Items, JudgeFigures, ReportContent, software_version
 from metaeval.stats import Resamples
 from metaeval.stats.arrays import slots_of
 
-_FIGURES: dict[str, Callable[[Setting], KindFigures]] = {
+_FIGURES: dict[str, Callable[[Setting], KindResults]] = {
     RUBRIC: rubric_figures,
     CHECKLIST: checklist_figures,
     IMPORTANCE: ranking_figures,
@@ -41,7 +41,7 @@ def build(
     options: ReportOptions | KindOptions,
     *,
     inputs_hash: str | None = None,
-) -> Report:
+) -> ReportContent:
     """Compute a report. The same inputs and options give the same report.
 
     Raises
@@ -55,7 +55,7 @@ def build(
     else:
         assert isinstance(options, KindOptions)
         kind, made, key = inputs.kind, _of_kind(inputs, options), inputs_hash or inputs.hash(options)
-    return Report(
+    return ReportContent(
         kind=kind,
         name=inputs.name,
         inputs_hash=key,
@@ -83,7 +83,7 @@ def _of_kind(inputs: KindInputs, options: KindOptions) -> dict[str, Any]:
         "people": people_section(setting, found),
         "gold": found.gold,
         "judges": tuple(
-            Judge(
+            JudgeFigures(
                 name=judge.name,
                 fingerprint=judge.fingerprint,
                 backend=judge.backend,

@@ -10,16 +10,16 @@ from metaeval.figures import KIND_LABELS
 from metaeval.reports import tables
 from metaeval.reports.methods import methods
 from metaeval.reports.replacement import replacement_words, replacements
-from metaeval.reports.report import Report
+from metaeval.reports.report import ReportContent
 from metaeval.reports.words import simulated_words, verdict_of
 
 
-def html(report: Report) -> str:
+def html(report: ReportContent) -> str:
     """Write the report as HTML."""
     return render_to_string("metaeval/export.html", context_of(report))
 
 
-def context_of(report: Report) -> dict[str, Any]:
+def context_of(report: ReportContent) -> dict[str, Any]:
     """What the templates of a report show; the page and the file share it."""
     return {
         "content": report,

@@ -12,7 +12,7 @@ from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Floats, ItemColumns, ReportInputs
 from metaeval.reports.lengths import length_measures
 from metaeval.reports.options import ReportOptions
-from metaeval.reports.report import People
+from metaeval.reports.report import PeopleFigures
 from metaeval.stats import (
     Estimate,
     Resamples,
@@ -41,7 +41,7 @@ def _beyond_chance(inputs: ReportInputs) -> dict[str, Callable[..., Estimate]]:
 
 def humans_section(
     inputs: ReportInputs, slots: Floats, layout: Layout, resamples: Resamples, options: ReportOptions
-) -> People:
+) -> PeopleFigures:
     """The part of the report that is about people."""
     labels = inputs.labels
     per_item = np.bincount(labels.item, minlength=len(inputs.items))
@@ -49,7 +49,7 @@ def humans_section(
     simulated = int(labels.simulated.sum())
     drawn = np.zeros(0) if inputs.weights is None else inputs.weights[(per_item > 0) & (inputs.weights > 1)]
     measures = [weighted(one, inputs.weights) for one in _measures(inputs.items, slots, options)]
-    return People(
+    return PeopleFigures(
         n_labels=len(labels),
         n_annotators=len(np.unique(labels.annotator)),
         n_items_labelled=len(labelled),

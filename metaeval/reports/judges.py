@@ -10,7 +10,7 @@ from metaeval.reports.groups import Layout
 from metaeval.reports.inputs import Booleans, Floats, ItemColumns, JudgeColumns
 from metaeval.reports.lengths import length_measures
 from metaeval.reports.options import ReportOptions
-from metaeval.reports.report import Judge
+from metaeval.reports.report import JudgeFigures
 from metaeval.stats import (
     Resamples,
     accuracy_contributions,
@@ -94,7 +94,7 @@ def judge_section(
     options: ReportOptions,
     weights: Floats | None,
     replaces: dict[str, Any],
-) -> Judge:
+) -> JudgeFigures:
     """The part of the report that is about one judge. ``weights`` are of what rests on labels."""
     found = _measures(judge, scores, items)
     found = [weighted(one, weights) if one.name == "agreement" else one for one in found]
@@ -104,7 +104,7 @@ def judge_section(
     for name, breakdown in measures.items():
         if name not in PRIMARIES:
             breakdown.pop("gap", None)
-    return Judge(
+    return JudgeFigures(
         name=judge.name,
         fingerprint=judge.fingerprint,
         backend=judge.backend,

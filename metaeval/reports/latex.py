@@ -9,9 +9,9 @@ from metaeval.figures import KIND_LABELS, Figure
 from metaeval.reports.figures import range_text, value_text
 from metaeval.reports.latex_text import LatexTable, document, escape
 from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
-from metaeval.reports.report import Report
+from metaeval.reports.report import ReportContent
 from metaeval.reports.tables import (
-    Table,
+    FigureTable,
     counted_words,
     group_tables,
     judges_table,
@@ -25,7 +25,7 @@ Estimate = Mapping[str, Any]
 _UNITS = {"percent": " (%)", "points": " (points)"}
 
 
-def latex(report: Report) -> str:
+def latex(report: ReportContent) -> str:
     r"""Write the report as LaTeX tables, to be taken into a paper with \input. They need the package booktabs."""
     software = f"{report.software['name'].title()} {report.software['version']}"
     name = report.name if report.kind == "pairwise" else f"{report.name}-{report.kind}"
@@ -33,7 +33,7 @@ def latex(report: Report) -> str:
     return document(name, report.dataset["title"], software, report.inputs_hash, tables)
 
 
-def _people(report: Report) -> list[LatexTable]:
+def _people(report: ReportContent) -> list[LatexTable]:
     if not report.people.n_labels:
         return []
     *notes, counted = _notes(report)
@@ -69,7 +69,7 @@ def _people(report: Report) -> list[LatexTable]:
     return [*found, LatexTable("annotators", words, "Annotator", heads, rows)]
 
 
-def _judges(report: Report) -> list[LatexTable]:
+def _judges(report: ReportContent) -> list[LatexTable]:
     if not report.judges:
         return []
     primary, notes = report.primary_figure, _notes(report)
@@ -88,7 +88,7 @@ def _judges(report: Report) -> list[LatexTable]:
     ]
 
 
-def _replacements(report: Report) -> list[LatexTable]:
+def _replacements(report: ReportContent) -> list[LatexTable]:
     rows = replacements(report)
     if not rows:
         return []
@@ -106,7 +106,7 @@ def _replacements(report: Report) -> list[LatexTable]:
     return [LatexTable("replacement", words, HEADS[0], heads, lines)]
 
 
-def _caption(report: Report, what: str, *notes: str) -> str:
+def _caption(report: ReportContent, what: str, *notes: str) -> str:
     """What a table shows, what its intervals are, and the hash of what it was computed from."""
     options = report.options
     intervals = "No intervals were asked for."
@@ -120,7 +120,7 @@ def _caption(report: Report, what: str, *notes: str) -> str:
     return " ".join(escape(part) for part in (f"{what}: {about}.", *notes, intervals, inputs))
 
 
-def _grid(table: Table, words: str, *, counts: bool = False) -> LatexTable:
+def _grid(table: FigureTable, words: str, *, counts: bool = False) -> LatexTable:
     """A line a row with its intervals below. ``counts``: each row's first figure's n too."""
     lines, below = [], []
     for row in table.rows:
@@ -138,7 +138,7 @@ def _grid(table: Table, words: str, *, counts: bool = False) -> LatexTable:
     return LatexTable(table.key, words, escape(table.first), tuple(heads), tuple(lines), tuple(below))
 
 
-def _notes(report: Report) -> list[str]:
+def _notes(report: ReportContent) -> list[str]:
     labels = labels_words(report)
     return [f"{labels[0].upper()}{labels[1:]}.", *simulated_words(report), counted_words(report.kind)]
 

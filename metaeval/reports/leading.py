@@ -10,7 +10,7 @@ import numpy as np
 
 from metaeval.reports.estimates import plain
 from metaeval.reports.inputs import Booleans, Floats
-from metaeval.reports.report import Estimate, Selection
+from metaeval.reports.report import EstimateJson, LeaderRanking
 from metaeval.selection import compare
 from metaeval.selection.table import comparable_judges
 from metaeval.stats import PairedDifference, Resamples
@@ -55,7 +55,7 @@ def select_means(
     floors: Mapping[int | str, Floats] | None = None,
     names: Mapping[int, str] | None = None,
     weights: Floats | None = None,
-) -> Selection:
+) -> LeaderRanking:
     """Who leads by a mean over items, on the items that all judged; differences are paired.
 
     Parameters
@@ -111,17 +111,19 @@ def selection_of(
     incomplete: list[int],
     n_compared: int,
     floor: Any = None,
-) -> Selection:
+) -> LeaderRanking:
     """Who leads, and who is not significantly different: the interval of the difference holds 0, or there is none."""
     tied = [index for index, gap in differences.items() if not gap.low > 0]
-    return Selection(
+    return LeaderRanking(
         leader=ranking[0] if ranking else None,
         ranking=ranking,
         tied=tied,
         clear=bool(differences) and not tied,
         incomplete=incomplete,
         n_compared=n_compared,
-        differences=[cast("Estimate", {"judge": index, **plain(gap)}) for index, gap in differences.items()],
+        differences=[
+            cast("EstimateJson", {"judge": index, **plain(gap)}) for index, gap in differences.items()
+        ],
         best_baseline=floor,
     )
 

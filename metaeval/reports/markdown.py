@@ -8,9 +8,9 @@ from metaeval.figures import KIND_LABELS
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.methods import methods
 from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
-from metaeval.reports.report import Report
+from metaeval.reports.report import ReportContent
 from metaeval.reports.tables import (
-    Table,
+    FigureTable,
     difference_unit,
     differences,
     group_tables,
@@ -29,7 +29,7 @@ DIFFERENCE_HEADS = (
 )
 
 
-def markdown(report: Report) -> str:
+def markdown(report: ReportContent) -> str:
     """Write the report as Markdown, in GitHub's table syntax."""
     software, found = report.software, verdict_of(report)
     parts = [
@@ -47,7 +47,7 @@ def markdown(report: Report) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def facts(report: Report) -> str:
+def facts(report: ReportContent) -> str:
     """What was reported on, in a line."""
     items = report.items
     found = [
@@ -65,7 +65,7 @@ def facts(report: Report) -> str:
     return "; ".join(found) + "."
 
 
-def _people(report: Report) -> list[str]:
+def _people(report: ReportContent) -> list[str]:
     if not report.people.n_labels:
         return ["## Inter-annotator agreement", "There are no labels."]
     rows = [
@@ -85,7 +85,7 @@ def _people(report: Report) -> list[str]:
     return parts
 
 
-def _judges(report: Report) -> list[str]:
+def _judges(report: ReportContent) -> list[str]:
     if not report.judges:
         return []
     parts = ["## Judges", _table(judges_table(report))]
@@ -94,7 +94,7 @@ def _judges(report: Report) -> list[str]:
     return parts + _replacements(report) + _differences(report)
 
 
-def _replacements(report: Report) -> list[str]:
+def _replacements(report: ReportContent) -> list[str]:
     rows = replacements(report)
     if not rows:
         return []
@@ -114,7 +114,7 @@ def _replacements(report: Report) -> list[str]:
     return [f"### {TITLE}", table, " ".join(plain_text(words) for words in replacement_words(report))]
 
 
-def _differences(report: Report) -> list[str]:
+def _differences(report: ReportContent) -> list[str]:
     rows = [
         (
             plain_text(judge.name),
@@ -130,7 +130,7 @@ def _differences(report: Report) -> list[str]:
     return [f"### Paired differences to {leader}", table_text(DIFFERENCE_HEADS, rows, right=1)]
 
 
-def _table(table: Table) -> str:
+def _table(table: FigureTable) -> str:
     rows = (
         (
             plain_text(row.name) + (" (baseline)" if row.status == "baseline" else ""),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metaeval.reports.report import Report
+from metaeval.reports.report import ReportContent
 
 _TIES = {
     "expected": (
@@ -61,13 +61,13 @@ _AGAINST = {
 }
 
 
-def methods(report: Report) -> list[str]:
+def methods(report: ReportContent) -> list[str]:
     """Conventions of this report, one sentence or two each."""
     of_kind = _pairs(report) if report.kind == "pairwise" else _others(report)
     return [*of_kind, *_drawn(report), *_intervals(report)]
 
 
-def _pairs(report: Report) -> Iterator[str]:
+def _pairs(report: ReportContent) -> Iterator[str]:
     options = report.options
     yield _TIES[options["tie_break"]].format(seed=options["seed"])
     yield "A judge's figure is the mean of the presentation orders in which it judged."
@@ -86,7 +86,7 @@ def _pairs(report: Report) -> Iterator[str]:
         yield "Baselines are judges without an LLM, computed from the lengths and the order alone."
 
 
-def _others(report: Report) -> Iterator[str]:
+def _others(report: ReportContent) -> Iterator[str]:
     if report.people.n_labels:
         yield from _PEOPLE[report.kind]
     if report.judges:
@@ -98,7 +98,7 @@ def _others(report: Report) -> Iterator[str]:
         )
 
 
-def _drawn(report: Report) -> Iterator[str]:
+def _drawn(report: ReportContent) -> Iterator[str]:
     if report.people.n_drawn_by_chance and not any("do not weigh" in one for one in report.remarks):
         yield (
             "Items that were drawn for labelling with a chance below 1 weigh one over that chance in what rests on "
@@ -106,7 +106,7 @@ def _drawn(report: Report) -> Iterator[str]:
         )
 
 
-def _intervals(report: Report) -> Iterator[str]:
+def _intervals(report: ReportContent) -> Iterator[str]:
     options = report.options
     if not options["n_resamples"]:
         yield "No intervals were asked for."

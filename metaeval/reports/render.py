@@ -7,17 +7,17 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.html import html
 from metaeval.reports.latex import latex
 from metaeval.reports.markdown import markdown
-from metaeval.reports.report import Report, canonical_json
+from metaeval.reports.report import ReportContent, canonical_json
 from metaeval.reports.tables import csv_text
 
 
-def json_text(report: Report) -> str:
+def json_text(report: ReportContent) -> str:
     """Write the report as canonical JSON."""
     return canonical_json(report.as_json())
 
 
 # How a report is written, and the type of the file.
-FORMATS: Mapping[str, tuple[Callable[[Report], str], str]] = {
+FORMATS: Mapping[str, tuple[Callable[[ReportContent], str], str]] = {
     ".html": (html, "text/html; charset=utf-8"),
     ".md": (markdown, "text/markdown; charset=utf-8"),
     ".tex": (latex, "application/x-tex; charset=utf-8"),
@@ -37,6 +37,6 @@ def format_of(path: Path) -> str:
     return suffix
 
 
-def render(report: Report, suffix: str) -> str:
+def render(report: ReportContent, suffix: str) -> str:
     """The text of the report in one of `FORMATS`."""
     return FORMATS[suffix][0](report)

@@ -10,7 +10,7 @@ from metaeval.reports.estimates import plain, undefined
 from metaeval.reports.figures import value_text
 from metaeval.reports.inputs import Floats, ItemColumns, JudgeColumns, LabelColumns
 from metaeval.reports.options import ReportOptions
-from metaeval.reports.report import Report
+from metaeval.reports.report import ReportContent
 from metaeval.selection.replacement import chosen_elsewhere, replacement_test
 from metaeval.stats import AlternativeAnnotatorTest, Resamples, StatisticsWarning
 from metaeval.stats.arrays import Integers
@@ -124,7 +124,7 @@ TITLE = "Alternative annotator test"
 HEADS = ("Judge", "Passes", "Annotators won", "Advantage probability")
 
 
-def replacements(report: Report) -> list[tuple[str, str, dict[str, Any]]]:
+def replacements(report: ReportContent) -> list[tuple[str, str, dict[str, Any]]]:
     """(name, whether it passes, its test): the choice first, then each judge that was tested, as ranked.
 
     A baseline is never a replacement, whatever it passes; and the leader's own row is of the data that it was chosen
@@ -149,7 +149,7 @@ def _yes(test: Mapping[str, Any]) -> str:
     return "yes" if test["passed"] else "no"
 
 
-def replacement_words(report: Report) -> list[str]:
+def replacement_words(report: ReportContent) -> list[str]:
     """What the test asks, with which allowance, and what it does not show. Empty where nobody was tested."""
     rows = replacements(report)
     if not rows:
@@ -181,7 +181,7 @@ def replacement_words(report: Report) -> list[str]:
     return found
 
 
-def recommendation_words(report: Report, choice: Mapping[str, Any]) -> str:
+def recommendation_words(report: ReportContent, choice: Mapping[str, Any]) -> str:
     """Whether the leading judge may replace an annotator: only if the choice passes and beats the baselines."""
     selection = report.selections["agreement"]
     of = f"{choice['n_won']} of {choice['n_tested']} annotators"

@@ -25,7 +25,7 @@ def software_version() -> str:
         return "source"
 
 
-class Estimate(TypedDict):
+class EstimateJson(TypedDict):
     """A figure with its interval; None with a ``reason`` where it is undefined."""
 
     value: float | None
@@ -40,7 +40,7 @@ class Estimate(TypedDict):
 
 
 Breakdown = Mapping[str, Any]
-"""``overall`` and ``gap`` are an `Estimate`; ``criterion``, ``category``, ``subset``, ``macro`` have one a group."""
+"""``overall`` and ``gap`` are an `EstimateJson`; ``criterion``, ``category``, ``subset``, ``macro`` one a group."""
 Measures = Mapping[str, Breakdown]
 
 
@@ -57,17 +57,17 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Annotator:
+class AnnotatorFigures:
     """A person by number, and how far they agree with the others of the same items."""
 
     number: int
     n_labels: int
     is_simulated: bool
-    agreement: Estimate
+    agreement: EstimateJson
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class PeopleFigures:
     """The labels, and the figures of people."""
 
     n_labels: int
@@ -79,11 +79,11 @@ class People:
     n_drawn_by_chance: int
     simulated_share: float | None
     measures: Measures
-    annotators: tuple[Annotator, ...] = ()
+    annotators: tuple[AnnotatorFigures, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class JudgeFigures:
     """A judge and its figures. ``replaces`` is the alternative annotator test, of pairs."""
 
     name: str
@@ -105,13 +105,13 @@ class Judge:
         """Whether it is a baseline: computed for every report, or judged in a sweep like any other."""
         return self.baseline or self.backend == HEURISTIC
 
-    def overall(self, name: str) -> Estimate | None:
+    def overall(self, name: str) -> EstimateJson | None:
         """A figure of all items."""
         return overall(self.measures, name)
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class LeaderRanking:
     """Who leads by one figure; judges are indexes into the report's judges."""
 
     leader: int | None
@@ -120,12 +120,12 @@ class Selection:
     clear: bool
     incomplete: list[int]
     n_compared: int | None
-    differences: list[Estimate]
-    best_baseline: Estimate | None
+    differences: list[EstimateJson]
+    best_baseline: EstimateJson | None
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportContent:
     """All that a report says, as docs/report-schema.md explains; `as_json` and `report_of` are each other's inverse."""
 
     kind: str
@@ -139,11 +139,11 @@ class Report:
     targets: list[str]
     criteria: list[str]
     items: Items
-    people: People
+    people: PeopleFigures
     gold: Measures
-    judges: tuple[Judge, ...]
+    judges: tuple[JudgeFigures, ...]
     primary: str
-    selections: dict[str, Selection]
+    selections: dict[str, LeaderRanking]
     replacement: dict[str, Any] | None = None
     remarks: tuple[str, ...] = ()
 
@@ -163,7 +163,7 @@ class Report:
         return self.figures.of_judges(self.primary)
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> LeaderRanking:
         """Who leads by the report's own figure."""
         return self.selections[self.primary]
 
@@ -180,12 +180,12 @@ class Report:
         """People's own figure beside the one that ranks judges."""
         return self.people.measures.get(self.figures.beside.get(primary, ""))
 
-    def ranked(self, primary: str = "") -> list[tuple[int, Judge]]:
+    def ranked(self, primary: str = "") -> list[tuple[int, JudgeFigures]]:
         """Judges with their indexes, best first; below them who has hardly begun, and who has no figure."""
         primary = primary or self.primary
         incomplete = self.selections[primary].incomplete
 
-        def order(entry: tuple[int, Judge]) -> tuple[bool, bool, float]:
+        def order(entry: tuple[int, JudgeFigures]) -> tuple[bool, bool, float]:
             estimate = entry[1].overall(primary)
             value = None if estimate is None else estimate["value"]
             return value is None, entry[0] in incomplete, -(value or 0.0)
@@ -204,31 +204,31 @@ class Report:
         return "incomplete" if index in selection.incomplete else "behind"
 
 
-def overall(measures: Measures, name: str) -> Estimate | None:
+def overall(measures: Measures, name: str) -> EstimateJson | None:
     """A figure of all items, None where there is none of that name."""
-    found: Estimate | None = measures.get(name, {}).get("overall")
+    found: EstimateJson | None = measures.get(name, {}).get("overall")
     return found
 
 
-def known(estimate: Estimate | None) -> bool:
+def known(estimate: EstimateJson | None) -> bool:
     """Whether it is there and defined."""
     return estimate is not None and estimate["value"] is not None
 
 
-def report_of(content: Mapping[str, Any]) -> Report:
+def report_of(content: Mapping[str, Any]) -> ReportContent:
     """Read a report of this schema or of an earlier one."""
     found = dict(upgraded(content))
     found.pop("schema")
     people = found["people"] | {
-        "annotators": tuple(Annotator(**row) for row in found["people"]["annotators"])
+        "annotators": tuple(AnnotatorFigures(**row) for row in found["people"]["annotators"])
     }
-    return Report(
+    return ReportContent(
         **found
         | {
             "items": Items(**found["items"]),
-            "people": People(**people),
-            "judges": tuple(Judge(**judge) for judge in found["judges"]),
-            "selections": {name: Selection(**one) for name, one in found["selections"].items()},
+            "people": PeopleFigures(**people),
+            "judges": tuple(JudgeFigures(**judge) for judge in found["judges"]),
+            "selections": {name: LeaderRanking(**one) for name, one in found["selections"].items()},
             "remarks": tuple(found["remarks"]),
         }
     )

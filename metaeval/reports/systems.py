@@ -26,7 +26,7 @@ from metaeval.stats import (
     system_correlation,
 )
 
-Figure: TypeAlias = Mapping[str, Any]
+FigureJson: TypeAlias = Mapping[str, Any]
 """An estimate as JSON: value, low and high, null with a reason where undefined."""
 Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
 
@@ -102,8 +102,8 @@ class RankedSystem:
     """A system: its win rate against those it met, and its strength, which allows for whom it met."""
 
     system: str
-    win_rate: Figure
-    strength: Figure | None
+    win_rate: FigureJson
+    strength: FigureJson | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +140,12 @@ class RankAgreement:
 
     key: str
     label: str
-    spearman: Figure
-    kendall: Figure
-    pearson: Figure
+    spearman: FigureJson
+    kendall: FigureJson
+    pearson: FigureJson
 
     @property
-    def correlations(self) -> tuple[Figure, Figure, Figure]:
+    def correlations(self) -> tuple[FigureJson, FigureJson, FigureJson]:
         """In the order of the columns."""
         return self.spearman, self.kendall, self.pearson
 
@@ -174,7 +174,7 @@ class HelpedRates:
 
     key: str
     label: str
-    systems: tuple[Figure, ...]
+    systems: tuple[FigureJson, ...]
 
 
 @dataclass(frozen=True, slots=True)

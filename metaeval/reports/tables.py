@@ -8,7 +8,15 @@ from typing import Any
 
 from metaeval.figures import Figure
 from metaeval.reports.groups import AVERAGE
-from metaeval.reports.report import Breakdown, Estimate, Judge, Measures, Report, known, overall
+from metaeval.reports.report import (
+    Breakdown,
+    EstimateJson,
+    JudgeFigures,
+    Measures,
+    ReportContent,
+    known,
+    overall,
+)
 from web.csv_text import csv_text as csv_document
 
 _CSV_COLUMNS = (
@@ -54,17 +62,17 @@ class Slice:
         """For a choice among all places."""
         return f"{self.kind.title()}: {self.name}" if self.kind in ("category", "subset") else self.label
 
-    def of(self, breakdown: Mapping[str, Any] | None) -> Estimate | None:
+    def of(self, breakdown: Mapping[str, Any] | None) -> EstimateJson | None:
         """The estimate at this place, or None where the breakdown does not have it."""
         part = (breakdown or {}).get(self.kind)
-        found: Estimate | None = part if self.kind == "overall" else (part or {}).get(self.name)
+        found: EstimateJson | None = part if self.kind == "overall" else (part or {}).get(self.name)
         return found
 
 
 OVERALL = Slice("overall", "")
 
 
-def slices_of(report: Report) -> list[Slice]:
+def slices_of(report: ReportContent) -> list[Slice]:
     """Every place of the report's breakdowns, in the order of the dataset: that of stored members means nothing."""
     return [
         OVERALL,
@@ -75,7 +83,7 @@ def slices_of(report: Report) -> list[Slice]:
     ]
 
 
-def macros_of(report: Report) -> list[Slice]:
+def macros_of(report: ReportContent) -> list[Slice]:
     """The means over subsets that the report has: those of a prefix first, the average last."""
     names = {
         name
@@ -86,14 +94,14 @@ def macros_of(report: Report) -> list[Slice]:
     return [Slice("macro", name) for name in sorted(names, key=lambda name: (name == AVERAGE, name))]
 
 
-def subset_columns(report: Report) -> list[Slice]:
+def subset_columns(report: ReportContent) -> list[Slice]:
     """Columns of a table by subset: the subsets at the ends of their paths, then the means."""
     names = [row["name"] for row in report.items.subsets]
     ends = [name for name in names if not any(other.startswith(f"{name}/") for other in names)]
     return [*(Slice("subset", name) for name in ends), *macros_of(report)] if ends else []
 
 
-def columns_of(report: Report, axis: str) -> list[Slice]:
+def columns_of(report: ReportContent, axis: str) -> list[Slice]:
     """The groups of an axis: "criterion", "subset" or "category"."""
     if axis == "subset":
         return subset_columns(report)
@@ -102,7 +110,7 @@ def columns_of(report: Report, axis: str) -> list[Slice]:
     return [Slice("category", row["name"]) for row in report.items.categories]
 
 
-def slice_find(report: Report, key: str) -> Slice:
+def slice_find(report: ReportContent, key: str) -> Slice:
     """The place that a URL names; all items for a name that there is not."""
     return next((place for place in slices_of(report) if place.key == key), OVERALL)
 
@@ -134,17 +142,17 @@ def axis_of(estimates: Iterable[Mapping[str, Any] | None]) -> tuple[float, float
 class Cell:
     """A figure; `drawn` on the axis of its table, or on its own."""
 
-    estimate: Estimate | None
+    estimate: EstimateJson | None
     figure: Figure
     drawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FigureRow:
     """A line: people, the gold answers, a judge, or a group of items.
 
-    ``status`` is "people", "gold", "group", or how a judge stands (`Report.status`); ``notes`` stand below the name;
-    ``fingerprint`` is a judge's that has rows.
+    ``status`` is "people", "gold", "group", or how a judge stands (`ReportContent.status`); ``notes`` stand below the
+    name; ``fingerprint`` is a judge's that has rows.
     """
 
     name: str
@@ -155,14 +163,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FigureTable:
     """A table of figures; `first` heads the names, `heads` the cells. Drawn cells share an axis, `mark` is on it."""
 
     key: str
     title: str
     first: str
     heads: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[FigureRow, ...]
     low: float = 0.0
     high: float = 1.0
     mark: float | None = None
@@ -175,13 +183,13 @@ class Table:
         return tuple(cell.figure for cell in self.rows[0].cells) if self.rows else ()
 
 
-def people_table(report: Report) -> list[tuple[Figure, Estimate]]:
+def people_table(report: ReportContent) -> list[tuple[Figure, EstimateJson]]:
     """People's figures of all items, in the order of the registry."""
     pairs = [(figure, overall(report.people.measures, figure.name)) for figure in report.figures.people]
     return [(figure, estimate) for figure, estimate in pairs if estimate is not None]
 
 
-def people_tables(report: Report) -> list[Table]:
+def people_tables(report: ReportContent) -> list[FigureTable]:
     """A table for each way to group: a line a group, a column a figure of people."""
     found = []
     measures = report.people.measures
@@ -196,7 +204,7 @@ def people_tables(report: Report) -> list[Table]:
             continue
         drawn = figures[0]
         rows = tuple(
-            Row(
+            FigureRow(
                 place.label,
                 "group",
                 tuple(Cell(place.of(measures[one.name]), one, drawn=one is drawn) for one in figures),
@@ -206,12 +214,12 @@ def people_tables(report: Report) -> list[Table]:
         low, high = _axis(drawn, (place.of(measures[drawn.name]) for place in places))
         heads = tuple(figure.head for figure in figures)
         found.append(
-            Table(f"people-{axis}", f"Human annotators by {axis}", axis.title(), heads, rows, low, high)
+            FigureTable(f"people-{axis}", f"Human annotators by {axis}", axis.title(), heads, rows, low, high)
         )
     return found
 
 
-def judges_table(report: Report) -> Table:
+def judges_table(report: ReportContent) -> FigureTable:
     """All judges, best first, below people and gold: the figures that any judge has, the one that ranks first."""
     primary = report.primary_figure
     figures = [primary, *(one for one in report.figures.judges if one is not primary)]
@@ -221,15 +229,15 @@ def judges_table(report: Report) -> Table:
     rows = []
     if report.people.n_labels and any(report.figures.beside.get(one.name) for one in shown):
         rows.append(
-            Row(
+            FigureRow(
                 "Human annotators", "people", _cells_of_people(report, shown, primary), (people_note(report),)
             )
         )
     if report.gold:
         cells = tuple(Cell(overall(report.gold, one.name), one, drawn=one is primary) for one in shown)
-        rows.append(Row("Gold answers", "gold", cells))
+        rows.append(FigureRow("Gold answers", "gold", cells))
     rows += [
-        Row(
+        FigureRow(
             judge.name,
             report.status(index),
             tuple(Cell(judge.overall(one.name), one, drawn=one is primary) for one in shown),
@@ -242,10 +250,10 @@ def judges_table(report: Report) -> Table:
     mark = mark_of(report, report.primary)
     mark = mark if mark is not None and low <= mark <= high else None
     heads = tuple(one.label for one in shown)
-    return Table("judges", "All judges", "Judge", heads, tuple(rows), low, high, mark)
+    return FigureTable("judges", "All judges", "Judge", heads, tuple(rows), low, high, mark)
 
 
-def group_tables(report: Report) -> list[Table]:
+def group_tables(report: ReportContent) -> list[FigureTable]:
     """A table for each figure and way to group: by criterion, subset, category; the figure that ranks first."""
     found = []
     primary = report.primary_figure
@@ -262,9 +270,9 @@ def group_tables(report: Report) -> list[Table]:
     return found
 
 
-def _group_table(report: Report, figure: Figure, axis: str, places: Sequence[Slice]) -> Table:
-    def row(name: str, status: str, breakdown: Breakdown | None) -> Row:
-        return Row(name, status, tuple(Cell(place.of(breakdown), figure) for place in places))
+def _group_table(report: ReportContent, figure: Figure, axis: str, places: Sequence[Slice]) -> FigureTable:
+    def row(name: str, status: str, breakdown: Breakdown | None) -> FigureRow:
+        return FigureRow(name, status, tuple(Cell(place.of(breakdown), figure) for place in places))
 
     rows = []
     beside = report.beside(figure.name)
@@ -279,10 +287,10 @@ def _group_table(report: Report, figure: Figure, axis: str, places: Sequence[Sli
     ]
     heads = tuple(place.short for place in places)
     key = f"judges-{figure.name.replace('_', '-')}-{axis}"
-    return Table(key, f"{figure.label} by {axis}", "Judge", heads, tuple(rows), figure=figure)
+    return FigureTable(key, f"{figure.label} by {axis}", "Judge", heads, tuple(rows), figure=figure)
 
 
-def differences(report: Report, primary: str = "") -> list[tuple[Judge, Estimate, bool]]:
+def differences(report: ReportContent, primary: str = "") -> list[tuple[JudgeFigures, EstimateJson, bool]]:
     """(judge, how far it is behind the leader, whether it is significantly different) of each other judge."""
     selection = report.selections[primary or report.primary]
     return [
@@ -292,12 +300,12 @@ def differences(report: Report, primary: str = "") -> list[tuple[Judge, Estimate
     ]
 
 
-def difference_unit(report: Report) -> str:
+def difference_unit(report: ReportContent) -> str:
     """In what differences are given: points of a share, or plain numbers of a correlation."""
     return "points" if report.primary_figure.unit == "percent" else "number"
 
 
-def mark_of(report: Report, primary: str, place: Slice = OVERALL) -> float | None:
+def mark_of(report: ReportContent, primary: str, place: Slice = OVERALL) -> float | None:
     """What the dashed line of the plots stands for: people's own figure, or chance for accuracy."""
     if primary == "accuracy":
         return 0.5
@@ -305,13 +313,13 @@ def mark_of(report: Report, primary: str, place: Slice = OVERALL) -> float | Non
     return None if people is None else people["value"]
 
 
-def people_note(report: Report) -> str:
+def people_note(report: ReportContent) -> str:
     """How many labels of how many people."""
     n = report.people.n_annotators
     return f"{n:,} annotator{'' if n == 1 else 's'}, {report.people.n_labels:,} labels"
 
 
-def notes_of(report: Report, judge: Judge) -> tuple[str, ...]:
+def notes_of(report: ReportContent, judge: JudgeFigures) -> tuple[str, ...]:
     """What stands below a judge's name: what it left, what could not be read, who answers."""
     notes = []
     if judge.n_items_judged < report.items.n_items and not judge.baseline:
@@ -333,7 +341,7 @@ def counted_words(kind: str) -> str:
     return "n counts pairs." if kind == "pairwise" else "n counts items."
 
 
-def labels_words(report: Report) -> str:
+def labels_words(report: ReportContent) -> str:
     """How many labels, of whom, on how many items: "24 labels of 2 annotators on 12 items, 2 an item"."""
     people = report.people
     n, persons, items = people.n_labels, people.n_annotators, people.n_items_labelled
@@ -347,12 +355,12 @@ def labels_words(report: Report) -> str:
     )
 
 
-def csv_text(report: Report) -> str:
+def csv_text(report: ReportContent) -> str:
     """Every figure in a line of its own: who, figure, group, value, interval, n, reason."""
     return csv_document(_CSV_COLUMNS, _csv_rows(report))
 
 
-def _csv_rows(report: Report) -> Iterator[list[object]]:
+def _csv_rows(report: ReportContent) -> Iterator[list[object]]:
     places = slices_of(report)
     for annotator in report.people.annotators:
         who = (f"annotator {annotator.number}", "")
@@ -366,14 +374,14 @@ def _csv_rows(report: Report) -> Iterator[list[object]]:
 
 
 def _csv_row(
-    report: Report, who: tuple[str, str], name: str, place: Slice, estimate: Estimate
+    report: ReportContent, who: tuple[str, str], name: str, place: Slice, estimate: EstimateJson
 ) -> list[object]:
     figures = [estimate["value"], estimate["low"], estimate["high"], estimate["n"]]
     group = [place.kind, place.name]
     return [report.kind, report.against_of(name), *who, name, *group, *figures, estimate.get("reason", "")]
 
 
-def _everybody(report: Report) -> Iterator[tuple[str, str, Measures]]:
+def _everybody(report: ReportContent) -> Iterator[tuple[str, str, Measures]]:
     yield "people", "", _ordered(report.people.measures, report.figures.people)
     yield "gold", "", report.gold
     for judge in report.judges:
@@ -385,18 +393,18 @@ def _ordered(measures: Measures, figures: Iterable[Figure]) -> Measures:
     return {figure.name: measures[figure.name] for figure in figures if figure.name in measures}
 
 
-def _cells_of_people(report: Report, shown: Sequence[Figure], primary: Figure) -> tuple[Cell, ...]:
+def _cells_of_people(report: ReportContent, shown: Sequence[Figure], primary: Figure) -> tuple[Cell, ...]:
     return tuple(Cell(OVERALL.of(report.beside(one.name)), one, drawn=one is primary) for one in shown)
 
 
-def _of_a_judge(report: Report, figure: Figure) -> bool:
+def _of_a_judge(report: ReportContent, figure: Figure) -> bool:
     return any(known(judge.overall(figure.name)) for judge in report.judges)
 
 
-def _anybody(report: Report, figure: Figure, place: Slice) -> bool:
+def _anybody(report: ReportContent, figure: Figure, place: Slice) -> bool:
     breakdowns = [judge.measures.get(figure.name) for judge in report.judges]
     return any(place.of(one) is not None for one in (*breakdowns, report.beside(figure.name)))
 
 
-def _axis(figure: Figure, estimates: Iterable[Estimate | None]) -> tuple[float, float]:
+def _axis(figure: Figure, estimates: Iterable[EstimateJson | None]) -> tuple[float, float]:
     return axis_of(estimates) if figure.unit == "percent" else figure.axis

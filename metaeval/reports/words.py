@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metaeval.figures import Figure
 from metaeval.reports.figures import full_text, points_text, range_text, value_text
-from metaeval.reports.report import Estimate, Judge, Report, known
+from metaeval.reports.report import EstimateJson, JudgeFigures, ReportContent, known
 from metaeval.reports.tables import difference_unit, labels_words
 
 _MUCH_UNPARSED = 0.05
@@ -24,7 +24,7 @@ _TARGETS = {"people": "human annotators", "gold": "the gold answers"}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ReportVerdict:
     """What a report says.
 
     Attributes
@@ -53,7 +53,7 @@ class Verdict:
         return _LABELS[self.kind]
 
 
-def verdict_of(report: Report, primary: str = "") -> Verdict:
+def verdict_of(report: ReportContent, primary: str = "") -> ReportVerdict:
     """Put the selection by one figure into words."""
     primary = primary or report.primary
     selection, judges = report.selections[primary], report.judges
@@ -69,8 +69,8 @@ def verdict_of(report: Report, primary: str = "") -> Verdict:
     floor = _against_floor(report, gap)
     tied = _tied(report, primary) if selection.tied else []
 
-    def said(kind: str, headline: str, *sentences: str) -> Verdict:
-        return Verdict(kind, headline, sentences, cautions, selection.leader)
+    def said(kind: str, headline: str, *sentences: str) -> ReportVerdict:
+        return ReportVerdict(kind, headline, sentences, cautions, selection.leader)
 
     # Without intervals a figure below a baseline's is all that can be seen.
     if gap is not None and gap["value"] is not None and not _above(gap) and (intervals or gap["value"] <= 0):
@@ -97,7 +97,7 @@ def verdict_of(report: Report, primary: str = "") -> Verdict:
     return said("open", "No clear winner", f"{lead} and leads.", *floor, *tied)
 
 
-def _lead(report: Report, primary: str, leader: Judge) -> str:
+def _lead(report: ReportContent, primary: str, leader: JudgeFigures) -> str:
     """Its figure beside people's own, which is what it is to be read by."""
     figure = report.figures.of_judges(primary)
     estimate = leader.overall(primary)
@@ -113,32 +113,32 @@ def _lead(report: Report, primary: str, leader: Judge) -> str:
     return lead if own is None else f"{lead} (among human annotators: {full_text(own, figure.unit)})"
 
 
-def _own(report: Report, primary: str) -> Estimate | None:
+def _own(report: ReportContent, primary: str) -> EstimateJson | None:
     breakdown = report.beside(primary)
-    estimate: Estimate | None = None if breakdown is None else breakdown["overall"]
+    estimate: EstimateJson | None = None if breakdown is None else breakdown["overall"]
     return estimate if known(estimate) else None
 
 
-def _of_people(report: Report, primary: str, cautions: tuple[str, ...]) -> Verdict:
+def _of_people(report: ReportContent, primary: str, cautions: tuple[str, ...]) -> ReportVerdict:
     """No judge has judged these items: what people say of them, and the range in which a judge will lie."""
     people = report.people
     if report.kind == "pairwise" and report.judges:
         why = "No judge has judged this dataset."
         sentences = (why, *_to_beat(report, primary))
-        return Verdict("none", "No judge can be compared yet", sentences, cautions)
+        return ReportVerdict("none", "No judge can be compared yet", sentences, cautions)
     if not people.n_labels:
         why = "These items have neither labels nor judgments yet."
-        return Verdict("none", "There is nothing to report yet", (why,), cautions)
+        return ReportVerdict("none", "There is nothing to report yet", (why,), cautions)
     sentences = (f"{labels_words(report)}.", "No judge has judged these items.")
     if not people.n_items_with_two_labels:
-        return Verdict("none", "No item has labels of two annotators yet", sentences, cautions)
+        return ReportVerdict("none", "No item has labels of two annotators yet", sentences, cautions)
     figure = report.figures.people[0]
     estimate = full_text(people.measures[figure.name]["overall"], figure.unit)
     headline = f"Inter-annotator agreement: {figure.label} {estimate}"
-    return Verdict("people", headline, sentences, cautions)
+    return ReportVerdict("people", headline, sentences, cautions)
 
 
-def _not_compared(report: Report, primary: str, cautions: tuple[str, ...]) -> Verdict:
+def _not_compared(report: ReportContent, primary: str, cautions: tuple[str, ...]) -> ReportVerdict:
     if primary == "accuracy":
         why = "No judged item has a gold answer."
     elif report.kind == "pairwise":
@@ -149,11 +149,11 @@ def _not_compared(report: Report, primary: str, cautions: tuple[str, ...]) -> Ve
         said = _of_responses(report)
         if said:
             why = f"{why} So nothing says how far to trust a judge here."
-            return Verdict("scores", said, (why,), cautions)
-    return Verdict("none", "No judge can be compared yet", (why, *_to_beat(report, primary)), cautions)
+            return ReportVerdict("scores", said, (why,), cautions)
+    return ReportVerdict("none", "No judge can be compared yet", (why, *_to_beat(report, primary)), cautions)
 
 
-def _of_responses(report: Report) -> str:
+def _of_responses(report: ReportContent) -> str:
     """What judges say of the responses, where there is nothing to compare them with; empty where they say nothing."""
     name = report.figures.of_responses
     if not name:
@@ -172,7 +172,7 @@ def _of_responses(report: Report) -> str:
     return f"{figure.label}: {low} to {high}, according to {len(found)} judges"
 
 
-def _to_beat(report: Report, primary: str) -> list[str]:
+def _to_beat(report: ReportContent, primary: str) -> list[str]:
     """What people reach among themselves, and what a baseline reaches."""
     found = []
     own = _own(report, primary)
@@ -195,19 +195,19 @@ def _to_beat(report: Report, primary: str) -> list[str]:
     return found
 
 
-def _gap_text(report: Report, value: float | None) -> str:
+def _gap_text(report: ReportContent, value: float | None) -> str:
     unit = difference_unit(report)
     if value is None or unit != "points":
         return value_text({"value": value}, unit)
     return points_text(value)
 
 
-def _gap_words(report: Report, gap: Estimate) -> str:
+def _gap_words(report: ReportContent, gap: EstimateJson) -> str:
     ends = range_text(gap, difference_unit(report))
     return f"difference {_gap_text(report, gap['value'])}{' ' + ends if ends else ''}"
 
 
-def _tied(report: Report, primary: str) -> list[str]:
+def _tied(report: ReportContent, primary: str) -> list[str]:
     selection, judges = report.selections[primary], report.judges
     tied = selection.tied
     names = [judges[index].name for index in tied]
@@ -221,7 +221,7 @@ def _tied(report: Report, primary: str) -> list[str]:
     return [sentence, cheaper] if cheaper else [sentence]
 
 
-def _cheapest(judges: Sequence[Judge], leader: int | None, tied: Sequence[int]) -> str:
+def _cheapest(judges: Sequence[JudgeFigures], leader: int | None, tied: Sequence[int]) -> str:
     def cost(index: int) -> float | None:
         estimate = judges[index].overall("cost_per_1000")
         return None if estimate is None else estimate["value"]
@@ -239,12 +239,12 @@ def _cheapest(judges: Sequence[Judge], leader: int | None, tied: Sequence[int]) 
     return f"Of these, {name} costs least: {price} per 1,000 judgments, {100 * saving:.0f}% less than the leader."
 
 
-def _above(gap: Estimate) -> bool:
+def _above(gap: EstimateJson) -> bool:
     """Whether the leader is significantly better than the baseline; not known counts as not."""
     return gap["low"] is not None and gap["low"] > 0
 
 
-def _against_floor(report: Report, gap: Estimate | None) -> list[str]:
+def _against_floor(report: ReportContent, gap: EstimateJson | None) -> list[str]:
     if gap is None or gap["value"] is None:
         return []
     name, unit = gap.get("name"), difference_unit(report)
@@ -259,7 +259,7 @@ def _against_floor(report: Report, gap: Estimate | None) -> list[str]:
     ]
 
 
-def _cautions(report: Report, primary: str) -> tuple[str, ...]:
+def _cautions(report: ReportContent, primary: str) -> tuple[str, ...]:
     found = [] if primary == "accuracy" else simulated_words(report)
     selection, judges = report.selections[primary], report.judges
     if selection.incomplete:
@@ -289,7 +289,7 @@ def _cautions(report: Report, primary: str) -> tuple[str, ...]:
     return (*found, *report.remarks)
 
 
-def simulated_words(report: Report) -> list[str]:
+def simulated_words(report: ReportContent) -> list[str]:
     """What to say where labels come from simulated annotators."""
     share = report.people.simulated_share
     if not share:

@@ -31,7 +31,7 @@ _TOO_FEW = "fewer than three instructions cannot be held out in turn"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProcedureOutcome:
     """What the whole procedure arrives at, and what that is worth."""
 
     held_out: Estimate
@@ -51,12 +51,12 @@ def procedure_run(
     n_repeats: int,
     rng: np.random.Generator,
     notes: list[str],
-) -> tuple[CompositeFinding | None, Outcome]:
+) -> tuple[CompositeFinding | None, ProcedureOutcome]:
     """What the procedure is worth on new instructions, and what it arrives at."""
     table, objective = evidence.table, evidence.objective
     if leader is None:
         reason = _NO_CHOICE if table.shares.any() else NOTHING_SCORED
-        return None, Outcome(Estimate(math.nan, math.nan, math.nan, n=0, reason=reason))
+        return None, ProcedureOutcome(Estimate(math.nan, math.nan, math.nan, n=0, reason=reason))
     parts = _parts(evidence)
     # Whether composites are tried at all must not depend on which judges pass on the instructions held out.
     tried = int(evidence.requirements.by_fact.sum()) > 1 and len(parts) > 1
@@ -68,7 +68,7 @@ def procedure_run(
     if folds < MIN_FOLDS:
         notes.append("There are fewer than three instructions: nothing can be held out.")
         nothing = Estimate(math.nan, math.nan, math.nan, n=0, reason=_TOO_FEW)
-        return None, Outcome(nothing, objective.mean(naive_column), None, chosen)
+        return None, ProcedureOutcome(nothing, objective.mean(naive_column), None, chosen)
     if folds < n_folds:
         notes.append(f"There are {folds} instructions, so there are {folds} folds.")
     found = cross_validate(
@@ -110,7 +110,9 @@ def procedure_run(
         *pair.T,
         widen=math.sqrt(each / plain) if plain > 0 else 1.0,
     )
-    return composite, Outcome(held_out, objective.mean(naive_column), optimism, chosen, folds, found.judges)
+    return composite, ProcedureOutcome(
+        held_out, objective.mean(naive_column), optimism, chosen, folds, found.judges
+    )
 
 
 def _mixed(objective: Objective, found: HeldOut, worth_it: bool) -> list[str]:

@@ -8,7 +8,7 @@ from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.errors import NothingJudgedError, ReportError
-from metaeval.reports.report import Report
+from metaeval.reports.report import ReportContent
 from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.reports import (
@@ -33,7 +33,7 @@ class Comparing:
     """The comparison on one kind, or None while it would take so long that the page says so first."""
 
     kind: str
-    content: Report | None
+    content: ReportContent | None
     n_items: int
     n_judges: int
 
@@ -85,7 +85,7 @@ def comparison_get(
     return Comparing(kind, content, len(inputs.items), len(inputs.judges))
 
 
-def comparison_cached(*, inputs_hash: str, sweep: SweepView, dataset: Dataset) -> Report | None:
+def comparison_cached(*, inputs_hash: str, sweep: SweepView, dataset: Dataset) -> ReportContent | None:
     """The comparison with this hash, if it was computed lately and is of this sweep and dataset.
 
     Sorting a table need not read a hundred thousand rows again.

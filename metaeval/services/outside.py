@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.files import unstorable
-from annotation.importers.tables import Columns, csv_records, table_rows
+from annotation.importers.tables import ColumnTypes, csv_records, table_rows
 from annotation.models import User
 from metaeval.models import OutsideRatings
 from metaeval.reports.errors import RatingsError
@@ -169,7 +169,7 @@ def _store(
 def _rows(path: Path, faults: Faults) -> Iterator[_Row]:
     """Rows with the names of their columns. A column without a name is the index that a data frame writes."""
     if path.suffix.lower() != ".csv":
-        anything = Columns(known=lambda _: True, names=(), required=())
+        anything = ColumnTypes(known=lambda _: True, names=(), required=())
         for row in table_rows(path, anything, faults):
             yield _Row(row.origin.row or 0, dict(row.data))
         return

@@ -28,7 +28,7 @@ from metaeval.reports.decision.report import SelectionReport
 from metaeval.reports.decision.words import violations_words
 from metaeval.reports.errors import DecisionConflict, DecisionError
 from metaeval.reports.json_values import json_of
-from metaeval.reports.report import Report
+from metaeval.reports.report import ReportContent
 from metaeval.reports.words import verdict_of
 from metaeval.selection.types import COMPOSITE
 from metaeval.selectors.decisions import decision_in_force
@@ -93,7 +93,7 @@ def judge_promote(
     kind = DEFAULT_KIND if isinstance(basis, Dataset) else basis.kind
     if made := _made(datasets, wanted, seen, kind):
         return made
-    report: Report | SelectionReport | None
+    report: ReportContent | SelectionReport | None
     if isinstance(basis, Dataset):
         report = report_build(dataset=basis, sweep=sweep)
     else:
@@ -105,7 +105,7 @@ def judge_promote(
         )
 
     def values() -> Values:
-        if isinstance(report, Report):
+        if isinstance(report, ReportContent):
             assert judge is not None
             held = {"evidence": _comparison_evidence(report, judge)}
             report_save(report=report, dataset=datasets[0], sweep_id=sweep.pk, user=user)
@@ -202,7 +202,7 @@ def _made(datasets: Sequence[Dataset], wanted: Mapping[str, Any], seen: Seen, ki
 # --- what it rests on ----------------------------------------------------------------------------------------------
 
 
-def _comparison_evidence(report: Report, judge: Judge) -> dict[str, Any]:
+def _comparison_evidence(report: ReportContent, judge: Judge) -> dict[str, Any]:
     primary, selection = report.primary, report.selection
     for place, row in enumerate(report.judges):
         if row.fingerprint == judge.fingerprint and not row.baseline:

@@ -27,7 +27,7 @@ from metaeval.reports.inputs import ReportInputs
 from metaeval.reports.kinds.inputs import GOLD, PEOPLE, KindInputs, KindOptions
 from metaeval.reports.names import near_names
 from metaeval.reports.options import ReportOptions
-from metaeval.reports.report import Report, report_of, software_version
+from metaeval.reports.report import ReportContent, report_of, software_version
 from metaeval.selection.replacement import EPSILON
 from metaeval.selectors.inputs import report_inputs
 from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
@@ -88,7 +88,7 @@ def report_build(
     options: ReportOptions = DEFAULTS,
     n_resamples: int | None = None,
     reader: User | None = None,
-) -> Report:
+) -> ReportContent:
     """Compute a report on the items of one kind, as docs/report-schema.md explains it.
 
     Parameters
@@ -168,7 +168,7 @@ def hash_of(inputs: Inputs, options: Options) -> str:
     return inputs.hash(options)
 
 
-def content_get(inputs: Inputs, options: Options = DEFAULTS) -> Report:
+def content_get(inputs: Inputs, options: Options = DEFAULTS) -> ReportContent:
     """Compute the report, or take it from the cache: it is a function of the hash of the inputs."""
     inputs_hash = hash_of(inputs, options)
     report = content_cached(inputs_hash)
@@ -178,13 +178,13 @@ def content_get(inputs: Inputs, options: Options = DEFAULTS) -> Report:
     return report
 
 
-def content_keep(report: Report) -> Report:
+def content_keep(report: ReportContent) -> ReportContent:
     """Have a report in the cache."""
     cache.set(_key(report.inputs_hash), report.as_json(), CACHE_SECONDS)
     return report
 
 
-def content_cached(inputs_hash: str) -> Report | None:
+def content_cached(inputs_hash: str) -> ReportContent | None:
     """The report with this hash, if it was computed lately. The hash may be any text: it comes from an address."""
     if not _HASH.fullmatch(inputs_hash):
         return None
@@ -257,7 +257,7 @@ def report_subject(*, user: User, dataset: str = "", kind: str | None = None, st
 
 def report_save(
     *,
-    report: Report,
+    report: ReportContent,
     dataset: Dataset,
     study: Study | None = None,
     sweep_id: int | None = None,

@@ -22,7 +22,7 @@ from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.html import context_of
 from metaeval.reports.render import FORMATS
 from metaeval.reports.render import render as render_report
-from metaeval.reports.report import Report, report_of
+from metaeval.reports.report import ReportContent, report_of
 from metaeval.reports.words import verdict_of
 from metaeval.selectors.decisions import decided, decisions_of
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
@@ -84,7 +84,7 @@ def comparison_page(
     return render(request, _template(request, content), context)
 
 
-def _template(request: ResearcherRequest, content: Report | None) -> str:
+def _template(request: ResearcherRequest, content: ReportContent | None) -> str:
     """The page, or the part of it that htmx asked for."""
     parts = {"comparison-table": "table", "comparison": "content"}
     part = parts.get(_part_asked(request))
@@ -132,7 +132,7 @@ def _kinds_context(
     return {"kinds": sections}
 
 
-def _kind_section(content: Report) -> dict[str, Any]:
+def _kind_section(content: ReportContent) -> dict[str, Any]:
     people = tables.people_table(content)
     return context_of(content) | {
         "prefix": f"{KIND_LABELS[content.kind]}: ",
@@ -152,7 +152,7 @@ def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> di
 
 
 def _comparison_context(
-    request: ResearcherRequest, sweep: SweepView, dataset: Dataset, content: Report
+    request: ResearcherRequest, sweep: SweepView, dataset: Dataset, content: ReportContent
 ) -> dict[str, Any]:
     table = table_of(
         content,

@@ -13,7 +13,7 @@ from annotation.entry import PLATFORMS
 from annotation.entry.errors import EntryError
 from annotation.selectors.entry import platform_links_of
 from annotation.selectors.reporting import study_find, study_slugs
-from annotation.services.reconcile import Plan, Rules, Step, reconcile_apply, reconcile_plan
+from annotation.services.reconcile import ReconcilePlan, Rules, Step, reconcile_apply, reconcile_plan
 from annotation.services.secrets import secret_read
 
 
@@ -70,7 +70,7 @@ class Command(BaseCommand):
             )
         self._say(plan, dry=options["dry_run"])
 
-    def _say(self, plan: Plan, *, dry: bool) -> None:
+    def _say(self, plan: ReconcilePlan, *, dry: bool) -> None:
         words = {
             Step.LEAVE: "left",
             Step.RETURN: "came back",

@@ -41,7 +41,7 @@ NO_CHOICE = "no preference with a known order"
 
 
 @dataclass(frozen=True, slots=True)
-class LabelColumns:
+class PairwiseColumns:
     """Pairwise labels, one entry each, in equal-length arrays.
 
     Attributes
@@ -108,7 +108,7 @@ def pairwise_agreement_so_far(study: Study) -> Agreement:
     return agreement_compute(*label_columns(study))
 
 
-def label_columns(study: Study) -> tuple[LabelColumns, People]:
+def label_columns(study: Study) -> tuple[PairwiseColumns, People]:
     """The labels that count, and (short id, simulated?) of each annotator's primary key. One query."""
     rows = (
         Label.objects.current()
@@ -136,7 +136,7 @@ def label_columns(study: Study) -> tuple[LabelColumns, People]:
         table.append(tuple(values))
     columns = list(zip(*table, strict=True)) if table else [()] * 8
     item, instruction, annotator, choice, orders, active, earlier, category = columns
-    return LabelColumns(
+    return PairwiseColumns(
         item=np.array(item, dtype=np.int64),
         instruction=np.array(instruction, dtype=np.int64),
         annotator=np.array(annotator, dtype=np.int64),
@@ -147,7 +147,7 @@ def label_columns(study: Study) -> tuple[LabelColumns, People]:
     ), people
 
 
-def agreement_compute(columns: LabelColumns, people: People) -> Agreement:
+def agreement_compute(columns: PairwiseColumns, people: People) -> Agreement:
     """The figures of these labels; all intervals resample instructions, and all on the same resamples."""
     items, first, row = np.unique(columns.item, return_index=True, return_inverse=True)
     slots = slots_of(row, columns.choice, len(items))
@@ -223,7 +223,7 @@ def _categories(
 
 
 def _annotators(
-    columns: LabelColumns, row: Integers, slots: Floats, people: People
+    columns: PairwiseColumns, row: Integers, slots: Floats, people: People
 ) -> tuple[AnnotatorRow, ...]:
     matches = scores_of_labels(row, columns.choice, len(slots))
     return annotator_rows(columns.annotator, columns.seconds, people, lambda mine: share_of(matches[mine]))

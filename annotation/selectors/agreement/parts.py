@@ -13,7 +13,7 @@ from metaeval.stats import Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PartFigure:
     """A figure with its words: `unit` is `percent` or `number`, `low` the left end of its axis."""
 
     name: str
@@ -35,7 +35,7 @@ class PartRow:
     items: int
     labels: int
     mean: float | None
-    figures: tuple[Figure, ...]
+    figures: tuple[PartFigure, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class PartsAgreement:
     annotators: int
     simulated: int
     seconds: float | None
-    figures: tuple[Figure, ...]  # of all rows together; their names head the columns of the table
+    figures: tuple[PartFigure, ...]  # of all rows together; their names head the columns of the table
     rows_of: str  # "Criterion" or "Category"
     rows: tuple[PartRow, ...]
     by_annotator: tuple[AnnotatorRow, ...]

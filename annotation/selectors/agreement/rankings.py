@@ -22,7 +22,7 @@ from annotation.selectors.agreement.common import (
     median_known,
     one_cluster,
 )
-from annotation.selectors.agreement.parts import Figure, LabelRow, PartRow, PartsAgreement, label_values
+from annotation.selectors.agreement.parts import LabelRow, PartFigure, PartRow, PartsAgreement, label_values
 from metaeval.stats import (
     Estimate,
     RankPairs,
@@ -117,10 +117,10 @@ def _same_top(matrix: Floats) -> float:
 
 def _figures(
     rho: Floats, top: Floats, resamples: Resamples, kind: str, where: NDArray[np.bool_] | None
-) -> tuple[Figure, ...]:
+) -> tuple[PartFigure, ...]:
     first = kind_of(kind).part.lower()
     return (
-        Figure(
+        PartFigure(
             "Spearman's rho",
             "of two people, mean over items; 0 is chance",
             _mean(rho, resamples, where, NO_RHO, (-1.0, 1.0)),
@@ -128,7 +128,7 @@ def _figures(
             low=-1.0,
             mark=0.0,
         ),
-        Figure(f"Same first {first}", "of two people", _mean(top, resamples, where, NO_PAIR, (0.0, 1.0))),
+        PartFigure(f"Same first {first}", "of two people", _mean(top, resamples, where, NO_PAIR, (0.0, 1.0))),
     )
 
 

@@ -26,7 +26,7 @@ from annotation.selectors.agreement.common import (
     scores_of_labels,
     share_of,
 )
-from annotation.selectors.agreement.parts import Figure, LabelRow, PartRow, PartsAgreement, label_values
+from annotation.selectors.agreement.parts import LabelRow, PartFigure, PartRow, PartsAgreement, label_values
 from metaeval.stats import Estimate, Resamples, pairwise_agreement
 from metaeval.stats.arrays import slots_of
 from metaeval.stats.estimate import no_estimate
@@ -120,11 +120,11 @@ def _numbers(kind: str, label: LabelRow) -> list[tuple[str, float]]:
 
 def _figures(
     units: Units, resamples: Resamples, where: NDArray[np.bool_] | None, *, is_ordinal: bool
-) -> tuple[Figure, ...]:
-    same = Figure("Same answer", "of two people, mean over all pairs", _same(units, resamples, where, 0))
+) -> tuple[PartFigure, ...]:
+    same = PartFigure("Same answer", "of two people, mean over all pairs", _same(units, resamples, where, 0))
     level = "ordinal" if is_ordinal else "nominal"
     slots = units.slots if where is None else np.where(where[:, np.newaxis], units.slots, np.nan)
-    alpha = Figure(
+    alpha = PartFigure(
         "Krippendorff's alpha",
         f"{level}; 0 is chance, 1 is complete",
         alpha_of(slots, resamples, "ordinal" if is_ordinal else "nominal"),
@@ -134,7 +134,9 @@ def _figures(
     )
     if not is_ordinal:
         return same, alpha
-    near = Figure("Within one point", "of two people, mean over all pairs", _same(units, resamples, where, 1))
+    near = PartFigure(
+        "Within one point", "of two people, mean over all pairs", _same(units, resamples, where, 1)
+    )
     return same, near, alpha
 
 

@@ -13,7 +13,7 @@ from annotation.forms.work import WorkForm
 from annotation.kinds import from_canonical, kind_of
 from annotation.models import Assignment, Enrollment, Label, Stage, StudyState
 from annotation.selectors.shown import item_shown
-from annotation.selectors.work import Standing, progress_get, standing_get, texts_unread
+from annotation.selectors.work import WorkStanding, progress_get, standing_get, texts_unread
 from annotation.views.annotator.common import resume_url
 
 
@@ -29,7 +29,7 @@ SKIP_INPUTS, REPORT_INPUTS = _inputs(SKIP_REASONS), _inputs(REPORT_REASONS)
 
 
 def part_context(
-    request: HttpRequest, enrollment: Enrollment, state: str, *, standing: Standing | None = None
+    request: HttpRequest, enrollment: Enrollment, state: str, *, standing: WorkStanding | None = None
 ) -> dict[str, Any]:
     """For the part in any `state`: `item`, `claim` or `nothing_now`."""
     study = enrollment.study
@@ -57,7 +57,7 @@ def item_context(
     form: WorkForm | None,
     error: str,
     last: Assignment | None,
-    standing: Standing | None,
+    standing: WorkStanding | None,
 ) -> dict[str, Any]:
     """For the part with an item: the answer of an answered one (`label`), the draft of an open one."""
     enrollment, study = found.enrollment, found.enrollment.study

@@ -17,14 +17,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect, replace_url
 
 from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenError, SuspendedError
-from annotation.forms.annotator import ReportForm, SkipForm
+from annotation.forms.annotator import ItemReportForm, SkipForm
 from annotation.forms.work import WorkForm, draft_fields
 from annotation.models import Assignment, AssignmentState, Enrollment, Stage, StudyState
 from annotation.selectors.guidelines_read import guidelines_changes
 from annotation.selectors.pay import earned_by
 from annotation.selectors.shown import value_rules
 from annotation.selectors.work import (
-    Standing,
+    WorkStanding,
     answers_in_words,
     answers_list,
     assignment_get_for,
@@ -134,7 +134,7 @@ def _next(
     *,
     was: str = "",
     last: Assignment | None = None,
-    standing: Standing | None = None,
+    standing: WorkStanding | None = None,
 ) -> HttpResponse:
     """Give the person their next item: `last` is the one just answered, `was` the one whose page they came from."""
     try:
@@ -196,7 +196,7 @@ def _show(
     form: WorkForm | None = None,
     error: str = "",
     last: Assignment | None = None,
-    standing: Standing | None = None,
+    standing: WorkStanding | None = None,
 ) -> HttpResponse:
     """The item with what was typed: in the form just sent, else in the answer given, else in the draft."""
     label = own_label(found) if found.state == AssignmentState.SUBMITTED else None
@@ -283,7 +283,7 @@ def skip(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
 @for_enrollment
 def report(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
     """Say that an item is broken, and leave it out. GET is the page for browsers without scripts."""
-    return _leave_out(request, enrollment, pk, ReportForm, "annotation/annotator/report.html")
+    return _leave_out(request, enrollment, pk, ItemReportForm, "annotation/annotator/report.html")
 
 
 def _leave_out(
@@ -292,7 +292,7 @@ def _leave_out(
     found = _fetch(enrollment, pk)
     form = form_class(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        if isinstance(form, ReportForm):
+        if isinstance(form, ItemReportForm):
             item_report(assignment=found, reason=form.chosen, note=form.said)
             messages.success(request, "Thank you. The researchers will look at that item.")
         assignment_release(assignment=found, reason=form.words)
@@ -302,7 +302,7 @@ def _leave_out(
     context = study_context(request, enrollment) | {"assignment": found, "form": form}
     if _is_part(request):
         # The dialog asks for a reason before it sends; whatever came without one gets the page.
-        return _go(request, "report" if form_class is ReportForm else "skip", enrollment, pk)
+        return _go(request, "report" if form_class is ItemReportForm else "skip", enrollment, pk)
     return render(request, template, context, status=422 if form.is_bound else 200)
 
 

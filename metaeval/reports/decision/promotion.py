@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaeval.reports.comparison import table_of
-from metaeval.reports.decision.report import Figure, SelectionReport, ViolationEntry
+from metaeval.reports.decision.report import FigureJson, SelectionReport, ViolationEntry
 from metaeval.reports.decision.verdict import constraints_sentence, datasets_sentence, selection_verdict
 from metaeval.reports.decision.words import (
     composed_by,
@@ -20,7 +20,7 @@ from metaeval.reports.decision.words import (
 from metaeval.reports.estimates import undefined
 from metaeval.reports.figures import points_text
 from metaeval.reports.json_values import json_of
-from metaeval.reports.report import Report
+from metaeval.reports.report import ReportContent
 from metaeval.selection.types import COMPOSITE
 
 IMPORTED = "imported"
@@ -54,8 +54,8 @@ class CompositeOffer:
     by: str
     parts: Mapping[str, str]
     others: str
-    held_out: Figure
-    gain: Figure
+    held_out: FigureJson
+    gain: FigureJson
     in_sample: float | None
     worth_it: bool
     violations: tuple[tuple[str, ViolationEntry], ...]
@@ -95,7 +95,7 @@ def composite_offer(report: SelectionReport) -> CompositeOffer | None:
     )
 
 
-def _not_worth_it(gain: Figure) -> str:
+def _not_worth_it(gain: FigureJson) -> str:
     if gain["value"] is None:
         return "whether it is worth it is not known"
     return f"its held-out gain over the best single judge, {points_with_range(gain)}, is not significant"
@@ -136,7 +136,7 @@ class PromotionOption:
 
     key: str
     name: str
-    figure: Figure | None
+    figure: FigureJson | None
     of: str = ""
     note: str = ""
     although: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class PromotionOption:
     is_proposed: bool = False
 
 
-def compared_options(report: Report, primary: str) -> tuple[PromotionOption, ...]:
+def compared_options(report: ReportContent, primary: str) -> tuple[PromotionOption, ...]:
     """The judges of a comparison by a figure, best first; the leading one is proposed."""
     leader = report.selections[primary].leader
     return tuple(
@@ -259,8 +259,8 @@ def _evidence(
     measures: dict[str, Any],
     rank: int | None,
     clear: bool,
-    behind_leader: Figure | None,
-    objective: Figure,
+    behind_leader: FigureJson | None,
+    objective: FigureJson,
 ) -> dict[str, Any]:
     about = report.dataset(dataset)
     primary = PRIMARY[about.role]

@@ -19,7 +19,7 @@ from metaeval.selection.choosing import choose
 from metaeval.selection.types import Constraints, Selection
 from metaeval.stats import StatisticsWarning
 
-Figure = Mapping[str, Any]
+FigureJson = Mapping[str, Any]
 """An estimate as JSON: value, low and high, null with a reason where undefined."""
 
 
@@ -82,15 +82,15 @@ class StandingEntry:
     """How one judge stands, as `metaeval.selection.Standing`."""
 
     judge: str
-    objective: Figure
-    scores: Mapping[str, Figure]
-    positional_agreement: Figure
-    unparsed: Figure
-    cost_per_1000: Figure
-    seconds: Figure
+    objective: FigureJson
+    scores: Mapping[str, FigureJson]
+    positional_agreement: FigureJson
+    unparsed: FigureJson
+    cost_per_1000: FigureJson
+    seconds: FigureJson
     violations: tuple[ViolationEntry, ...]
     chosen_share: float | None
-    behind: Figure | None
+    behind: FigureJson | None
     in_confidence_set: bool
     on_front: bool
     is_ranked: bool
@@ -102,8 +102,8 @@ class CompositeEntry:
 
     parts: Mapping[str, str]
     naive: float | None
-    held_out: Figure
-    gain: Figure
+    held_out: FigureJson
+    gain: FigureJson
     worth_it: bool
 
 
@@ -151,9 +151,9 @@ class SelectionReport:
     leader: str | None
     chosen: str | None
     standings: tuple[StandingEntry, ...]
-    held_out: Figure
+    held_out: FigureJson
     naive: float | None
-    optimism: Figure | None
+    optimism: FigureJson | None
     confidence_set: tuple[str, ...]
     confidence: float
     front: tuple[str, ...]

@@ -6,7 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from metaeval.reports.decision.report import DatasetEntry, Figure, JudgeEntry, SelectionReport, StandingEntry
+from metaeval.reports.decision.report import (
+    DatasetEntry,
+    FigureJson,
+    JudgeEntry,
+    SelectionReport,
+    StandingEntry,
+)
 from metaeval.reports.decision.words import violations_words
 from metaeval.reports.figures import value_text
 from metaeval.reports.report import HEURISTIC
@@ -31,7 +37,7 @@ class JudgeRow:
     standing: StandingEntry
     status: str
     violations: tuple[str, ...]
-    scores: tuple[tuple[DatasetEntry, Figure | None], ...]
+    scores: tuple[tuple[DatasetEntry, FigureJson | None], ...]
     drawn: bool
 
 
@@ -107,8 +113,8 @@ class PicturePoint:
     text_x: str
     text_anchor: str
     text: str
-    cost: Figure
-    objective: Figure
+    cost: FigureJson
+    objective: FigureJson
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from metaeval.figures import ANSWER_RANKING, CHECKLIST, IMPORTANCE, PAIRWISE, RUBRIC
-from metaeval.reports.decision.report import Figure, SelectionReport, ViolationEntry
+from metaeval.reports.decision.report import FigureJson, SelectionReport, ViolationEntry
 from metaeval.reports.figures import full_text, points_text, range_text, value_text
 from metaeval.selection.types import Constraints
 
@@ -208,12 +208,12 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-def with_range(estimate: Figure) -> str:
+def with_range(estimate: FigureJson) -> str:
     """A share and its interval: "71.2% [62.5, 78.6]"."""
     return full_text(estimate)
 
 
-def points_with_range(difference: Figure) -> str:
+def points_with_range(difference: FigureJson) -> str:
     """A difference of shares and its interval: "2.0 points [1.0, 3.0]"."""
     return points_text(difference["value"]) + _interval(range_text(difference, "points"))
 

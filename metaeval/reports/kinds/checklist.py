@@ -11,7 +11,7 @@ import numpy as np
 from judges.strategies.scores import has_tree
 from metaeval.reports.estimates import Breakdown, Measure, mean_of, plain
 from metaeval.reports.inputs import Booleans, Floats, Integers
-from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
+from metaeval.reports.kinds.common import KindResults, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
 from metaeval.reports.leading import select_means
 from metaeval.reports.progress import told
@@ -82,7 +82,7 @@ class Shares:
         return self.drfr[0] / self.drfr[1]
 
 
-def checklist_figures(setting: Setting) -> KindFigures:
+def checklist_figures(setting: Setting) -> KindResults:
     """Compute all figures of a checklist's comparison."""
     inputs, against_gold = setting.inputs, setting.options.against == GOLD
     questions = questions_of(setting)
@@ -99,7 +99,7 @@ def checklist_figures(setting: Setting) -> KindFigures:
     judged = [setting.judged(judge) for judge in inputs.judges]
     matches = [matches_of(setting, questions, judge) for judge in inputs.judges]
     with quiet():
-        return KindFigures(
+        return KindResults(
             people=_people(setting, questions, people, trees=trees) if inputs.labels else {},
             gold=setting.figures(gold.measures(trees=trees)) if against_gold else {},
             judges=[

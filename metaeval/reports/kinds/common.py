@@ -13,7 +13,7 @@ from metaeval.reports.estimates import Breakdown, Measure, breakdowns, weighted
 from metaeval.reports.groups import Layout, layout_of
 from metaeval.reports.inputs import Booleans, Floats, Integers
 from metaeval.reports.kinds.inputs import PEOPLE, KindInputs, KindJudge, KindOptions
-from metaeval.reports.report import Selection
+from metaeval.reports.report import LeaderRanking
 from metaeval.stats import Resamples, StatisticsWarning
 
 
@@ -82,7 +82,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class KindFigures:
+class KindResults:
     """The figures of one kind: people's own, those of the gold answers, each judge's, and who leads.
 
     ``n_target`` is the number of items that judges are compared on; ``with_others``, shape (n_labels,), how far each
@@ -92,7 +92,7 @@ class KindFigures:
     people: dict[str, Breakdown]
     gold: dict[str, Breakdown]
     judges: list[dict[str, Breakdown]]
-    selection: Selection
+    selection: LeaderRanking
     n_target: int
     with_others: Floats
     remarks: tuple[str, ...] = field(default=())

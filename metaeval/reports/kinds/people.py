@@ -9,21 +9,21 @@ import numpy as np
 from metaeval.figures import FIGURES
 from metaeval.reports.estimates import plain
 from metaeval.reports.inputs import Floats, Integers
-from metaeval.reports.kinds.common import KindFigures, Setting, quiet
-from metaeval.reports.report import Annotator, Estimate, People
+from metaeval.reports.kinds.common import KindResults, Setting, quiet
+from metaeval.reports.report import AnnotatorFigures, EstimateJson, PeopleFigures
 from metaeval.stats import mean_estimate
 
 _NOT_SHARED = "no item shared with others"
 
 
-def people_section(setting: Setting, found: KindFigures) -> People:
+def people_section(setting: Setting, found: KindResults) -> PeopleFigures:
     """The part of the content that is about people; they are numbered by first appearance, never named."""
     labels = setting.inputs.labels
     item = np.array([label.item for label in labels], dtype=np.intp)
     per_item = np.bincount(item, minlength=setting.n_items)
     labelled = per_item[per_item > 0]
     n_simulated = sum(label.simulated for label in labels)
-    return People(
+    return PeopleFigures(
         n_labels=len(labels),
         n_annotators=len({label.annotator for label in labels}),
         n_items_labelled=len(labelled),
@@ -37,7 +37,7 @@ def people_section(setting: Setting, found: KindFigures) -> People:
     )
 
 
-def _annotators(setting: Setting, item: Integers, with_others: Floats) -> tuple[Annotator, ...]:
+def _annotators(setting: Setting, item: Integers, with_others: Floats) -> tuple[AnnotatorFigures, ...]:
     """A row a person: labels, and the mean agreement of these with the others' of the same items."""
     info = FIGURES[setting.inputs.kind].of_one_person
     assert info is not None
@@ -62,6 +62,8 @@ def _annotators(setting: Setting, item: Integers, with_others: Floats) -> tuple[
                 rng=setting.options.seed,
             )
         rows.append(
-            Annotator(number + 1, len(own), labels[own[0]].simulated, cast("Estimate", plain(estimate)))
+            AnnotatorFigures(
+                number + 1, len(own), labels[own[0]].simulated, cast("EstimateJson", plain(estimate))
+            )
         )
     return tuple(rows)

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from metaeval.figures import ANSWER_RANKING, FIGURES
 from metaeval.reports.estimates import Breakdown, Measure, mean_of
 from metaeval.reports.inputs import Booleans, Floats
-from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
+from metaeval.reports.kinds.common import KindResults, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindItem, KindJudge, Value
 from metaeval.reports.leading import select_means
 from metaeval.reports.progress import told
@@ -27,7 +27,7 @@ _NO_PAIR = "no item has two rankings that are not constant"
 _NOT_TWO = "no item has two rankings"
 
 
-def ranking_figures(setting: Setting) -> KindFigures:
+def ranking_figures(setting: Setting) -> KindResults:
     """Compute all figures of a comparison of rankings."""
     inputs = setting.inputs
     (people, whose), targets = _people_rows(setting), targets_of(setting)
@@ -37,7 +37,7 @@ def ranking_figures(setting: Setting) -> KindFigures:
     found = [correlations_of(setting, judge, targets) for judge in told("Verdicts", n_judges, inputs.judges)]
     primary = FIGURES[inputs.kind].primaries[0]
     with quiet():
-        return KindFigures(
+        return KindResults(
             people=_people(setting, people, pairs) if inputs.labels else {},
             gold={},
             judges=[

@@ -10,11 +10,11 @@ import numpy as np
 
 from metaeval.reports.estimates import Breakdown, plain
 from metaeval.reports.inputs import Booleans, Floats, Integers
-from metaeval.reports.kinds.common import KindFigures, Setting, means_by, quiet
+from metaeval.reports.kinds.common import KindResults, Setting, means_by, quiet
 from metaeval.reports.kinds.inputs import GOLD, KindJudge, Value
 from metaeval.reports.leading import comparable, selection_of
 from metaeval.reports.progress import told
-from metaeval.reports.report import Selection
+from metaeval.reports.report import LeaderRanking
 from metaeval.stats import (
     Estimate,
     Resamples,
@@ -47,7 +47,7 @@ class Ratings:
     table: Floats
 
 
-def rubric_figures(setting: Setting) -> KindFigures:
+def rubric_figures(setting: Setting) -> KindResults:
     """Compute all figures of a rubric's comparison."""
     inputs = setting.inputs
     ratings = _ratings(setting)
@@ -64,7 +64,7 @@ def rubric_figures(setting: Setting) -> KindFigures:
             _judge(setting, judge, table, target)
             for judge, table in told("Judges", n_judges, zip(inputs.judges, tables, strict=True))
         ]
-        return KindFigures(
+        return KindResults(
             people=_people(setting, ratings, people, others) if len(ratings.item) else {},
             gold={"mean_rating": _by_part(setting, _mean_rating(setting, gold))}
             if setting.options.against == GOLD
@@ -289,7 +289,7 @@ def _alpha(setting: Setting, ratings: Ratings) -> Callable[[int | None], Estimat
     return figure
 
 
-def _selection(setting: Setting, tables: list[Floats], target: Floats) -> Selection:
+def _selection(setting: Setting, tables: list[Floats], target: Floats) -> LeaderRanking:
     """By Spearman's correlation of the mean ratings, on the items that all judged.
 
     The leader was chosen for it, so with k rivals each difference has an interval of level 1 - (1 - level) / k.

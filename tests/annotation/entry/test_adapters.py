@@ -10,7 +10,7 @@ import jwt
 import pytest
 
 from annotation.entry import PLATFORMS
-from annotation.entry.base import Outcome, Standing, is_news
+from annotation.entry.base import Outcome, SubmissionStatus, is_news
 from annotation.entry.connect import CONNECT
 from annotation.entry.errors import ArrivalError, FetchError, FileError, TokenError, WebhookError
 from annotation.entry.mturk import MTURK
@@ -150,9 +150,9 @@ def test_a_file_that_cannot_be_read_names_file_row_and_field(file, place, words)
 
 def test_statuses_mean_the_same_in_any_spelling():
     spellings = ["TIMED-OUT", "timed_out", "Timed out"]
-    assert {PROLIFIC.standing(status) for status in spellings} == {Standing.TIMED_OUT}
-    assert PROLIFIC.standing("PARTIALLY APPROVED") == Standing.APPROVED
-    assert PROLIFIC.standing("new word") == Standing.UNKNOWN
+    assert {PROLIFIC.standing(status) for status in spellings} == {SubmissionStatus.TIMED_OUT}
+    assert PROLIFIC.standing("PARTIALLY APPROVED") == SubmissionStatus.APPROVED
+    assert PROLIFIC.standing("new word") == SubmissionStatus.UNKNOWN
 
 
 # --- What is news -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from metaeval.reports import words as _words
 from metaeval.reports.report import report_of
 
 
-def verdict_of(content: dict[str, Any], primary: str = "") -> _words.Verdict:
+def verdict_of(content: dict[str, Any], primary: str = "") -> _words.ReportVerdict:
     return _words.verdict_of(report_of(content), primary)
 
 
@@ -26,11 +26,11 @@ def replacements(content: dict[str, Any]) -> list[Any]:
     return _replacement.replacements(report_of(content))
 
 
-def main_table(content: dict[str, Any]) -> _tables.Table:
+def main_table(content: dict[str, Any]) -> _tables.FigureTable:
     return _tables.judges_table(report_of(content))
 
 
-def group_tables(content: dict[str, Any]) -> list[_tables.Table]:
+def group_tables(content: dict[str, Any]) -> list[_tables.FigureTable]:
     return _tables.group_tables(report_of(content))
 
 

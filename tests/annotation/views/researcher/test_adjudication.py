@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Adjudication, Aspect, Criterion, Item, Label, Study, StudyItem
 from annotation.selectors.adjudication import (
-    Queue,
+    AdjudicationQueue,
     adjudications_of,
     disputed_items,
     expert_order,
@@ -92,13 +92,13 @@ class TestDisputed:
 
 
 def test_the_queue_goes_round():
-    queue = Queue((5, 3, 9), frozenset({3}))
+    queue = AdjudicationQueue((5, 3, 9), frozenset({3}))
     assert (queue.left, queue.done) == (2, 1)
     assert queue.next() == 5
     assert queue.next(after=5) == 9
     assert queue.next(after=9) == 5
     assert queue.next(after=77) == 5
-    assert Queue((5,), frozenset({5})).next() is None
+    assert AdjudicationQueue((5,), frozenset({5})).next() is None
 
 
 def test_experts_see_orders_of_their_own_that_stay(cast, study):

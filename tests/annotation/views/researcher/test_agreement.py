@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from annotation.models import Label
 from annotation.selectors.agreement import agreement_so_far, label_stamp
 from annotation.selectors.agreement.common import scores_of_labels
-from annotation.selectors.agreement.pairwise import LabelColumns, agreement_compute
+from annotation.selectors.agreement.pairwise import PairwiseColumns, agreement_compute
 from annotation.services.quality import labels_set_aside, labels_take_back
 from metaeval.stats import krippendorff_alpha, leave_one_out_agreement
 from tests.annotation.cast import label_make, labels_make
@@ -27,7 +27,7 @@ def columns_of(table, *, shown_first=1.0, instruction=None):
     table = np.asarray(table, dtype=float)
     item, annotator = np.nonzero(~np.isnan(table))
     n = len(item)
-    return LabelColumns(
+    return PairwiseColumns(
         item=item.astype(np.int64),
         instruction=(item if instruction is None else np.asarray(instruction)[item]).astype(np.int64),
         annotator=annotator.astype(np.int64),

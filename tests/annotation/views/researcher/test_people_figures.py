@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annotation.selectors.annotator_figures import (
-    Answer,
+    AnnotatorAnswer,
     fast_answers,
     figures_compute,
     longest_run,
@@ -14,7 +14,7 @@ from annotation.selectors.annotator_figures import (
 )
 
 
-def answer(annotator: int = 1, item: int = 1, **fields: Any) -> Answer:
+def answer(annotator: int = 1, item: int = 1, **fields: Any) -> AnnotatorAnswer:
     rules: dict[str, Any] = {
         "role": "work",
         "value": {"choice": 1},
@@ -26,10 +26,10 @@ def answer(annotator: int = 1, item: int = 1, **fields: Any) -> Answer:
         "is_set_aside": False,
         "check_score": None,
     }
-    return Answer(annotator, item, **(rules | fields))
+    return AnnotatorAnswer(annotator, item, **(rules | fields))
 
 
-def figures(kind: str, *answers: Answer):
+def figures(kind: str, *answers: AnnotatorAnswer):
     return figures_compute(kind, answers).people[1]
 
 
