@@ -129,7 +129,9 @@ def _breakdown(
         value = float((values[used] * weights).sum())
         column = np.zeros(0) if draws is None else draws[:, used] @ weights
         inside = counted & np.any([layout.groups[place].members for place in used], axis=0)
-        bounds = (-1.0, 1.0) if combination.is_difference else measure.bounds
+        bounds = measure.bounds
+        if bounds is not None and combination.is_difference:
+            bounds = (bounds[0] - bounds[1], bounds[1] - bounds[0])
         deviations = np.stack([parts[place][0] for place in used], axis=1)
         sizes = np.stack([parts[place][1] for place in used], axis=1)
         together = None if math.isnan(value) else spread_of(deviations @ weights, sizes @ np.abs(weights))

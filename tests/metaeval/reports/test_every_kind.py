@@ -145,3 +145,14 @@ def test_one_instruction_says_nothing_of_others():
         ).kind
         == "open"
     )
+
+
+def test_a_correlation_may_differ_between_subsets_by_more_than_one():
+    subsets = ["Natural"] * 4 + ["Adversarial/Manual"] * 4
+    items = [
+        KindItem(f"x{k}", f"i{k}", subset=subset, n_responses=3, gold=ranked(1, 2, 3))
+        for k, subset in enumerate(subsets)
+    ]
+    said = {k: ranked(1, 2, 3) if k < 4 else ranked(3, 2, 1) for k in range(8)}
+    found = content(inputs("answer_ranking", items, (), [judge("j", said)]), "gold")
+    assert found["judges"][0]["measures"]["spearman"]["overall"]["value"] == pytest.approx(0)
