@@ -17,9 +17,8 @@ from scipy import stats
 
 from bench import bradley_terry
 from bench.peers import best_seconds, peer_python
+from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels, Options
 from metaeval.reports.content import build
-from metaeval.reports.inputs import ItemColumns, JudgeColumns, LabelColumns, ReportInputs
-from metaeval.reports.options import ReportOptions
 from metaeval.stats import (
     dawid_skene,
     krippendorff_alpha,
@@ -54,7 +53,7 @@ def run(quick: bool = False) -> dict[str, float]:
     figures = {**_leave_one_out(labels, clusters), **_alpha(labels, clusters), **_label_model(labels)}
     figures |= bradley_terry.run(quick=quick)
     report = _report_inputs()
-    figures["report_s"] = best_seconds(lambda: build(report, ReportOptions()), 3)
+    figures["report_s"] = best_seconds(lambda: build(report, Options()), 3)
     return figures | _growth(n_items)
 
 
@@ -142,7 +141,7 @@ def exponent(sizes: list[int], seconds: list[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def _report_inputs() -> ReportInputs:
+def _report_inputs() -> Inputs:
     """20 judges in both orders x 2,000 pairs x 4 labels, two pairs an instruction, five categories."""
     rng = np.random.default_rng(0)
     n = 2_000
@@ -151,33 +150,41 @@ def _report_inputs() -> ReportInputs:
     def answers(share: float, width: int) -> Any:
         return np.where(rng.random((n, width)) < share, truth[:, None], 3 - truth[:, None])
 
-    items = ItemColumns(
+    items = Items(
         external_id=tuple(f"item-{k}" for k in range(n)),
         cluster=tuple(str(k // 2) for k in range(n)),
         category=tuple(f"category {k % 5}" for k in range(n)),
         subset=("",) * n,
-        gold=np.full(n, np.nan),
+        parts=(("",),) * n,
+        gold=np.full((n, 1), np.nan),
         lengths=rng.integers(10, 500, (n, 2)),
+        parents=(("",),) * n,
+        voted=np.zeros(n, dtype=bool),
     )
-    people = LabelColumns(
+    people = Labels(
         item=np.repeat(np.arange(n), 4),
         annotator=np.tile(np.arange(4), n),
-        choice=answers(0.75, 4).ravel(),
+        values=answers(0.75, 4).reshape(-1, 1),
         simulated=np.zeros(4 * n, dtype=bool),
     )
     judges = tuple(
-        JudgeColumns(
-            name=f"judge {k}",
-            fingerprint=f"{k:064d}",
-            backend="openai",
-            model="model",
-            strategy="vanilla",
-            verdicts=np.where(rng.random((n, 2)) < 0.02, np.nan, answers(0.6 + 0.015 * k, 2)),
-            judged=np.ones((n, 2), dtype=bool),
-            failed=np.zeros((n, 2), dtype=bool),
-            cost=np.full((n, 2), 0.001),
-            seconds=np.full((n, 2), 0.5),
-        )
-        for k in range(20)
+        _judge(k, np.where(rng.random((n, 2)) < 0.02, np.nan, answers(0.6 + 0.015 * k, 2))) for k in range(20)
     )
-    return ReportInputs("bench", {"dataset": {}, "study": None, "sweep": None}, items, people, judges)
+    return Inputs("pairwise", "bench", {"dataset": {}, "study": None, "sweep": None}, items, people, judges)
+
+
+def _judge(k: int, verdicts: Any) -> JudgeAnswers:
+    shape = verdicts.shape
+    return JudgeAnswers(
+        name=f"judge {k}",
+        fingerprint=f"{k:064d}",
+        backend="openai",
+        model="model",
+        strategy="vanilla",
+        values=verdicts[:, :, None],
+        judged=np.ones(shape, dtype=bool),
+        unparsed=np.isnan(verdicts),
+        failed=np.zeros(shape, dtype=bool),
+        cost=np.full(shape, 0.001),
+        seconds=np.full(shape, 0.5),
+    )

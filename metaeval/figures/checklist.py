@@ -1,20 +1,333 @@
 """The figures of checklists: questions about aspects, answered with yes, no or cannot tell."""
 
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure
+from __future__ import annotations
 
-_MACRO = "Share of an item's questions answered with yes, cannot tell counting as no, averaged over items."
-_MICRO = "Share of all questions answered with yes, cannot tell counting as no."
-_TOWER = (
-    "Share of an item's aspects followed, each weighing one over its level in the tree, averaged over items."
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
+from metaeval.figures.sample import (
+    ByGroup,
+    JudgeSample,
+    Part,
+    Ratio,
+    Sample,
+    mean_of,
+    means_by,
+    part_mask,
+    share_of,
 )
-_TOWER_MICRO = "Weight of the aspects followed over the weight of all aspects, all items together."
-CANNOT_TELL = "Share of the answers that are cannot tell."
+from metaeval.inputs import UNSURE, Booleans, Floats, Integers, JudgeAnswers, baseline_judge
+from metaeval.stats import (
+    Estimate,
+    InvalidInputError,
+    aspect_levels,
+    krippendorff_alpha,
+    leave_one_out_contributions,
+    pairwise_agreement_contributions,
+)
+from metaeval.stats.arrays import slots_of
+from metaeval.stats.counts import read_labels
+from metaeval.stats.leave_one_out import leave_one_out_scores
 
+YES, NO = 1.0, 0.0
+_NO_QUESTION = "no judged question has an answer to compare with"
+_NO_PAIR = "no question has two labels"
+_NO_CHECKLIST = "no readable checklist"
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How much of each item was followed, and how much there was to follow: (n_items,), NaN where it is not known."""
+
+    followed: Floats
+    total: Floats
+
+    def mean(self) -> Ratio:
+        """The mean of the items' shares."""
+        return mean_of(self.followed / self.total, _NO_CHECKLIST)
+
+    def pooled(self) -> Ratio:
+        """All items together."""
+        known = ~np.isnan(self.followed)
+        return Ratio(np.where(known, self.followed, 0.0), np.where(known, self.total, 0.0), _NO_CHECKLIST)
+
+
+class ChecklistJudge(JudgeSample):
+    """A judge's answers, by question."""
+
+    sample: ChecklistSample
+
+    @property
+    def read(self) -> Booleans:
+        """Items with a checklist that could be read."""
+        return np.asarray((self.judge.judged & ~self.judge.unparsed)[:, 0])
+
+    @cached_property
+    def answers(self) -> Floats:
+        """By question: NaN where it was not asked or could not be read; a question that it left out it cannot tell."""
+        given = self.judge.values[:, 0]
+        whole = np.where(self.read[:, np.newaxis] & np.isnan(given), UNSURE, given)
+        return np.asarray(whole[self.sample.is_question])
+
+    @cached_property
+    def matches(self) -> Floats:
+        """By question, 1 where it answers as the target and 0 where it doesn't; NaN where nothing is compared."""
+        sample = self.sample
+        compared = self.judge.asked[sample.item] & ~np.isnan(sample.target)
+        return np.where(compared, self.answers == sample.target, np.nan)
+
+    def agreement(self) -> Ratio:
+        """Questions answered as the target."""
+        return self.sample.over_questions(self.matches, _NO_QUESTION)
+
+    def unsure(self) -> Ratio:
+        """Answers that are cannot tell."""
+        known = np.where(np.isnan(self.answers), np.nan, self.answers == UNSURE)
+        return self.sample.over_questions(known, _NO_CHECKLIST)
+
+    def followed(self, weights: Floats) -> Followed:
+        """Of each item that it answered."""
+        return self.sample.followed_by(np.flatnonzero(self.read), self.judge.values[self.read, 0], weights)
+
+    @property
+    def difference(self) -> Ratio:
+        """DRFR minus the target's."""
+        sample = self.sample
+        own, target = self.followed(sample.plain), sample.of_target(sample.plain)
+        return mean_of(own.followed / own.total - target.followed / target.total, _NO_QUESTION)
+
+    @property
+    def score(self) -> Floats:
+        """Share of the decided questions that it answers as the target."""
+        agreed = self.agreement()
+        return np.where(agreed.bottom > 0, agreed.top / np.maximum(agreed.bottom, 1), np.nan)
+
+
+class ChecklistSample(Sample):
+    """Checklists by question: the item that each is of, what people answered, the target.
+
+    ``target`` is yes or no; NaN where people are divided, nobody could tell, or there is no gold answer.
+    """
+
+    judge_type = ChecklistJudge
+
+    @cached_property
+    def is_question(self) -> Booleans:
+        """Where an item has a question: (n_items, n_parts)."""
+        return part_mask(self.items.parts, self.items.width)
+
+    @cached_property
+    def item(self) -> Integers:
+        """By question, the item."""
+        return np.nonzero(self.is_question)[0]
+
+    @cached_property
+    def _given(self) -> tuple[Floats, Integers]:
+        """What people answered, (n_questions, most labels), and the label that each answer is of, -1 for none."""
+        rows = np.full(self.is_question.shape, -1, dtype=np.intp)
+        rows[self.is_question] = np.arange(len(self.item))
+        label, part = np.nonzero(~np.isnan(self.labels.values) & self.is_question[self.labels.item])
+        question = rows[self.labels.item[label], part]
+        answers = slots_of(question, self.labels.values[label, part], len(self.item))
+        whose = slots_of(question, label.astype(np.float64), len(self.item))
+        return answers, np.where(np.isnan(whose), -1, whose).astype(np.intp)
+
+    @property
+    def slots(self) -> Floats:
+        """What people answered: (n_questions, most labels)."""
+        return self._given[0]
+
+    @cached_property
+    def target(self) -> Floats:
+        """By question."""
+        if self.against_gold:
+            gold = self.items.gold[self.is_question]
+            return np.where(gold == UNSURE, np.nan, gold)
+        yes, no = (self.slots == YES).sum(axis=1), (self.slots == NO).sum(axis=1)
+        return np.where(yes > no, YES, np.where(no > yes, NO, np.nan))
+
+    @property
+    def size(self) -> Floats:
+        """Questions of each item that have a target, at least one: the mean over items is then that of questions."""
+        return np.maximum(self._per_item(~np.isnan(self.target)), 1.0)
+
+    def has_target(self, primary: str) -> Booleans:  # noqa: ARG002
+        return np.asarray(self._per_item(~np.isnan(self.target)) > 0)
+
+    @property
+    def scorable(self) -> Booleans:
+        return self.has_target("agreement")
+
+    def _per_item(self, values: Floats | Booleans) -> Floats:
+        found = np.bincount(self.item, weights=values.astype(np.float64), minlength=self.n_items)
+        return found.astype(np.float64)
+
+    def over_questions(self, values: Floats, reason: str) -> Ratio:
+        """A mean over questions, NaN taking no part."""
+        known = ~np.isnan(values)
+        return Ratio(self._per_item(np.where(known, values, 0.0)), self._per_item(known), reason)
+
+    # --- how much was followed ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def plain(self) -> Floats:
+        """DRFR's weight of each question: one. (n_items, n_parts), 0 beyond an item's own."""
+        return self.is_question.astype(np.float64)
+
+    @cached_property
+    def has_tree(self) -> Booleans:
+        """Whether an item's aspects depend on one another; without that TOWER is DRFR."""
+        return np.array([any(parents) for parents in self.items.parents], dtype=np.bool_)
+
+    @cached_property
+    def tower(self) -> Floats:
+        """TOWER's weight of each question, one over its level; NaN where the aspects are no tree."""
+        found = np.full(self.plain.shape, np.nan)
+        for row, (keys, parents) in enumerate(zip(self.items.parts, self.items.parents, strict=True)):
+            try:
+                levels = aspect_levels(dict(zip(keys, parents, strict=True)))
+            except InvalidInputError:
+                continue
+            found[row] = 0.0
+            found[row, : len(keys)] = [1.0 / levels[key] for key in keys]
+        return found
+
+    def followed_by(self, item: Integers, answers: Floats, weights: Floats) -> Followed:
+        """The mean over the answers of each item: of people, of a judge, of gold. A row of answers an entry of item."""
+        rows = self.is_question[item].any(axis=1)
+        item = item[rows]
+        followed = ((answers[rows] == YES) * weights[item]).sum(axis=1)
+        means = means_by(item, followed, self.n_items)
+        return Followed(means, np.where(np.isnan(means), np.nan, weights.sum(axis=1)))
+
+    def of_people(self, weights: Floats) -> Followed:
+        """The mean over an item's labels."""
+        return self.followed_by(self.labels.item, self.labels.values, weights)
+
+    def of_gold(self, weights: Floats) -> Followed:
+        """Of the gold answers."""
+        rows = np.flatnonzero(self.items.has_gold)
+        return self.followed_by(rows, self.items.gold[rows], weights)
+
+    def of_target(self, weights: Floats) -> Followed:
+        """Of what judges are compared with."""
+        return self.of_gold(weights) if self.against_gold else self.of_people(weights)
+
+    # --- people ------------------------------------------------------------------------------------------------------
+
+    def of_slots(self, contributions: Callable[[Floats], Floats]) -> Ratio:
+        """A mean over the questions that two people answered."""
+        nothing = np.full(len(self.item), np.nan)
+        return self.over_questions(contributions(self.slots) if self.slots.shape[1] else nothing, _NO_PAIR)
+
+    def unsure(self) -> Ratio:
+        """Answers that are cannot tell."""
+        found = share_of(self.slots == UNSURE, ~np.isnan(self.slots), "no labels")
+        return Ratio(self._per_item(found.top), self._per_item(found.bottom), found.reason)
+
+    def alpha(self) -> ByGroup:
+        """Nominal, over questions: cannot tell is an answer of its own."""
+        if not self.slots.shape[1]:
+            return ByGroup(lambda _: Estimate(np.nan, np.nan, np.nan, n=0, reason="no labels"))
+        resamples = self.resamples_of(self.item)
+        return ByGroup(
+            lambda members: krippendorff_alpha(
+                self.slots,
+                where=members[self.item],
+                resamples=resamples,
+                confidence=self.options.confidence,
+                weights=None if self.drawn is None else self.drawn[self.item],
+            )
+        )
+
+    def with_others(self) -> Floats:
+        """Share of the answers of each label that most of the others gave too, ties between modes by expectation."""
+        answers, label = self._given
+        if not answers.shape[1]:
+            return np.full(len(self.labels), np.nan)
+        scores = leave_one_out_scores(read_labels(answers))
+        return means_by(label[~np.isnan(answers)], scores, len(self.labels))
+
+    def baselines(self) -> tuple[JudgeAnswers, ...]:
+        """Always yes."""
+        values = np.where(self.is_question, YES, np.nan)[:, np.newaxis]
+        return (baseline_judge("checklist always_yes", "always yes", values),)
+
+    def remarks(self) -> tuple[str, ...]:
+        found = []
+        labelled = (~np.isnan(self.slots)).any(axis=1)
+        divided = int((np.isnan(self.target) & labelled).sum())
+        if divided and not self.against_gold:
+            found.append(
+                f"On {divided:,} of {int(labelled.sum()):,} labelled questions people are divided or could not tell: "
+                "these take no part in the agreement of judges."
+            )
+        if not self.has_tree.any():
+            found.append("No aspect depends on another, so TOWER would be the same as DRFR and is left out.")
+        elif broken := int((self.has_tree & np.isnan(self.tower).any(axis=1)).sum()):
+            found.append(f"The aspects of {broken:,} items are no tree: these have no TOWER.")
+        return tuple(found)
+
+
+def _drfr(subject: ChecklistSample | ChecklistJudge, of: str, average: str) -> Part:
+    sample = subject.sample if isinstance(subject, ChecklistJudge) else subject
+    found: Followed = getattr(subject, of)(sample.plain)
+    return found.mean() if average == "macro" else found.pooled()
+
+
+def _tower(subject: ChecklistSample | ChecklistJudge, of: str, average: str) -> Part | None:
+    sample = subject.sample if isinstance(subject, ChecklistJudge) else subject
+    if not sample.has_tree.any():
+        return None
+    found: Followed = getattr(subject, of)(sample.tower)
+    return found.mean() if average == "macro" else found.pooled()
+
+
+def _followed(of: str, pooled: tuple[str, ...]) -> tuple[Figure, ...]:
+    """DRFR and TOWER of people, gold or a judge; ``pooled`` are the ways to group the pooled figures."""
+    return (
+        Figure(
+            "drfr",
+            "DRFR, mean of instructions",
+            "Share of an item's questions answered with yes, cannot tell counting as no, averaged over items.",
+            partial(_drfr, of=of, average="macro"),
+            axes=GROUPS,
+        ),
+        Figure(
+            "drfr_micro",
+            "DRFR, pooled",
+            "Share of all questions answered with yes, cannot tell counting as no.",
+            partial(_drfr, of=of, average="micro"),
+            axes=pooled,
+        ),
+        Figure(
+            "tower",
+            "TOWER, mean of instructions",
+            "Share of an item's aspects followed, each weighing one over its level in the tree, averaged over items.",
+            partial(_tower, of=of, average="macro"),
+            axes=GROUPS,
+        ),
+        Figure(
+            "tower_micro",
+            "TOWER, pooled",
+            "Weight of the aspects followed over the weight of all aspects, all items together.",
+            partial(_tower, of=of, average="micro"),
+            axes=pooled,
+        ),
+    )
+
+
+_UNSURE = "Share of the answers that are cannot tell."
 PEOPLE = (
     Figure(
         "alpha",
         "Krippendorff's alpha, nominal",
         "Agreement beyond chance over questions, cannot tell being an answer of its own.",
+        ChecklistSample.alpha,
         "number",
         CORRELATION,
         GROUPS,
@@ -23,43 +336,63 @@ PEOPLE = (
         "pair_exact",
         "Pairwise agreement",
         "Share of the pairs of human annotators who give the same answer, averaged over questions.",
+        partial(ChecklistSample.of_slots, contributions=pairwise_agreement_contributions),
         axes=GROUPS,
     ),
     Figure(
         "agreement",
         "Leave-one-out agreement per question",
         "Chance that a human annotator's answer is the mode of the other answers to the question.",
+        partial(ChecklistSample.of_slots, contributions=leave_one_out_contributions),
         axes=GROUPS,
     ),
-    Figure("cannot_tell_rate", "Cannot tell", CANNOT_TELL, axes=GROUPS),
-    Figure("drfr", "DRFR, mean of instructions", _MACRO, axes=GROUPS),
-    Figure("drfr_micro", "DRFR, pooled", _MICRO),
-    Figure("tower", "TOWER, mean of instructions", _TOWER, axes=GROUPS),
-    Figure("tower_micro", "TOWER, pooled", _TOWER_MICRO),
+    Figure("cannot_tell_rate", "Cannot tell", _UNSURE, ChecklistSample.unsure, axes=GROUPS),
+    *_followed("of_people", ()),
 )
+GOLD = _followed("of_gold", ())
 JUDGES = (
     Figure(
         "agreement",
         "Agreement per question",
         "Share of the decided questions that the judge answers as the target does.",
+        ChecklistJudge.agreement,
         axes=GROUPS,
+        compares=True,
     ),
-    Figure("cannot_tell_rate", "Cannot tell", CANNOT_TELL),
-    Figure("drfr", "DRFR, mean of instructions", _MACRO, axes=GROUPS),
-    Figure("drfr_micro", "DRFR, pooled", _MICRO, axes=GROUPS),
-    Figure("tower", "TOWER, mean of instructions", _TOWER, axes=GROUPS),
-    Figure("tower_micro", "TOWER, pooled", _TOWER_MICRO, axes=GROUPS),
+    Figure("cannot_tell_rate", "Cannot tell", _UNSURE, ChecklistJudge.unsure),
+    *_followed("followed", GROUPS),
     Figure(
         "drfr_difference",
         "DRFR bias (judge − target)",
         "DRFR of the judge minus DRFR of the target, averaged over items.",
+        lambda judge: judge.difference,
         "points",
         CORRELATION,
+        compares=True,
     ),
     UNPARSED,
 )
-OF_ONE_PERSON = Figure(
-    "agreement",
-    "Answers that most of the others gave too",
-    "Share of this annotator's answers that are the mode of the others'.",
+KIND = KindFigures(
+    sample=ChecklistSample,
+    people=PEOPLE,
+    judges=JUDGES,
+    gold=GOLD,
+    primaries=("agreement",),
+    of_one_person=Figure(
+        "agreement",
+        "Answers that most of the others gave too",
+        "Share of this annotator's answers that are the mode of the others'.",
+        partial(ChecklistSample.of_slots, contributions=leave_one_out_contributions),
+    ),
+    of_responses="drfr_micro",
+    counted="n counts items; of alpha, questions.",
+    methods=(
+        "Krippendorff's alpha is nominal, over questions, with cannot tell as an answer of its own.",
+        "Leave-one-out agreement compares each answer with the mode of the other annotators' answers to the same "
+        "question, ties between modes by expectation; it and pairwise agreement are means over questions.",
+        "DRFR is the share of an item's questions answered with yes, cannot tell counting as no; TOWER weighs a "
+        "question by one over its level in the tree of aspects.",
+    ),
+    ranked="Judges are ranked by the share of questions that they answer as {against}.",
+    against={"people": "most human annotators did", "gold": "the gold answers"},
 )

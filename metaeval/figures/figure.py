@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from metaeval.figures.sample import JudgeSample, Part, Sample
+from metaeval.inputs import Against, Inputs, Options
+from metaeval.stats.intervals import AMOUNT
 
 Unit = Literal["percent", "points", "number", "money", "seconds"]
 Bounds = tuple[float, float] | None
@@ -21,6 +26,9 @@ class Figure:
         As pages, tables and files call it.
     estimand : str
         What it estimates, in one sentence.
+    function : callable
+        What it is computed from: of the kind's `Sample` for people and gold, of its `JudgeSample` for judges. None
+        where these inputs have no such figure.
     unit : {"percent", "points", "number", "money", "seconds"}
     bounds : (float, float) or None
         The range of the figure: its interval stays inside, and plots are drawn on it.
@@ -32,17 +40,34 @@ class Figure:
         Head of a narrow column; the label where it is empty.
     in_pages : bool
         Whether it stands in tables of pages and papers; JSON and CSV have every figure.
+    compares : bool
+        Of judges: whether it compares them with what people said, so that items weigh by the chance with which they
+        were drawn for labelling. Figures of people always weigh so.
+    gap : bool
+        Whether the difference between adversarial and other subsets is one of its values.
+    of_gold : bool
+        Of judges: whether it compares them with gold answers, whatever the others are compared with.
+    lead : str
+        The sentence on the leading judge, from ``{name}`` and ``{value}``; empty: with the label and people's figure.
+    lacking : str
+        Why it is undefined for every judge; empty: with the label.
     """
 
     name: str
     label: str
     estimand: str
+    function: Callable[[Any], Part | None]
     unit: Unit = "percent"
     bounds: Bounds = (0.0, 1.0)
     axes: tuple[str, ...] = ()
     resampled: str = "instructions"
     short: str = ""
     in_pages: bool = True
+    compares: bool = False
+    gap: bool = False
+    of_gold: bool = False
+    lead: str = ""
+    lacking: str = ""
 
     @property
     def head(self) -> str:
@@ -54,9 +79,109 @@ class Figure:
         """Ends of the axis that it is drawn on."""
         return self.bounds or (0.0, 1.0)
 
+    @property
+    def range(self) -> Bounds:
+        """What intervals stay inside."""
+        return AMOUNT if self.unit in ("money", "seconds") else self.bounds
+
 
 GROUPS = ("subset", "category")
 CORRELATION: Bounds = (-1.0, 1.0)
 UNPARSED = Figure(
-    "unparsed_rate", "Unparsed", "Share of the judgments that could not be read, or never came."
+    "unparsed_rate",
+    "Unparsed",
+    "Share of the judgments that could not be read, or never came.",
+    JudgeSample.unparsed,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindFigures:
+    """The figures of a kind, and what else reports on it need to know.
+
+    Attributes
+    ----------
+    sample : type of Sample
+        What its figures are computed in.
+    people, judges, gold : tuple of Figure
+        In the order of a report. The first of people is the one that is said where there are no judges.
+    primaries : tuple of str
+        By which figures judges may be ranked; by the first where there is nothing else to say.
+    of_one_person : Figure or None
+        Agreement of one annotator with the others, from `Sample.with_others`.
+    beside_names : mapping of str
+        The figure of people that stands beside a figure of judges, where it has another name.
+    of_responses : str
+        What a judge says of the responses, which needs nothing to compare it with; empty where there is none.
+    options : tuple of str
+        The options that count; judges are compared with people or with gold where "against" is one of them, else by
+        figures of their own.
+    n_resamples, quick, quick_rows : int
+        Resamples by default; items times judges, and rows, on which a page computes while somebody waits (two seconds).
+    finer : tuple of str
+        Fields of a judgment that have finer numbers than its value, the finest first.
+    has_floor, shows_baselines : bool
+        Whether a report compares the leading judge with baselines, and whether they are judges of the report.
+    has_confidence_set : bool
+        Whether the leader and who is not significantly different from it are a model confidence set.
+    has_replacement : bool
+        Whether the alternative annotator test is one of its figures.
+    says_undefined : bool
+        Whether figures of people are there without labels, each with its reason.
+    counted : str
+        What n counts.
+    methods : tuple of str
+        How figures of people are computed.
+    ranked : str
+        By what judges are ranked; ``{against}`` is one of `against`.
+    against : mapping of str
+        What judges are compared with, by the option.
+    """
+
+    sample: type[Sample]
+    people: tuple[Figure, ...]
+    judges: tuple[Figure, ...]
+    gold: tuple[Figure, ...] = ()
+    primaries: tuple[str, ...]
+    of_one_person: Figure | None = None
+    beside_names: Mapping[str, str] = field(default_factory=dict)
+    of_responses: str = ""
+    options: tuple[str, ...] = ("against", "confidence", "n_resamples", "seed")
+    n_resamples: int = 2_000
+    quick: int = 3_000
+    quick_rows: int = 6_000
+    finer: tuple[str, ...] = ()
+    has_floor: bool = True
+    shows_baselines: bool = False
+    has_replacement: bool = False
+    has_confidence_set: bool = True
+    says_undefined: bool = False
+    counted: str = "n counts items."
+    methods: tuple[str, ...] = ()
+    ranked: str = ""
+    against: Mapping[Against, str] = field(default_factory=dict)
+
+    def of_judges(self, name: str) -> Figure:
+        """A figure of judges by its name."""
+        return next(figure for figure in self.judges if figure.name == name)
+
+    def of_people(self, name: str) -> Figure:
+        """A figure of people by its name."""
+        return next(figure for figure in self.people if figure.name == name)
+
+    def beside(self, name: str) -> str:
+        """The figure of people that stands beside a figure of judges; empty where there is none."""
+        beside = self.beside_names.get(name, name)
+        return beside if any(figure.name == beside for figure in self.people) else ""
+
+    def only(self, name: str) -> KindFigures:
+        """The same with the figures of one name."""
+        people, judges = (
+            tuple(one for one in figures if one.name == name) for figures in (self.people, self.judges)
+        )
+        return replace(self, people=people, judges=judges)
+
+    def with_baselines(self, inputs: Inputs) -> Inputs:
+        """The same inputs with the baselines as judges, last."""
+        floors = self.sample(inputs, Options(n_resamples=0)).baselines()
+        return replace(inputs, judges=(*inputs.judges, *floors))

@@ -1,30 +1,305 @@
 """The figures of pairs of responses."""
 
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
+from metaeval.figures.sample import ByGroup, JudgeSample, Part, Ratio, Sample, mean_of, row_sums, share_of
+from metaeval.inputs import Booleans, Floats, JudgeAnswers, baseline_judge
+from metaeval.stats import (
+    Estimate,
+    accuracy_contributions,
+    feature_contributions,
+    fleiss_kappa,
+    gwet_ac,
+    krippendorff_alpha,
+    leave_one_out_contributions,
+    pairwise_agreement_contributions,
+    positional_agreement_contributions,
+)
+from metaeval.stats.arrays import slots_of
+from metaeval.stats.preference import expected_win_contributions
+
+# AlpacaEval compares lengths only where they differ by more than this many characters.
+ALPACA_LENGTH_DIFFERENCE = 30
+_NO_PAIR = "no item has two labels"
+_NO_LABELS = "no labels"
+_NO_VERDICT = "no parsed verdict"
+_ONE_ORDER = "judged in one presentation order only"
+_NOT_MEASURED = "not measured: the verdicts were imported"
+_SAME_LENGTH = "no labelled pair whose responses differ in length"
+_NO_JUDGED = "no judged pair whose responses differ in length"
+
+
+class PairJudge(JudgeSample):
+    """A judge of pairs; it scores an item by the mean of the orders in which it judged."""
+
+    sample: PairSample
+
+    def __init__(self, sample: Any, judge: JudgeAnswers) -> None:
+        super().__init__(sample, judge)
+        self.verdicts, self.judged = judge.verdicts, judge.judged
+        self.parsed: Booleans = judge.judged & ~np.isnan(judge.verdicts)
+
+    @cached_property
+    def agreement(self) -> Ratio:
+        """Leave-one-out agreement of its verdicts with the labels."""
+        options, slots = self.sample.options, self.sample.slots
+        reason = "no judged item has two labels"
+        if not slots.shape[1]:
+            return self._nothing(reason)
+        score = partial(
+            leave_one_out_contributions,
+            slots,
+            tie_break=options.tie_break,
+            unparsed=options.unparsed,
+            rng=options.seed,
+        )
+        return mean_of(self._over_orders(score), reason)
+
+    @cached_property
+    def accuracy(self) -> Ratio:
+        """Its verdicts beside the gold answers."""
+        gold, reason = self.sample.items.gold[:, 0], "no judged item has a gold answer"
+        if np.isnan(gold).all():
+            return self._nothing(reason)
+        unparsed = self.sample.options.unparsed
+        return mean_of(
+            self._over_orders(lambda verdicts: accuracy_contributions(verdicts, gold, unparsed=unparsed)),
+            reason,
+        )
+
+    def _nothing(self, reason: str) -> Ratio:
+        return mean_of(np.full(self.sample.n_items, np.nan), reason)
+
+    def _over_orders(self, score: Any) -> Floats:
+        if self.judged.all():
+            return np.asarray(score(self.verdicts))
+        # Not judged is not the same as unparsed: what was not judged takes no part.
+        scores = np.stack([score(column) for column in self.verdicts.T], axis=1)
+        counted = self.judged & ~np.isnan(scores)
+        n = counted.sum(axis=1)
+        return np.where(n > 0, np.where(counted, scores, 0.0).sum(axis=1) / np.maximum(n, 1), np.nan)
+
+    def positional(self, *, unparsed_agree: bool) -> Ratio:
+        """The same verdict in both orders."""
+        both: Booleans = np.all(self.judged, axis=1)
+        # A judge that never gives a readable verdict is not a consistent one.
+        readable = bool((self.parsed & both[:, np.newaxis]).any())
+        same = positional_agreement_contributions(self.verdicts, unparsed_agree=unparsed_agree)
+        # An answer that never came agrees with nothing; it says more of the endpoint than of the judge.
+        same[self.judge.failed.any(axis=1)] = 0.0
+        reason = _NO_VERDICT if both.any() else _ONE_ORDER
+        return mean_of(np.where(both & readable, same, np.nan), reason)
+
+    def first_shown(self) -> Ratio:
+        """The response shown first, among decided verdicts of items parsed in both orders."""
+        decided = self.parsed & (self.verdicts != 0) & np.all(self.parsed, axis=1, keepdims=True)
+        reason = "no item with a parsed verdict in both orders"
+        return share_of(self.verdicts == np.array([1.0, 2.0]), decided, reason)
+
+    def amount(self, name: str, scale: float) -> Ratio:
+        """US dollars or seconds of a judgment."""
+        amounts = getattr(self.judge, name)
+        measured = self.judged & ~np.isnan(amounts)
+        return Ratio(np.where(measured, amounts, 0.0).sum(axis=1), row_sums(measured), _NOT_MEASURED, scale)
+
+    def ties(self) -> Ratio:
+        """Ties among parsed verdicts."""
+        return share_of(self.verdicts == 0, self.parsed, _NO_VERDICT)
+
+    def wins(self) -> Ratio:
+        """Wins of the first response."""
+        return mean_of(expected_win_contributions(self.verdicts), _NO_VERDICT)
+
+    def length_bias(self) -> Ratio:
+        """As that of labels; an unparsed verdict prefers neither."""
+        return length_bias(self.sample, self.verdicts, self.judged, _NO_JUDGED)
+
+    def prefers_longer(self) -> Ratio:
+        """As that of labels; unparsed verdicts are left out."""
+        return prefers_longer(self.sample, self.verdicts, self.judged, _NO_JUDGED)
+
+
+class PairSample(Sample):
+    """Pairs: labels in slots, (n_items, most labels of an item)."""
+
+    judge_type = PairJudge
+
+    @cached_property
+    def slots(self) -> Floats:
+        """The labels of each item, in the order in which they were given; NaN beyond its own."""
+        return slots_of(self.labels.item, self.labels.choice, self.n_items)
+
+    @cached_property
+    def given(self) -> Booleans:
+        """Where there is a label."""
+        return np.asarray(~np.isnan(self.slots))
+
+    def has_target(self, primary: str) -> Booleans:
+        return self.items.has_gold if primary == "accuracy" else np.asarray(self.given.sum(axis=1) > 1)
+
+    def leave_one_out(self) -> Ratio:
+        """Each label beside the modes of the others."""
+        options = self.options
+        return self._of_slots(
+            lambda: leave_one_out_contributions(self.slots, tie_break=options.tie_break, rng=options.seed)
+        )
+
+    def best_reachable(self) -> Ratio:
+        """The most that one verdict can score on each item, under the convention of the report.
+
+        With random tie-breaks the best verdict is the one that is best in expectation.
+        """
+        convention = self.options.tie_break
+        tie_break = "expected" if convention == "random" else convention
+
+        def best() -> Floats:
+            values = np.unique(self.slots[self.given])
+            verdicts = (np.full(self.n_items, value) for value in values)
+            scores = [leave_one_out_contributions(self.slots, one, tie_break=tie_break) for one in verdicts]
+            return np.asarray(np.stack(scores).max(axis=0))
+
+        return self._of_slots(best)
+
+    def percent_agreement(self) -> Ratio:
+        """Pairs of people who say the same."""
+        return self._of_slots(lambda: pairwise_agreement_contributions(self.slots))
+
+    def _of_slots(self, contributions: Any) -> Ratio:
+        if not self.slots.shape[1]:
+            return mean_of(np.full(self.n_items, np.nan), _NO_LABELS)
+        return mean_of(contributions(), _NO_PAIR)
+
+    def beyond_chance(self, function: Any, **options: Any) -> ByGroup:
+        """Agreement beyond chance, by what chance is."""
+        if not self.slots.shape[1]:
+            return ByGroup(lambda _: Estimate(np.nan, np.nan, np.nan, n=0, reason=_NO_PAIR))
+        how = options | {"resamples": self.resamples, "confidence": self.options.confidence}
+        return ByGroup(lambda members: function(self.slots, where=members, **how))
+
+    def ties(self) -> Ratio:
+        """Labels that are ties."""
+        return share_of(self.slots == 0, self.given, _NO_LABELS)
+
+    def prefers_first(self) -> Ratio:
+        """Labels for the first response."""
+        wins = row_sums(self.slots == 1) + row_sums(self.slots == 0) / 2
+        return Ratio(wins, row_sums(self.given), _NO_LABELS)
+
+    def first_label(self) -> Ratio:
+        """AlpacaEval's preference for the longer response."""
+        if not self.slots.shape[1]:
+            return self._of_slots(None)
+        first, second = self.items.lengths.T
+        counted = (np.abs(first - second) > ALPACA_LENGTH_DIFFERENCE) & self.given[:, 0]
+        reason = f"no labelled pair whose responses differ by more than {ALPACA_LENGTH_DIFFERENCE} characters"
+        return share_of(self.slots[:, 0] == _longer(self)[:, 0], counted, reason)
+
+    def length_bias(self) -> Ratio:
+        """Longer preferred minus shorter preferred."""
+        return length_bias(self, self.slots, self.given, self._no_length)
+
+    def prefers_longer(self) -> Ratio:
+        """Longer preferred, ties counting as not."""
+        return prefers_longer(self, self.slots, self.given, self._no_length)
+
+    def baselines(self) -> tuple[JudgeAnswers, ...]:
+        """From lengths and order alone, in both orders, but for the strategies that a real judge has.
+
+        They say what the strategies of the same names say (a test holds them together).
+        """
+        first, second = self.items.lengths.T
+        # Equal lengths go to the second response, as published for AlpacaEval's judge of that name.
+        longer, shorter = (np.where(one, 1.0, 2.0) for one in (first > second, first < second))
+        found = {
+            "longest": ("longest", (longer, longer)),
+            "shortest": ("shortest", (shorter, shorter)),
+            "always_a": ("always first", (np.ones(self.n_items), np.full(self.n_items, 2.0))),
+        }
+        present = {judge.strategy for judge in self.inputs.judges}
+        return tuple(
+            baseline_judge(strategy, name, np.stack(orders, axis=1)[:, :, np.newaxis])
+            for strategy, (name, orders) in found.items()
+            if strategy not in present
+        )
+
+    @property
+    def _no_length(self) -> str:
+        return _SAME_LENGTH if self.slots.shape[1] else _NO_LABELS
+
+
+def _longer(sample: PairSample) -> Floats:
+    first, second = sample.items.lengths.T
+    return np.where(first > second, 1.0, 2.0)[:, np.newaxis]
+
+
+def length_bias(sample: PairSample, answers: Floats, asked: Booleans, reason: str) -> Ratio:
+    """`metaeval.stats.length_bias_rate` of labels or verdicts, (n_items, n_answers); a mean over items.
+
+    ``asked`` says whether there is an answer, readable or not: one that cannot be read prefers neither response.
+    """
+    if not answers.shape[1]:
+        return mean_of(np.full(sample.n_items, np.nan), reason)
+    first, second = sample.items.lengths.T
+    prefers = np.where(asked, np.nan_to_num(answers), np.nan)
+    return mean_of(feature_contributions(prefers, first, second, unparsed="omit"), reason)
+
+
+def prefers_longer(sample: PairSample, answers: Floats, asked: Booleans, reason: str) -> Ratio:
+    """`metaeval.stats.longer_preference_share` of labels or verdicts, pooled; what cannot be read is left out."""
+    first, second = sample.items.lengths.T
+    counted = ~np.isnan(answers) & asked & (first != second)[:, np.newaxis]
+    return share_of(answers == _longer(sample), counted, reason)
+
+
+def _alpha(sample: PairSample) -> Part:
+    return sample.beyond_chance(krippendorff_alpha, weights=sample.drawn)
+
+
+def _kappa(sample: PairSample) -> Part:
+    return sample.beyond_chance(fleiss_kappa, weights=sample.drawn)
+
+
+def _gwet(sample: PairSample) -> Part:
+    """Gwet's depends on all that could be said, said or not."""
+    return sample.beyond_chance(gwet_ac, sampling_weights=sample.drawn, values=sample.labels.possible)
+
 
 PEOPLE = (
     Figure(
         "leave_one_out",
         "Leave-one-out agreement",
         "Chance that a human annotator's label is the mode of the other labels of the same pair.",
+        PairSample.leave_one_out,
         axes=GROUPS,
+        gap=True,
     ),
     Figure(
         "best_reachable",
         "Upper bound (majority oracle)",
         "Leave-one-out agreement of a judge that gives the best possible verdict on every pair.",
+        PairSample.best_reachable,
         axes=GROUPS,
         short="Upper bound",
+        gap=True,
     ),
     Figure(
         "percent_agreement",
         "Pairwise agreement",
         "Share of the pairs of human annotators who give the same label, averaged over items.",
+        PairSample.percent_agreement,
+        gap=True,
     ),
     Figure(
         "krippendorff_alpha",
         "Krippendorff's alpha",
         "Agreement beyond chance, nominal: one minus observed over expected disagreement of labels.",
+        _alpha,
         "number",
         CORRELATION,
         axes=GROUPS,
@@ -33,6 +308,7 @@ PEOPLE = (
         "fleiss_kappa",
         "Fleiss' kappa",
         "Pairwise agreement beyond what the shares of the values give by chance.",
+        _kappa,
         "number",
         CORRELATION,
     ),
@@ -40,69 +316,98 @@ PEOPLE = (
         "gwet_ac1",
         "Gwet's AC1",
         "Pairwise agreement beyond chance, where only some labels are guesses.",
+        _gwet,
         "number",
         CORRELATION,
     ),
-    Figure("tie_rate", "Ties", "Share of the labels that are ties.", axes=GROUPS),
+    Figure(
+        "tie_rate",
+        "Ties",
+        "Share of the labels that are ties.",
+        PairSample.ties,
+        axes=GROUPS,
+        gap=True,
+    ),
     Figure(
         "prefers_first",
         "Prefers the first response",
         "Share of the labels that prefer the first response in stored order, a tie counting one half.",
+        PairSample.prefers_first,
+        gap=True,
     ),
     Figure(
         "prefers_longer",
         "Prefers the longer response",
         "Share of the labels that prefer the longer response, of pairs whose lengths differ.",
+        PairSample.prefers_longer,
+        gap=True,
     ),
     Figure(
         "length_bias",
         "Length bias",
         "Share that prefers the longer response minus share that prefers the shorter, averaged over items whose "
         "lengths differ.",
+        PairSample.length_bias,
         "points",
         CORRELATION,
+        gap=True,
     ),
     Figure(
         "first_label_prefers_longer",
         "First label prefers the longer (by more than 30 characters)",
         "AlpacaEval's probability to prefer the longer response: first label of each pair that differs by more than "
         "30 characters.",
+        PairSample.first_label,
+        gap=True,
     ),
 )
-AGREEMENT = Figure(
-    "agreement",
-    "Agreement with human annotators",
-    "Leave-one-out agreement of the judge's verdict with human labels, averaged over presentation orders and items.",
-    axes=GROUPS,
-)
-ACCURACY = Figure(
-    "accuracy",
-    "Accuracy",
-    "Share of the verdicts that are the gold answer, averaged over presentation orders and items.",
-    axes=GROUPS,
-)
 JUDGES = (
-    AGREEMENT,
-    ACCURACY,
+    Figure(
+        "agreement",
+        "Agreement with human annotators",
+        "Leave-one-out agreement of the judge's verdict with human labels, averaged over presentation orders and "
+        "items.",
+        lambda judge: judge.agreement,
+        axes=GROUPS,
+        compares=True,
+        gap=True,
+        # Not "of items": agreement is a mean over the labels left out.
+        lead="{name} agrees with human annotators on {value}",
+        lacking="No judged item has two labels, so there is nobody to agree with yet.",
+    ),
+    Figure(
+        "accuracy",
+        "Accuracy",
+        "Share of the verdicts that are the gold answer, averaged over presentation orders and items.",
+        lambda judge: judge.accuracy,
+        axes=GROUPS,
+        gap=True,
+        of_gold=True,
+        lead="{name} gives the gold answer on {value} of items",
+        lacking="No judged item has a gold answer.",
+    ),
     Figure(
         "positional_agreement",
         "Positional agreement",
         "Share of the items with the same verdict in both presentation orders; an unparsed verdict agrees with none.",
+        partial(PairJudge.positional, unparsed_agree=False),
         axes=("subset",),
     ),
     Figure(
         "positional_agreement_llmbar",
         "Positional agreement (LLMBar's convention)",
         "Positional agreement where two unparsed verdicts count as the same, as in LLMBar's published tables.",
+        partial(PairJudge.positional, unparsed_agree=True),
         in_pages=False,
     ),
     UNPARSED,
-    Figure("tie_rate", "Ties", "Share of ties among the parsed verdicts."),
+    Figure("tie_rate", "Ties", "Share of ties among the parsed verdicts.", PairJudge.ties),
     Figure(
         "length_bias",
         "Length bias",
         "Share that prefers the longer response minus share that prefers the shorter, averaged over items whose "
         "lengths differ; an unparsed verdict prefers neither.",
+        PairJudge.length_bias,
         "points",
         CORRELATION,
     ),
@@ -110,20 +415,52 @@ JUDGES = (
         "first_shown_rate",
         "Position bias (first-position rate)",
         "Share of the decided verdicts that prefer the response shown first, of items parsed in both orders.",
+        PairJudge.first_shown,
         short="First-position rate",
     ),
     Figure(
         "expected_win_rate",
         "Expected win rate of the first response",
         "Wins of the first response plus half of the ties, averaged over items; unparsed verdicts are left out.",
+        PairJudge.wins,
         in_pages=False,
     ),
     Figure(
         "prefers_longer",
         "Prefers the longer response",
         "Share of the parsed verdicts that prefer the longer response, of pairs whose lengths differ.",
+        PairJudge.prefers_longer,
         in_pages=False,
     ),
-    Figure("cost_per_1000", "Cost of 1,000 judgments", "US dollars of 1,000 judgments.", "money", None),
-    Figure("seconds_each", "Seconds each", "Model time of one judgment, in seconds.", "seconds", None),
+    Figure(
+        "cost_per_1000",
+        "Cost of 1,000 judgments",
+        "US dollars of 1,000 judgments.",
+        partial(PairJudge.amount, name="cost", scale=1000.0),
+        "money",
+        None,
+    ),
+    Figure(
+        "seconds_each",
+        "Seconds each",
+        "Model time of one judgment, in seconds.",
+        partial(PairJudge.amount, name="seconds", scale=1.0),
+        "seconds",
+        None,
+    ),
+)
+KIND = KindFigures(
+    sample=PairSample,
+    people=PEOPLE,
+    judges=JUDGES,
+    primaries=("agreement", "accuracy"),
+    beside_names={"agreement": "leave_one_out"},
+    options=("tie_break", "unparsed", "confidence", "n_resamples", "seed", "epsilon"),
+    n_resamples=10_000,
+    quick=15_000,
+    quick_rows=30_000,
+    shows_baselines=True,
+    has_replacement=True,
+    says_undefined=True,
+    counted="n counts pairs.",
 )

@@ -1,70 +1,278 @@
-"""The figures of rankings: of aspects by importance, of answers by quality."""
+"""What rankings of aspects and of answers share: correlations with each target, and of every two people."""
 
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure
+from __future__ import annotations
 
-UNDEFINED = Figure(
-    "undefined_rate",
-    "Correlation undefined",
-    "Share of the compared items on which a ranking is constant, so that there is no correlation.",
-)
+import math
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.stats import rankdata
+
+from metaeval.figures.figure import CORRELATION, GROUPS, Figure
+from metaeval.figures.sample import JudgeSample, Ratio, Sample, mean_of, means_by, part_mask, share_of
+from metaeval.inputs import Booleans, Floats, Integers, JudgeAnswers, baseline_judge
+from metaeval.stats import RankPairs, rank_pairs
+from metaeval.stats.correlation import Method
+
+NO_ORDER = 0.5
+"""What a ranking scores that puts everything on one rank: broken by chance, its ties have a mean rho of 0."""
+_NO_RHO = "no item on which both a judge and those it is compared with order the parts"
+_NO_PAIR = "no item has two rankings that are not constant"
+_NOT_TWO = "no item has two rankings"
 
 
-def _spearman(label: str, what: str) -> Figure:
-    return Figure("spearman", label, what, "number", CORRELATION, GROUPS)
+class RankingJudge(JudgeSample):
+    """A judge's rankings, beside each target of an item: a person's or the gold one."""
+
+    sample: RankingSample
+
+    @property
+    def ranks(self) -> Floats:
+        """(n_items, n_parts); NaN where it could not be read, or is of other parts."""
+        return self.judge.values[:, 0]
+
+    @property
+    def scores(self) -> Floats:
+        """How good each part is: the finest number where there is one (a log-likelihood), else minus the rank."""
+        if self.judge.finer is None:
+            return -self.ranks
+        finer = self.judge.finer[:, 0]
+        return np.where(np.isnan(finer).all(axis=1, keepdims=True), -self.ranks, finer)
+
+    @cached_property
+    def spearman(self) -> Floats:
+        """Rho by item, averaged over its targets: NaN where there is none."""
+        return self._correlated(-self.ranks, "spearman")
+
+    @cached_property
+    def pearson(self) -> Floats:
+        """The same of Pearson's r, by how far apart the parts are."""
+        return self._correlated(self.scores, "pearson")
+
+    def _correlated(self, said: Floats, method: Method) -> Floats:
+        sample, (item, target) = self.sample, self.sample.targets
+        found = np.full(len(item), np.nan)
+        readable = np.asarray((~np.isnan(self.ranks)).any(axis=1))[item]
+        # Items of as many parts are computed together: each row is a judge's answer beside one target.
+        for n in np.unique(sample.n_parts[item]).tolist():
+            rows = np.flatnonzero(readable & (sample.n_parts[item] == n))
+            sides = said[item[rows], :n], target[rows, :n]
+            if method == "spearman" and len(rows):
+                sides = rankdata(sides[0], axis=1), rankdata(sides[1], axis=1)
+            if n and len(rows):
+                found[rows] = row_correlations(*sides)
+        return means_by(item, found, sample.n_items)
+
+    @property
+    def read(self) -> Booleans:
+        """Items with an answer that could be read, be it of these parts or not."""
+        return np.asarray((self.judge.judged & ~self.judge.unparsed)[:, 0])
+
+    def mean(self, method: str) -> Ratio:
+        """The correlation with the target, averaged over items."""
+        return mean_of(getattr(self, method), _NO_RHO)
+
+    def undefined(self) -> Ratio:
+        """Compared items without a correlation."""
+        compared = self.read & self.sample.has_target("")
+        return share_of(np.isnan(self.spearman), compared, _NO_RHO)
+
+    @property
+    def score(self) -> Floats:
+        """(1 + r) / 2 of the figure that ranks judges; what is of other parts scores 0."""
+        found = np.asarray(getattr(self, self.sample.primary))
+        column = np.where(np.isnan(found), NO_ORDER, (1.0 + found) / 2)
+        return np.where(np.isnan(found) & self.read & np.isnan(self.ranks).all(axis=1), 0.0, column)
 
 
-def _people(parts: str, over: str) -> tuple[Figure, ...]:
+class RankingSample(Sample):
+    """Rankings of the labels and of the target."""
+
+    judge_type = RankingJudge
+    primary: ClassVar[str] = "spearman"
+
+    @cached_property
+    def n_parts(self) -> Integers:
+        """Parts of each item."""
+        return np.array([len(names) for names in self.items.parts], dtype=np.intp)
+
+    @cached_property
+    def ranked(self) -> Integers:
+        """The labels that rank the parts of their item."""
+        return np.flatnonzero(~np.isnan(self.labels.values).all(axis=1))
+
+    @cached_property
+    def targets(self) -> tuple[Integers, Floats]:
+        """What judges are compared with, a row a person or the gold one: the item, and its parts, higher is better."""
+        if self.against_gold:
+            rows = np.flatnonzero(self.items.has_gold)
+            return rows, -self.items.gold[rows]
+        return self.labels.item[self.ranked], -self.labels.values[self.ranked]
+
+    def has_target(self, primary: str) -> Booleans:  # noqa: ARG002
+        return np.bincount(self.targets[0], minlength=self.n_items) > 0
+
+    @property
+    def scorable(self) -> Booleans:
+        """With a target of one rank, or of one part, there is no order to find."""
+        item, target = self.targets
+        whole = part_mask(self.items.parts, self.items.width)[item]
+        low = np.where(whole, target, np.inf).min(axis=1, initial=np.inf)
+        high = np.where(whole, target, -np.inf).max(axis=1, initial=-np.inf)
+        return np.bincount(item[low < high], minlength=self.n_items) > 0
+
+    @cached_property
+    def _people(self) -> list[tuple[Integers, Floats]]:
+        """By item, the labels that rank it and their ranks."""
+        item = self.labels.item[self.ranked]
+        order = np.argsort(item, kind="stable")
+        ends = np.searchsorted(item[order], np.arange(self.n_items + 1))
+        rows = [self.ranked[order[ends[k] : ends[k + 1]]] for k in range(self.n_items)]
+        return [(each, self.labels.values[each, : self.n_parts[k]]) for k, each in enumerate(rows)]
+
+    @cached_property
+    def _pairs(self) -> RankPairs:
+        return rank_pairs([ranks if len(ranks) else np.zeros((1, 0)) for _, ranks in self._people])
+
+    def spearman(self) -> Ratio:
+        """Each person beside another, as a judge is beside each of them."""
+        return mean_of(self._rho, _NO_PAIR)
+
+    @cached_property
+    def _rho(self) -> Floats:
+        return means_by(self._pairs.item, self._pairs.rho, self.n_items)
+
+    def same_order(self) -> Ratio:
+        """Pairs of people who give the same order."""
+        return mean_of(np.array([_same(each) for each in self._dense]), _NOT_TWO)
+
+    def same_first(self) -> Ratio:
+        """Pairs of people who rank the same parts first."""
+        return mean_of(np.array([_same(each == 1) for each in self._dense]), _NOT_TWO)
+
+    @property
+    def _dense(self) -> list[Any]:
+        return [rankdata(ranks, method="dense", axis=1) if len(ranks) else ranks for _, ranks in self._people]
+
+    def undefined(self) -> Ratio:
+        """Items of two rankings without a correlation."""
+        two = np.array([len(ranks) >= 2 for _, ranks in self._people], dtype=np.bool_)
+        return share_of(np.isnan(self._rho), two, _NOT_TWO)
+
+    def with_others(self) -> Floats:
+        """The mean rho of each label with the others of its item."""
+        pairs = self._pairs
+        label = [
+            self._people[item][0][row]
+            for side in (pairs.first, pairs.second)
+            for item, row in zip(pairs.item.tolist(), side.tolist(), strict=True)
+        ]
+        rho = np.concatenate([pairs.rho, pairs.rho])
+        return means_by(np.array(label, dtype=np.intp), rho, len(self.labels))
+
+    def baselines(self) -> tuple[JudgeAnswers, ...]:
+        """The order given."""
+        return self.ranked_by("importance given", "order given", [range(n) for n in self.n_parts.tolist()])
+
+    def ranked_by(self, key: str, name: str, keys: Sequence[Sequence[float]]) -> tuple[JudgeAnswers, ...]:
+        """A baseline that ranks by keys, lower is better; equal keys share a rank."""
+        values = np.full((self.n_items, 1, self.items.width), np.nan)
+        for row, each in enumerate(keys):
+            values[row, 0, : len(each)] = rankdata(each, method="min")
+        return (baseline_judge(key, name, values),)
+
+    def remarks(self) -> tuple[str, ...]:
+        has_target = self.has_target("")
+        two = int((has_target & (self.n_parts == 2)).sum())
+        if not two:
+            return ()
+        return (
+            f"{two:,} of {int(has_target.sum()):,} items have two parts, where a correlation can only be −1 or 1.",
+        )
+
+
+def row_correlations(first: Floats, second: Floats) -> Floats:
+    """Pearson's correlation of each row with its partner: (n, parts) twice to (n,); NaN where one is constant."""
+    one, two = (rows - rows.mean(axis=1, keepdims=True) for rows in (first, second))
+    # Of a constant row rounding may leave something.
+    varies = (np.ptp(first, axis=1) > 0) & (np.ptp(second, axis=1) > 0)
+    scale = np.sqrt((one**2).sum(axis=1) * (two**2).sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.where(varies & (scale > 0), (one * two).sum(axis=1) / scale, np.nan)
+    return np.clip(found, -1.0, 1.0)
+
+
+def _same(rows: Any) -> float:
+    """Share of the pairs of rows of a matrix that are equal; NaN without a pair.
+
+    Examples
+    --------
+    >>> _same(np.array([[1, 2], [1, 2], [2, 1]]))
+    0.3333333333333333
+    """
+    n = len(rows)
+    if n < 2:
+        return math.nan
+    counts = np.unique(rows, axis=0, return_counts=True)[1]
+    return float((counts * (counts - 1)).sum() / (n * (n - 1)))
+
+
+def spearman(label: str, what: str, function: Any) -> Figure:
+    """Spearman's rho of people or judges."""
+    return Figure("spearman", label, what, function, "number", CORRELATION, GROUPS, compares=True)
+
+
+def undefined(function: Any) -> Figure:
+    """How often there is no rho."""
+    return Figure(
+        "undefined_rate",
+        "Correlation undefined",
+        "Share of the compared items on which a ranking is constant, so that there is no correlation.",
+        function,
+        compares=True,
+    )
+
+
+def people_of(part: str, over: str) -> tuple[Figure, ...]:
+    """The figures of people who rank parts of this name, averaged over items of that name."""
     return (
-        _spearman(
+        spearman(
             f"Spearman of two annotators, mean of {over}",
             f"Spearman's rho of two annotators' rankings, averaged over pairs of annotators, then over {over}.",
+            RankingSample.spearman,
         ),
         Figure(
             "pair_exact",
             "Pairwise agreement on the order",
             "Share of the pairs of human annotators who give the same order, averaged over items.",
+            RankingSample.same_order,
             axes=GROUPS,
         ),
         Figure(
             "same_first",
-            f"Pairwise agreement on the first {parts}",
-            f"Share of the pairs of human annotators who rank the same {parts} first, averaged over items.",
+            f"Pairwise agreement on the first {part}",
+            f"Share of the pairs of human annotators who rank the same {part} first, averaged over items.",
+            RankingSample.same_first,
             axes=GROUPS,
         ),
-        UNDEFINED,
+        undefined(RankingSample.undefined),
     )
 
 
-IMPORTANCE_PEOPLE = _people("aspect", "instructions")
-IMPORTANCE_JUDGES = (
-    _spearman(
-        "Spearman, mean of instructions",
-        "Spearman's rho of the judge with each human ranking (or the gold one), averaged over these, then over items.",
-    ),
-    UNDEFINED,
-    UNPARSED,
-)
-ANSWER_PEOPLE = _people("answer", "questions")
-ANSWER_JUDGES = (
-    Figure(
-        "pearson",
-        "Pearson, mean of questions",
-        "Pearson's correlation of the judge's scores with votes or human rankings, averaged over questions.",
-        "number",
-        CORRELATION,
-        GROUPS,
-    ),
-    _spearman(
-        "Spearman, mean of questions",
-        "Spearman's rho of the judge's order with votes or human rankings, averaged over questions.",
-    ),
-    UNDEFINED,
-    UNPARSED,
-)
+OF_JUDGES = {name: partial(RankingJudge.mean, method=name) for name in ("spearman", "pearson")}
+UNDEFINED = undefined(RankingJudge.undefined)
 OF_ONE_PERSON = Figure(
     "agreement",
     "Mean Spearman with each of the others",
     "Mean of Spearman's rho of this annotator with each other annotator of the same items.",
+    RankingSample.spearman,
     "number",
     CORRELATION,
+)
+EACH = "each human annotator who ranked the item"
+SPEARMAN = (
+    "Spearman's rho of two annotators (average ranks for ties) is averaged over the pairs of annotators of an item, "
+    "then over items; a constant ranking has no correlation and isn't counted."
 )

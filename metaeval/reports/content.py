@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from metaeval.figures import ANSWER_RANKING, CHECKLIST, FIGURES, IMPORTANCE, KIND_LABELS, PAIRWISE, RUBRIC
+from annotation.kinds import kind_of
+from metaeval.figures import FIGURES, JudgeSample, KindFigures, Sample, quiet
+from metaeval.figures.estimates import plain
+from metaeval.figures.groups import Layout
+from metaeval.figures.measures import gold_measures, judge_measures, people_measures
+from metaeval.figures.sample import Correlated, Part, Ratio
+from metaeval.inputs import Booleans, Floats, Inputs, Options
 from metaeval.reports.errors import ReportError
-from metaeval.reports.groups import Layout, layout_of
-from metaeval.reports.humans import humans_section
-from metaeval.reports.inputs import Booleans, ReportInputs
-from metaeval.reports.judges import PRIMARIES, Primary, judge_scores, judge_section
-from metaeval.reports.kinds.checklist import checklist_figures
-from metaeval.reports.kinds.common import KindResults, Setting
-from metaeval.reports.kinds.inputs import KindInputs, KindOptions
-from metaeval.reports.kinds.item_scores import rules_of
-from metaeval.reports.kinds.people import people_section
-from metaeval.reports.kinds.rankings import ranking_figures
-from metaeval.reports.kinds.rubric import rubric_figures
-from metaeval.reports.leading import select_means
-from metaeval.reports.options import ReportOptions
+from metaeval.reports.leading import comparable, select_means, selection_of
 from metaeval.reports.progress import told
 from metaeval.reports.replacement import choice_section, labels_by_person, replacement_section
-from metaeval.reports.report import Items, JudgeFigures, ReportContent, software_version
-from metaeval.stats import Resamples
-from metaeval.stats.arrays import slots_of
+from metaeval.reports.report import (
+    AnnotatorFigures,
+    EstimateJson,
+    Items,
+    JudgeFigures,
+    LeaderRanking,
+    PeopleFigures,
+    ReportContent,
+    software_version,
+)
+from metaeval.stats import correlation, correlation_difference, mean_estimate
 
-_FIGURES: dict[str, Callable[[Setting], KindResults]] = {
-    RUBRIC: rubric_figures,
-    CHECKLIST: checklist_figures,
-    IMPORTANCE: ranking_figures,
-    ANSWER_RANKING: ranking_figures,
-}
+_NOT_SHARED = "no item shared with others"
 
 
-def build(
-    inputs: ReportInputs | KindInputs,
-    options: ReportOptions | KindOptions,
-    *,
-    inputs_hash: str | None = None,
-) -> ReportContent:
+def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -> ReportContent:
     """Compute a report. The same inputs and options give the same report.
 
     Raises
@@ -49,133 +40,223 @@ def build(
     ReportError
         There are no items to report on.
     """
-    if isinstance(inputs, ReportInputs):
-        assert isinstance(options, ReportOptions)
-        kind, made, key = PAIRWISE, _pairs(inputs, options), inputs_hash or inputs.hash(options)
-    else:
-        assert isinstance(options, KindOptions)
-        kind, made, key = inputs.kind, _of_kind(inputs, options), inputs_hash or inputs.hash(options)
-    return ReportContent(
-        kind=kind,
-        name=inputs.name,
-        inputs_hash=key,
-        software={"name": "touchstone", "version": software_version()},
-        options=options.as_dict(),
-        **{name: inputs.facts[name] for name in ("dataset", "study", "sweep")},
-        **made,
-    )
-
-
-def _of_kind(inputs: KindInputs, options: KindOptions) -> dict[str, Any]:
-    if not inputs.items:
-        raise ReportError(f"{inputs.name} has no items of the kind {KIND_LABELS[inputs.kind].lower()}.")
-    # A baseline of rubrics says one number everywhere, which correlates with nothing.
-    rules = rules_of(inputs, options.against) if inputs.judges and inputs.kind != RUBRIC else ()
-    setting = Setting.of(inputs, options, rules)
-    found = _FIGURES[inputs.kind](setting)
-    primary = FIGURES[inputs.kind].primaries[0]
-    return {
-        "targets": list(inputs.targets()),
-        "criteria": list(inputs.criteria),
-        "items": Items(
-            len(inputs.items), setting.resamples.n_clusters, 0, found.n_target, *_sizes(setting.layout)
-        ),
-        "people": people_section(setting, found),
-        "gold": found.gold,
-        "judges": tuple(
-            JudgeFigures(
-                name=judge.name,
-                fingerprint=judge.fingerprint,
-                backend=judge.backend,
-                model=judge.model,
-                strategy=judge.strategy,
-                baseline=False,
-                n_judgments=len(judge.judged),
-                n_items_judged=len(judge.judged),
-                n_unparsed=len(judge.unparsed),
-                n_failed=len(judge.failed),
-                orders="original",
-                measures=measures,
-            )
-            for judge, measures in zip(inputs.judges, found.judges, strict=True)
-        ),
-        "primary": primary,
-        "selections": {primary: found.selection},
-        "remarks": found.remarks,
-    }
-
-
-def _pairs(inputs: ReportInputs, options: ReportOptions) -> dict[str, Any]:
-    items, judges = inputs.items, inputs.judges
-    if not len(items):
-        raise ReportError(f"{inputs.name} has no pairwise items, and reports are about pairwise items.")
-    layout = layout_of(items)
-    resamples = Resamples(items.cluster, options.n_resamples, options.seed)
-    slots = slots_of(inputs.labels.item, inputs.labels.choice, len(items))
-    n = len(judges)
-    scores = [judge_scores(judge, items, slots, options) for judge in told("Verdicts", n, judges)]
-    by_person = labels_by_person(items, inputs.labels)
-    sections = tuple(
-        judge_section(
-            judge,
-            scored,
-            items,
-            layout,
-            resamples,
-            options,
-            inputs.weights,
-            replacement_section(judge, by_person, resamples, options),
-        )
-        for judge, scored in told("Judges", n, zip(judges, scores, strict=True))
-    )
-    baselines = {index: judge.name for index, judge in enumerate(judges) if judge.baseline}
-    selections = {}
-    for primary in told("Comparison of judges", len(PRIMARIES), PRIMARIES):
-        columns = {index: scored.of(primary) for index, scored in enumerate(scores)}
-        selections[primary] = select_means(
-            {index: column for index, column in columns.items() if index not in baselines},
-            {index: scored.covers(primary) for index, scored in enumerate(scores)},
-            resamples=resamples,
-            confidence=options.confidence,
-            floors={index: columns[index] for index in baselines},
-            names=baselines,
-            weights=inputs.weights if primary == "agreement" else None,
-        )
-    compared = {index: scores[index].agreement for index in selections["agreement"].ranking}
-    two_labels, gold = (~np.isnan(slots)).sum(axis=1) > 1, ~np.isnan(items.gold)
-    n_gold = int(gold.sum())
-    return {
-        "targets": [],
-        "criteria": [],
-        "items": Items(
-            len(items),
-            len(set(items.cluster)),
-            n_gold,
-            max(int(two_labels.sum()), n_gold),
-            *_sizes(layout),
-        ),
-        "people": humans_section(inputs, slots, layout, resamples, options),
-        "gold": {},
-        "judges": sections,
-        "primary": _primary(two_labels, gold),
-        "selections": selections,
-        "replacement": choice_section(judges, compared, by_person, resamples, options),
-    }
-
-
-def _sizes(layout: Layout) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """How many items each category and each subset has."""
-
-    def of(kind: str) -> list[dict[str, Any]]:
-        return [
-            {"name": group.name, "n_items": int(group.members.sum())}
-            for group in layout.groups
-            if group.kind == kind
+    if not len(inputs.items):
+        raise ReportError(f"{inputs.name} has no items of the kind {kind_of(inputs.kind).label.lower()}.")
+    kind = FIGURES[inputs.kind]
+    sample = kind.sample(inputs, options)
+    judges, n = sample.judges, len(sample.judges)
+    with quiet():
+        ranked = [
+            {name: kind.of_judges(name).function(judge) for name in kind.primaries}
+            for judge in told("Verdicts", n, judges)
         ]
+        by_person = labels_by_person(inputs) if kind.has_replacement else None
+        sections = tuple(_judge(kind, judge, by_person) for judge in told("Judges", n, judges))
+        selections = {
+            name: _selection(kind, sample, name, [parts[name] for parts in ranked])
+            for name in told("Comparison of judges", len(kind.primaries), kind.primaries)
+        }
+        replacement = None
+        if kind.has_replacement:
+            primary = kind.primaries[0]
+            compared = {place: _column(ranked[place][primary]) for place in selections[primary].ranking}
+            replacement = choice_section(sample, compared, by_person)
+        targets = {name: sample.has_target(name) for name in kind.primaries}
+        return ReportContent(
+            kind=inputs.kind,
+            name=inputs.name,
+            inputs_hash=inputs_hash or inputs.hash(options),
+            software={"name": "touchstone", "version": software_version()},
+            options=options.as_dict(kind.options),
+            **{name: inputs.facts[name] for name in ("dataset", "study", "sweep")},
+            targets=list(inputs.targets()) if "against" in kind.options else [],
+            criteria=list(inputs.criteria),
+            items=_items(kind, sample, targets),
+            people=_people(kind, sample),
+            gold=gold_measures(kind, sample),
+            judges=sections,
+            # The first, unless more items can be compared by another.
+            primary=max(kind.primaries, key=lambda name: int(targets[name].sum())),
+            selections=selections,
+            replacement=replacement,
+            remarks=sample.remarks(),
+        )
 
-    return of("category"), of("subset")
+
+def _items(kind: KindFigures, sample: Sample, targets: dict[str, Booleans]) -> Items:
+    return Items(
+        n_items=sample.n_items,
+        n_instructions=sample.resamples.n_clusters,
+        n_gold=0 if "against" in kind.options else int(sample.items.has_gold.sum()),
+        n_with_target=max(int(target.sum()) for target in targets.values()),
+        categories=_sizes(sample.layout, "category"),
+        subsets=_sizes(sample.layout, "subset"),
+    )
 
 
-def _primary(two_labels: Booleans, gold: Booleans) -> Primary:
-    """By what judges are ranked: agreement with people, unless more items have a gold answer."""
-    return "accuracy" if int(gold.sum()) > int(two_labels.sum()) else "agreement"
+def _sizes(layout: Layout, axis: str) -> list[dict[str, Any]]:
+    """How many items each category, or each subset, has."""
+    groups = [group for group in layout.groups if group.kind == axis]
+    return [{"name": group.name, "n_items": int(group.members.sum())} for group in groups]
+
+
+def _people(kind: KindFigures, sample: Sample) -> PeopleFigures:
+    """The part of the report that is about people; they are numbered by first appearance, never named."""
+    labels = sample.labels
+    per_item = np.bincount(labels.item, minlength=sample.n_items)
+    labelled = per_item[per_item > 0]
+    drawn = 0 if sample.drawn is None else int(((per_item > 0) & (sample.drawn > 1)).sum())
+    return PeopleFigures(
+        n_labels=len(labels),
+        n_annotators=len(np.unique(labels.annotator)),
+        n_items_labelled=len(labelled),
+        n_items_with_two_labels=int((per_item > 1).sum()),
+        labels_per_item={
+            "min": int(labelled.min()) if len(labelled) else 0,
+            "max": int(labelled.max(initial=0)),
+        },
+        n_repeated_left_out=labels.n_repeated,
+        n_drawn_by_chance=drawn,
+        simulated_share=round(int(labels.simulated.sum()) / len(labels), 12) if len(labels) else None,
+        measures=people_measures(kind, sample),
+        annotators=_annotators(kind, sample),
+    )
+
+
+def _annotators(kind: KindFigures, sample: Sample) -> tuple[AnnotatorFigures, ...]:
+    """A row a person: labels, and the mean agreement of these with the others' of the same items."""
+    figure, labels, options = kind.of_one_person, sample.labels, sample.options
+    if figure is None:
+        return ()
+    with_others = sample.with_others()
+    cluster = np.array(sample.items.cluster, dtype=np.str_)[labels.item]
+    rows = []
+    for number in np.unique(labels.annotator).tolist():
+        own = np.flatnonzero(labels.annotator == number)
+        # Each person's items by themselves: to resample all items for each would cost people times items.
+        estimate = mean_estimate(
+            with_others[own],
+            bounds=figure.bounds,
+            reason=_NOT_SHARED,
+            clusters=cluster[own],
+            n_resamples=options.n_resamples,
+            weights=None if sample.drawn is None else sample.drawn[labels.item[own]],
+            confidence=options.confidence,
+            rng=options.seed,
+        )
+        agreement = cast("EstimateJson", plain(estimate))
+        rows.append(AnnotatorFigures(number + 1, len(own), bool(labels.simulated[own[0]]), agreement))
+    return tuple(rows)
+
+
+def _judge(kind: KindFigures, one: JudgeSample, by_person: Floats | None) -> JudgeFigures:
+    judge = one.judge
+    return JudgeFigures(
+        name=judge.name,
+        fingerprint=judge.fingerprint,
+        backend=judge.backend,
+        model=judge.model,
+        strategy=judge.strategy,
+        baseline=judge.baseline,
+        n_judgments=int(judge.judged.sum()),
+        n_items_judged=int(judge.asked.sum()),
+        n_unparsed=int(judge.unparsed.sum()),
+        n_failed=int(judge.failed.sum()),
+        orders=_orders(judge.judged),
+        measures=judge_measures(kind, one),
+        replaces=replacement_section(one, by_person) if kind.has_replacement else None,
+    )
+
+
+def _orders(judged: Booleans) -> str:
+    if judged.shape[1] == 1:
+        return "original"
+    first, second = bool(judged[:, 0].any()), bool(judged[:, 1].any())
+    if first and second and not judged.all(axis=1).any():
+        return "random"  # one order an item, not the same one for all
+    return {(True, True): "both", (True, False): "original", (False, True): "swapped"}.get(
+        (first, second), "none"
+    )
+
+
+# --- who leads -----------------------------------------------------------------------------------------------------
+
+
+def _selection(kind: KindFigures, sample: Sample, name: str, parts: list[Part | None]) -> LeaderRanking:
+    figure, target = kind.of_judges(name), sample.has_target(name)
+    judges = sample.inputs.judges
+    covered = {place: judge.asked & target for place, judge in enumerate(judges)}
+    weights = sample.compared if figure.compares else None
+    if all(isinstance(part, Correlated) for part in parts):
+        return _by_correlation(sample, cast("list[Correlated]", parts), covered, weights)
+    columns = {place: _column(part) for place, part in enumerate(parts)}
+    baselines = {place: judge.name for place, judge in enumerate(judges) if judge.baseline}
+    floors: dict[int | str, Floats] = {place: columns[place] for place in baselines}
+    if kind.has_floor and not kind.shows_baselines and judges:
+        floors |= {
+            floor.name: _column(figure.function(sample.judge_type(sample, floor)))
+            for floor in sample.baselines()
+        }
+    if sample.size is not None:
+        weights = sample.size if weights is None else sample.size * weights
+    return select_means(
+        {place: column for place, column in columns.items() if place not in baselines},
+        covered,
+        resamples=sample.resamples,
+        confidence=sample.options.confidence,
+        bounds=figure.bounds or (0.0, 1.0),
+        floors=floors,
+        names=baselines,
+        weights=weights,
+    )
+
+
+def _column(part: Part | None) -> Floats:
+    """What each item adds to the mean: NaN where it does not count."""
+    assert isinstance(part, Ratio)
+    return np.where(part.bottom > 0, part.top / np.maximum(part.bottom, 1), np.nan)
+
+
+def _by_correlation(
+    sample: Sample, parts: list[Correlated], covered: dict[int, Booleans], weights: Floats | None
+) -> LeaderRanking:
+    """By the correlation of the mean ratings, on the items that all judged.
+
+    The leader was chosen for it, so with k rivals each difference has an interval of level 1 - (1 - level) / k.
+    """
+    said = [part.said[:, -1] for part in parts]
+    targets = [part.target[:, -1] for part in parts]
+    candidates = {
+        place: covered[place] & ~np.isnan(targets[place])
+        for place in covered
+        if not np.isnan(said[place] + targets[place]).all()
+    }
+    complete, common = comparable(candidates)
+    options: Any = {"where": common, "weights": weights}
+    values = {
+        place: correlation(
+            said[place], targets[place], method=parts[place].method, n_resamples=0, **options
+        ).value
+        for place in complete
+    }
+    ranking = sorted(
+        (place for place in values if not np.isnan(values[place])), key=lambda place: -values[place]
+    )
+    differences = {
+        place: correlation_difference(
+            said[ranking[0]],
+            said[place],
+            targets[place],
+            method=parts[place].method,
+            resamples=sample.resamples,
+            confidence=1 - (1 - sample.options.confidence) / (len(ranking) - 1),
+            **options,
+        )
+        for place in ranking[1:]
+    }
+    return selection_of(
+        ranking=ranking,
+        differences=differences,
+        incomplete=[place for place in candidates if place not in complete],
+        n_compared=int(common.sum()),
+    )

@@ -36,7 +36,7 @@ def context_of(report: ReportContent) -> dict[str, Any]:
         "groups": tables.group_tables(report),
         "differences": tables.differences(report),
         "unit": tables.difference_unit(report),
-        "counted": tables.counted_words(report.kind),
+        "counted": report.figures.counted,
         "replaces": replacements(report),
         "replaces_words": replacement_words(report),
         "methods": methods(report),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from metaeval.reports.estimates import plain
+from metaeval.figures.estimates import plain
 from metaeval.stats import Estimate
 
 T = TypeVar("T")

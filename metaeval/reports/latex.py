@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from annotation.kinds import DEFAULT_KIND
 from metaeval.figures import KIND_LABELS, Figure
 from metaeval.reports.figures import range_text, value_text
 from metaeval.reports.latex_text import LatexTable, document, escape
@@ -12,7 +13,6 @@ from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replac
 from metaeval.reports.report import ReportContent
 from metaeval.reports.tables import (
     FigureTable,
-    counted_words,
     group_tables,
     judges_table,
     labels_words,
@@ -28,7 +28,7 @@ _UNITS = {"percent": " (%)", "points": " (points)"}
 def latex(report: ReportContent) -> str:
     r"""Write the report as LaTeX tables, to be taken into a paper with \input. They need the package booktabs."""
     software = f"{report.software['name'].title()} {report.software['version']}"
-    name = report.name if report.kind == "pairwise" else f"{report.name}-{report.kind}"
+    name = report.name if report.kind == DEFAULT_KIND else f"{report.name}-{report.kind}"
     tables = [*_people(report), *_judges(report), *_replacements(report)]
     return document(name, report.dataset["title"], software, report.inputs_hash, tables)
 
@@ -140,7 +140,7 @@ def _grid(table: FigureTable, words: str, *, counts: bool = False) -> LatexTable
 
 def _notes(report: ReportContent) -> list[str]:
     labels = labels_words(report)
-    return [f"{labels[0].upper()}{labels[1:]}.", *simulated_words(report), counted_words(report.kind)]
+    return [f"{labels[0].upper()}{labels[1:]}.", *simulated_words(report), report.figures.counted]
 
 
 def with_unit(figure: Figure) -> str:

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from metaeval.reports.estimates import plain
-from metaeval.reports.inputs import Booleans, Floats
+from metaeval.figures.estimates import plain
+from metaeval.inputs import Booleans, Floats
 from metaeval.reports.report import EstimateJson, LeaderRanking
 from metaeval.selection import compare
 from metaeval.selection.table import comparable_judges

@@ -20,54 +20,18 @@ _TIES = {
         "labels, judges with the mode of all, and ties between two modes go to the second output."
     ),
 }
-_SPEARMAN = (
-    "Spearman's rho of two annotators (average ranks for ties) is averaged over the pairs of annotators of an item, "
-    "then over items; a constant ranking has no correlation and isn't counted."
-)
-_PEOPLE = {
-    "rubric": (
-        "Krippendorff's alpha is ordinal; over all criteria together it is of all ratings. Two annotators are compared "
-        "pair by pair within an item, then items are averaged.",
-        "Leave-one-out figures compare each rating with the mean of the other annotators' ratings of the same item: "
-        "correlations are of each annotator who shares at least five items with others, averaged over annotators; "
-        "distances and shares are averaged over an item's labels, then over items.",
-    ),
-    "checklist": (
-        "Krippendorff's alpha is nominal, over questions, with cannot tell as an answer of its own.",
-        "Leave-one-out agreement compares each answer with the mode of the other annotators' answers to the same "
-        "question, ties between modes by expectation; it and pairwise agreement are means over questions.",
-        "DRFR is the share of an item's questions answered with yes, cannot tell counting as no; TOWER weighs a "
-        "question by one over its level in the tree of aspects.",
-    ),
-    "importance": (_SPEARMAN,),
-    "answer_ranking": (_SPEARMAN,),
-}
-_RANKED = {
-    "rubric": "Judges are ranked by Spearman's correlation of their mean rating of an item with {against}.",
-    "checklist": "Judges are ranked by the share of questions that they answer as {against}.",
-    "importance": "Judges are ranked by Spearman's rho with {against}, averaged over items.",
-    "answer_ranking": "Judges are ranked by Pearson's correlation with {against}, averaged over questions.",
-}
-_EACH = "each human annotator who ranked the item"
-_AGAINST = {
-    ("rubric", "people"): "human annotators' mean ratings",
-    ("rubric", "gold"): "the gold ratings",
-    ("checklist", "people"): "most human annotators did",
-    ("checklist", "gold"): "the gold answers",
-    ("importance", "people"): _EACH,
-    ("importance", "gold"): "the gold ranks",
-    ("answer_ranking", "people"): _EACH,
-    ("answer_ranking", "gold"): "human votes, or the gold ranks",
-}
 
 
 def methods(report: ReportContent) -> list[str]:
     """Conventions of this report, one sentence or two each."""
-    of_kind = _pairs(report) if report.kind == "pairwise" else _others(report)
-    return [*of_kind, *_drawn(report), *_intervals(report)]
+    return [
+        *(_of_pairs(report) if "tie_break" in report.options else _of_values(report)),
+        *_drawn(report),
+        *_intervals(report),
+    ]
 
 
-def _pairs(report: ReportContent) -> Iterator[str]:
+def _of_pairs(report: ReportContent) -> Iterator[str]:
     options = report.options
     yield _TIES[options["tie_break"]].format(seed=options["seed"])
     yield "A judge's figure is the mean of the presentation orders in which it judged."
@@ -86,12 +50,13 @@ def _pairs(report: ReportContent) -> Iterator[str]:
         yield "Baselines are judges without an LLM, computed from the lengths and the order alone."
 
 
-def _others(report: ReportContent) -> Iterator[str]:
+def _of_values(report: ReportContent) -> Iterator[str]:
     if report.people.n_labels:
-        yield from _PEOPLE[report.kind]
+        yield from report.figures.methods
     if report.judges:
         if report.selection.leader is not None:
-            yield _RANKED[report.kind].format(against=_AGAINST[report.kind, report.against])
+            against = report.figures.against["gold" if report.against == "gold" else "people"]
+            yield report.figures.ranked.format(against=against)
         yield (
             "Answers that could not be read are left out of correlations, scores and mean ratings, and count as wrong "
             "for agreement and for being within one point."
@@ -123,7 +88,7 @@ def _intervals(report: ReportContent) -> Iterator[str]:
         "Differences to the leading judge are paired by item, with Student intervals. They allow for the leader having "
         "been chosen as the best."
     )
-    if report.kind != "rubric":
+    if report.figures.has_confidence_set:
         yield (
             "The leader and the judges that are not significantly different from it are a model confidence set "
             "(Hansen, Lunde and Nason), which holds all equally best judges in at least "

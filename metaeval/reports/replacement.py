@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.reports.estimates import plain, undefined
+from metaeval.figures import JudgeSample, Sample
+from metaeval.figures.estimates import plain, undefined
+from metaeval.inputs import Floats, Inputs, JudgeAnswers
 from metaeval.reports.figures import value_text
-from metaeval.reports.inputs import Floats, ItemColumns, JudgeColumns, LabelColumns
-from metaeval.reports.options import ReportOptions
 from metaeval.reports.report import ReportContent
 from metaeval.selection.replacement import chosen_elsewhere, replacement_test
-from metaeval.stats import AlternativeAnnotatorTest, Resamples, StatisticsWarning
+from metaeval.stats import AlternativeAnnotatorTest, StatisticsWarning
 from metaeval.stats.arrays import Integers
 
 # Beyond it the people of a study are a crowd of whom each labelled a handful.
@@ -21,8 +21,9 @@ _MOST_CELLS = 20_000_000
 ADVICE = {0.1: "crowdworkers", 0.15: "skilled annotators", 0.2: "experts"}
 
 
-def labels_by_person(items: ItemColumns, labels: LabelColumns) -> Floats | None:
+def labels_by_person(inputs: Inputs) -> Floats | None:
     """Labels as (n_items, n_people), a column a person; None where that would be too large a table to be of use."""
+    items, labels = inputs.items, inputs.labels
     n_people = int(labels.annotator.max(initial=-1)) + 1
     if len(items) * n_people > _MOST_CELLS:
         return None
@@ -31,24 +32,15 @@ def labels_by_person(items: ItemColumns, labels: LabelColumns) -> Floats | None:
     return table
 
 
-def replacement_section(
-    judge: JudgeColumns, by_person: Floats | None, resamples: Resamples, options: ReportOptions
-) -> dict[str, Any]:
+def replacement_section(one: JudgeSample, by_person: Floats | None) -> dict[str, Any]:
     """The test of one judge on all items; with a reason where that cannot be tested.
 
     Verdicts that were never asked for take no part; what could not be read loses against the person.
     """
-    everywhere = np.zeros(len(judge.judged), dtype=np.intp)
-    return _tested([judge], everywhere, by_person, resamples, options)
+    return _tested(one.sample, [one.judge], np.zeros(one.sample.n_items, dtype=np.intp), by_person)
 
 
-def choice_section(
-    judges: tuple[JudgeColumns, ...],
-    scores: Mapping[int, Floats],
-    by_person: Floats | None,
-    resamples: Resamples,
-    options: ReportOptions,
-) -> dict[str, Any]:
+def choice_section(sample: Sample, scores: Mapping[int, Floats], by_person: Floats | None) -> dict[str, Any]:
     """The test of whichever judge leads on the other folds: what may be said of the leading judge.
 
     Parameters
@@ -57,21 +49,18 @@ def choice_section(
         Of the judges that are compared, by their place.
     """
     places = list(scores)
-    columns = np.stack([scores[place] for place in places], axis=1) if places else np.zeros((0, 0))
-    codes = np.arange(resamples.n_items) if resamples.codes is None else resamples.codes
     if not places:
         return {**_not_tested("no judge to choose"), "n_folds": 0}
-    chosen, n_folds = chosen_elsewhere(columns, codes, rng=options.seed)
-    found = _tested([judges[place] for place in places], chosen, by_person, resamples, options)
-    return {**found, "n_folds": n_folds}
+    resamples = sample.resamples
+    codes = np.arange(resamples.n_items) if resamples.codes is None else resamples.codes
+    columns = np.stack([scores[place] for place in places], axis=1)
+    chosen, n_folds = chosen_elsewhere(columns, codes, rng=sample.options.seed)
+    judges = [sample.inputs.judges[place] for place in places]
+    return {**_tested(sample, judges, chosen, by_person), "n_folds": n_folds}
 
 
 def _tested(
-    judges: list[JudgeColumns],
-    chosen: Integers,
-    by_person: Floats | None,
-    resamples: Resamples,
-    options: ReportOptions,
+    sample: Sample, judges: list[JudgeAnswers], chosen: Integers, by_person: Floats | None
 ) -> dict[str, Any]:
     if by_person is None:
         return _not_tested("too many people for a table of them")
@@ -83,9 +72,9 @@ def _tested(
             by_person,
             {place: (judge.verdicts, judge.judged) for place, judge in enumerate(judges)},
             chosen,
-            clusters=resamples,
-            epsilon=options.epsilon,
-            confidence=options.confidence,
+            clusters=sample.resamples,
+            epsilon=sample.options.epsilon,
+            confidence=sample.options.confidence,
         )
     return _plain(found)
 

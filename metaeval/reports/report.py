@@ -174,11 +174,13 @@ class ReportContent:
 
     def against_of(self, primary: str) -> str:
         """What judges are compared with by one figure."""
-        return "gold" if primary == "accuracy" else self.options.get("against", "people")
+        if primary in self.figures.primaries and self.figures.of_judges(primary).of_gold:
+            return "gold"
+        return str(self.options.get("against", "people"))
 
     def beside(self, primary: str) -> Breakdown | None:
         """People's own figure beside the one that ranks judges."""
-        return self.people.measures.get(self.figures.beside.get(primary, ""))
+        return self.people.measures.get(self.figures.beside(primary))
 
     def ranked(self, primary: str = "") -> list[tuple[int, JudgeFigures]]:
         """Judges with their indexes, best first; below them who has hardly begun, and who has no figure."""

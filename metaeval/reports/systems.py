@@ -11,8 +11,8 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from metaeval.reports.estimates import plain
-from metaeval.reports.inputs import Floats, Integers
+from metaeval.figures.estimates import plain
+from metaeval.inputs import Floats, Integers
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.stats import (
     Estimate,

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.kinds import kind_of
 from metaeval.figures import Figure
-from metaeval.reports.groups import AVERAGE
+from metaeval.figures.groups import AVERAGE
 from metaeval.reports.report import (
     Breakdown,
     EstimateJson,
@@ -227,7 +228,7 @@ def judges_table(report: ReportContent) -> FigureTable:
         one for one in figures if any(one.name in judge.measures for judge in report.judges)
     ]
     rows = []
-    if report.people.n_labels and any(report.figures.beside.get(one.name) for one in shown):
+    if report.people.n_labels and any(report.figures.beside(one.name) for one in shown):
         rows.append(
             FigureRow(
                 "Human annotators", "people", _cells_of_people(report, shown, primary), (people_note(report),)
@@ -307,7 +308,7 @@ def difference_unit(report: ReportContent) -> str:
 
 def mark_of(report: ReportContent, primary: str, place: Slice = OVERALL) -> float | None:
     """What the dashed line of the plots stands for: people's own figure, or chance for accuracy."""
-    if primary == "accuracy":
+    if report.figures.of_judges(primary).of_gold:
         return 0.5
     people = place.of(report.beside(primary))
     return None if people is None else people["value"]
@@ -324,21 +325,12 @@ def notes_of(report: ReportContent, judge: JudgeFigures) -> tuple[str, ...]:
     notes = []
     if judge.n_items_judged < report.items.n_items and not judge.baseline:
         notes.append(f"{judge.n_items_judged:,} of {report.items.n_items:,} items")
-    if judge.n_unparsed and report.kind != "pairwise":
+    if judge.n_unparsed and not kind_of(report.kind).presented:
         notes.append(f"{judge.n_unparsed:,} unparsed")
     if judge.n_failed:
         notes.append(f"{judge.n_failed:,} failed")
     who = "no LLM" if judge.backend == "heuristic" else judge.model or judge.backend
     return (*notes, "baseline, no LLM" if judge.baseline else who)
-
-
-def counted_words(kind: str) -> str:
-    """What n counts."""
-    if kind == "rubric":
-        return "n counts items; of alpha over all criteria, items times criteria."
-    if kind == "checklist":
-        return "n counts items; of alpha, questions."
-    return "n counts pairs." if kind == "pairwise" else "n counts items."
 
 
 def labels_words(report: ReportContent) -> str:

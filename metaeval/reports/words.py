@@ -101,15 +101,11 @@ def _lead(report: ReportContent, primary: str, leader: JudgeFigures) -> str:
     """Its figure beside people's own, which is what it is to be read by."""
     figure = report.figures.of_judges(primary)
     estimate = leader.overall(primary)
-    if primary == "accuracy":
-        lead = f"{leader.name} gives the gold answer on {full_text(estimate)} of items"
-    elif report.kind == "pairwise":
-        # Not "of items": agreement is a mean over the labels left out.
-        lead = f"{leader.name} agrees with human annotators on {full_text(estimate)}"
-    else:
-        target = _TARGETS[report.against_of(primary)]
-        lead = f"{leader.name}: {figure.label} {full_text(estimate, figure.unit)} against {target}"
-    own = None if report.kind == "pairwise" else _own(report, primary)
+    value = full_text(estimate, figure.unit)
+    if figure.lead:
+        return figure.lead.format(name=leader.name, value=value)
+    lead = f"{leader.name}: {figure.label} {value} against {_TARGETS[report.against_of(primary)]}"
+    own = _own(report, primary)
     return lead if own is None else f"{lead} (among human annotators: {full_text(own, figure.unit)})"
 
 
@@ -122,7 +118,7 @@ def _own(report: ReportContent, primary: str) -> EstimateJson | None:
 def _of_people(report: ReportContent, primary: str, cautions: tuple[str, ...]) -> ReportVerdict:
     """No judge has judged these items: what people say of them, and the range in which a judge will lie."""
     people = report.people
-    if report.kind == "pairwise" and report.judges:
+    if report.judges:
         why = "No judge has judged this dataset."
         sentences = (why, *_to_beat(report, primary))
         return ReportVerdict("none", "No judge can be compared yet", sentences, cautions)
@@ -139,13 +135,10 @@ def _of_people(report: ReportContent, primary: str, cautions: tuple[str, ...]) -
 
 
 def _not_compared(report: ReportContent, primary: str, cautions: tuple[str, ...]) -> ReportVerdict:
-    if primary == "accuracy":
-        why = "No judged item has a gold answer."
-    elif report.kind == "pairwise":
-        why = "No judged item has two labels, so there is nobody to agree with yet."
-    else:
-        label = report.figures.of_judges(primary).label
-        why = f"{label} with {_TARGETS[report.against]} is undefined for every judge so far."
+    figure = report.figures.of_judges(primary)
+    why = figure.lacking
+    if not why:
+        why = f"{figure.label} with {_TARGETS[report.against]} is undefined for every judge so far."
         said = _of_responses(report)
         if said:
             why = f"{why} So nothing says how far to trust a judge here."
@@ -175,12 +168,11 @@ def _of_responses(report: ReportContent) -> str:
 def _to_beat(report: ReportContent, primary: str) -> list[str]:
     """What people reach among themselves, and what a baseline reaches."""
     found = []
-    own = _own(report, primary)
-    if own is not None and report.kind == "pairwise":
-        best = report.people.measures["best_reachable"]["overall"]
+    own, best = _own(report, primary), report.people.measures.get("best_reachable")
+    if own is not None and best is not None:
         found.append(
             f"Human annotators agree with each other on {full_text(own)}; the upper bound for a judge is "
-            f"{value_text(best)}."
+            f"{value_text(best['overall'])}."
         )
     baselines = [
         (estimate["value"], judge, estimate)
@@ -260,18 +252,13 @@ def _against_floor(report: ReportContent, gap: EstimateJson | None) -> list[str]
 
 
 def _cautions(report: ReportContent, primary: str) -> tuple[str, ...]:
-    found = [] if primary == "accuracy" else simulated_words(report)
+    found = [] if report.figures.of_judges(primary).of_gold else simulated_words(report)
     selection, judges = report.selections[primary], report.judges
     if selection.incomplete:
         names = [judges[index].name for index in selection.incomplete]
         found.append(f"Not ranked, because they judged a part of the items only: {_listed(names)}.")
     compared = selection.n_compared
-    counts = [
-        report.items.n_with_target
-        if report.kind != "pairwise"
-        else (judges[index].overall(primary) or {"n": 0})["n"]
-        for index in selection.ranking
-    ]
+    counts = [(judges[index].overall(primary) or {"n": 0})["n"] for index in selection.ranking]
     if compared is not None and any(count > compared for count in counts):
         found.append(
             f"Judges are ranked on the {compared:,} items that all of them judged; "

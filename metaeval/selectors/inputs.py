@@ -1,50 +1,48 @@
-"""From rows to the arrays that a report is computed from."""
+"""From rows to the arrays that reports, comparisons and decisions are computed from, of any kind of items."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from annotation.kinds import DEFAULT_KIND, ItemKind, kind_of
 from annotation.models import Dataset, Study, TiePolicy, User
-from annotation.selectors.datasets import ItemFacts, dataset_counts, item_facts, items_for_judging
+from annotation.selectors.datasets import criteria_for_judging, item_facts, items_of
 from annotation.selectors.judging import slice_names
-from annotation.selectors.labels import pairwise_labels
 from annotation.selectors.overview import labels_visible_to
-from annotation.selectors.reporting import simulated_annotators
-from judges.models import BackendKind, Judge, ParseStatus
+from judges.models import BackendKind, Judge, Order, ParseStatus
 from judges.selectors.items import orders_of
-from judges.selectors.judgments import PairwiseVerdicts, pairwise_verdicts
 from judges.selectors.reading import judges_of_dataset
-from metaeval.reports.baselines import baselines
+from judges.selectors.stored import judgments_on
+from metaeval.figures import FIGURES
+from metaeval.inputs import UNSURE, Booleans, Floats, Inputs, Items, JudgeAnswers, Labels
 from metaeval.reports.errors import ReportError, UnknownNameError
-from metaeval.reports.inputs import (
-    Booleans,
-    Floats,
-    Integers,
-    ItemColumns,
-    JudgeColumns,
-    LabelColumns,
-    ReportInputs,
-)
 from metaeval.reports.names import near_names
 from metaeval.selectors.sweeps import SweepView
 
-PAIRWISE = "pairwise"
+Row = Mapping[str, Any]
+Parts = Sequence[Sequence[str]]
 
 
-def report_inputs(
+def kinds_of(dataset: Dataset) -> tuple[str, ...]:
+    """The kinds of a dataset's items."""
+    return tuple(items_of([dataset]).order_by("kind").values_list("kind", flat=True).distinct())
+
+
+def inputs_read(
     *,
     dataset: Dataset,
+    kind: str = DEFAULT_KIND,
     study: Study | None = None,
     sweep: SweepView | None = None,
-    judge_names: Collection[str] | None = None,
+    judges: Collection[str] | None = None,
     reader: User | None = None,
-) -> ReportInputs:
-    """Read everything that a report depends on; a fixed number of queries, whatever the size.
+) -> Inputs:
+    """Read all that figures of a dataset's items of one kind depend on; a fixed number of queries, whatever the size.
 
     Parameters
     ----------
@@ -53,8 +51,8 @@ def report_inputs(
     sweep : SweepView, optional
         Only its judges, the items of its slice, and the orders that it asked for: what else was judged, in other
         sweeps, is no part of it.
-    judge_names : optional
-        Only these judges; without them all that judged any pair of the dataset.
+    judges : collection of str, optional
+        Only judges of these names; without them all that judged any such item.
     reader : User, optional
         Count only the labels that this person may see: of a dataset that all may read, not those of others' studies.
         Of a sweep its own reader.
@@ -62,23 +60,20 @@ def report_inputs(
     Raises
     ------
     ReportError
-        There are no pairwise items, or no such judge.
+        There are no such items, or no such judge.
     """
     reader = reader if sweep is None else sweep.reader
-    facts = _pairwise_facts(dataset)
-    if not facts:
-        raise ReportError(
-            f"Dataset {dataset.name!r} has no pairwise items, and reports are about pairwise items."
-        )
-    if sweep is not None and sweep.is_part:
-        facts = _in_slice(dataset, facts, sweep)
-    place = {row.item_id: k for k, row in enumerate(facts)}
-    items = _items(facts)
-    judges = judges_chosen(dataset, PAIRWISE, None if sweep is None else sweep.judge_ids, judge_names)
-    verdicts = pairwise_verdicts(dataset.pk, [judge.pk for judge in judges])
-    asked = None if sweep is None else _asked(facts, sweep)
-    columns = _judges(verdicts, place, len(items), judges, asked)
-    return ReportInputs(
+    of_kind = kind_of(kind)
+    rows = _item_rows(dataset, kind, sweep)
+    place = {row["pk"]: k for k, row in enumerate(rows)}
+    criteria = (
+        tuple(key for key, *_ in criteria_for_judging(dataset.pk)) if of_kind.parts == "criteria" else ()
+    )
+    items = _items(dataset, of_kind, rows, criteria)
+    asked = _asked(of_kind, items.external_id, sweep)
+    chosen = judges_chosen(dataset, kind, None if sweep is None else sweep.judge_ids, judges)
+    found = Inputs(
+        kind=kind,
         name=dataset.name if study is None else study.slug,
         facts={
             "dataset": dataset_facts(dataset),
@@ -86,89 +81,201 @@ def report_inputs(
             "sweep": sweep and sweep.facts(),
         },
         items=items,
-        labels=_labels(dataset, study, place, reader),
-        weights=sampling_weights(dataset, study, items.external_id, reader),
-        judges=(*columns, *baselines(items, {judge.strategy for judge in columns})),
+        labels=_labels(dataset, of_kind, place, items, study, reader),
+        judges=_judges(dataset, of_kind, place, items, chosen, asked),
+        criteria=criteria,
+        weights=sampling_weights(dataset, study, items.external_id, reader, kind),
+    )
+    return FIGURES[kind].with_baselines(found) if FIGURES[kind].shows_baselines else found
+
+
+# --- items ---------------------------------------------------------------------------------------------------------
+
+
+def _item_rows(dataset: Dataset, kind: str, sweep: SweepView | None) -> list[Row]:
+    columns = ("pk", "external_id", "instruction_id", "instruction__category", "instruction__subset")
+    items = items_of([dataset], kind).order_by("position", "pk")
+    rows: list[Any] = list(items.values(*columns, "gold", "metadata"))
+    words = kind_of(kind).label.lower()
+    if not rows:
+        raise ReportError(f"Dataset {dataset.name!r} has no items of the kind {words}.")
+    if sweep is not None and sweep.is_part:
+        wanted = {pk for pk, _ in slice_names(dataset_id=dataset.pk, kind=kind, part=sweep.part)}
+        rows = [row for row in rows if row["pk"] in wanted]
+        if not rows:
+            raise ReportError(
+                f"The part of dataset {dataset.name!r} that this sweep judges has no items of the kind {words}."
+            )
+    return rows
+
+
+def _items(dataset: Dataset, kind: ItemKind, rows: Sequence[Row], criteria: tuple[str, ...]) -> Items:
+    lengths, tree = _lengths(dataset, kind), _tree(dataset) if kind.parts == "aspects" else {}
+    # Instructions are numbered by first appearance: a name that any database gives them.
+    numbers: dict[int, str] = {}
+    for row in rows:
+        numbers.setdefault(row["instruction_id"], str(len(numbers)))
+    if kind.parts == "aspects":
+        parts = [tuple(tree.get(row["instruction_id"], ())) for row in rows]
+    elif kind.parts == "responses":
+        parts = [tuple(map(str, range(len(lengths[row["pk"]])))) for row in rows]
+    else:
+        parts = [criteria if kind.parts else ("",)] * len(rows)
+    width = max(map(len, parts), default=0)
+    votes = [_votes(row["metadata"]) if kind.parts == "responses" else None for row in rows]
+    gold = values_of(kind, [row["gold"] for row in rows], parts, width)
+    voted = [len(own or ()) == len(names) > 0 for own, names in zip(votes, parts, strict=True)]
+    for k in np.flatnonzero(voted).tolist():
+        gold[k, : len(parts[k])] = [-vote for vote in votes[k] or ()]
+    n_responses = max((len(lengths.get(row["pk"], ())) for row in rows), default=0)
+    return Items(
+        external_id=tuple(row["external_id"] for row in rows),
+        cluster=tuple(numbers[row["instruction_id"]] for row in rows),
+        category=tuple(row["instruction__category"] for row in rows),
+        subset=tuple(row["instruction__subset"] for row in rows),
+        parts=tuple(parts),
+        gold=gold,
+        lengths=_padded([lengths.get(row["pk"], ()) for row in rows], n_responses).astype(np.intp),
+        parents=tuple(
+            tuple(tree.get(row["instruction_id"], {}).values()) if tree else ("",) * len(names)
+            for row, names in zip(rows, parts, strict=True)
+        ),
+        voted=np.array([each is not None for each in votes], dtype=np.bool_),
     )
 
 
-def _pairwise_facts(dataset: Dataset) -> list[ItemFacts]:
-    facts = item_facts(dataset.pk)
-    if set(dataset_counts(dataset.pk).by_kind) <= {PAIRWISE}:
-        return facts
-    pairs = {row.item_id for row in items_for_judging(dataset.pk) if row.kind == PAIRWISE}
-    return [row for row in facts if row.item_id in pairs]
+def _lengths(dataset: Dataset, kind: ItemKind) -> dict[int, tuple[int, ...]]:
+    """Characters of the responses, of kinds whose items have several."""
+    most = kind.responses[1]
+    if most is not None and most < 2:
+        return {}
+    return {row.item_id: row.lengths for row in item_facts(dataset.pk)}
 
 
-def _in_slice(dataset: Dataset, facts: list[ItemFacts], sweep: SweepView) -> list[ItemFacts]:
-    wanted = {pk for pk, _ in slice_names(dataset_id=dataset.pk, kind=PAIRWISE, part=sweep.part)}
-    found = [row for row in facts if row.item_id in wanted]
-    if not found:
-        raise ReportError(
-            f"The part of dataset {dataset.name!r} that this sweep judges has no pairwise items."
-        )
+def _tree(dataset: Dataset) -> dict[int, dict[str, str]]:
+    """By instruction, its aspects in their order and the one that each depends on."""
+    found: dict[int, dict[str, str]] = defaultdict(dict)
+    rows = dataset.instructions.filter(aspects__isnull=False)
+    rows = rows.order_by("pk", "aspects__position", "aspects__pk")
+    for pk, key, parent in rows.values_list("pk", "aspects__key", "aspects__parent__key"):
+        found[pk][key] = parent or ""
     return found
 
 
-def _asked(facts: list[ItemFacts], sweep: SweepView) -> Booleans:
-    """Whether the sweep asks for an item in an order: (n_items, 2)."""
-    asked = np.zeros((len(facts), 2), dtype=np.bool_)
-    for place, row in enumerate(facts):
-        asked[place, list(orders_of(sweep.orders, PAIRWISE, sweep.seed, row.external_id))] = True
-    return asked
+def _votes(metadata: Any) -> tuple[float, ...] | None:
+    votes = metadata.get("votes") if isinstance(metadata, dict) else None
+    if not isinstance(votes, list) or not all(type(vote) in (int, float) for vote in votes):
+        return None
+    return tuple(float(vote) for vote in votes) or None
 
 
-def _items(facts: list[ItemFacts]) -> ItemColumns:
-    # Instructions are numbered by first appearance: a name that any database gives them.
-    numbers: dict[int, str] = {}
-    for row in facts:
-        numbers.setdefault(row.instruction_id, str(len(numbers)))
-    return ItemColumns(
-        external_id=tuple(row.external_id for row in facts),
-        cluster=tuple(numbers[row.instruction_id] for row in facts),
-        category=tuple(row.category for row in facts),
-        subset=tuple(row.subset for row in facts),
-        gold=np.array(
-            [np.nan if row.gold_choice is None else row.gold_choice for row in facts], dtype=np.float64
-        ),
-        lengths=np.array([row.lengths for row in facts], dtype=np.intp).reshape(len(facts), 2),
-    )
+def _padded(rows: Sequence[Sequence[float]], width: int) -> Floats:
+    table = np.zeros((len(rows), width))
+    for k, row in enumerate(rows):
+        table[k, : len(row)] = row
+    return table
+
+
+# --- values --------------------------------------------------------------------------------------------------------
+
+
+def values_of(kind: ItemKind, values: Iterable[Row | None], parts: Parts, width: int) -> Floats:
+    """Values in the form of labels as rows of numbers, (n_values, width), each of the parts of its item."""
+    rows = [
+        _row(kind, kind.numbers(value or {}), names, width)
+        for value, names in zip(values, parts, strict=True)
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width)
+
+
+def _row(
+    kind: ItemKind, numbers: Mapping[str, float | None], parts: Sequence[str], width: int
+) -> list[float]:
+    nothing = [math.nan] * width
+    # A ranking of other parts says nothing of these.
+    if kind.scale == "ranks" and (len(numbers) != len(parts) or not all(name in numbers for name in parts)):
+        return nothing
+    row = [
+        math.nan if name not in numbers else UNSURE if (number := numbers[name]) is None else number
+        for name in parts
+    ]
+    return row + nothing[len(row) :]
+
+
+def finer_of(kind: ItemKind, values: Sequence[Row], parts: Parts, width: int) -> Floats | None:
+    """What is finer than the values of judgments, by the first of the kind's fields that says it of an item."""
+    fields = FIGURES[kind.name].finer
+    found = np.full((len(values), width), np.nan)
+    for k, (value, names) in enumerate(zip(values, parts, strict=True)):
+        for field in fields:
+            given = value.get(field)
+            if not isinstance(given, Mapping):
+                continue
+            numbers = {
+                str(key): float(said)
+                for key, said in given.items()
+                if isinstance(said, int | float) and not isinstance(said, bool) and math.isfinite(said)
+            }
+            found[k] = _row(kind, numbers, names, width)
+            if not np.isnan(found[k]).all():
+                break
+    return None if np.isnan(found).all() else found
+
+
+# --- labels --------------------------------------------------------------------------------------------------------
 
 
 def _labels(
-    dataset: Dataset, study: Study | None, place: Mapping[int, int], reader: User | None
-) -> LabelColumns:
-    found = pairwise_labels(dataset.pk, None if study is None else study.pk, reader)
-    simulated = simulated_annotators(dataset.pk) if len(found) else set()
+    dataset: Dataset,
+    kind: ItemKind,
+    place: Mapping[int, int],
+    items: Items,
+    study: Study | None,
+    reader: User | None,
+) -> Labels:
+    labels = labels_visible_to(reader).current().filter(item__dataset=dataset, kind=kind.name)
+    if study is not None:
+        labels = labels.filter(study=study)
+    rows = labels.order_by("item__position", "item_id", "pk").values_list(
+        "item_id", "annotator_id", kind.column, "annotator__is_simulated"
+    )
     numbers: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
-    rows = []
-    for item_id, annotator_id, choice in zip(
-        found.item_id.tolist(), found.annotator_id.tolist(), found.choice.tolist(), strict=True
-    ):
+    n_repeated = 0
+    found = []
+    for item_id, annotator_id, value, simulated in rows.iterator(chunk_size=5_000):
+        if item_id not in place:
+            continue
         # Somebody who labelled an item in two studies has one opinion, the first.
-        if item_id not in place or (item_id, annotator_id) in seen:
+        if (item_id, annotator_id) in seen:
+            n_repeated += 1
             continue
         seen.add((item_id, annotator_id))
-        number = numbers.setdefault(annotator_id, len(numbers))
-        rows.append((place[item_id], number, choice, annotator_id in simulated))
-    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-    return LabelColumns(
-        item=table[:, 0].astype(np.intp),
-        annotator=table[:, 1].astype(np.intp),
-        choice=table[:, 2],
-        simulated=table[:, 3].astype(np.bool_),
-        n_repeated=len(found) - len(rows),
-        ties_allowed=_ties_allowed(dataset, study, reader),
+        found.append((place[item_id], numbers.setdefault(annotator_id, len(numbers)), value, simulated))
+    item = np.array([row[0] for row in found], dtype=np.intp)
+    return Labels(
+        item=item,
+        annotator=np.array([row[1] for row in found], dtype=np.intp),
+        values=_columns(kind, [row[2] for row in found], item, items),
+        simulated=np.array([row[3] for row in found], dtype=np.bool_),
+        n_repeated=n_repeated,
+        ties_allowed=kind.scale == "preference" and _ties_allowed(dataset, kind, study, reader),
     )
 
 
-def _ties_allowed(dataset: Dataset, study: Study | None, reader: User | None) -> bool:
+def _columns(kind: ItemKind, stored: Sequence[Any], item: Iterable[int], items: Items) -> Floats:
+    """What a column of labels or judgments says, as rows of numbers."""
+    if kind.column == "choice":
+        return np.array(stored, dtype=np.float64).reshape(-1, 1)  # None is NaN
+    return values_of(kind, stored, [items.parts[row] for row in item], items.width)
+
+
+def _ties_allowed(dataset: Dataset, kind: ItemKind, study: Study | None, reader: User | None) -> bool:
     """Whether any study whose labels count lets people say that two responses tie."""
     if study is not None:
         return study.tie_policy != TiePolicy.OFF
     visible = labels_visible_to(reader)
-    labels = visible.current().filter(kind=PAIRWISE, item__dataset=dataset, study__isnull=False)
+    labels = visible.current().filter(kind=kind.name, item__dataset=dataset, study__isnull=False)
     return labels.exclude(study__tie_policy=TiePolicy.OFF).exists()
 
 
@@ -177,7 +284,7 @@ def sampling_weights(
     study: Study | None,
     names: Sequence[str],
     reader: User | None = None,
-    kind: str = PAIRWISE,
+    kind: str = DEFAULT_KIND,
 ) -> Floats | None:
     """One over the chance with which each item was drawn for labelling; None where all were certain.
 
@@ -217,45 +324,70 @@ def judges_chosen(
     return [judge for judge in judges if judge.name in judge_names]
 
 
+# --- judges --------------------------------------------------------------------------------------------------------
+
+
+def _asked(kind: ItemKind, names: Sequence[str], sweep: SweepView | None) -> Booleans:
+    """Whether an item is asked for in an order: (n_items, n_orders)."""
+    shape = (len(names), 2 if kind.presented else 1)
+    if sweep is None:
+        return np.ones(shape, dtype=np.bool_)
+    asked = np.zeros(shape, dtype=np.bool_)
+    for row, name in enumerate(names):
+        asked[row, list(orders_of(sweep.orders, kind.name, sweep.seed, name))] = True
+    return asked
+
+
 def _judges(
-    verdicts: PairwiseVerdicts,
+    dataset: Dataset,
+    kind: ItemKind,
     place: Mapping[int, int],
-    n_items: int,
-    judges: list[Judge],
-    asked: Booleans | None,
-) -> list[JudgeColumns]:
-    row = np.array([place.get(item_id, -1) for item_id in verdicts.item_id.tolist()], dtype=np.intp)
-    counted = row >= 0
-    if asked is not None:
-        counted[counted] = asked[row[counted], verdicts.order[counted]]
-    return [
-        _judge(judge, verdicts, row, (verdicts.judge_id == judge.pk) & counted, n_items) for judge in judges
-    ]
+    items: Items,
+    judges: Sequence[Judge],
+    asked: Booleans,
+) -> tuple[JudgeAnswers, ...]:
+    said = judgments_on([dataset], kind.name, judge_ids=[judge.pk for judge in judges]).filter(sample=0)
+    if not kind.presented:
+        said = said.filter(order=Order.ORIGINAL)
+    columns = ("judge_id", "item_id", "order", kind.column, "status", "cost", "latency_ms")
+    rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for judge_id, item_id, *row in said.values_list(*columns).iterator(chunk_size=10_000):
+        if (k := place.get(item_id)) is not None and asked[k, row[0]]:
+            rows[judge_id].append((k, *row))
+    return tuple(_judge(kind, judge, rows[judge.pk], items, asked.shape) for judge in judges)
 
 
 def _judge(
-    judge: Judge, verdicts: PairwiseVerdicts, row: Integers, own: Booleans, n_items: int
-) -> JudgeColumns:
-    rows, orders = row[own], verdicts.order[own]
+    kind: ItemKind, judge: Judge, rows: Sequence[tuple[Any, ...]], items: Items, shape: tuple[int, ...]
+) -> JudgeAnswers:
+    item, orders, stored, status, cost, latency = zip(*rows, strict=True) if rows else [()] * 6
+    where = np.array(item, dtype=np.intp), np.array(orders, dtype=np.intp)
 
-    def table(values: Any, empty: float) -> Floats:
-        filled = np.full((n_items, 2), empty)
-        filled[rows, orders] = values
+    def table(values: Any, empty: float, *more: int) -> Floats:
+        filled = np.full((*shape, *more), empty)
+        filled[where] = values
         return filled
 
     # Nobody measured what an imported verdict cost.
     measured = np.nan if judge.backend == BackendKind.IMPORTED else 1.0
-    return JudgeColumns(
+    read = [value if one == ParseStatus.PARSED else None for value, one in zip(stored, status, strict=True)]
+    values = _columns(kind, read, item, items)
+    finer = None
+    if FIGURES[kind.name].finer:
+        finer = finer_of(kind, [value or {} for value in read], [items.parts[k] for k in item], items.width)
+    return JudgeAnswers(
         name=judge.name,
         fingerprint=judge.fingerprint,
         backend=judge.backend,
         model=judge.model,
         strategy=judge.strategy,
-        verdicts=table(verdicts.choice[own], np.nan),
+        values=table(values, np.nan, items.width),
         judged=table(1.0, 0.0).astype(np.bool_),
-        failed=table(verdicts.status[own] == ParseStatus.FAILED, 0.0).astype(np.bool_),
-        cost=table(verdicts.cost[own] * measured, np.nan),
-        seconds=table(verdicts.latency_ms[own] * measured / 1000, np.nan),
+        unparsed=table([one is None for one in read], 0.0).astype(np.bool_),
+        failed=table([one == ParseStatus.FAILED for one in status], 0.0).astype(np.bool_),
+        cost=table(np.array(cost, dtype=np.float64) * measured, np.nan),
+        seconds=table(np.array(latency, dtype=np.float64) * measured / 1000, np.nan),
+        finer=None if finer is None else table(finer, np.nan, items.width),
     )
 
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-import numpy as np
 from django.db.models import Count, Exists, OuterRef, Q
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset, User
-from annotation.selectors.datasets import datasets_by_name, instructions_of, item_facts, items_of
+from annotation.selectors.datasets import datasets_by_name, instructions_of, items_of
 from annotation.selectors.overview import labels_visible_to
-from judges.models import BackendKind, Judge, Order
+from judges.models import BackendKind, Judge
 from judges.selectors.stored import judges_known, judgments_on
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.decision.inputs import (
     Criteria,
-    DatasetInputs,
     JudgeFacts,
     Part,
     SelectionInputs,
@@ -28,11 +25,8 @@ from metaeval.reports.decision.inputs import (
     scored_inputs,
 )
 from metaeval.reports.errors import NothingJudgedError, UnknownNameError
-from metaeval.reports.kinds.inputs import KindInputs
-from metaeval.reports.kinds.item_scores import rules_of
-from metaeval.selection.types import Candidate, Floats, Role
-from metaeval.selectors.inputs import report_inputs
-from metaeval.selectors.kind_inputs import kind_inputs
+from metaeval.selection.types import Candidate, Role
+from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import SweepView
 
 # Kinds whose judges can be chosen between, in the order in which a page offers them.
@@ -151,11 +145,9 @@ def selection_inputs(*, sweep: SweepView, criteria: Criteria) -> SelectionInputs
     for part in criteria.parts:
         dataset = datasets[part.dataset]
         names = _instruction_names(dataset, criteria.kind)
-        if kind_of(criteria.kind).presented:
-            pairs = report_inputs(dataset=dataset, sweep=sweep)
-            parts.append(pair_inputs(part, pairs, [names[each] for each in pairs.items.external_id]))
-        else:
-            parts.append(_scored(part, dataset, names, sweep, criteria.kind))
+        inputs = inputs_read(dataset=dataset, kind=criteria.kind, sweep=sweep)
+        read = pair_inputs if kind_of(criteria.kind).presented else scored_inputs
+        parts.append(read(part, inputs, [names[each] for each in inputs.items.external_id]))
     # Baselines are compared with only where every dataset has them.
     baselines = [{judge.fingerprint for judge in part.judges if judge.baseline} for part in parts]
     common = set.intersection(*baselines) if baselines else set()
@@ -165,41 +157,6 @@ def selection_inputs(*, sweep: SweepView, criteria: Criteria) -> SelectionInputs
     if all(judge.baseline for judge in judges):
         raise NothingJudgedError("No judge has judged these datasets yet.")
     return SelectionInputs(sweep.facts(), tuple(parts), tuple(_candidates(judges)), criteria)
-
-
-def _scored(
-    part: Part, dataset: Dataset, names: Mapping[str, str], sweep: SweepView, kind: str
-) -> DatasetInputs:
-    inputs = kind_inputs(dataset=dataset, kind=kind, sweep=sweep)
-    external_ids = [item.external_id for item in inputs.items]
-    lengths = None
-    if _ranks_responses(kind):
-        by_name = {row.external_id: row.lengths for row in item_facts(dataset.pk)}
-        lengths = [by_name[name] for name in external_ids]
-    costs, seconds = _amounts(dataset, inputs)
-    return scored_inputs(
-        part,
-        inputs,
-        [names[external_id] for external_id in external_ids],
-        rules=rules_of(inputs, part.role, lengths),
-        costs=costs,
-        seconds=seconds,
-    )
-
-
-def _amounts(dataset: Dataset, inputs: KindInputs) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """US dollars and seconds of each judgment, by fingerprint; NaN where nobody measured: an imported verdict."""
-    row_of = {item.external_id: row for row, item in enumerate(inputs.items)}
-    measured = [judge.fingerprint for judge in inputs.judges if judge.backend != BackendKind.IMPORTED]
-    found: dict[str, Floats] = defaultdict(lambda: np.full((2, len(row_of)), np.nan))
-    rows = judgments_on([dataset], inputs.kind).filter(
-        judge__fingerprint__in=measured, sample=0, order=Order.ORIGINAL
-    )
-    amounts = rows.values_list("judge__fingerprint", "item__external_id", "cost", "latency_ms")
-    for key, name, cost, latency in amounts.iterator(chunk_size=5_000):
-        if name in row_of:
-            found[key][:, row_of[name]] = cost, latency / 1000
-    return {key: both[0] for key, both in found.items()}, {key: both[1] for key, both in found.items()}
 
 
 def _candidates(found: Sequence[JudgeFacts]) -> list[Candidate]:

@@ -6,22 +6,12 @@ from dataclasses import dataclass
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
-from metaeval.figures import KIND_LABELS
+from metaeval.figures import FIGURES
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.report import ReportContent
-from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
+from metaeval.selectors.inputs import inputs_read, kinds_of
 from metaeval.selectors.sweeps import SweepView
-from metaeval.services.reports import (
-    DEFAULTS,
-    Inputs,
-    Options,
-    content_cached,
-    content_get,
-    hash_of,
-    inputs_read,
-    is_quick,
-    options_against,
-)
+from metaeval.services.reports import content_cached, content_get, is_quick, options_against
 
 CONTESTANTS_ONLY = (
     "This sweep has contestants only: they write responses, and judges compare them in another sweep."
@@ -41,7 +31,7 @@ class Comparing:
 def kinds_compared(dataset: Dataset) -> tuple[tuple[str, ...], bool]:
     """The kinds to compare judges on beside pairs, and whether there are pairs. One query."""
     kinds = kinds_of(dataset)
-    others = tuple(kind for kind in KIND_LABELS if kind in kinds and not kind_of(kind).presented)
+    others = tuple(kind for kind in FIGURES if kind in kinds and not kind_of(kind).presented)
     return others, len(others) < len(kinds)
 
 
@@ -66,21 +56,16 @@ def comparison_get(
     """
     if sweep.n_contestants and not sweep.judge_ids:
         raise NothingJudgedError(CONTESTANTS_ONLY)
-    inputs: Inputs
-    options: Options = DEFAULTS
-    if kind_of(kind).presented:
-        inputs = inputs_read(dataset=dataset, sweep=sweep)
-    else:
-        inputs = kind_inputs(dataset=dataset, kind=kind, sweep=sweep)
-        if not inputs.judges:
-            raise NothingJudgedError("No judge has judged items of this kind yet.")
-        targets = inputs.targets()
-        if not targets:
-            raise ReportError(
-                "There are neither labels nor gold answers yet, so there is nothing to compare judges with."
-            )
-        options = options_against(inputs, against if against in targets else "")
-    ready = wait or is_quick(inputs) or content_cached(hash_of(inputs, options)) is not None
+    inputs = inputs_read(dataset=dataset, kind=kind, sweep=sweep)
+    targets = inputs.targets()
+    if not inputs.judges:
+        raise NothingJudgedError("No judge has judged items of this kind yet.")
+    if not targets and not FIGURES[kind].shows_baselines:
+        raise ReportError(
+            "There are neither labels nor gold answers yet, so there is nothing to compare judges with."
+        )
+    options = options_against(inputs, against if against in targets else "")
+    ready = wait or is_quick(inputs) or content_cached(inputs.hash(options)) is not None
     content = content_get(inputs, options) if ready else None
     return Comparing(kind, content, len(inputs.items), len(inputs.judges))
 

@@ -11,9 +11,9 @@ from annotation.domain.errors import StudyRuleError
 from annotation.models import Dataset, Study, User
 from annotation.selectors.overview import study_get_for
 from annotation.services.item_choice import Choice, ChosenItem, items_choose
+from metaeval.inputs import Floats, Inputs, JudgeAnswers
 from metaeval.reports.errors import ReportError
-from metaeval.reports.inputs import Floats, JudgeColumns, ReportInputs
-from metaeval.selectors.inputs import report_inputs
+from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import SweepView
 from metaeval.stats import items_to_label_next, judge_uncertainty
 from metaeval.stats.arrays import slots_of
@@ -82,7 +82,7 @@ def label_next(*, dataset: Dataset, sweep: SweepView, budget: int, judge: str, s
     ReportError
         No pairs, no such judge, a judge of one order only, fewer than two judges, or too few items without a label.
     """
-    inputs = report_inputs(dataset=dataset, sweep=sweep)
+    inputs = inputs_read(dataset=dataset, sweep=sweep)
     judges = [one for one in inputs.judges if not one.baseline]
     doubt, judged = _doubt(judges, judge)
     slots = slots_of(inputs.labels.item, inputs.labels.choice, len(inputs.items))
@@ -111,7 +111,7 @@ def label_next(*, dataset: Dataset, sweep: SweepView, budget: int, judge: str, s
     )
 
 
-def unlabelled_count(inputs: ReportInputs) -> int:
+def unlabelled_count(inputs: Inputs) -> int:
     """How many items nobody has labelled."""
     return int(
         np.isnan(_mean_credit(slots_of(inputs.labels.item, inputs.labels.choice, len(inputs.items)))).sum()
@@ -151,7 +151,7 @@ def draw_send(*, draw: Draw, dataset: Dataset, study: str, user: User) -> tuple[
         raise ReportError(f"{refusal.message[:1].upper()}{refusal.message[1:]}.") from None
 
 
-def judges_with_doubt(inputs: ReportInputs) -> list[tuple[str, str]]:
+def judges_with_doubt(inputs: Inputs) -> list[tuple[str, str]]:
     """(fingerprint, name) of the judges of which both orders say how sure they are."""
     return [
         (one.fingerprint, one.name)
@@ -160,7 +160,7 @@ def judges_with_doubt(inputs: ReportInputs) -> list[tuple[str, str]]:
     ]
 
 
-def _doubt(judges: list[JudgeColumns], chosen: str) -> tuple[Floats, Floats]:
+def _doubt(judges: list[JudgeAnswers], chosen: str) -> tuple[Floats, Floats]:
     """How unsure of each item in [0, 1], and the judgment as a number: the share that prefers the first response."""
     if chosen == JUDGES_DISAGREE:
         if len(judges) < 2:

@@ -21,15 +21,16 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
-from annotation.models import Dataset, Kind, User
+from annotation.models import Dataset, User
 from annotation.selectors.datasets import items_of
 from annotation.selectors.overview import labels_visible_to
 from judges.models import Queue
 from judges.selectors.stored import judgments_on
+from metaeval.figures import FIGURES
+from metaeval.inputs import Options
 from metaeval.models import JobState, Report, ReportJob
 from metaeval.reports.errors import ReportError
 from metaeval.reports.json_values import json_of, read_as
-from metaeval.reports.options import ReportOptions
 from metaeval.reports.progress import listening
 from metaeval.selection.replacement import EPSILON
 from metaeval.services.page_contents import PageAsked, page_content
@@ -37,9 +38,6 @@ from metaeval.services.reports import CACHE_SECONDS, report_build, report_save, 
 
 logger = logging.getLogger(__name__)
 
-QUICK_ROWS = {Kind.PAIRWISE.value: 30_000}
-OTHER_QUICK_ROWS = 6_000
-"""Judgments and labels on which a report is computed while the page waits: about two seconds."""
 LEASE = timedelta(seconds=120)
 MOST_ATTEMPTS = 3
 TELL_SECONDS = 1.0
@@ -98,7 +96,7 @@ def _ask(wanted: dict[str, Any], **also: Any) -> ReportJob:
 
 def is_small(datasets: Sequence[Dataset], kind: str) -> bool:
     """Whether a page may wait for figures of these datasets. Counts no further than it needs to."""
-    most = QUICK_ROWS.get(kind, OTHER_QUICK_ROWS)
+    most = FIGURES[kind].quick_rows
     items = items_of(datasets, kind)
     judged = judgments_on(datasets, kind)
     labels = labels_visible_to(None).filter(item__dataset__in=datasets, kind=kind).order_by()
@@ -199,7 +197,7 @@ def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
                     kind=job.kind,
                     study=job.study,
                     reader=job.requested_by,
-                    options=ReportOptions(epsilon=job.epsilon),
+                    options=Options(epsilon=job.epsilon),
                 )
         with transaction.atomic():
             # Only who still holds the row stores a report: one that was given up on makes no second one.

@@ -8,41 +8,33 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.core.cache import cache
 from django.db import transaction
 from django.db.models import Count
 
-from annotation.models import Dataset, Kind, Study, User
+from annotation.kinds import DEFAULT_KIND, kind_of
+from annotation.models import Dataset, Study, User
 from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
 from annotation.selectors.overview import labels_visible_to, studies_visible_to
 from annotation.selectors.reporting import study_find, study_slugs
 from annotation.services.datasets import dataset_lock
-from metaeval.figures import KIND_LABELS, PAIRWISE
+from metaeval.figures import FIGURES
+from metaeval.inputs import GOLD, PEOPLE, Inputs, Options
 from metaeval.models import Report as StoredReport
 from metaeval.reports.content import build
 from metaeval.reports.errors import ReportError, UnknownNameError
-from metaeval.reports.inputs import ReportInputs
-from metaeval.reports.kinds.inputs import GOLD, PEOPLE, KindInputs, KindOptions
 from metaeval.reports.names import near_names
-from metaeval.reports.options import ReportOptions
 from metaeval.reports.report import ReportContent, report_of, software_version
 from metaeval.selection.replacement import EPSILON
-from metaeval.selectors.inputs import report_inputs
-from metaeval.selectors.kind_inputs import kind_inputs, kinds_of
+from metaeval.selectors.inputs import inputs_read, kinds_of
 from metaeval.selectors.reports import reports_visible_to
 from metaeval.selectors.sweeps import SweepView
 
-DEFAULTS = ReportOptions()
+DEFAULTS = Options()
 CACHE_SECONDS = 6 * 60 * 60
-# Items times judges that are computed while a page waits, of pairs and of other kinds: about two seconds.
-QUICK = 15_000
-QUICK_OTHERS = 3_000
 _HASH = re.compile("[0-9a-f]{64}")
-
-Inputs = ReportInputs | KindInputs
-Options = ReportOptions | KindOptions
 
 
 def kind_resolve(*, dataset: Dataset, study: Study | None = None, kind: str | None = None) -> str:
@@ -67,10 +59,8 @@ def kind_resolve(*, dataset: Dataset, study: Study | None = None, kind: str | No
                 f"Dataset {dataset.name!r} has no items of the kind {kind}; it has {', '.join(kinds)}."
             )
         return kind
-    if Kind.PAIRWISE.value in kinds:
-        return Kind.PAIRWISE.value
-    if len(kinds) == 1:
-        return kinds[0]
+    if DEFAULT_KIND in kinds or len(kinds) == 1:
+        return DEFAULT_KIND if DEFAULT_KIND in kinds else kinds[0]
     current = labels_visible_to(None).current().filter(item__dataset=dataset)
     rows = current.order_by("kind").values_list("kind")
     labels = dict(rows.annotate(n=Count("pk")))
@@ -80,12 +70,12 @@ def kind_resolve(*, dataset: Dataset, study: Study | None = None, kind: str | No
 def report_build(
     *,
     dataset: Dataset,
-    kind: str = PAIRWISE,
+    kind: str = DEFAULT_KIND,
     study: Study | None = None,
     sweep: SweepView | None = None,
     judges: Collection[str] | None = None,
     against: str = "",
-    options: ReportOptions = DEFAULTS,
+    options: Options = DEFAULTS,
     n_resamples: int | None = None,
     reader: User | None = None,
 ) -> ReportContent:
@@ -102,11 +92,11 @@ def report_build(
     judges : collection of str, optional
         Only judges of these names.
     against : {"", "people", "gold"}
-        Of other kinds than pairs: what judges are compared with; by default what more items have.
-    options : ReportOptions
-        Of other kinds than pairs their seed alone counts.
+        What judges are compared with; by default what more items have. Pairs have a figure for each.
+    options : Options
+        Those that a kind does not have do not count.
     n_resamples : int, optional
-        In place of that of the options, which for other kinds than pairs is 2,000.
+        In place of the default of the kind.
     reader : User, optional
         Count only the labels that this person may see; by default all.
 
@@ -115,62 +105,41 @@ def report_build(
     ReportError
         There is nothing to report on, no such judge, or an option that this kind does not have.
     """
-    chosen: dict[str, Any] = {} if n_resamples is None else {"n_resamples": n_resamples}
-    if kind == PAIRWISE:
-        if against:
-            raise ReportError("against: a report on pairs compares judges with people and with gold answers.")
-        inputs = inputs_read(dataset=dataset, study=study, sweep=sweep, judges=judges, reader=reader)
-        return content_get(inputs, replace(options, **chosen))
-    if options.tie_break != DEFAULTS.tie_break:
+    figures = FIGURES[kind]
+    if against and "against" not in figures.options:
+        raise ReportError("against: a report on pairs compares judges with people and with gold answers.")
+    if options.tie_break != DEFAULTS.tie_break and "tie_break" not in figures.options:
         raise ReportError(f"convention: {options.tie_break} is of pairs; this report is of the kind {kind}.")
-    of_kind = kind_inputs(
-        dataset=dataset, kind=kind, study=study, sweep=sweep, judge_names=judges, reader=reader
-    )
-    return content_get(of_kind, replace(options_against(of_kind, against), seed=options.seed, **chosen))
+    inputs = inputs_read(dataset=dataset, kind=kind, study=study, sweep=sweep, judges=judges, reader=reader)
+    chosen = options_against(inputs, against, options)
+    return content_get(inputs, chosen if n_resamples is None else replace(chosen, n_resamples=n_resamples))
 
 
-def options_against(inputs: KindInputs, against: str) -> KindOptions:
-    """The options that compare judges with people or with gold; by default with what more items have.
+def options_against(inputs: Inputs, against: str = "", options: Options = DEFAULTS) -> Options:
+    """The options of the kind that compare judges with people or with gold; by default with what more items have.
 
     Raises
     ------
     ReportError
         There is nothing of what they shall be compared with.
     """
-    targets = inputs.targets()
+    figures, targets = FIGURES[inputs.kind], inputs.targets()
+    own = {name: getattr(options, name) for name in figures.options if name not in ("against", "n_resamples")}
+    if "against" not in figures.options:
+        return Options(**own, n_resamples=figures.n_resamples)
     if against and against not in targets:
         there = " and ".join({"people": "labels", "gold": "gold answers"}[name] for name in targets)
         raise ReportError(
             f"{inputs.name} has no {'gold answers' if against == GOLD else 'labels'} of the kind "
-            f"{KIND_LABELS[inputs.kind].lower()}; it has {there or 'neither labels nor gold answers'}."
+            f"{kind_of(inputs.kind).label.lower()}; it has {there or 'neither labels nor gold answers'}."
         )
-    return KindOptions(against=GOLD if (against or next(iter(targets), PEOPLE)) == GOLD else PEOPLE)
+    chosen = GOLD if (against or next(iter(targets), PEOPLE)) == GOLD else PEOPLE
+    return Options(**own, against=chosen, n_resamples=figures.n_resamples)
 
 
-def inputs_read(
-    *,
-    dataset: Dataset,
-    study: Study | None = None,
-    sweep: SweepView | None = None,
-    judges: Collection[str] | None = None,
-    reader: User | None = None,
-) -> ReportInputs:
-    """Read the rows that a report on pairs depends on."""
-    return report_inputs(dataset=dataset, study=study, sweep=sweep, judge_names=judges, reader=reader)
-
-
-def hash_of(inputs: Inputs, options: Options) -> str:
-    """The hash that names the report on these inputs."""
-    if isinstance(inputs, ReportInputs):
-        assert isinstance(options, ReportOptions)
-        return inputs.hash(options)
-    assert isinstance(options, KindOptions)
-    return inputs.hash(options)
-
-
-def content_get(inputs: Inputs, options: Options = DEFAULTS) -> ReportContent:
+def content_get(inputs: Inputs, options: Options) -> ReportContent:
     """Compute the report, or take it from the cache: it is a function of the hash of the inputs."""
-    inputs_hash = hash_of(inputs, options)
+    inputs_hash = inputs.hash(options)
     report = content_cached(inputs_hash)
     if report is None:
         report = build(inputs, options, inputs_hash=inputs_hash)
@@ -194,8 +163,7 @@ def content_cached(inputs_hash: str) -> ReportContent | None:
 
 def is_quick(inputs: Inputs) -> bool:
     """Whether a page may compute the report while somebody waits for it."""
-    most = QUICK if isinstance(inputs, ReportInputs) else QUICK_OTHERS
-    return len(inputs.items) * len(inputs.judges) <= most
+    return len(inputs.items) * len(inputs.judges) <= FIGURES[inputs.kind].quick
 
 
 def _key(inputs_hash: str) -> str:
@@ -230,7 +198,7 @@ class Subject(NamedTuple):
 
 def subject_report(*, user: User, subject: Subject, epsilon: float = EPSILON) -> StoredReport:
     """Compute a report and store it. Raises ReportError where there is nothing to report on."""
-    report = report_build(**subject._asdict(), reader=user, options=ReportOptions(epsilon=epsilon))
+    report = report_build(**subject._asdict(), reader=user, options=Options(epsilon=epsilon))
     return report_save(report=report, dataset=subject.dataset, study=subject.study, user=user)
 
 

@@ -17,7 +17,7 @@ from annotation.models import Dataset
 from annotation.selectors.overview import studies_visible_to
 from metaeval.forms import LabelNextForm
 from metaeval.reports.errors import ReportError
-from metaeval.selectors.inputs import report_inputs
+from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.label_next import (
     ALL_LABELLED,
@@ -117,7 +117,7 @@ def _about(
 
 
 def _form(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> LabelNextForm:
-    inputs = report_inputs(dataset=dataset, sweep=sweep)
+    inputs = inputs_read(dataset=dataset, sweep=sweep)
     n_judges = sum(not one.baseline for one in inputs.judges)
     n_unlabelled = unlabelled_count(inputs)
     if not n_unlabelled:

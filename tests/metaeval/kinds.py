@@ -1,11 +1,18 @@
 """Rows and dataclasses for the tests of the comparison of kinds other than pairs."""
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from annotation.kinds import kind_of
 from annotation.models import Annotator, Aspect, Dataset, Kind, Label
 from judges.models import Judge, Judgment, Sweep
+from judges.strategies.types import AspectView
+from metaeval.figures import FIGURES
+from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels, Options
 from metaeval.reports.content import build
-from metaeval.reports.kinds.inputs import KindInputs, KindItem, KindJudge, KindLabel, KindOptions
+from metaeval.selectors.inputs import finer_of, values_of
 from tests.annotation.factories import annotator_make
 from tests.annotation.kinds import ASPECTS, CRITERIA, kind_dataset_make
 from tests.metaeval.rows import judge_make, sweep_make
@@ -17,20 +24,140 @@ FACTS: dict[str, Any] = {
 }
 
 
-def judge(name: str, values: dict[int, Any], *, unparsed: Any = (), failed: Any = ()) -> KindJudge:
-    return KindJudge(name, f"f-{name}", "openai", "m", "s", values, frozenset(unparsed), frozenset(failed))
+@dataclass(frozen=True)
+class KindItem:
+    """An item as tests write it: values in the form of labels."""
+
+    external_id: str
+    cluster: str
+    category: str = ""
+    subset: str = ""
+    gold: Any = None
+    votes: tuple[float, ...] | None = None
+    aspects: tuple[AspectView, ...] = ()
+    n_responses: int = 0
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(aspect.key for aspect in self.aspects) or tuple(map(str, range(self.n_responses)))
 
 
-def inputs(kind: str, items: Any, labels: Any = (), judges: Any = (), criteria: Any = ()) -> KindInputs:
+class Said(NamedTuple):
+    """What a judge said of items, by row."""
+
+    name: str
+    values: dict[int, Any]
+    unparsed: Any = ()
+    failed: Any = ()
+
+
+def judge(name: str, values: dict[int, Any], *, unparsed: Any = (), failed: Any = ()) -> Said:
+    return Said(name, values, unparsed, failed)
+
+
+def inputs(
+    kind: str, items: Any, labels: Any = (), judges: Any = (), criteria: Any = (), lengths: Any = None
+) -> Inputs:
     """`labels` are triples (item, annotator, value), in any order."""
+    items = list(items)
     rows = sorted(labels, key=lambda row: row[0])
-    return KindInputs(
-        kind, "d", FACTS, tuple(items), tuple(KindLabel(*row) for row in rows), tuple(judges), tuple(criteria)
+    parts = tuple(tuple(criteria) if kind == "rubric" else item.parts for item in items)
+    width = max(map(len, parts), default=0)
+    voted = np.array([item.votes is not None and kind == "answer_ranking" for item in items], dtype=bool)
+    gold = values_of(kind_of(kind), [item.gold for item in items], parts, width)
+    for k, item in enumerate(items):
+        if voted[k] and len(item.votes) == len(parts[k]):
+            gold[k, : len(parts[k])] = [-vote for vote in item.votes]
+    item = np.array([row[0] for row in rows], dtype=np.intp)
+    found = Inputs(
+        kind,
+        "d",
+        FACTS,
+        Items(
+            tuple(one.external_id for one in items),
+            tuple(one.cluster for one in items),
+            tuple(one.category for one in items),
+            tuple(one.subset for one in items),
+            parts,
+            gold,
+            np.array(lengths if lengths is not None else [()] * len(items), dtype=np.intp).reshape(
+                len(items), -1
+            )
+            if items
+            else np.zeros((0, 0), dtype=np.intp),
+            tuple(
+                tuple(aspect.parent for aspect in one.aspects) or ("",) * len(names)
+                for one, names in zip(items, parts, strict=True)
+            ),
+            voted,
+        ),
+        Labels(
+            item,
+            np.array([row[1] for row in rows], dtype=np.intp),
+            values_of(kind_of(kind), [row[2] for row in rows], [parts[k] for k in item], width),
+            np.array([bool(row[3:] and row[3]) for row in rows], dtype=bool),
+        ),
+        criteria=tuple(criteria),
+    )
+    return with_judges(found, *judges)
+
+
+def with_judges(found: Inputs, *judges: Said) -> Inputs:
+    """The same inputs with what these judges said."""
+    return replace(found, judges=tuple(_answers(found, one) for one in judges))
+
+
+def _answers(found: Inputs, one: Said) -> JudgeAnswers:
+    n, width = len(found.items), found.items.width
+    rows = sorted(one.values)
+    values, finer = np.full((2, n, 1, width), np.nan)
+    parts = [found.items.parts[row] for row in rows]
+    said = [one.values[row] for row in rows]
+    values[rows, 0] = values_of(kind_of(found.kind), said, parts, width)
+    finest = finer_of(kind_of(found.kind), said, parts, width)
+    if finest is not None:
+        finer[rows, 0] = finest
+
+    def mask(*which: Any) -> Any:
+        made = np.zeros((n, 1), dtype=bool)
+        made[[row for rows in which for row in rows]] = True
+        return made
+
+    return JudgeAnswers(
+        name=one.name,
+        fingerprint=f"f-{one.name}",
+        backend="openai",
+        model="m",
+        strategy="s",
+        values=values,
+        judged=mask(rows, one.unparsed, one.failed),
+        unparsed=mask(one.unparsed, one.failed),
+        failed=mask(one.failed),
+        cost=np.full((n, 1), np.nan),
+        seconds=np.full((n, 1), np.nan),
+        finer=None if finest is None else finer,
     )
 
 
-def content(found: KindInputs, against: str = "people", n_resamples: int = 200) -> dict[str, Any]:
-    return build(found, KindOptions(against=against, n_resamples=n_resamples)).as_json()
+def labelled(found: Inputs, kept: Any) -> Inputs:
+    """The same inputs with a part of the labels, (n_labels,)."""
+    own = found.labels
+    rows = {name: getattr(own, name)[kept] for name in ("item", "annotator", "values", "simulated")}
+    return replace(found, labels=replace(own, **rows))
+
+
+def rules_of(found: Inputs, against: str) -> tuple[JudgeAnswers, ...]:
+    """The baselines of these inputs."""
+    return FIGURES[found.kind].sample(found, Options(against=against, n_resamples=0)).baselines()
+
+
+def content(found: Inputs, against: str = "people", n_resamples: int = 200) -> dict[str, Any]:
+    return build(found, Options(against=against, n_resamples=n_resamples)).as_json()
+
+
+def figures_set(monkeypatch: Any, kind: str, **changes: Any) -> None:
+    """Change what is registered of a kind, for one test: how much a page computes while somebody waits, say."""
+    monkeypatch.setitem(FIGURES, kind, replace(FIGURES[kind], **changes))
 
 
 def plain_items(n: int, **fields: Any) -> list[KindItem]:

@@ -8,13 +8,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Kind
+from metaeval.inputs import CONVENTIONS, Options, tie_break
 from metaeval.reports.errors import MetaevalError
-from metaeval.reports.options import CONVENTIONS, ReportOptions, tie_break
 from metaeval.reports.render import FORMATS, format_of, render
 from metaeval.reports.words import verdict_of
 from metaeval.reports.write import write_atomically
 from metaeval.selection.replacement import EPSILON
 from metaeval.services.reports import DEFAULTS, kind_resolve, report_build, report_resolve, report_save
+from metaeval.stats import InvalidInputError
 
 
 class Command(BaseCommand):
@@ -78,7 +79,7 @@ class Command(BaseCommand):
                 study=study,
                 judges=_names(options["judges"]),
                 against=options["against"],
-                options=ReportOptions(
+                options=Options(
                     tie_break=tie_break(options["convention"]),
                     seed=options["seed"],
                     epsilon=options["epsilon"],
@@ -86,7 +87,7 @@ class Command(BaseCommand):
                 n_resamples=options["resamples"],
             )
             write_atomically(output, render(report, suffix))
-        except MetaevalError as error:
+        except (MetaevalError, InvalidInputError) as error:
             raise CommandError(str(error)) from None
         if options["save"]:
             report_save(report=report, dataset=dataset, study=study)

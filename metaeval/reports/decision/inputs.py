@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from annotation.kinds import DEFAULT_KIND
-from metaeval.reports.inputs import ItemColumns, JudgeColumns, ReportInputs
-from metaeval.reports.kinds.inputs import KindInputs, KindJudge, has_gold
-from metaeval.reports.kinds.item_scores import item_scores
+from metaeval.figures import FIGURES
+from metaeval.figures.item_scores import item_scores
+from metaeval.inputs import Inputs, Items, JudgeAnswers, Options
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.types import Candidate, Constraints, Floats, JudgedDataset, Role
 from metaeval.stats.arrays import slots_of
@@ -163,7 +163,7 @@ class SelectionInputs:
 # --- from rows of each kind ----------------------------------------------------------------------------------------
 
 
-def pair_inputs(part: Part, inputs: ReportInputs, instructions: Sequence[str]) -> DatasetInputs:
+def pair_inputs(part: Part, inputs: Inputs, instructions: Sequence[str]) -> DatasetInputs:
     """Pairs, by the verdicts of judges. ``instructions`` are names that are the same in every dataset, by item."""
     items, labels = inputs.items, inputs.labels
     n_annotators = int(labels.annotator.max(initial=-1)) + 1
@@ -180,7 +180,7 @@ def pair_inputs(part: Part, inputs: ReportInputs, instructions: Sequence[str]) -
             clusters=np.array(instructions, dtype=np.str_),
             categories=categories,
             labels=_label_matrix(inputs, n_annotators, apart=apart) if people else None,
-            gold=None if people else items.gold,
+            gold=None if people else items.gold[:, 0],
             costs={key: judge.cost for key, judge in judges.items()},
             seconds={key: judge.seconds for key, judge in judges.items()},
             weights=inputs.weights if people else None,
@@ -188,12 +188,9 @@ def pair_inputs(part: Part, inputs: ReportInputs, instructions: Sequence[str]) -
         ),
         about=inputs.facts["dataset"],
         external_id=items.external_id,
-        judges=tuple(
-            _facts(judge, int(judge.judged.any(axis=1).sum()), baseline=judge.baseline)
-            for judge in inputs.judges
-        ),
+        judges=tuple(_facts(judge) for judge in inputs.judges),
         composed_by=by,
-        n_gold=int((~np.isnan(items.gold)).sum()),
+        n_gold=int(items.has_gold.sum()),
         n_labels=len(labels),
         n_annotators=n_annotators,
         n_simulated=int(labels.simulated.sum()),
@@ -202,35 +199,16 @@ def pair_inputs(part: Part, inputs: ReportInputs, instructions: Sequence[str]) -
     )
 
 
-def scored_inputs(
-    part: Part,
-    inputs: KindInputs,
-    instructions: Sequence[str],
-    *,
-    rules: Sequence[KindJudge],
-    costs: Mapping[str, Floats],
-    seconds: Mapping[str, Floats],
-) -> DatasetInputs:
-    """Items of a kind other than pairs, by how good each judge is on each of them.
-
-    Parameters
-    ----------
-    rules : sequence of KindJudge
-        Baselines: compared with, never chosen.
-    costs, seconds : mapping of str to ndarray of shape (n_items,)
-        By the judge's fingerprint: US dollars and model time of its judgment; NaN where nobody measured.
-    """
-    judges, labels = (*inputs.judges, *rules), inputs.labels
+def scored_inputs(part: Part, inputs: Inputs, instructions: Sequence[str]) -> DatasetInputs:
+    """Items of a kind other than pairs, by how good each judge is on each of them, and so the baselines."""
+    sample = FIGURES[inputs.kind].sample(inputs, Options(against=part.role, n_resamples=0))
+    judges, items, labels = (*inputs.judges, *sample.baselines()), inputs.items, inputs.labels
     found = item_scores(replace(inputs, judges=judges), part.role)
-    columns = inputs.columns()
-    by, categories = _categories(columns)
+    by, categories = _categories(items)
 
     def one_order(given: Mapping[str, Any], empty: Any) -> dict[str, Any]:
         return {key: np.stack([column, np.full(len(column), empty)], axis=1) for key, column in given.items()}
 
-    # A rule costs nothing and takes no time.
-    free = {rule.fingerprint: np.zeros(len(columns)) for rule in rules}
-    rule_keys = {rule.fingerprint for rule in rules}
     return DatasetInputs(
         JudgedDataset(
             name=part.dataset,
@@ -239,8 +217,8 @@ def scored_inputs(
             judged=one_order(found.judged, empty=False),
             clusters=np.array(instructions, dtype=np.str_),
             categories=categories,
-            costs=one_order({**costs, **free}, np.nan),
-            seconds=one_order({**seconds, **free}, np.nan),
+            costs=one_order({judge.fingerprint: judge.cost[:, 0] for judge in judges}, np.nan),
+            seconds=one_order({judge.fingerprint: judge.seconds[:, 0] for judge in judges}, np.nan),
             weights=found.weights,
             weight=part.weight,
             scores=found.scores,
@@ -248,33 +226,30 @@ def scored_inputs(
             scorable=found.scorable,
         ),
         about=inputs.facts["dataset"],
-        external_id=columns.external_id,
-        judges=tuple(
-            _facts(judge, len(judge.judged), baseline=judge.fingerprint in rule_keys) for judge in judges
-        ),
+        external_id=items.external_id,
+        judges=tuple(_facts(judge) for judge in judges),
         composed_by=by,
-        n_gold=sum(has_gold(item, inputs.kind) for item in inputs.items),
+        n_gold=int(items.has_gold.sum()),
         n_labels=len(labels),
-        n_annotators=len({label.annotator for label in labels}),
-        n_simulated=sum(label.simulated for label in labels),
+        n_annotators=len(np.unique(labels.annotator)),
+        n_simulated=int(labels.simulated.sum()),
         is_weighted=part.role == "people" and inputs.weights is not None,
     )
 
 
-def _facts(judge: JudgeColumns | KindJudge, n_judged: int, *, baseline: bool) -> JudgeFacts:
-    return JudgeFacts(
-        judge.name, judge.fingerprint, judge.backend, judge.model, judge.strategy, baseline, n_judged
-    )
+def _facts(judge: JudgeAnswers) -> JudgeFacts:
+    about = judge.name, judge.fingerprint, judge.backend, judge.model, judge.strategy, judge.baseline
+    return JudgeFacts(*about, n_judged=int(judge.asked.sum()))
 
 
-def _categories(items: ItemColumns) -> tuple[str, Any]:
+def _categories(items: Items) -> tuple[str, Any]:
     """By what composites are made, and its values: categories, or subsets where there are no two categories."""
     if len(set(items.category)) < 2 and len(set(items.subset)) > 1:
         return "subset", np.array(items.subset, dtype=np.str_)
     return "category", np.array(items.category, dtype=np.str_)
 
 
-def _label_matrix(inputs: ReportInputs, n_annotators: int, *, apart: bool) -> Floats:
+def _label_matrix(inputs: Inputs, n_annotators: int, *, apart: bool) -> Floats:
     """Labels as (n_items, n_annotators), NaN where there is none; without a column a person where they are too many."""
     labels = inputs.labels
     if not apart:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from metaeval.figures.estimates import undefined
 from metaeval.reports.comparison import table_of
 from metaeval.reports.decision.report import FigureJson, SelectionReport, ViolationEntry
 from metaeval.reports.decision.verdict import constraints_sentence, datasets_sentence, selection_verdict
@@ -17,7 +18,6 @@ from metaeval.reports.decision.words import (
     violations_words,
     with_range,
 )
-from metaeval.reports.estimates import undefined
 from metaeval.reports.figures import points_text
 from metaeval.reports.json_values import json_of
 from metaeval.reports.report import ReportContent

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from annotation.kinds import DEFAULT_KIND, kind_of
-from metaeval.figures import ANSWER_RANKING, CHECKLIST, IMPORTANCE, PAIRWISE, RUBRIC
 from metaeval.reports.decision.report import FigureJson, SelectionReport, ViolationEntry
 from metaeval.reports.figures import full_text, points_text, range_text, value_text
 from metaeval.selection.types import Constraints
@@ -41,8 +40,8 @@ class KindWords:
 
 
 WORDS: dict[str, KindWords] = {
-    PAIRWISE: KindWords("pairs", "agreement with human annotators", "accuracy against gold answers"),
-    RUBRIC: KindWords(
+    "pairwise": KindWords("pairs", "agreement with human annotators", "accuracy against gold answers"),
+    "rubric": KindWords(
         "rated responses",
         "closeness to human ratings",
         "closeness to the gold ratings",
@@ -52,7 +51,7 @@ WORDS: dict[str, KindWords] = {
         "point off. It has no fixed chance level: the baseline "
         "that always gives the median shows what can be reached without reading.",
     ),
-    CHECKLIST: KindWords(
+    "checklist": KindWords(
         "checklists",
         "agreement with human annotators per question",
         "agreement with gold answers per question",
@@ -61,7 +60,7 @@ WORDS: dict[str, KindWords] = {
         "answers do), pooled over all questions. Questions on which annotators are evenly divided are excluded; "
         "“cannot tell” is wrong. Guessing reaches 50%; the row of the baseline shows what always “yes” reaches.",
     ),
-    IMPORTANCE: KindWords(
+    "importance": KindWords(
         "importance rankings",
         "rank agreement with human annotators, (1 + rho) / 2",
         "rank agreement with the gold ranks, (1 + rho) / 2",
@@ -69,7 +68,7 @@ WORDS: dict[str, KindWords] = {
         "Rank agreement is (1 + rho) / 2 with Spearman's rho between a judge and each annotator, averaged over "
         "annotators (or the gold ranks): 100% is the same order, 50% is chance, 0% is the reverse order.",
     ),
-    ANSWER_RANKING: KindWords(
+    "answer_ranking": KindWords(
         "sets of answers",
         "correlation with human annotators, (1 + r) / 2",
         "correlation with votes or gold ranks, (1 + r) / 2",

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels, Options
 from metaeval.reports.content import build
-from metaeval.reports.inputs import ItemColumns, JudgeColumns, LabelColumns, ReportInputs
-from metaeval.reports.options import ReportOptions
 
 
-def content_build(inputs: ReportInputs, options: ReportOptions) -> dict[str, Any]:
+def content_build(inputs: Inputs, options: Options) -> dict[str, Any]:
     """The report as it is stored."""
     return build(inputs, options).as_json()
 
@@ -25,28 +24,32 @@ def inputs_make(
     category: Any = None,
     cluster: Any = None,
     labels: Any = (),
-    judges: tuple[JudgeColumns, ...] = (),
+    judges: tuple[JudgeAnswers, ...] = (),
     name: str = "pairs",
-) -> ReportInputs:
+) -> Inputs:
     """`labels` are triples (item, annotator, choice)."""
     n = len(lengths)
     names = tuple(f"i{k}" for k in range(n))
     triples = np.array(list(labels), dtype=float).reshape(-1, 3)
-    return ReportInputs(
+    return Inputs(
+        kind="pairwise",
         name=name,
         facts=facts(name),
-        items=ItemColumns(
+        items=Items(
             names,
             tuple(cluster) if cluster is not None else names,
             tuple(category) if category is not None else ("",) * n,
             tuple(subset) if subset is not None else ("",) * n,
-            np.full(n, np.nan) if gold is None else np.asarray(gold, dtype=float),
+            (("",),) * n,
+            (np.full(n, np.nan) if gold is None else np.asarray(gold, dtype=float))[:, np.newaxis],
             np.asarray(lengths, dtype=np.intp),
+            (("",),) * n,
+            np.zeros(n, dtype=bool),
         ),
-        labels=LabelColumns(
+        labels=Labels(
             triples[:, 0].astype(np.intp),
             triples[:, 1].astype(np.intp),
-            triples[:, 2],
+            triples[:, 2:],
             np.zeros(len(triples), dtype=bool),
         ),
         judges=judges,
@@ -60,14 +63,16 @@ def facts(name: str) -> dict[str, Any]:
 
 def judge_make(
     name: str, verdicts: Any, *, judged: Any = None, baseline: bool = False, **fields: Any
-) -> JudgeColumns:
+) -> JudgeAnswers:
     verdicts = np.asarray(verdicts, dtype=float)
     nothing = np.full(verdicts.shape, np.nan)
     about = {"fingerprint": f"f-{name}", "backend": "imported", "model": "", "strategy": name} | fields
-    return JudgeColumns(
+    asked = np.ones(verdicts.shape, bool) if judged is None else np.asarray(judged, bool)
+    return JudgeAnswers(
         name=name,
-        verdicts=verdicts,
-        judged=np.ones(verdicts.shape, bool) if judged is None else np.asarray(judged, bool),
+        values=verdicts[:, :, np.newaxis],
+        judged=asked,
+        unparsed=asked & np.isnan(verdicts),
         failed=np.zeros(verdicts.shape, bool),
         cost=nothing,
         seconds=nothing.copy(),
@@ -85,7 +90,7 @@ SUBSETS = {
 }
 
 
-def llmbar_inputs(data: Path) -> ReportInputs:
+def llmbar_inputs(data: Path) -> Inputs:
     rows = []
     for path, short in SUBSETS.items():
         for place, row in enumerate(
@@ -109,7 +114,7 @@ def llmbar_inputs(data: Path) -> ReportInputs:
     )
 
 
-def alpaca_inputs(data: Path) -> ReportInputs:
+def alpaca_inputs(data: Path) -> Inputs:
     rows = json.loads((data / "alpaca_eval/alpaca_farm_human_crossannotations.json").read_text())
     pairs: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
     for row in rows:

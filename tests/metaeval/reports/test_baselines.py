@@ -4,7 +4,8 @@ import numpy as np
 
 from judges.strategies.registry import get_strategy
 from judges.strategies.types import ItemView, StrategyConfig
-from metaeval.reports.baselines import baselines
+from metaeval.figures.pairwise import PairSample
+from metaeval.inputs import Options
 from tests.metaeval.reports.arrays import inputs_make
 
 TEXTS = [("aaaa", "bb"), ("a", "bbb"), ("same", "size"), ("", "x"), ("é" * 3, "éé")]
@@ -29,6 +30,6 @@ def config() -> StrategyConfig:
 
 
 def test_floors_are_the_strategies():
-    items = inputs_make(lengths=[(len(one), len(two)) for one, two in TEXTS]).items
-    for judge in baselines(items, ()):
+    inputs = inputs_make(lengths=[(len(one), len(two)) for one, two in TEXTS])
+    for judge in PairSample(inputs, Options(n_resamples=0)).baselines():
         np.testing.assert_array_equal(judge.verdicts, spoken(judge.strategy))

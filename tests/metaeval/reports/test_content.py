@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metaeval.reports
-from metaeval.reports.baselines import baselines
+from metaeval.figures import FIGURES
+from metaeval.inputs import Options
 from metaeval.reports.errors import ReportError
-from metaeval.reports.options import ReportOptions
 from metaeval.reports.report import canonical_json
 from metaeval.stats import (
     accuracy,
@@ -29,7 +29,7 @@ from metaeval.stats import (
 from tests.metaeval.reports.arrays import alpaca_inputs, content_build, inputs_make, judge_make, llmbar_inputs
 
 SCHEMA = json.loads((Path(metaeval.reports.__file__).parent / "schema.json").read_text())
-QUICK = ReportOptions(n_resamples=200)
+QUICK = Options(n_resamples=200)
 NAN = float("nan")
 
 
@@ -105,7 +105,7 @@ def test_figures_are_those_of_the_statistics():
     judges = (judge_make("j", verdicts),)
     inputs = inputs_make(lengths=lengths, gold=gold, labels=labels, cluster=pairs, judges=judges)
     for tie_break in ("expected", "random", "alpaca_eval"):
-        content = content_build(inputs, ReportOptions(tie_break=tie_break, n_resamples=0, seed=3))
+        content = content_build(inputs, Options(tie_break=tie_break, n_resamples=0, seed=3))
         dense = np.array([value for *_, value in labels], dtype=float).reshape(n, 4)
         own = content["people"]["measures"]["leave_one_out"]["overall"]
         rate = {"tie_break": tie_break, "rng": 3, "n_resamples": 0}
@@ -206,14 +206,14 @@ def test_a_judge_with_unreadable_answers_has_judged_them_all_the_same():
     plain = judge_make("plain", [[2, 2], [2, 2], [2, 2], [2, 2]])
     mumbler = judge_make("mumbler", [[1, 1], [NAN, NAN], [1, 1], [1, 1]])
     for unparsed in ("wrong", "omit"):
-        options = ReportOptions(n_resamples=100, unparsed=unparsed)
+        options = Options(n_resamples=100, unparsed=unparsed)
         selection = content_build(small(judges=(plain, mumbler)), options)["selections"]["accuracy"]
         assert (selection["leader"], selection["incomplete"]) == (1, [])
 
 
 def test_an_interval_is_there_or_a_reason_is():
     judges = (judge_make("j", [[1, 1], [2, 1], [NAN, NAN], [0, 2]]), judge_make("k", [[1, 1]] * 4))
-    for options in (QUICK, ReportOptions(n_resamples=0)):
+    for options in (QUICK, Options(n_resamples=0)):
         content = content_build(small(judges=judges), options)
         validate(content)
         for estimate in estimates_in(content):
@@ -252,7 +252,7 @@ def test_same_inputs_same_bytes_and_every_input_counts():
     assert text == canonical_json(content_build(small(judges=(judge,)), QUICK))
     hashes = {
         small(judges=(judge,)).hash(QUICK),
-        small(judges=(judge,)).hash(ReportOptions(n_resamples=200, seed=1)),
+        small(judges=(judge,)).hash(Options(n_resamples=200, seed=1)),
         small().hash(QUICK),
         small(judges=(judge_make("j", [[1, 1], [2, 1], [NAN, 1], [0, 2]]),)).hash(QUICK),
         small(name="other").hash(QUICK),
@@ -293,14 +293,16 @@ def test_the_hash_changes_if_and_only_if_something_else_does(one, two):
 
 
 def test_no_items_no_report():
-    with pytest.raises(ReportError, match="no pairwise items"):
+    with pytest.raises(ReportError, match="no items of the kind pairwise comparison"):
         content_build(inputs_make(lengths=np.zeros((0, 2))), QUICK)
 
 
 def test_baselines_are_left_to_real_judges_of_their_strategy():
-    items = small().items
-    assert [judge.strategy for judge in baselines(items, {"longest"})] == ["shortest", "always_a"]
-    content = content_build(small(judges=tuple(baselines(items, ()))), QUICK)
+    pairs = FIGURES["pairwise"]
+    real = judge_make("longest", np.ones((len(small().items), 2)))
+    strategies = [judge.strategy for judge in pairs.with_baselines(small(judges=(real,))).judges]
+    assert strategies == ["longest", "shortest", "always_a"]
+    content = content_build(pairs.with_baselines(small()), QUICK)
     validate(content)
     assert content["selections"]["accuracy"]["leader"] is None
 
@@ -315,7 +317,7 @@ def test_alpaca_figures(shared_data):
     assert round(people["prefers_first"]["overall"]["value"], 6) == 0.517747
     longest = content["judges"][0]["measures"]["agreement"]["overall"]
     assert round(100 * longest["value"], 6) == 59.567901
-    published = content_build(inputs, ReportOptions(n_resamples=0, tie_break="alpaca_eval"))
+    published = content_build(inputs, Options(n_resamples=0, tie_break="alpaca_eval"))
     assert round(100 * published["judges"][0]["measures"]["agreement"]["overall"]["value"], 5) == 62.19136
 
 
@@ -324,7 +326,7 @@ LLMBAR_ROW = "96.0/96.0 85.4/94.8 89.7/90.2 72.3/83.0 83.7/84.8 82.8/88.2 85.4/8
 
 
 def test_llmbar_table_row(shared_data):
-    content = content_build(llmbar_inputs(shared_data), ReportOptions(n_resamples=100))
+    content = content_build(llmbar_inputs(shared_data), Options(n_resamples=100))
     validate(content)
     judge = next(judge for judge in content["judges"] if judge["name"] == "GPT-4 Metrics_Reference")
     places = [("subset", "Natural")]

@@ -11,7 +11,7 @@ import pytest
 
 from metaeval import stats
 from metaeval.figures import FIGURES
-from metaeval.reports.options import ReportOptions
+from metaeval.inputs import Options
 from metaeval.stats import Resamples
 from tests.metaeval.kinds import content, inputs, judge
 from tests.metaeval.kinds import plain_items as items_of
@@ -73,7 +73,7 @@ def test_pairs(rng):
     cost, seconds = rng.random((2, N, 2))
     one = replace(judge_make("j", verdicts), cost=cost, seconds=seconds)
     found = inputs_make(lengths=lengths, gold=gold, labels=labels, cluster=CLUSTERS.tolist(), judges=(one,))
-    made = content_build(replace(found, weights=WEIGHTS), ReportOptions(n_resamples=DRAWS))
+    made = content_build(replace(found, weights=WEIGHTS), Options(n_resamples=DRAWS))
     people, judges = names_of("pairwise")
     options, every = drawn(), sampled()
     gwet = {"resamples": options["resamples"], "sampling_weights": WEIGHTS}

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metaeval.inputs import Options
 from metaeval.reports.errors import ReportError
-from metaeval.reports.kinds.inputs import KindItem, KindOptions
-from tests.metaeval.kinds import content, inputs, judge, plain_items
+from tests.metaeval.kinds import KindItem, content, inputs, judge, labelled, plain_items, with_judges
 from tests.metaeval.reports import shown as tables
 from tests.metaeval.reports.kind_values import (
     CRITERIA,
@@ -87,13 +87,14 @@ def test_the_order_of_judges_and_their_number_change_no_figure(kind):
 
 @pytest.mark.parametrize("kind", MEASURES)
 def test_the_hash_is_of_all_that_counts(kind):
-    whole, options = some(kind), KindOptions(n_resamples=10)
+    whole, options = some(kind), Options(n_resamples=10)
+    first = whole.judges[0]
     assert whole.hash(options) == some(kind).hash(options)
     others = [
-        replace(whole, labels=whole.labels[1:]),
+        labelled(whole, slice(1, None)),
         replace(whole, judges=whole.judges[1:]),
-        replace(whole, items=(replace(whole.items[0], category="other"), *whole.items[1:])),
-        replace(whole, judges=(replace(whole.judges[0], failed=frozenset([0])), *whole.judges[1:])),
+        replace(whole, items=replace(whole.items, category=("other", *whole.items.category[1:]))),
+        replace(whole, judges=(replace(first, failed=first.judged), *whole.judges[1:])),
     ]
     assert len({other.hash(options) for other in (whole, *others)}) == 5
     assert whole.hash(options) != whole.hash(replace(options, against="gold"))
@@ -127,15 +128,14 @@ def test_nothing_at_all(kind):
     assert empty.targets() == ()
     assert content(replace(empty, judges=()))["judges"] == []
     with pytest.raises(ReportError, match="no items"):
-        content(replace(empty, items=()))
+        content(inputs(kind, ()))
     nonsense = judge("odd", {0: {}, 1: {"ratings": "x", "answers": [1], "ranks": {"0": None}}})
-    assert selection_in(content(replace(empty, judges=(nonsense,))))["leader"] is None
+    assert selection_in(content(with_judges(empty, nonsense)))["leader"] is None
 
 
 def test_one_instruction_says_nothing_of_others():
-    found = content(
-        replace(some("checklist"), items=tuple(replace(i, cluster="i") for i in some("checklist").items))
-    )
+    whole = some("checklist")
+    found = content(replace(whole, items=replace(whole.items, cluster=("i",) * len(whole.items))))
     assert found["items"]["n_instructions"] == 1
     # Without an interval nothing is shown to be better than the baseline either.
     assert tables.verdict_of(found).kind == "floor"

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from judges.strategies.types import AspectView
-from metaeval.reports.kinds.inputs import KindItem
-from metaeval.reports.kinds.item_scores import item_scores, rules_of
-from tests.metaeval.kinds import content, inputs, judge, plain_items
+from metaeval.figures.item_scores import item_scores
+from tests.metaeval.kinds import KindItem, content, inputs, judge, plain_items, rules_of, with_judges
 from tests.metaeval.reports.kind_values import CRITERIA, TREE, answered, aspects, figure, ranked, rated
 
 NAN = math.nan
@@ -61,11 +60,11 @@ class TestRubric:
         found = inputs("rubric", plain_items(5), labels, [], CRITERIA)
         (rule,) = rules_of(found, "people")
         assert rule.name == "always the median"
-        assert rule.values[0] == {"ratings": {"clear": 4.0, "kind": 3.0}}
+        assert rule.values[0, 0].tolist() == [4.0, 3.0]
         reached = objective(replace(found, judges=(rule,)))
         for constant in range(1, 6):
             other = judge("c", {k: rated(constant, 3) for k in range(5)})
-            assert objective(replace(found, judges=(other,))) <= reached + 1e-12
+            assert objective(with_judges(found, other)) <= reached + 1e-12
 
 
 class TestChecklist:
@@ -126,8 +125,14 @@ class TestRankings:
         assert scores(replace(found, judges=(rule,))) == [1.0]
         found = inputs("answer_ranking", plain_items(1, n_responses=3), [(0, 0, ranked(2, 1, 3))])
         assert rules_of(found, "people") == ()
-        (rule,) = rules_of(found, "people", [(20, 30, 20)])
-        assert rule.values[0] == {"ranks": {"0": 2, "1": 1, "2": 2}}
+        found = inputs(
+            "answer_ranking",
+            plain_items(1, n_responses=3),
+            [(0, 0, ranked(2, 1, 3))],
+            lengths=[(20, 30, 20)],
+        )
+        (rule,) = rules_of(found, "people")
+        assert rule.values[0, 0].tolist() == [2, 1, 2]
         assert scores(replace(found, judges=(rule,))) == [
             (1 + stats.pearsonr([-2, -1, -2], [-2, -1, -3])[0]) / 2
         ]
@@ -219,7 +224,7 @@ def test_checklist_against_plain_loops_and_the_comparison(drawn):
 
     found = build("checklist", plain_items(ITEMS, aspects=TREE), drawn, lambda value: answered(*value))
     check(found, drawn, score)
-    if not found.labels or all(one is None for one in scores(found)):
+    if not len(found.labels) or all(one is None for one in scores(found)):
         return
     pooled = figure(content(found, n_resamples=0), "a", "agreement")
     assert objective(found) == pytest.approx(pooled)
@@ -242,7 +247,7 @@ def test_rankings_against_plain_loops_and_the_comparison(kind, drawn):
     found = build(kind, plain_items(ITEMS, **parts), drawn, lambda value: ranked(*value))
     check(found, drawn, score)
     read = [one for one in drawn[1] if not isinstance(one, str)]
-    if found.labels and "unread" not in drawn[1] and read and all(len(set(one)) > 1 for one in read):
+    if len(found.labels) and "unread" not in drawn[1] and read and all(len(set(one)) > 1 for one in read):
         measure = "spearman" if kind == "importance" else "pearson"
         shown = figure(content(found, n_resamples=0), "a", measure)
         if shown is not None:

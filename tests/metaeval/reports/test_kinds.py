@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
 from judges.strategies.types import AspectView
-from metaeval.reports.kinds.inputs import KindItem
 from metaeval.stats import aspect_levels, correlation, drfr, tower_score
-from tests.metaeval.kinds import content, inputs, judge, plain_items
+from tests.metaeval.kinds import KindItem, content, inputs, judge, plain_items
 from tests.metaeval.reports.kind_values import (
     CRITERIA,
     TREE,
@@ -27,9 +26,9 @@ from tests.metaeval.reports.kind_values import (
 )
 
 
-@pytest.mark.parametrize("name", ["rubric", "rankings"])
+@pytest.mark.parametrize("name", ["rubric", "rankings", "sample"])
 def test_examples(name):
-    module = importlib.import_module(f"metaeval.reports.kinds.{name}")
+    module = importlib.import_module(f"metaeval.figures.{name}")
     assert doctest.testmod(module, extraglobs={"np": np}).failed == 0
 
 

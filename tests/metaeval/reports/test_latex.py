@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaeval.inputs import Options
 from metaeval.reports import latex_text
 from metaeval.reports.latex_text import LatexTable, document, escape
-from metaeval.reports.options import ReportOptions
 from tests.metaeval.kinds import content as kind_content
 from tests.metaeval.reports.arrays import content_build, inputs_make, judge_make, llmbar_inputs
 from tests.metaeval.reports.kind_values import MEASURES
@@ -83,7 +83,7 @@ def test_pairs():
         labels=[(k, p, 1 + (k + p == 5)) for k in range(12) for p in range(3)],
         judges=(judge_make("x", [[1, 1]] * 12), judge_make("y", [[2, 1]] * 12)),
     )
-    content = hostile(content_build(found, ReportOptions(n_resamples=200)))
+    content = hostile(content_build(found, Options(n_resamples=200)))
     written = render(content, ".tex")
     labels = check(written)
     assert {"tab:pairs-people", "tab:pairs-people-category", "tab:pairs-judges-agreement-category"} <= set(
@@ -119,13 +119,13 @@ def test_positional_agreement_by_subset_is_a_table():
         subset=[subset for subset, _ in items],
         judges=(judge_make("j", said), judge_make("always first", [[1, 2]] * len(items), baseline=True)),
     )
-    written = render(content_build(inputs, ReportOptions(n_resamples=20)), ".tex")
+    written = render(content_build(inputs, Options(n_resamples=20)), ".tex")
     assert "tab:pairs-judges-positional-agreement-subset" in check(written)
     assert f"Judges: {'Positional agreement'} by subset" in written
 
 
 def test_llmbar_has_positional_agreement_by_subset(shared_data):
-    content = content_build(llmbar_inputs(shared_data), ReportOptions(n_resamples=20))
+    content = content_build(llmbar_inputs(shared_data), Options(n_resamples=20))
     written = render(content, ".tex")
     labels = check(written)
     assert [label for label in labels if "judges-positional-agreement-subset" in label]
@@ -134,6 +134,6 @@ def test_llmbar_has_positional_agreement_by_subset(shared_data):
 
 def test_judges_without_a_target_have_their_table():
     inputs = inputs_make(lengths=[(5, 3)] * 6, judges=(judge_make("j", [[1, 1]] * 6),))
-    written = render(content_build(inputs, ReportOptions(n_resamples=20)), ".tex")
+    written = render(content_build(inputs, Options(n_resamples=20)), ".tex")
     assert [label for label in check(written) if label.startswith("tab:pairs-judges")]
     assert "100.0" in written

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metaeval.reports.errors import ReportError
-from metaeval.reports.kinds.inputs import KindItem, KindOptions
+from metaeval.inputs import Options
 from metaeval.reports.render import FORMATS
 from metaeval.reports.report import canonical_json
-from tests.metaeval.kinds import content, inputs, plain_items
+from metaeval.stats import InvalidInputError
+from tests.metaeval.kinds import KindItem, content, inputs, labelled, plain_items
 from tests.metaeval.reports import shown as tables
 from tests.metaeval.reports.kind_values import (
     CRITERIA,
@@ -109,10 +109,10 @@ def test_people_alone(kind):
 @pytest.mark.parametrize("kind", MEASURES)
 def test_few_labels_or_none(kind, suffix):
     whole = replace(some(kind), judges=())
-    none = replace(whole, labels=())
-    one_person = replace(whole, labels=tuple(label for label in whole.labels if label.annotator == 0))
-    one_item = replace(whole, labels=tuple(label for label in whole.labels if label.item == 0))
-    one_instruction = replace(whole, items=tuple(replace(item, cluster="i") for item in whole.items))
+    none = labelled(whole, slice(0))
+    one_person = labelled(whole, whole.labels.annotator == 0)
+    one_item = labelled(whole, whole.labels.item == 0)
+    one_instruction = replace(whole, items=replace(whole.items, cluster=("i",) * len(whole.items)))
     for few, kind_of_words in (
         (none, "none"),
         (one_person, "none"),
@@ -144,12 +144,13 @@ def test_the_same_bytes_again(kind):
 
 def test_remarks_of_what_was_left_out_or_drawn():
     weights = np.array([4.0] * 3 + [1.0] * 11)
-    whole = replace(some("rubric"), n_repeated=2, weights=weights)
+    whole = replace(some("rubric"), weights=weights)
+    whole = replace(whole, labels=replace(whole.labels, n_repeated=2))
     found = content(whole)
     assert found["people"]["n_repeated_left_out"] == 2
     assert found["people"]["n_drawn_by_chance"] == 3
     assert any("one over that chance" in line for line in tables.methods(found))
-    assert whole.hash(KindOptions()) != some("rubric").hash(KindOptions())
+    assert whole.hash(Options()) != some("rubric").hash(Options())
 
 
 @pytest.mark.parametrize(
@@ -157,5 +158,5 @@ def test_remarks_of_what_was_left_out_or_drawn():
     [{"n_resamples": -1}, {"n_resamples": 10**9}, {"seed": -1}, {"confidence": 1}, {"against": "me"}],
 )
 def test_bad_options(options):
-    with pytest.raises(ReportError, match="expected"):
-        KindOptions(**options)
+    with pytest.raises(InvalidInputError, match="expected"):
+        Options(**options)

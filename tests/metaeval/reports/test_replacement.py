@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from metaeval.reports.errors import ReportError
-from metaeval.reports.options import ReportOptions
+from metaeval.inputs import Options
 from metaeval.reports.report import canonical_json
 from metaeval.selection.replacement import chosen_elsewhere
+from metaeval.stats import InvalidInputError
 from tests.metaeval.reports.arrays import alpaca_inputs, content_build, inputs_make, judge_make
 from tests.metaeval.reports.shown import render, replacements
 from tests.metaeval.reports.test_content import validate
@@ -36,25 +36,25 @@ def texts(content):
 
 
 def test_epsilon_is_asked_for_shown_and_explained():
-    default = content_build(crowd(), ReportOptions(n_resamples=20))
+    default = content_build(crowd(), Options(n_resamples=20))
     validate(default)
     assert default["options"]["epsilon"] == default["judges"][0]["replaces"]["epsilon"] == 0.1
     for suffix, text in texts(default).items():
         assert "Epsilon is 0.1" in text, suffix
         for advice in ("0.1 for crowdworkers", "0.15 for skilled annotators", "0.2 for experts"):
             assert advice in text, suffix
-    asked = content_build(crowd(), ReportOptions(n_resamples=20, epsilon=0.2))
+    asked = content_build(crowd(), Options(n_resamples=20, epsilon=0.2))
     assert json.loads(canonical_json(asked))["options"]["epsilon"] == 0.2
     assert asked["inputs_hash"] != default["inputs_hash"]
     for suffix, text in texts(asked).items():
         assert "Epsilon is 0.2" in text, suffix
         assert "advice for experts" in text, suffix
-    with pytest.raises(ReportError, match="epsilon"):
-        ReportOptions(epsilon=1.0)
+    with pytest.raises(InvalidInputError, match="epsilon"):
+        Options(epsilon=1.0)
 
 
 def test_no_baseline_is_a_replacement():
-    content = content_build(crowd(), ReportOptions(n_resamples=20, epsilon=0.2))
+    content = content_build(crowd(), Options(n_resamples=20, epsilon=0.2))
     longest = next(judge for judge in content["judges"] if judge["name"] == "longest")
     assert longest["replaces"]["passed"]
     words = {name: word for name, word, _ in replacements(content)}
@@ -71,7 +71,7 @@ def test_a_judge_that_does_not_beat_a_baseline_is_not_recommended():
         labels=[(item, person, 1 if (item + person) % 7 else 2) for item in range(N) for person in range(5)],
         judges=(judge_make("copy", said), judge_make("longest", np.ones((N, 2)), baseline=True)),
     )
-    content = content_build(inputs, ReportOptions(n_resamples=20))
+    content = content_build(inputs, Options(n_resamples=20))
     assert content["replacement"]["passed"]
     for text in texts(content).values():
         assert "copy is not significantly better than the baseline longest, so it is not recommended" in text
@@ -82,7 +82,7 @@ def test_the_leader_is_tested_on_folds_that_it_was_not_chosen_on():
     guesses = tuple(judge_make(f"g{k}", rng.choice([1.0, 2.0], (N, 1)).repeat(2, axis=1)) for k in range(60))
     labels = [(item, person, rng.choice([1, 2])) for item in range(N) for person in range(4)]
     inputs = inputs_make(lengths=[(5, 5)] * N, labels=labels, judges=guesses)
-    content = content_build(inputs, ReportOptions(n_resamples=20))
+    content = content_build(inputs, Options(n_resamples=20))
     validate(content)
     leader = content["judges"][content["selections"]["agreement"]["leader"]]
     (name, _, choice), *others = replacements(content)
@@ -109,7 +109,7 @@ def test_held_out_choice_never_sees_the_fold():
 
 
 def test_an_older_report_without_the_choice_still_opens():
-    content = content_build(crowd(), ReportOptions(n_resamples=20)) | {"replacement": None}
+    content = content_build(crowd(), Options(n_resamples=20)) | {"replacement": None}
     del content["options"]["epsilon"]
     for text in texts(content).values():
         assert "Alternative annotator test" in text
@@ -117,7 +117,7 @@ def test_an_older_report_without_the_choice_still_opens():
 
 @pytest.mark.parametrize(("epsilon", "won"), [(0.1, 0), (0.2, 10)])
 def test_the_length_counter_of_alpaca_replaces_nobody(shared_data, epsilon, won):
-    content = content_build(alpaca_inputs(shared_data), ReportOptions(n_resamples=20, epsilon=epsilon))
+    content = content_build(alpaca_inputs(shared_data), Options(n_resamples=20, epsilon=epsilon))
     test = next(judge for judge in content["judges"] if judge["name"] == "longest")["replaces"]
     assert (test["n_won"], test["n_tested"], test["epsilon"]) == (won, 15, epsilon)
     assert {name: word for name, word, _ in replacements(content)}["longest"] == "no (baseline)"

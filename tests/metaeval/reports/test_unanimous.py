@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from annotation.models import TiePolicy
-from metaeval.reports.options import ReportOptions
-from metaeval.selectors.inputs import report_inputs
+from metaeval.inputs import Options
+from metaeval.selectors.inputs import inputs_read
 from metaeval.stats import gwet_ac
 from tests.annotation.factories import dataset_make, study_make
 from tests.metaeval.reports.arrays import content_build, inputs_make
 from tests.metaeval.rows import labels_make
 
-QUICK = ReportOptions(n_resamples=100)
+QUICK = Options(n_resamples=100)
 
 
 def ac1(inputs):
@@ -51,11 +51,11 @@ def test_a_study_that_offers_ties_counts_them():
     with_ties = study_make(dataset=dataset, tie_policy=TiePolicy.TIE)
     without = study_make(dataset=dataset, tie_policy=TiePolicy.OFF)
     labels_make(dataset=dataset, choices=[[1, 2], [2, 2]], study=without)
-    assert report_inputs(dataset=dataset).labels.values == (1.0, 2.0)
-    assert report_inputs(dataset=dataset, study=with_ties).labels.values == (0.0, 1.0, 2.0)
+    assert inputs_read(dataset=dataset).labels.possible == (1.0, 2.0)
+    assert inputs_read(dataset=dataset, study=with_ties).labels.possible == (0.0, 1.0, 2.0)
     labels_make(dataset=dataset, choices=[[1, 2], [2, 2]], study=with_ties)
-    assert report_inputs(dataset=dataset).labels.values == (0.0, 1.0, 2.0)
-    assert report_inputs(dataset=dataset, study=without).labels.values == (1.0, 2.0)
+    assert inputs_read(dataset=dataset).labels.possible == (0.0, 1.0, 2.0)
+    assert inputs_read(dataset=dataset, study=without).labels.possible == (1.0, 2.0)
     # Imported labels say what they could be by what they are.
     labels_make(dataset=(imported := dataset_make(pairs=2)), choices=[[1, 1], [0, 1]])
-    assert report_inputs(dataset=imported).labels.values == (0.0, 1.0, 2.0)
+    assert inputs_read(dataset=imported).labels.possible == (0.0, 1.0, 2.0)

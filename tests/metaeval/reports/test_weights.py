@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from annotation.models import Label
+from metaeval.inputs import Options
 from metaeval.reports.content import build
-from metaeval.reports.kinds.inputs import KindOptions
-from metaeval.reports.options import ReportOptions
 from metaeval.selection import compare
-from metaeval.selectors.inputs import report_inputs
-from metaeval.selectors.kind_inputs import kind_inputs
+from metaeval.selectors.inputs import inputs_read
 from metaeval.stats import Resamples, fleiss_kappa, gwet_ac, krippendorff_alpha
 from tests.annotation.factories import annotator_make, dataset_make, study_make
 from tests.annotation.kinds import kind_dataset_make
@@ -20,7 +18,7 @@ from tests.metaeval.reports.arrays import content_build, inputs_make, judge_make
 from tests.metaeval.reports.shown import methods
 from tests.metaeval.rows import label_make, labels_make
 
-QUICK = ReportOptions(n_resamples=200)
+QUICK = Options(n_resamples=200)
 
 
 def drawn(n=60):
@@ -91,11 +89,11 @@ def test_chances_are_read_from_labels():
     for item, chance in ((items[1], 0.5), (items[2], 0.25)):
         for person in people:
             label_make(item=item, annotator=person, choice=1, study=study, probability=chance)
-    assert report_inputs(dataset=dataset).weights.tolist() == [1.0, 2.0, 4.0, 1.0]
+    assert inputs_read(dataset=dataset).weights.tolist() == [1.0, 2.0, 4.0, 1.0]
     # A label that nobody drew lots for makes an item certain.
     label_make(item=items[2], annotator=labels_make(dataset=dataset, choices=[[2]])[0], choice=1)
-    assert report_inputs(dataset=dataset).weights.tolist() == [1.0, 2.0, 1.0, 1.0]
-    assert report_inputs(dataset=dataset, study=study).weights.tolist() == [1.0, 2.0, 4.0, 1.0]
+    assert inputs_read(dataset=dataset).weights.tolist() == [1.0, 2.0, 1.0, 1.0]
+    assert inputs_read(dataset=dataset, study=study).weights.tolist() == [1.0, 2.0, 4.0, 1.0]
 
 
 @pytest.mark.django_db
@@ -106,10 +104,10 @@ def test_chances_of_other_kinds_are_read_and_count():
             value = value_of("rubric", k, shift if k % 2 else 0)
             chance = 0.25 if k % 2 else 1.0
             Label.objects.create(item=item, annotator=person, kind="rubric", value=value, probability=chance)
-    inputs = kind_inputs(dataset=dataset, kind="rubric")
+    inputs = inputs_read(dataset=dataset, kind="rubric")
     assert inputs.weights.tolist() == [1.0, 4.0] * 6
     found, plain = (
-        build(one, KindOptions()).as_json()["people"] for one in (inputs, replace(inputs, weights=None))
+        build(one, Options()).as_json()["people"] for one in (inputs, replace(inputs, weights=None))
     )
     assert found["n_drawn_by_chance"] == 6
     # On items that stand for four the two differ.

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from judges.strategies.types import AspectView
-from metaeval.reports.kinds.inputs import KindItem
-from metaeval.reports.options import ReportOptions
+from metaeval.inputs import Options
+from tests.metaeval.kinds import KindItem
 from tests.metaeval.kinds import content as kind_content
 from tests.metaeval.kinds import inputs as kind_inputs
 from tests.metaeval.kinds import judge as kind_judge
@@ -29,7 +29,7 @@ def judge_right(name, share, **fields):
 
 def content_of(*judges, labels=(), **fields):
     inputs = inputs_make(lengths=[(3, 5)] * N, gold=GOLD, judges=judges, labels=labels, **fields)
-    return content_build(inputs, ReportOptions(n_resamples=500))
+    return content_build(inputs, Options(n_resamples=500))
 
 
 def test_clear_winner():
@@ -71,7 +71,7 @@ def test_without_intervals_a_judge_below_the_floor_is_not_the_headline():
         gold=GOLD,
         judges=(judge_right("one", 0.425), judge_right("floor", 0.655, baseline=True)),
     )
-    found = verdict_of(content_build(inputs, ReportOptions(n_resamples=0)), "accuracy")
+    found = verdict_of(content_build(inputs, Options(n_resamples=0)), "accuracy")
     assert (found.kind, found.headline) == ("floor", "No judge beats the baseline floor")
 
 
@@ -143,7 +143,7 @@ def test_without_intervals_nothing_is_said_to_be_tied():
         gold=GOLD,
         judges=(judge_right("a", 0.9), judge_right("b", 0.2), judge_right("f", 0.5, baseline=True)),
     )
-    found = verdict_of(content_build(inputs, ReportOptions(n_resamples=0)), "accuracy")
+    found = verdict_of(content_build(inputs, Options(n_resamples=0)), "accuracy")
     assert (found.kind, found.leader) == ("open", 0)
     assert "No intervals were asked for" in " ".join(found.sentences)
     assert "told apart from" not in found.headline
@@ -186,7 +186,7 @@ def test_html_is_one_file_without_scripts():
 def test_simulated_labels_are_marked():
     inputs = inputs_make(lengths=[(3, 5)] * 4, labels=[(k, a, 1) for k in range(4) for a in range(3)])
     inputs.labels.simulated[:] = True
-    content = content_build(inputs, ReportOptions(n_resamples=100))
+    content = content_build(inputs, Options(n_resamples=100))
     assert content["people"]["simulated_share"] == 1
     for suffix in (".md", ".html"):
         assert "Simulated labels" in render(content, suffix)

@@ -98,7 +98,7 @@ def test_one_instruction_cannot_tell_judges_apart():
     "name",
     [
         "selection.paired",
-        "reports.groups",
+        "figures.groups",
         "reports.tables",
         "reports.names",
         "reports.comparison",

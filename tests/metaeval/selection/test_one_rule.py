@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metaeval.reports.options import ReportOptions
+from metaeval.inputs import Options
 from metaeval.selection import Candidate, JudgedDataset, choose
 from metaeval.stats import mean_estimate
 from tests.metaeval.reports.arrays import content_build, inputs_make, judge_make
@@ -37,7 +37,7 @@ def both_pages(verdicts, floor):
                 judge_make("rule", floor, baseline=True),
             ),
         ),
-        ReportOptions(n_resamples=300),
+        Options(n_resamples=300),
     )
     said = {**verdicts, "rule": floor}
     decided = choose(

@@ -6,9 +6,9 @@ from django.urls import reverse
 
 from judges.models import Judgment, Orders
 from judges.selectors.items import order_drawn
+from metaeval.inputs import Options
 from metaeval.reports.errors import ReportError
 from metaeval.reports.leading import comparable
-from metaeval.reports.options import ReportOptions
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.comparisons import comparison_get
 from metaeval.services.reports import inputs_read, report_build
@@ -19,7 +19,7 @@ from tests.metaeval.reports.test_content import validate
 from tests.metaeval.rows import judge_make, judgments_make, sweep_make
 
 pytestmark = pytest.mark.django_db
-QUICK = ReportOptions(n_resamples=200)
+QUICK = Options(n_resamples=200)
 
 
 def built(sweep, dataset):
@@ -61,7 +61,7 @@ def test_a_slice_of_categories():
     sweep = sweep_make(judges=[judge], datasets=[dataset], categories=["Rewrite"])
     assert [row["name"] for row in built(sweep, dataset)["items"]["categories"]] == ["Rewrite"]
     empty = sweep_make(judges=[judge], datasets=[dataset], categories=["Nothing"])
-    with pytest.raises(ReportError, match="has no pairwise items"):
+    with pytest.raises(ReportError, match="has no items of the kind pairwise comparison"):
         report_build(dataset=dataset, sweep=sweep_view(empty.pk))
 
 

@@ -16,7 +16,7 @@ from metaeval.services.report_jobs import report_jobs_work, report_request
 from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.cast import labels_make as study_labels_make
 from tests.annotation.factories import dataset_make, study_make
-from tests.metaeval.kinds import kind_swept
+from tests.metaeval.kinds import figures_set, kind_swept
 from tests.metaeval.rows import labels_make, swept
 from tests.races import all_at_once
 
@@ -31,7 +31,7 @@ def cast(db: None) -> Cast:
 @pytest.fixture(autouse=True)
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every report takes long."""
-    monkeypatch.setattr(report_jobs, "QUICK_ROWS", {"pairwise": 1})
+    figures_set(monkeypatch, "pairwise", quick_rows=1)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_the_request_makes_a_row_and_computes_nothing(cast: Cast, dataset: Datas
 def test_small_reports_are_made_at_once(
     cast: Cast, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report_jobs, "QUICK_ROWS", {"pairwise": 1_000})
+    figures_set(monkeypatch, "pairwise", quick_rows=1_000)
     assert isinstance(report_request(user=cast.alice, dataset=dataset.name), Report)
     assert not ReportJob.objects.exists()
 
@@ -105,7 +105,7 @@ def test_other_kinds_are_seen_to_grow_judge_by_judge(
     cast: Cast, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report_jobs, "TELL_SECONDS", 0.0)
-    monkeypatch.setattr(report_jobs, "OTHER_QUICK_ROWS", 1)
+    figures_set(monkeypatch, kind, quick_rows=1)
     dataset, _ = kind_swept(kind)
     job = report_request(user=cast.alice, dataset=dataset.name, kind=kind)
     assert isinstance(job, ReportJob)

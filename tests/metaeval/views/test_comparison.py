@@ -9,6 +9,7 @@ from django.urls import reverse
 from judges.models import SweepState
 from metaeval.models import Report
 from tests.annotation.factories import dataset_make, user_make
+from tests.metaeval.kinds import figures_set
 from tests.metaeval.rows import judge_make, judgments_make, labels_make, sweep_make, swept
 
 pytestmark = pytest.mark.django_db
@@ -150,7 +151,7 @@ def test_looking_writes_nothing(client, researcher, sweep):
 
 
 def test_large_comparisons_say_that_they_are_computing(client, researcher, sweep, monkeypatch):
-    monkeypatch.setattr("metaeval.services.reports.QUICK", 0)
+    figures_set(monkeypatch, "pairwise", quick=0)
     cache.clear()
     text = page(client, sweep)
     assert "Computing" in text

@@ -7,13 +7,13 @@ from django.utils.http import urlencode
 
 from annotation.models import Dataset, Kind
 from judges.models import Judge
+from metaeval.figures import FIGURES
 from metaeval.models import JobState, Report, ReportJob
-from metaeval.services import report_jobs
 from metaeval.services.report_jobs import report_jobs_work
 from metaeval.views import comparisons, decisions, systems
 from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.factories import dataset_make
-from tests.metaeval.kinds import kind_swept
+from tests.metaeval.kinds import figures_set, kind_swept
 from tests.metaeval.rows import labels_make, swept
 
 pytestmark = pytest.mark.django_db
@@ -33,8 +33,8 @@ def cast() -> Cast:
 @pytest.fixture(autouse=True)
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every page takes long."""
-    monkeypatch.setattr(report_jobs, "QUICK_ROWS", {"pairwise": 1})
-    monkeypatch.setattr(report_jobs, "OTHER_QUICK_ROWS", 1)
+    for kind in FIGURES:
+        figures_set(monkeypatch, kind, quick_rows=1)
     cache.clear()
 
 
@@ -94,7 +94,7 @@ def test_a_worker_computes_what_the_page_shows(
 def test_small_ones_are_computed_at_once(
     cast: Cast, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report_jobs, "QUICK_ROWS", {"pairwise": 1_000})
+    figures_set(monkeypatch, "pairwise", quick_rows=1_000)
     for page, words in LEADS.items():
         assert words in text_of(client_of(cast.alice).get(at(page, dataset)))
     assert not ReportJob.objects.exists()

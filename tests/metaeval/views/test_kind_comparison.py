@@ -10,11 +10,11 @@ from django.urls import reverse
 
 from annotation.models import Kind
 from judges.models import Judgment
-from metaeval.selectors.kind_inputs import kind_inputs
+from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import sweep_view
 from tests.annotation.factories import annotator_make, dataset_make, user_make
 from tests.annotation.kinds import kind_dataset_make
-from tests.metaeval.kinds import kind_judgments, kind_labels, kind_swept, value_of
+from tests.metaeval.kinds import figures_set, kind_judgments, kind_labels, kind_swept, value_of
 from tests.metaeval.reports.kind_values import selection_in
 from tests.metaeval.rows import judge_make, judgments_make, sweep_make
 
@@ -109,8 +109,8 @@ def test_queries_do_not_grow(client, researcher, django_assert_num_queries):
     def count(items):
         dataset, sweep = kind_swept(Kind.CHECKLIST, items=items, mark=f" of {items}")
         view = sweep_view(sweep.pk)
-        with django_assert_num_queries(7):
-            kind_inputs(dataset=dataset, kind="checklist", sweep=view)
+        with django_assert_num_queries(6):
+            inputs_read(dataset=dataset, kind="checklist", sweep=view)
 
     count(3)
     count(30)
@@ -153,7 +153,7 @@ def test_against_gold_or_people(client, researcher):
 
 def test_large_ones_say_that_they_are_computing(client, researcher, monkeypatch):
     _, sweep = kind_swept(Kind.RUBRIC)
-    monkeypatch.setattr("metaeval.services.reports.QUICK_OTHERS", 0)
+    figures_set(monkeypatch, "rubric", quick=0)
     cache.clear()
     text = page(client, sweep)
     assert "Computing" in text
@@ -223,12 +223,12 @@ def test_a_slice_and_one_opinion_a_person():
     dataset, sweep = kind_swept(Kind.IMPORTANCE, items=10)
     sweep.sample_size, sweep.seed = 4, 2
     sweep.save()
-    found = kind_inputs(dataset=dataset, kind="importance", sweep=sweep_view(sweep.pk))
+    found = inputs_read(dataset=dataset, kind="importance", sweep=sweep_view(sweep.pk))
     assert len(found.items) == 4
-    assert {len(judge.judged) for judge in found.judges} == {4}
+    assert {int(judge.judged.sum()) for judge in found.judges} == {4}
     assert len(found.labels) == 8
-    assert [aspect.parent for aspect in found.items[0].aspects] == ["", "format", ""]
-    whole = kind_inputs(dataset=dataset, kind="importance")
+    assert found.items.parents[0] == ("", "format", "")
+    whole = inputs_read(dataset=dataset, kind="importance")
     assert len(whole.items) == 10
 
 
@@ -237,9 +237,10 @@ def test_votes_are_read_where_they_are_votes():
     for item, votes in zip(dataset.items.all(), ([9, 5, 7], "many", [1, None, 2], []), strict=True):
         item.metadata = {"votes": votes}
         item.save()
-    found = kind_inputs(dataset=dataset, kind="answer_ranking")
-    assert [item.votes for item in found.items] == [(9.0, 5.0, 7.0), None, None, None]
-    assert found.items[0].parts == ("0", "1", "2")
+    found = inputs_read(dataset=dataset, kind="answer_ranking")
+    assert found.items.gold[0].tolist() == [-9.0, -5.0, -7.0]
+    assert found.items.voted.tolist() == found.items.has_gold.tolist() == [True, False, False, False]
+    assert found.items.parts[0] == ("0", "1", "2")
     assert found.targets() == ("gold",)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels
 from metaeval.reports.decision import verdict as sections
 from metaeval.reports.decision import words
 from metaeval.reports.decision.inputs import Criteria, Part, SelectionInputs, pair_inputs
@@ -16,7 +17,6 @@ from metaeval.reports.decision.promotion import summary_lines
 from metaeval.reports.decision.report import SelectionReport, ViolationEntry, selection_report_of
 from metaeval.reports.decision.tables import picture_of, selection_table
 from metaeval.reports.decision.verdict import selection_verdict
-from metaeval.reports.inputs import ItemColumns, JudgeColumns, LabelColumns, ReportInputs
 from metaeval.reports.report import canonical_json
 from metaeval.selection.types import (
     COMPOSITE,
@@ -61,18 +61,21 @@ def standing(name, value, *, cost=0.002, **fields):
 
 def judge(name):
     blank = np.full((2, 2), np.nan)
-    return JudgeColumns(
-        name, KEYS[name], "openai", "model", "vanilla", blank, ~np.isnan(blank), ~np.isnan(blank), blank, blank,
+    never = np.zeros((2, 2), bool)
+    return JudgeAnswers(
+        name, KEYS[name], "openai", "model", "vanilla", blank[:, :, np.newaxis], never, never, never, blank, blank,
         baseline=name == "longest",
     )  # fmt: skip
 
 
 def inputs(*, parts=(("farm", "people", 1.0),), constraints=None, simulated=False):
-    items = ItemColumns(
-        ("p0", "p1"), ("0", "1"), ("", ""), ("", ""), np.array([1.0, np.nan]), np.zeros((2, 2), int)
+    unnamed = (("",), ("",))
+    gold, lengths = np.array([[1.0], [np.nan]]), np.zeros((2, 2), int)
+    items = Items(
+        ("p0", "p1"), ("0", "1"), ("", ""), ("", ""), unnamed, gold, lengths, unnamed, np.zeros(2, bool)
     )
-    labels = LabelColumns(
-        np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1.0, 2.0, 0.0]), np.full(3, simulated)
+    labels = Labels(
+        np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([[1.0], [2.0], [0.0]]), np.full(3, simulated)
     )
     about = {"name": "farm", "title": "The farm", "version": 1, "licence": "MIT"}
     judges = tuple(judge(name) for name in KEYS)
@@ -80,7 +83,9 @@ def inputs(*, parts=(("farm", "people", 1.0),), constraints=None, simulated=Fals
     read = tuple(
         pair_inputs(
             part,
-            ReportInputs(part.dataset, {"dataset": about | {"name": part.dataset}}, items, labels, judges),
+            Inputs(
+                "pairwise", part.dataset, {"dataset": about | {"name": part.dataset}}, items, labels, judges
+            ),
             ("one", f"two-{part.dataset}"),
         )
         for part in declared

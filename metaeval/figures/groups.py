@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metaeval.reports.inputs import Booleans, Floats, ItemColumns
+from metaeval.inputs import Booleans, Floats, Items
 
 AVERAGE = "average"
 GAP = "adversarial_gap"
@@ -48,7 +48,7 @@ def prefixes(path: str) -> list[str]:
     return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
 
 
-def layout_of(items: ItemColumns) -> Layout:
+def layout_of(items: Items) -> Layout:
     """Groups of the items: all, each category, each prefix of each subset path; and the means over subsets."""
     groups = [Group("overall", "", np.ones(len(items), dtype=np.bool_))]
     categories = np.asarray(items.category, dtype=object)

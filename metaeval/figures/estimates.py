@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.reports.groups import Layout
-from metaeval.reports.inputs import Floats
+from metaeval.figures.groups import Layout
+from metaeval.inputs import Floats
 from metaeval.stats import Estimate, Resamples
 from metaeval.stats.combined import combined_interval
 from metaeval.stats.intervals import clusters_counted, interval
@@ -30,7 +30,8 @@ class Measure:
     """What each item adds to the numerator and the denominator of one figure; shape (n_items,) each.
 
     ``bounds`` is the range of the figure; within bounds the interval is Wilson's. ``reason`` is said where no item
-    counts. ``scale`` multiplies the figure, to give it per thousand say.
+    counts. ``scale`` multiplies the figure, to give it per thousand say. ``gap``: whether the difference between
+    adversarial and other subsets is one of its figures.
     """
 
     name: str
@@ -39,14 +40,7 @@ class Measure:
     bounds: Bounds = (0.0, 1.0)
     reason: str = "no item counts"
     scale: float = 1.0
-
-
-def mean_of(name: str, contributions: Floats, *, bounds: Bounds = (0.0, 1.0), reason: str) -> Measure:
-    """A mean over items of contributions, NaN taking no part."""
-    counted = ~np.isnan(contributions)
-    return Measure(
-        name, np.where(counted, contributions, 0.0), counted.astype(np.float64), bounds=bounds, reason=reason
-    )
+    gap: bool = False
 
 
 def weighted(measure: Measure, weights: Floats | None) -> Measure:
@@ -124,6 +118,8 @@ def _breakdown(
         else:
             result.setdefault(group.kind, {})[group.name] = found
     for combination in layout.combinations:
+        if combination.is_difference and not measure.gap:
+            continue
         used = np.flatnonzero(combination.weights)
         weights = combination.weights[used]
         value = float((values[used] * weights).sum())

@@ -1,0 +1,80 @@
+"""The figures of rankings of answers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
+from metaeval.figures.rankings import (
+    EACH,
+    OF_JUDGES,
+    OF_ONE_PERSON,
+    SPEARMAN,
+    UNDEFINED,
+    RankingSample,
+    people_of,
+    spearman,
+)
+from metaeval.inputs import JudgeAnswers
+
+
+class AnswerSample(RankingSample):
+    """Answers, ranked by how good they are: how far apart they are counts."""
+
+    primary: ClassVar[str] = "pearson"
+
+    def baselines(self) -> tuple[JudgeAnswers, ...]:
+        """The longer the better; none where lengths are not known."""
+        if not self.items.lengths.shape[1]:
+            return ()
+        rows = zip(self.items.lengths.tolist(), self.n_parts.tolist(), strict=True)
+        keys = [[-length for length in lengths[:n]] for lengths, n in rows]
+        return self.ranked_by("answer_ranking longest", "longest", keys)
+
+    def remarks(self) -> tuple[str, ...]:
+        found = list(super().remarks())
+        if self.against_gold:
+            n = int(self.has_target("").sum())
+            found.append(
+                f"{int(self.items.voted.sum()):,} of {n:,} items are compared with people's votes, the others with the "
+                "gold ranks."
+            )
+        return (
+            *found,
+            "Pearson's correlation is of the log-likelihood for its length, or of the score, where a judge gives one; "
+            "else of minus the rank.",
+        )
+
+
+PEOPLE = people_of("answer", "questions")
+JUDGES = (
+    Figure(
+        "pearson",
+        "Pearson, mean of questions",
+        "Pearson's correlation of the judge's scores with votes or human rankings, averaged over questions.",
+        OF_JUDGES["pearson"],
+        "number",
+        CORRELATION,
+        GROUPS,
+        compares=True,
+    ),
+    spearman(
+        "Spearman, mean of questions",
+        "Spearman's rho of the judge's order with votes or human rankings, averaged over questions.",
+        OF_JUDGES["spearman"],
+    ),
+    UNDEFINED,
+    UNPARSED,
+)
+KIND = KindFigures(
+    sample=AnswerSample,
+    people=PEOPLE,
+    judges=JUDGES,
+    primaries=("pearson",),
+    of_one_person=OF_ONE_PERSON,
+    finer=("normalised", "expected", "scores"),
+    has_floor=False,
+    methods=(SPEARMAN,),
+    ranked="Judges are ranked by Pearson's correlation with {against}, averaged over questions.",
+    against={"people": EACH, "gold": "human votes, or the gold ranks"},
+)

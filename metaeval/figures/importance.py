@@ -1,0 +1,34 @@
+"""The figures of rankings of aspects by importance."""
+
+from metaeval.figures.figure import UNPARSED, KindFigures
+from metaeval.figures.rankings import (
+    EACH,
+    OF_JUDGES,
+    OF_ONE_PERSON,
+    SPEARMAN,
+    UNDEFINED,
+    RankingSample,
+    people_of,
+    spearman,
+)
+
+PEOPLE = people_of("aspect", "instructions")
+JUDGES = (
+    spearman(
+        "Spearman, mean of instructions",
+        "Spearman's rho of the judge with each human ranking (or the gold one), averaged over these, then over items.",
+        OF_JUDGES["spearman"],
+    ),
+    UNDEFINED,
+    UNPARSED,
+)
+KIND = KindFigures(
+    sample=RankingSample,
+    people=PEOPLE,
+    judges=JUDGES,
+    primaries=("spearman",),
+    of_one_person=OF_ONE_PERSON,
+    methods=(SPEARMAN,),
+    ranked="Judges are ranked by Spearman's rho with {against}, averaged over items.",
+    against={"people": EACH, "gold": "the gold ranks"},
+)

@@ -1,0 +1,130 @@
+"""From figures to estimates: in every group of items, on the same resamples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from metaeval.figures.estimates import Breakdown, Measure, breakdowns, plain, weighted
+from metaeval.figures.figure import Figure, KindFigures
+from metaeval.figures.sample import (
+    ByCriterion,
+    ByGroup,
+    Correlated,
+    JudgeSample,
+    Part,
+    Ratio,
+    Sample,
+    quiet,
+)
+from metaeval.inputs import Floats
+from metaeval.stats import Estimate, correlation, ratio_estimate
+
+
+def people_measures(kind: KindFigures, sample: Sample) -> dict[str, Breakdown]:
+    """The figures of people; none without labels, but for kinds that say of each why it is undefined."""
+    if not (len(sample.labels) or kind.says_undefined):
+        return {}
+    return measured(sample, kind.people, sample, lambda _: sample.drawn)
+
+
+def gold_measures(kind: KindFigures, sample: Sample) -> dict[str, Breakdown]:
+    """The figures of the gold answers, where judges are compared with them."""
+    return measured(sample, kind.gold, sample, lambda _: None) if sample.against_gold else {}
+
+
+def judge_measures(kind: KindFigures, judge: JudgeSample) -> dict[str, Breakdown]:
+    """The figures of a judge."""
+    sample: Sample = judge.sample
+
+    def weights(figure: Figure) -> Floats | None:
+        return sample.compared if figure.compares else None
+
+    found = measured(sample, kind.judges, judge, weights)
+    for breakdown in found.values():
+        if "gap" in breakdown and breakdown["gap"]["value"] is None:
+            del breakdown["gap"]
+    return found
+
+
+def measured(
+    sample: Sample, figures: Iterable[Figure], subject: Any, weights: Callable[[Figure], Floats | None]
+) -> dict[str, Breakdown]:
+    """Each figure that the subject (a sample, or a judge of it) has: overall, and in groups or by criterion."""
+    found: dict[str, Breakdown] = {}
+    ratios = []
+    with quiet():
+        for figure in figures:
+            part = figure.function(subject)
+            if isinstance(part, Ratio) and part.top.ndim == 1:
+                ratios.append(weighted(_measure(figure, part), weights(figure)))
+            elif isinstance(part, ByGroup):
+                found[figure.name] = _by_group(sample, part)
+            elif part is not None:
+                found[figure.name] = _by_criterion(
+                    sample, _of_criterion(sample, figure, part, weights(figure))
+                )
+        return found | breakdowns(ratios, sample.layout, sample.resamples, sample.options.confidence)
+
+
+def _measure(figure: Figure, part: Ratio) -> Measure:
+    return Measure(figure.name, part.top, part.bottom, figure.range, part.reason, part.scale, gap=figure.gap)
+
+
+def _by_group(sample: Sample, part: ByGroup) -> Breakdown:
+    found: Breakdown = {}
+    for group in sample.layout.groups:
+        estimate = plain(part.function(group.members))
+        if group.kind == "overall":
+            found["overall"] = estimate
+        else:
+            found.setdefault(group.kind, {})[group.name] = estimate
+    return found
+
+
+def _by_criterion(sample: Sample, function: Callable[[int | None], Estimate]) -> Breakdown:
+    criteria = enumerate(sample.inputs.criteria)
+    return {
+        "overall": plain(function(None)),
+        "criterion": {name: plain(function(place)) for place, name in criteria},
+    }
+
+
+def _of_criterion(
+    sample: Sample, figure: Figure, part: Part, weights: Floats | None
+) -> Callable[[int | None], Estimate]:
+    """The function of one criterion, or of all: None."""
+    if isinstance(part, ByCriterion):
+        return part.function
+    options: Any = {
+        "resamples": sample.resamples,
+        "confidence": sample.options.confidence,
+        "weights": weights,
+    }
+    if isinstance(part, Correlated):
+        said, target, method = part.said, part.target, part.method
+
+        def correlated(place: int | None) -> Estimate:
+            column = -1 if place is None else place
+            return correlation(said[:, column], target[:, column], method=method, **options)
+
+        return correlated
+    assert isinstance(part, Ratio)
+    top, bottom, reason = part.top, part.bottom, part.reason
+
+    def pooled(place: int | None) -> Estimate:
+        columns = slice(None) if place is None else slice(place, place + 1)
+        sums = top[:, columns].sum(axis=1), bottom[:, columns].sum(axis=1)
+        return ratio_estimate(*sums, bounds=figure.range, reason=reason, **options)
+
+    return pooled
+
+
+def estimate(kind: KindFigures, subject: Sample | JudgeSample, name: str) -> Breakdown | None:
+    """One figure of all items, of people (a sample) or of a judge; None where these inputs have no such figure."""
+    chosen = kind.only(name)
+    if isinstance(subject, JudgeSample):
+        found = judge_measures(chosen, subject)
+    else:
+        found = people_measures(chosen, subject)
+    return found[name]["overall"] if name in found else None

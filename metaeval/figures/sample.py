@@ -1,0 +1,192 @@
+"""What the figures of one report are computed in: its inputs, its groups of items, its resamples, its weights."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from metaeval.figures.groups import Layout, layout_of
+from metaeval.inputs import PEOPLE, Booleans, Floats, Inputs, Integers, JudgeAnswers, Options
+from metaeval.stats import Estimate, Resamples, StatisticsWarning
+from metaeval.stats.correlation import Method
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """What each item adds to the two sums of a figure: (n_items,) each, or (n_items, n_criteria), which are pooled and
+    stand by criterion too. ``reason`` is said where no item counts; ``scale`` multiplies the figure.
+    """
+
+    top: Floats
+    bottom: Floats
+    reason: str
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Correlated:
+    """The correlation of two columns of scores by criterion, the last of all criteria: (n_items, n_criteria + 1)."""
+
+    said: Floats
+    target: Floats
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class ByGroup:
+    """A figure that is no ratio, of the items in a mask, (n_items,)."""
+
+    function: Callable[[Booleans], Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class ByCriterion:
+    """A figure that is no ratio, of the criterion at an index, or of all criteria: None."""
+
+    function: Callable[[int | None], Estimate]
+
+
+Part = Ratio | Correlated | ByGroup | ByCriterion
+
+
+class JudgeSample:
+    """What a judge said, as the figures of its kind need it. Subclasses keep what several figures share."""
+
+    def __init__(self, sample: Any, judge: JudgeAnswers) -> None:
+        self.sample, self.judge = sample, judge
+
+    def unparsed(self) -> Ratio:
+        """Share of the judgments that could not be read or never came."""
+        unread, judged = row_sums(self.judge.unparsed), row_sums(self.judge.judged)
+        return Ratio(unread, judged, "nothing was judged")
+
+    @property
+    def score(self) -> Floats:
+        """How good it is on each item, from 0 to 1: what a choice between judges rests on; NaN where nothing is."""
+        raise NotImplementedError
+
+
+class Sample:
+    """The inputs and options of one report; a subclass a kind keeps what several figures share."""
+
+    judge_type: ClassVar[type[JudgeSample]] = JudgeSample
+
+    def __init__(self, inputs: Inputs, options: Options) -> None:
+        self.inputs, self.options = inputs, options
+        self.items, self.labels = inputs.items, inputs.labels
+        self.resamples = Resamples(self.items.cluster, options.n_resamples, options.seed)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The groups of items that figures are broken down by."""
+        return layout_of(self.items)
+
+    @cached_property
+    def judges(self) -> tuple[Any, ...]:
+        """The judges, each as the figures of the kind need it."""
+        return tuple(self.judge_type(self, judge) for judge in self.inputs.judges)
+
+    @property
+    def drawn(self) -> Floats | None:
+        """Sampling weights of figures that rest on people's labels; None where all items were certain."""
+        return self.inputs.weights
+
+    @property
+    def against_gold(self) -> bool:
+        """Whether judges are compared with gold answers."""
+        return self.options.against != PEOPLE
+
+    @property
+    def compared(self) -> Floats | None:
+        """Sampling weights of what compares judges with their target: gold answers rest on no labels."""
+        return None if self.against_gold else self.inputs.weights
+
+    def has_target(self, primary: str) -> Booleans:
+        """The items that judges can be compared on by a figure: (n_items,)."""
+        raise NotImplementedError
+
+    @property
+    def scorable(self) -> Booleans:
+        """The items on which a judge can be scored: (n_items,)."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> Floats | None:
+        """What an item weighs in a choice between judges beside its sampling weight: (n_items,); None: all the same."""
+        return None
+
+    def resamples_of(self, item: Integers) -> Resamples:
+        """The resamples of rows that belong to these items: questions, say. Instructions still move together."""
+        clusters = np.array(self.items.cluster, dtype=np.str_)[item]
+        return Resamples(clusters, self.options.n_resamples, self.options.seed)
+
+    def with_others(self) -> Floats:
+        """How far each label agrees with the others of its item: (n_labels,), NaN where there are none."""
+        raise NotImplementedError
+
+    def baselines(self) -> tuple[JudgeAnswers, ...]:
+        """What is had without reading anything, as judges: the floor that a judge must beat."""
+        return ()
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader has to know of these items and labels."""
+        return ()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """What is undefined says so in its reason; a page needs no warnings beside it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StatisticsWarning)
+        yield
+
+
+def mean_of(contributions: Floats, reason: str) -> Ratio:
+    """A mean over items of contributions (or over items and criteria), NaN taking no part."""
+    counted = ~np.isnan(contributions)
+    return Ratio(np.where(counted, contributions, 0.0), counted.astype(np.float64), reason)
+
+
+def share_of(part: Booleans, whole: Booleans, reason: str) -> Ratio:
+    """The share of some items, or of some of their answers, (n_items,) or (n_items, n_answers)."""
+    if part.ndim == 1:
+        part, whole = part[:, np.newaxis], whole[:, np.newaxis]
+    return Ratio(row_sums(part & whole), row_sums(whole), reason)
+
+
+def row_sums(values: Any) -> Floats:
+    """Sums of the rows, as floats."""
+    return np.asarray(np.asarray(values).sum(axis=1), dtype=np.float64)
+
+
+def means_by(row: Integers, values: Floats, n_rows: int) -> Floats:
+    """Mean of the values of each row, NaN taking no part: NaN where there is none. Columns one by one.
+
+    Examples
+    --------
+    >>> means_by(np.array([0, 0, 1]), np.array([1.0, 0.0, np.nan]), 2).tolist()
+    [0.5, nan]
+    """
+    if values.ndim == 2:
+        return np.stack([means_by(row, column, n_rows) for column in values.T], axis=1)
+    known = ~np.isnan(values)
+    total = np.bincount(row[known], weights=values[known], minlength=n_rows)
+    count = np.bincount(row[known], minlength=n_rows)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def part_mask(parts: Sequence[Sequence[str]], width: int) -> Booleans:
+    """Whether an item has a part of this index: (n_items, width)."""
+    n_parts = np.array([len(names) for names in parts], dtype=np.intp)
+    return np.asarray(np.arange(width) < n_parts[:, np.newaxis])

@@ -1,0 +1,319 @@
+"""What reports, comparisons and decisions are computed from, as arrays, and the hash that names it.
+
+A value is a row of numbers, one for each part of its item: the one choice between a pair's responses (1, 2, 0 for a
+tie), a rating for each criterion, 1 or 0 for each question, a rank for each aspect or response (lower is better). NaN
+is what was not said, `UNSURE` where somebody said that they cannot tell. Rows are known by their external names, never
+by database keys, so the same files imported on another machine have the same hash.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.selection.replacement import EPSILON
+from metaeval.stats import InvalidInputError
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+Integers = NDArray[np.intp]
+Against = Literal["people", "gold"]
+TieBreak = Literal["expected", "random", "alpaca_eval"]
+Unparsed = Literal["wrong", "omit"]
+
+SCHEMA = "touchstone.inputs/1"
+PEOPLE: Against = "people"
+GOLD: Against = "gold"
+CONVENTIONS: tuple[TieBreak, ...] = ("expected", "random", "alpaca_eval")
+UNPARSED: tuple[Unparsed, ...] = ("wrong", "omit")
+MOST_RESAMPLES = 200_000
+UNSURE = -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How figures are computed; part of the inputs, hence of their hash.
+
+    Attributes
+    ----------
+    against : {"people", "gold"}
+        What judges are compared with.
+    tie_break : {"expected", "random", "alpaca_eval"}
+        Convention of the leave-one-out agreement: the exact expectation, a seeded random choice among tied modes,
+        or AlpacaEval's published one.
+    unparsed : {"wrong", "omit"}
+        Whether an unparsed verdict counts as wrong or is left out of agreement and accuracy.
+    confidence : float
+        Level of every interval, between 0 and 1.
+    n_resamples : int
+        Bootstrap resamples over instructions; 0 leaves the intervals out.
+    seed : int
+        Of the resamples, of ``tie_break="random"`` and of what is held out.
+    epsilon : float
+        Of the alternative annotator test: how much worse than an annotator a judge may be. The authors advise 0.1 in
+        place of crowdworkers, 0.15 of skilled annotators, 0.2 of experts.
+    """
+
+    against: Against = PEOPLE
+    tie_break: TieBreak = "expected"
+    unparsed: Unparsed = "wrong"
+    confidence: float = 0.95
+    n_resamples: int = 10_000
+    seed: int = 0
+    epsilon: float = EPSILON
+
+    def __post_init__(self) -> None:
+        _one_of("against", self.against, (PEOPLE, GOLD))
+        _one_of("tie_break", self.tie_break, CONVENTIONS)
+        _one_of("unparsed", self.unparsed, UNPARSED)
+        if not 0 < self.confidence < 1:
+            raise InvalidInputError(f"confidence: expected a level between 0 and 1, got {self.confidence}.")
+        if not 0 <= self.n_resamples <= MOST_RESAMPLES:
+            raise InvalidInputError(f"resamples: expected 0 to {MOST_RESAMPLES:,}, got {self.n_resamples}.")
+        if self.seed < 0:
+            raise InvalidInputError(f"seed: expected 0 or more, got {self.seed}.")
+        if not 0 <= self.epsilon < 1:
+            raise InvalidInputError(f"epsilon: expected 0 or more and below 1, got {self.epsilon}.")
+
+    def as_dict(self, names: Collection[str]) -> dict[str, Any]:
+        """Those of these names, as plain JSON values."""
+        return {name: value for name, value in asdict(self).items() if name in names}
+
+
+def tie_break(value: str) -> TieBreak:
+    """Check the name of a convention that came as text."""
+    _one_of("convention", value, CONVENTIONS)
+    return cast("TieBreak", value)
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InvalidInputError(f"{name}: expected one of {', '.join(allowed)}, got {value!r}.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """The items of one kind in source order.
+
+    Attributes
+    ----------
+    external_id, cluster, category, subset : tuple of str
+        ``cluster`` is the instruction: items that share one are resampled together.
+    parts : tuple of tuple of str
+        What a value says something of: criteria, aspects, responses by position; one part without a name of a pair.
+    gold : ndarray of shape (n_items, n_parts)
+        The gold values; NaN where there is none. People's votes for answers stand in for ranks, their sign changed.
+    lengths : ndarray of shape (n_items, n_responses)
+        Characters of the responses, of kinds whose items have several; 0 beyond an item's own.
+    parents : tuple of tuple of str
+        By part, the part that it depends on, empty for none; empty where parts have no tree.
+    voted : ndarray of shape (n_items,)
+        Whether the gold ranks are people's votes.
+    """
+
+    external_id: tuple[str, ...]
+    cluster: tuple[str, ...]
+    category: tuple[str, ...]
+    subset: tuple[str, ...]
+    parts: tuple[tuple[str, ...], ...]
+    gold: Floats
+    lengths: Integers
+    parents: tuple[tuple[str, ...], ...]
+    voted: Booleans
+
+    def __len__(self) -> int:
+        return len(self.external_id)
+
+    @property
+    def width(self) -> int:
+        """Parts of the item that has most."""
+        return int(self.gold.shape[1])
+
+    @property
+    def has_gold(self) -> Booleans:
+        """Whether there is a gold value: (n_items,)."""
+        return np.asarray((~np.isnan(self.gold)).any(axis=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Labels, one row each, ordered by item and then by when they were given.
+
+    Attributes
+    ----------
+    item : ndarray of shape (n_labels,)
+        Row of the item in `Items`.
+    annotator : ndarray of shape (n_labels,)
+        Number of the annotator, counted by first appearance.
+    values : ndarray of shape (n_labels, n_parts)
+        In canonical order.
+    simulated : ndarray of shape (n_labels,)
+        Whether the annotator is a simulated one.
+    n_repeated : int
+        Labels left out because their annotator had labelled the item before, in another study.
+    ties_allowed : bool
+        Whether a study that labels come from offers a tie. Labels from elsewhere could be ties if one of them is.
+    """
+
+    item: Integers
+    annotator: Integers
+    values: Floats
+    simulated: Booleans
+    n_repeated: int = 0
+    ties_allowed: bool = False
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    @property
+    def choice(self) -> Floats:
+        """The choice of each, of pairs."""
+        return self.values[:, 0]
+
+    @property
+    def possible(self) -> tuple[float, ...]:
+        """All that could be said of a pair, said or not."""
+        return (0.0, 1.0, 2.0) if self.ties_allowed or bool((self.choice == 0).any()) else (1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeAnswers:
+    """A judge and what it said; arrays are (n_items, n_orders), a column for each presentation order.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_items, n_orders, n_parts)
+        In the form of labels, in canonical order.
+    judged : bool
+        Whether there is a judgment.
+    unparsed, failed : bool
+        Whether it could not be read or never came; whether it never came (a permanent error of the endpoint).
+    cost, seconds : float
+        US dollars and model time of each judgment; NaN where nothing was measured (imported verdicts).
+    finer : ndarray of shape (n_items, n_orders, n_parts) or None
+        A finer number than the value, where the judge gives one: an expected rating, a log-likelihood (higher is
+        better); NaN where it doesn't.
+    baseline : bool
+        Computed on the fly as a floor; there is no such judge in the database.
+    """
+
+    name: str
+    fingerprint: str
+    backend: str
+    model: str
+    strategy: str
+    values: Floats
+    judged: Booleans
+    unparsed: Booleans
+    failed: Booleans
+    cost: Floats
+    seconds: Floats
+    finer: Floats | None = None
+    baseline: bool = False
+
+    @property
+    def verdicts(self) -> Floats:
+        """The choices between a pair's responses: (n_items, n_orders)."""
+        return self.values[:, :, 0]
+
+    @property
+    def asked(self) -> Booleans:
+        """The items with a judgment in any order: (n_items,)."""
+        return np.asarray(self.judged.any(axis=1))
+
+
+def baseline_judge(key: str, name: str, values: Floats) -> JudgeAnswers:
+    """A judge that asks no LLM, from its values, (n_items, n_orders, n_parts): a floor that a real judge must beat.
+
+    The last word of the key is its strategy.
+    """
+    shape = values.shape[:2]
+    whole, none = np.ones(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    free = np.zeros(shape)
+    return JudgeAnswers(
+        name=name,
+        fingerprint=sha256(f"baseline {key}".encode()).hexdigest(),
+        backend="heuristic",
+        model="",
+        strategy=key.rpartition(" ")[2],
+        values=values,
+        judged=whole,
+        unparsed=none,
+        failed=none,
+        cost=free,
+        seconds=free,
+        baseline=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """All that a report or a comparison of items of one kind depends on.
+
+    Attributes
+    ----------
+    facts : dict
+        What its header says of the dataset, the study and the sweep.
+    criteria : tuple of str
+        Keys of the dataset's criteria, of kinds whose parts they are.
+    weights : ndarray of shape (n_items,) or None
+        One over the chance with which each item was drawn for labelling; None where all were certain.
+    """
+
+    kind: str
+    name: str
+    facts: dict[str, Any]
+    items: Items
+    labels: Labels
+    judges: tuple[JudgeAnswers, ...] = ()
+    criteria: tuple[str, ...] = ()
+    weights: Floats | None = None
+
+    def targets(self) -> tuple[Against, ...]:
+        """What judges can be compared with: the one that more items have first, people where both have as many."""
+        n_labelled, n_gold = len(np.unique(self.labels.item)), int(self.items.has_gold.sum())
+        found: list[tuple[int, Against]] = [(n_labelled, PEOPLE), (n_gold, GOLD)]
+        return tuple(name for n, name in sorted(found, key=lambda entry: -entry[0]) if n)
+
+    def hash(self, options: Options) -> str:
+        """SHA-256 of the names, the arrays and the options, in hexadecimal; docs/report-schema.md has its form."""
+        items, labels = self.items, self.labels
+        digest = sha256()
+
+        def line(*row: object) -> None:
+            # ASCII: a lone surrogate in a name must not stop a report.
+            digest.update(json.dumps(row, sort_keys=True, separators=(",", ":")).encode("ascii") + b"\n")
+
+        def array(values: Any) -> None:
+            given = np.asarray(values, dtype=np.float64)
+            line(list(given.shape))
+            # One NaN and one zero: their bits are a machine's own.
+            digest.update(np.where(np.isnan(given), np.nan, given + 0.0).astype("<f8").tobytes())
+
+        line(SCHEMA, self.kind, self.name, self.facts, asdict(options), self.criteria)
+        line(items.external_id, items.cluster, items.category, items.subset, items.parts, items.parents)
+        line(labels.n_repeated, labels.ties_allowed, self.weights is not None)
+        for part in (
+            items.gold,
+            items.lengths,
+            labels.item,
+            labels.annotator,
+            labels.values,
+            labels.simulated,
+        ):
+            array(part)
+        if self.weights is not None:
+            array(self.weights)
+        for judge in self.judges:
+            line(judge.name, judge.fingerprint, judge.backend, judge.model, judge.strategy, judge.baseline)
+            for part in (judge.judged, judge.unparsed, judge.failed, judge.values, judge.cost, judge.seconds):
+                array(part)
+            if judge.finer is not None:
+                array(judge.finer)
+        return digest.hexdigest()
