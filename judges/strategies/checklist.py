@@ -10,20 +10,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from judges.strategies.item_prompt import item_aspects, numbered, only_response, render_item, step_prompt
+from judges.strategies.item_prompt import (
+    item_aspects,
+    json_form,
+    numbered,
+    only_response,
+    render_item,
+    step_prompt,
+)
+from judges.strategies.parsing import unparsed
 from judges.strategies.prompts import Message
 from judges.strategies.scores import checklist_scores
 from judges.strategies.structured import (
-    TWICE,
     Labels,
+    Said,
     by_name,
     label_schema,
     numbers_of,
     read_json,
     read_label,
     read_last_label,
-    scalar,
+    said_of,
     schema_text,
+    verdict_of_parts,
 )
 from judges.strategies.types import (
     Answer,
@@ -54,9 +63,6 @@ LABELS_AND_DOUBT: Labels = {
     ),
 }
 
-Said = tuple[str | None, str]
-"""The label that was read, or None and why not."""
-
 
 def checklist_each(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask one yes-or-no question an aspect, all at once.
@@ -75,9 +81,7 @@ def checklist_each(item: ItemView, config: StrategyConfig) -> Steps:
         answers = several((yield tuple(Chat(messages, choices=choices) for messages in asked)))
     read = read_last_label if cot else read_label
     said = {
-        aspect.key: read(
-            answer.text, labels, cut_off=answer.finish_reason == "length" and not answer.constrained
-        )
+        aspect.key: read(answer.text, labels, cut_off=answer.cut_off)
         for aspect, answer in zip(aspects, answers, strict=True)
     }
     raw = "\n\n".join(f"[{each.key}]\n{answer.text}" for each, answer in zip(aspects, answers, strict=True))
@@ -91,13 +95,13 @@ def checklist_all(item: ItemView, config: StrategyConfig) -> Steps:
     values = {
         "response": response,
         "requirements": numbered(aspect.text for aspect in aspects),
-        "names": "{" + ", ".join(f'"{number}": ...' for number in numbers) + "}",
+        "names": json_form(numbers),
     }
     schema = schema_text(label_schema(numbers, list(labels)))
     answer = single((yield Chat(render_item(item, config, values, *_flags(config)), json_schema=schema)))
     found, problem = read_json(answer.text, cut_off=answer.finish_reason == "length")
     if problem:
-        return Verdict(choice=None, status="unparsed", raw_text=answer.text, reason=problem)
+        return unparsed(answer.text, problem)
     named = by_name(found, numbers, "answers", numbers=numbers_of(aspect.text for aspect in aspects))
     said = {
         aspect.key: _field(named, number, labels) for aspect, number in zip(aspects, numbers, strict=True)
@@ -135,11 +139,9 @@ def _in_turn(item: ItemView, config: StrategyConfig, response: str, choices: tup
 
 
 def _field(named: Mapping[str, Any], number: str, labels: Labels) -> Said:
-    if number not in named:
-        return None, "is missing"
-    value = scalar(named[number])
-    if value is TWICE:
-        return None, "is given twice, with two different values"
+    value, problem = said_of(named, number)
+    if problem:
+        return None, problem
     if value is None:
         value = CANNOT_TELL
     if not isinstance(value, bool | str):
@@ -148,10 +150,10 @@ def _field(named: Mapping[str, Any], number: str, labels: Labels) -> Said:
 
 
 def _verdict(item: ItemView, config: StrategyConfig, said: Mapping[str, Said], raw: str) -> Verdict:
-    answers = {key: MEANING[label] for key, (label, _) in said.items() if label is not None}
-    if len(answers) < len(said):
-        reason = "; ".join(f"{key}: {problem}" for key, (label, problem) in said.items() if label is None)
-        partial = {"partial": answers} if answers else None
-        return Verdict(choice=None, status="unparsed", raw_text=raw, reason=reason, value=partial)
-    value = {"answers": answers, **checklist_scores(item, answers, flat=bool(config.params.get("flat")))}
-    return Verdict(choice=None, status="parsed", raw_text=raw, value=value)
+    flat = bool(config.params.get("flat"))
+    return verdict_of_parts(
+        said,
+        raw,
+        MEANING.__getitem__,
+        lambda answers: {"answers": answers, **checklist_scores(item, answers, flat=flat)},
+    )

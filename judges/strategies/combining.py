@@ -23,7 +23,7 @@ from annotation.kinds import KINDS
 from annotation.kinds.parts import PartsKind
 from judges.strategies.errors import StrategyError
 from judges.strategies.pairwise import presented
-from judges.strategies.parsing import unparsed
+from judges.strategies.parsing import parsed, unparsed
 from judges.strategies.ranks import average_ranks, ranked
 from judges.strategies.scores import checklist_scores
 from judges.strategies.types import ItemView, Verdict
@@ -74,7 +74,7 @@ def combine(item: ItemView, verdicts: Mapping[str, Verdict], params: Params) -> 
         key: dict(verdict.value or {}).get(kind.field) if key in voting else None
         for key, verdict in verdicts.items()
     }
-    return Verdict(choice=None, status="parsed", raw_text=text, value=combined)
+    return parsed(text, combined)
 
 
 def _said(item: ItemView, verdict: Verdict) -> str:

@@ -1,5 +1,7 @@
 """Judges made of other judges: one for each category or subset, or several at once.
 
+The requests of a member name their role behind the member's name (`under`).
+
 Composite: Lyu et al. (HREF, 2024) choose the judge by the instruction's category. Jury: Verga et al., "Replacing
 Judges with Juries: Evaluating LLM Generations with a Panel of Diverse Models", 2024.
 """
@@ -91,3 +93,27 @@ def _member_for(item: ItemView, config: StrategyConfig) -> str:
         f"Item {item.item_id} has {what}, and the composite has no member for it; it has members for: {known}. "
         f"A member for {ALL_OTHERS} judges all others."
     )
+
+
+def under(member: str, steps: Steps) -> Steps:
+    """Run a member's generator, its requests addressed to ``"member/role"``.
+
+    >>> from judges.strategies.types import Chat
+    >>> def asks():
+    ...     yield Chat((("user", "?"),))
+    >>> next(under("Chat", asks())).role
+    'Chat/judge'
+    """
+    try:
+        asked = next(steps)
+        while True:
+            asked = steps.send((yield _addressed(member, asked)))
+    except StopIteration as stop:
+        verdict: Verdict = stop.value
+        return verdict
+
+
+def _addressed(member: str, asked: Yielded) -> Yielded:
+    if isinstance(asked, tuple):
+        return tuple(replace(request, role=f"{member}/{request.role}") for request in asked)
+    return replace(asked, role=f"{member}/{asked.role}")

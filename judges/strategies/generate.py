@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from judges.strategies.conversations import asked
-from judges.strategies.parsing import unparsed
+from judges.strategies.parsing import parsed, unparsed
 from judges.strategies.thoughts import EMPTY
-from judges.strategies.types import Chat, ItemView, Steps, StrategyConfig, Verdict, single
+from judges.strategies.types import Chat, ItemView, Steps, StrategyConfig, single
 
 
 def generate(item: ItemView, config: StrategyConfig) -> Steps:
@@ -18,5 +18,4 @@ def generate(item: ItemView, config: StrategyConfig) -> Steps:
     answer = single((yield Chat((*before, *asked(item)), sample=item.sample)))
     if not answer.text.strip():
         return unparsed(answer.text, f"{EMPTY} (it ended with {answer.finish_reason!r})")
-    value = {"finish_reason": answer.finish_reason}
-    return Verdict(choice=None, status="parsed", raw_text=answer.text, value=value)
+    return parsed(answer.text, {"finish_reason": answer.finish_reason})

@@ -10,22 +10,29 @@ from __future__ import annotations
 from typing import Any
 
 from judges.strategies.aspect_tree import read_tree, tree_problem, tree_schema
-from judges.strategies.item_prompt import drawn_order, item_aspects, numbered, render_item, step_prompt
+from judges.strategies.item_prompt import (
+    drawn_order,
+    item_aspects,
+    json_form,
+    numbered,
+    render_item,
+    step_prompt,
+)
 from judges.strategies.orders import order_schema, ranks_of, read_order
+from judges.strategies.parsing import parsed, unparsed
 from judges.strategies.prompts import Message
 from judges.strategies.ranks import ranked
 from judges.strategies.structured import (
-    TWICE,
     Labels,
     by_name,
     label_schema,
     numbers_of,
     read_json,
-    read_label,
-    scalar,
+    read_number,
     schema_text,
+    verdict_of_parts,
 )
-from judges.strategies.types import Answer, AspectView, Chat, ItemView, Steps, StrategyConfig, Verdict, single
+from judges.strategies.types import Answer, AspectView, Chat, ItemView, Steps, StrategyConfig, single
 from metaeval.stats import aspect_levels
 
 SCORES: Labels = {str(score): () for score in range(1, 6)}
@@ -38,15 +45,15 @@ def importance_direct(item: ItemView, config: StrategyConfig) -> Steps:
     answer = single((yield Chat(_messages(item, config, shown), json_schema=schema_text(schema))))
     found, problem = read_json(answer.text, cut_off=answer.finish_reason == "length")
     if problem:
-        return _unparsed(answer, problem)
+        return unparsed(answer.text, problem)
     named = by_name(found, _numbers(shown), "scores", numbers=_texts(shown))
-    said = {aspect.key: _score(named, number) for number, aspect in zip(_numbers(shown), shown, strict=True)}
-    scores = {each.key: int(said[each.key][0] or 0) for each in item.aspects if said[each.key][0] is not None}
-    if len(scores) < len(said):
-        missing = (f"{key}: {problem}" for key, (score, problem) in said.items() if score is None)
-        return _unparsed(answer, "; ".join(missing), scores)
-    return _parsed(
-        answer, {"ranks": ranked({key: -score for key, score in scores.items()}), "scores": scores}
+    numbers = {aspect.key: number for number, aspect in zip(_numbers(shown), shown, strict=True)}
+    said = {each.key: read_number(named, numbers[each.key], SCORES, what="score") for each in item.aspects}
+    return verdict_of_parts(
+        said,
+        answer.text,
+        int,
+        lambda scores: {"ranks": ranked({key: -score for key, score in scores.items()}), "scores": scores},
     )
 
 
@@ -62,9 +69,9 @@ def importance_ranking(item: ItemView, config: StrategyConfig) -> Steps:
         numbers=_texts(shown),
     )
     if places is None:
-        return _unparsed(answer, problem)
+        return unparsed(answer.text, problem)
     ranks = {shown[number - 1].key: rank for number, rank in ranks_of(places).items()}
-    return _parsed(answer, {"ranks": {each.key: ranks[each.key] for each in item.aspects}})
+    return parsed(answer.text, {"ranks": {each.key: ranks[each.key] for each in item.aspects}})
 
 
 def importance_tree(item: ItemView, config: StrategyConfig) -> Steps:
@@ -84,11 +91,11 @@ def importance_tree(item: ItemView, config: StrategyConfig) -> Steps:
         problem = unread or tree_problem(edges, keys)
         if not problem:
             parents = {keys[child]: parent and keys[parent] for child, parent in edges}
-            return _parsed(answer, _tree_value(item, parents) | {"attempts": attempt})
+            return parsed(answer.text, _tree_value(item, parents) | {"attempts": attempt})
         if attempt < attempts:
             told = unread or tree_problem(edges, {number: number for number in numbers})
             messages = (*messages, *_again(config, answer, told))
-    return _unparsed(answer, problem)
+    return unparsed(answer.text, problem)
 
 
 def _again(config: StrategyConfig, answer: Answer, told: str) -> tuple[Message, ...]:
@@ -122,29 +129,7 @@ def _numbers(shown: tuple[AspectView, ...]) -> list[str]:
 def _messages(item: ItemView, config: StrategyConfig, shown: tuple[AspectView, ...]) -> tuple[Message, ...]:
     values = {
         "requirements": numbered(each.text for each in shown),
-        "names": "{" + ", ".join(f'"{number}": ...' for number in _numbers(shown)) + "}",
+        "names": json_form(_numbers(shown)),
         "count": str(len(shown)),
     }
     return render_item(item, config, values)
-
-
-def _score(named: dict[str, Any], number: str) -> tuple[str | None, str]:
-    if number not in named:
-        return None, "is missing"
-    value = scalar(named[number])
-    if value is TWICE:
-        return None, "is given twice, with two different values"
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        return None, "is no score"
-    return read_label(str(value), SCORES)
-
-
-def _parsed(answer: Answer, value: dict[str, Any]) -> Verdict:
-    return Verdict(choice=None, status="parsed", raw_text=answer.text, value=value)
-
-
-def _unparsed(answer: Answer, reason: str, partial: dict[str, int] | None = None) -> Verdict:
-    value = {"partial": partial} if partial else None
-    return Verdict(choice=None, status="unparsed", raw_text=answer.text, reason=reason, value=value)

@@ -43,20 +43,26 @@ def render_item(
     chosen = prompt or config.prompt
     if chosen is None:
         raise StrategyError(f"The strategy '{config.name}' needs a prompt and its configuration has none.")
-    filled = {**values, "instruction": item.instruction}
-    kept = set(flags)
-    if item.context:
-        kept.add("context")
-        filled["context"] = item.context
-    if config.use_reference:
-        if item.reference is None or not item.reference.strip():
-            raise MissingReferenceError(item_id=item.item_id, strategy=config.name)
-        kept.add("reference")
-        filled["reference"] = item.reference
-    if config.guidelines.strip():
-        kept.add("guidelines")
-        filled["guidelines"] = config.guidelines
-    return chosen.render(filled, frozenset(kept))
+    beside = {
+        "context": item.context,
+        "reference": shown_reference(item, config),
+        "guidelines": config.guidelines if config.guidelines.strip() else "",
+    }
+    beside = {name: text for name, text in beside.items() if text}
+    filled = {**values, "instruction": item.instruction, **beside}
+    return chosen.render(filled, frozenset({*flags, *beside}))
+
+
+def shown_reference(item: ItemView, config: StrategyConfig) -> str:
+    """Return the reference that the judge shows, empty if it shows none; raises MissingReferenceError."""
+    return needed_reference(item, config) if config.use_reference else ""
+
+
+def needed_reference(item: ItemView, config: StrategyConfig) -> str:
+    """Return the item's reference; raises MissingReferenceError if it has none."""
+    if item.reference is None or not item.reference.strip():
+        raise MissingReferenceError(item_id=item.item_id, strategy=config.name)
+    return item.reference
 
 
 def step_prompt(config: StrategyConfig, step: str) -> Prompt:
@@ -98,6 +104,15 @@ def numbered(texts: Iterable[str]) -> str:
     2. It has four lines.
     """
     return "\n".join(f"{number}. {one_line(text)}" for number, text in enumerate(texts, start=1))
+
+
+def json_form(names: Iterable[str]) -> str:
+    """Return the form of a JSON object with these names, as prompts show it.
+
+    >>> print(json_form(["1", "2"]))
+    {"1": ..., "2": ...}
+    """
+    return "{" + ", ".join(f'"{name}": ...' for name in names) + "}"
 
 
 def fenced(tag: str, texts: Sequence[str], beside: Iterable[str] = ()) -> str:

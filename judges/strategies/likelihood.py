@@ -13,9 +13,10 @@ from __future__ import annotations
 import math
 
 from judges.strategies.conversations import asked, before, question
-from judges.strategies.errors import MissingReferenceError, StrategyError
+from judges.strategies.errors import StrategyError
+from judges.strategies.item_prompt import needed_reference
 from judges.strategies.pairwise import pair
-from judges.strategies.parsing import unparsed
+from judges.strategies.parsing import parsed, unparsed
 from judges.strategies.ranks import ranked
 from judges.strategies.types import Answer, ItemView, Score, Steps, StrategyConfig, Verdict, several
 
@@ -36,11 +37,10 @@ def perplexity_reference(item: ItemView, config: StrategyConfig) -> Steps:
         A system has no model; the message names it and the roles there are.
     """
     pair(item)
-    if item.reference is None or not item.reference.strip():
-        raise MissingReferenceError(item_id=item.item_id, strategy=config.name)
+    reference = needed_reference(item, config)
     messages, systems = asked(item), _systems_with_models(item, config)
-    answers = several((yield tuple(Score(messages, item.reference, role=system) for system in systems)))
-    values = [_normalised(answer, item.reference, config) for answer in answers]
+    answers = several((yield tuple(Score(messages, reference, role=system) for system in systems)))
+    values = [_normalised(answer, reference, config) for answer in answers]
     return _of_pair(item, systems, answers, values)
 
 
@@ -84,7 +84,7 @@ def loglikelihood_ranking(item: ItemView, config: StrategyConfig) -> Steps:
         "loglikelihoods": sums,
         "normalised": normalised,
     }
-    return Verdict(choice=None, status="parsed", raw_text=text, value=value)
+    return parsed(text, value)
 
 
 def _systems_with_models(item: ItemView, config: StrategyConfig) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from judges.strategies.errors import MissingReferenceError, StrategyError
+from judges.strategies.errors import StrategyError
+from judges.strategies.item_prompt import render_item, shown_reference, step_prompt
 from judges.strategies.prompts import Message, Prompt
-from judges.strategies.types import Answer, Chat, ItemView, StrategyConfig, Verdict
+from judges.strategies.types import Chat, ItemView, StrategyConfig, Verdict
 
 LABELS = ("A", "B")
 LABELS_WITH_TIE = ("A", "B", "tie")
@@ -71,24 +72,6 @@ def ask_flags(config: StrategyConfig) -> tuple[str, ...]:
     return ("rules",) if config.params.get("rules") else ()
 
 
-def shown_reference(item: ItemView, config: StrategyConfig) -> str:
-    """Return the reference that the judge shows, empty if it shows none; raises MissingReferenceError."""
-    if not config.use_reference:
-        return ""
-    if item.reference is None or not item.reference.strip():
-        raise MissingReferenceError(item_id=item.item_id, strategy=config.name)
-    return item.reference
-
-
-def step_prompt(config: StrategyConfig, step: str) -> Prompt:
-    """Return the prompt of a further step; raises StrategyError if the configuration has none."""
-    if step not in config.prompts:
-        raise StrategyError(
-            f"The strategy '{config.name}' needs a prompt for '{step}' and its configuration has none."
-        )
-    return config.prompts[step]
-
-
 def render(
     item: ItemView,
     config: StrategyConfig,
@@ -127,24 +110,12 @@ def render_outputs(
     texts: Mapping[str, str] = NO_TEXTS,
 ) -> tuple[Message, ...]:
     """Render a prompt for an instruction with these outputs; as `render`, for one output or two."""
-    prompt = prompt or config.prompt
-    if prompt is None:
-        raise StrategyError(f"The strategy '{config.name}' needs a prompt and its configuration has none.")
+    flags = (*extra_flags, *ask_flags(config), *texts, *(["tie"] if config.allow_tie else ()))
+    # The order of the values is part of what marks a fence, and so of stored requests.
     values = {"instruction": item.instruction, **outputs, **texts}
-    flags = {*extra_flags, *ask_flags(config), *texts}
-    if config.allow_tie:
-        flags.add("tie")
-    if item.context:
-        flags.add("context")
-        values["context"] = item.context
-    if config.guidelines.strip():
-        flags.add("guidelines")
-        values["guidelines"] = config.guidelines
-    reference = shown_reference(item, config)
-    if reference:
-        flags.add("reference")
-        values["reference"] = reference
-    return prompt.render(values, frozenset(flags))
+    values |= {"context": item.context} if item.context else {}
+    values |= {"guidelines": config.guidelines} if config.guidelines.strip() else {}
+    return render_item(item, config, values, *flags, prompt=prompt)
 
 
 def about_instruction(item: ItemView, config: StrategyConfig, step: str) -> Chat:
@@ -162,11 +133,6 @@ def about_instruction(item: ItemView, config: StrategyConfig, step: str) -> Chat
     shown_reference(item, config)
     values = {"instruction": item.instruction} | ({"context": item.context} if item.context else {})
     return Chat(step_prompt(config, step).render(values, frozenset(values) & {"context"}))
-
-
-def was_cut_off(answer: Answer) -> bool:
-    """Whether the token limit came before the end; under a constraint a text that is one of the choices is whole."""
-    return answer.finish_reason == "length" and not answer.constrained
 
 
 def both_texts(first: str, second: str) -> str:

@@ -15,6 +15,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection
+from typing import Any
 
 from judges.strategies.thoughts import EMPTY
 from judges.strategies.types import Verdict
@@ -243,6 +244,11 @@ def _last_statement(lines: list[str]) -> re.Match[str] | None:
 def unparsed(text: str, reason: str) -> Verdict:
     """Return an unparsed verdict that keeps the text."""
     return Verdict(choice=None, status="unparsed", raw_text=text, reason=reason)
+
+
+def parsed(text: str, value: dict[str, Any]) -> Verdict:
+    """Return the verdict on an item that is no pair."""
+    return Verdict(choice=None, status="parsed", raw_text=text, value=value)
 
 
 def json_value(bare: str, keys: Collection[str]) -> str | None:

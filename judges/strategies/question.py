@@ -18,7 +18,6 @@ from judges.strategies.pairwise import (
     in_both_orders,
     labels,
     presented,
-    was_cut_off,
 )
 from judges.strategies.parsing import read_choice, read_verdict_line, unparsed
 from judges.strategies.probabilities import label_chances
@@ -41,7 +40,7 @@ class ReadVerdict:
 
 def read_alone(answer: Answer, config: StrategyConfig) -> Verdict:
     """Read a verdict that was asked for alone."""
-    return read_choice(answer.text, allow_tie=config.allow_tie, cut_off=was_cut_off(answer))
+    return read_choice(answer.text, allow_tie=config.allow_tie, cut_off=answer.cut_off)
 
 
 def read_last_line(answer: Answer, config: StrategyConfig) -> Verdict:

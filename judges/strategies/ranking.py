@@ -6,15 +6,17 @@ Answers are shown in an order that is drawn (``params["seed"]``), because datase
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import drawn_order, fenced, render_item
 from judges.strategies.orders import order_schema, ranks_of, read_order
+from judges.strategies.parsing import parsed, unparsed
 from judges.strategies.ranks import ranked
 from judges.strategies.scores import expected_score
 from judges.strategies.structured import Labels, read_label, schema_text
-from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, Verdict, several, single
+from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, several, single
 
 Number = TypeVar("Number", int, float)
 
@@ -41,11 +43,9 @@ def ranking_direct(item: ItemView, config: StrategyConfig) -> Steps:
         cut_off=answer.finish_reason == "length",
     )
     if places is None:
-        return Verdict(choice=None, status="unparsed", raw_text=answer.text, reason=problem)
+        return unparsed(answer.text, problem)
     ranks = {order[number - 1]: rank for number, rank in ranks_of(places).items()}
-    return Verdict(
-        choice=None, status="parsed", raw_text=answer.text, value={"ranks": _canonical(item, ranks)}
-    )
+    return parsed(answer.text, {"ranks": _canonical(item, ranks)})
 
 
 def ranking_rating(item: ItemView, config: StrategyConfig) -> Steps:
@@ -60,23 +60,18 @@ def ranking_rating(item: ItemView, config: StrategyConfig) -> Steps:
     )
     answers = several((yield asked))
     raw = "\n\n".join(f"[answer {number}]\n{each.text}" for number, each in enumerate(answers, start=1))
-    said = [
-        read_label(each.text, SCORES, cut_off=each.finish_reason == "length" and not each.constrained)
-        for each in answers
-    ]
+    said = [read_label(each.text, SCORES, cut_off=each.cut_off) for each in answers]
     scores = {place: int(label) for place, (label, _) in enumerate(said) if label is not None}
     if len(scores) < len(said):
         problems = (f"answer {place + 1}: {problem}" for place, (_, problem) in enumerate(said) if problem)
         partial = {"partial": _canonical(item, scores)} if scores else None
-        return Verdict(
-            choice=None, status="unparsed", raw_text=raw, reason="; ".join(problems), value=partial
-        )
+        return replace(unparsed(raw, "; ".join(problems)), value=partial)
     value: dict[str, Any] = {"scores": _canonical(item, scores)}
     ranked_by: Mapping[str, float] = value["scores"]
     if expected and (means := _expected(answers, scores)):
         ranked_by = value["expected"] = _canonical(item, means)
     value = {"ranks": ranked({position: -score for position, score in ranked_by.items()})} | value
-    return Verdict(choice=None, status="parsed", raw_text=raw, value=value)
+    return parsed(raw, value)
 
 
 def _responses(item: ItemView) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 
 
 from __future__ import annotations
 
-from judges.strategies.pairwise import pair, render_outputs, was_cut_off
+from judges.strategies.pairwise import pair, render_outputs
 from judges.strategies.parsing import unparsed
 from judges.strategies.parsing_ratings import Rating, read_rating, read_rating_line
 from judges.strategies.probabilities import label_chances
@@ -67,7 +67,7 @@ def _labels(config: StrategyConfig) -> tuple[str, ...]:
 
 def _read(answer: Answer, config: StrategyConfig) -> Rating:
     read = read_rating_line if config.params["cot"] else read_rating
-    return read(answer.text, *SCALES[config.params["scale"]], cut_off=was_cut_off(answer))
+    return read(answer.text, *SCALES[config.params["scale"]], cut_off=answer.cut_off)
 
 
 def _expected(answer: Answer, config: StrategyConfig, read: Rating) -> float | None:

@@ -8,18 +8,14 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import cast
 
-from judges.strategies.catalog import composed, heuristics, kinds, likelihood, pairwise, rating, verbatim
+from judges.strategies.catalog import ENTRIES
 from judges.strategies.errors import UnknownStrategyError
 from judges.strategies.info import Param, StrategyInfo
 from judges.strategies.types import Strategy
 
 __all__ = ["STRATEGIES", "Param", "StrategyInfo", "get_strategy", "strategy_info"]
 
-_CATALOGS = (pairwise, rating, kinds, likelihood, composed, verbatim, heuristics)
-
-STRATEGIES: Mapping[str, StrategyInfo] = MappingProxyType(
-    {info.name: info for catalog in _CATALOGS for info in catalog.ENTRIES}
-)
+STRATEGIES: Mapping[str, StrategyInfo] = MappingProxyType({info.name: info for info in ENTRIES})
 
 
 def strategy_info(name: str) -> StrategyInfo:

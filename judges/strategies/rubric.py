@@ -11,21 +11,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from judges.strategies.errors import StrategyError
-from judges.strategies.item_prompt import one_line, only_response, render_item
+from judges.strategies.item_prompt import json_form, one_line, only_response, render_item
+from judges.strategies.parsing import unparsed
 from judges.strategies.scores import expected_score
 from judges.strategies.structured import (
-    TWICE,
     Labels,
+    Said,
     by_name,
     closed,
     read_json,
     read_label,
     read_last_label,
-    scalar,
+    read_number,
     schema_text,
+    verdict_of_parts,
 )
 from judges.strategies.types import (
-    Answer,
     Chat,
     CriterionView,
     ItemView,
@@ -64,8 +65,10 @@ def rubric_each(item: ItemView, config: StrategyConfig) -> Steps:
             )
         )
     )
+    read = read_last_label if cot else read_label
     said = {
-        each.key: _read_one(each, answer, cot=cot) for each, answer in zip(criteria, answers, strict=True)
+        each.key: read(answer.text, _labels(each), cut_off=answer.cut_off)
+        for each, answer in zip(criteria, answers, strict=True)
     }
     value: dict[str, Any] = {}
     if expected:
@@ -85,15 +88,16 @@ def rubric_all(item: ItemView, config: StrategyConfig) -> Steps:
     """
     response, criteria, cot = only_response(item), _criteria(item), bool(config.params.get("cot"))
     listed = "\n".join(f"{each.key}: {one_line(each.question)}\n{_worded(each, '    ')}" for each in criteria)
-    names = ", ".join(f'"{each.key}": ...' for each in criteria)
-    values = {"response": response, "criteria": listed, "names": f"{{{names}}}"}
+    keys = [each.key for each in criteria]
+    values = {"response": response, "criteria": listed, "names": json_form(keys)}
     messages = render_item(item, config, values, *_flags(config))
     answer = single((yield Chat(messages, json_schema=schema_text(_schema(criteria, cot=cot)))))
     found, problem = read_json(answer.text, cut_off=answer.finish_reason == "length", last=cot)
     if problem:
-        return Verdict(choice=None, status="unparsed", raw_text=answer.text, reason=problem)
-    named = by_name(found, [each.key for each in criteria], RATINGS)
-    return _verdict({each.key: _read_field(each, named) for each in criteria}, answer.text, {})
+        return unparsed(answer.text, problem)
+    named = by_name(found, keys, RATINGS)
+    said = {each.key: read_number(named, each.key, _labels(each), what="rating") for each in criteria}
+    return _verdict(said, answer.text, {})
 
 
 def _criteria(item: ItemView) -> tuple[CriterionView, ...]:
@@ -125,37 +129,5 @@ def _schema(criteria: tuple[CriterionView, ...], *, cot: bool) -> dict[str, Any]
     return closed({REASONS: {"type": "string"}, RATINGS: ratings}) if cot else ratings
 
 
-def _read_one(criterion: CriterionView, answer: Answer, *, cot: bool) -> tuple[int | None, str]:
-    # Under a constraint the text is complete once it is one of the choices, even at the token limit.
-    cut_off = answer.finish_reason == "length" and not answer.constrained
-    read = read_last_label if cot else read_label
-    label, problem = read(answer.text, _labels(criterion), cut_off=cut_off)
-    return (None if label is None else int(label)), problem
-
-
-def _read_field(criterion: CriterionView, named: Mapping[str, Any]) -> tuple[int | None, str]:
-    if criterion.key not in named:
-        return None, "is missing"
-    value = scalar(named[criterion.key])
-    if value is TWICE:
-        return None, "is given twice, with two different values"
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        return None, "is no rating"
-    label, problem = read_label(str(value), _labels(criterion))
-    return (None if label is None else int(label)), problem
-
-
-def _verdict(said: Mapping[str, tuple[int | None, str]], raw: str, more: Mapping[str, Any]) -> Verdict:
-    ratings = {key: rating for key, (rating, _) in said.items() if rating is not None}
-    if len(ratings) == len(said):
-        return Verdict(choice=None, status="parsed", raw_text=raw, value={"ratings": ratings, **more})
-    reason = "; ".join(f"{key}: {problem}" for key, (rating, problem) in said.items() if rating is None)
-    return Verdict(
-        choice=None,
-        status="unparsed",
-        raw_text=raw,
-        reason=reason,
-        value={"partial": ratings} if ratings else None,
-    )
+def _verdict(said: Mapping[str, Said], raw: str, more: Mapping[str, Any]) -> Verdict:
+    return verdict_of_parts(said, raw, int, lambda ratings: {"ratings": ratings, **more})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from judges.strategies.errors import MissingReferenceError
+from judges.strategies.item_prompt import needed_reference
 from judges.strategies.pairwise import pair
 from judges.strategies.parsing import unparsed
 from judges.strategies.types import Embed, ItemView, Steps, StrategyConfig, Verdict, several
@@ -26,13 +26,12 @@ def embedding(item: ItemView, config: StrategyConfig) -> Steps:
     MissingReferenceError
     """
     a, b = pair(item)
-    if item.reference is None or not item.reference.strip():
-        raise MissingReferenceError(item_id=item.item_id, strategy=config.name)
+    reference_text = needed_reference(item, config)
     for name, text in (("A", a), ("B", b)):
         if not text.strip():
             return unparsed("", f"response {name} is empty")
     prefix = config.params.get("prefix", "")
-    answers = several((yield tuple(Embed(prefix + text) for text in (a, b, item.reference))))
+    answers = several((yield tuple(Embed(prefix + text) for text in (a, b, reference_text))))
     vectors = [answer.vector or () for answer in answers]
     if problem := _problem(vectors):
         return unparsed("", problem)

@@ -10,10 +10,10 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
+from judges.strategies.composed import under
 from judges.strategies.errors import SpecError, StrategyError, UnknownStrategyError
 from judges.strategies.model_ref import ModelRef, answering_options
 from judges.strategies.registry import StrategyInfo, get_strategy, strategy_info
-from judges.strategies.roles import under
 from judges.strategies.spec_checks import (
     check_member_name,
     checked_params,

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from judges.strategies.parsing import CUT_OFF, MAX_READ, declared, undressed
+from judges.strategies.parsing import CUT_OFF, MAX_READ, declared, parsed, undressed, unparsed
 from judges.strategies.thoughts import EMPTY
+from judges.strategies.types import Verdict
 
 MAX_LINE = 600
 """A label, its wording and its reason on one line are not longer."""
@@ -193,7 +195,55 @@ def scalar(value: object) -> object:
     return value
 
 
-def read_label(text: str, labels: Labels, *, cut_off: bool = False) -> tuple[str | None, str]:
+Said = tuple[str | None, str]
+"""The label that was read, or None and why not."""
+
+
+def said_of(named: Mapping[str, Any], name: str) -> tuple[Any, str]:
+    """Return what a structured answer says of one of its parts, or None and why it says nothing of it."""
+    if name not in named:
+        return None, "is missing"
+    value = scalar(named[name])
+    return (None, "is given twice, with two different values") if value is TWICE else (value, "")
+
+
+def read_number(named: Mapping[str, Any], name: str, labels: Labels, *, what: str) -> Said:
+    """Read the number, called `what`, that a structured answer gives one of its parts."""
+    value, problem = said_of(named, name)
+    if problem:
+        return None, problem
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None, f"is no {what}"
+    return read_label(str(value), labels)
+
+
+def verdict_of_parts(
+    said: Mapping[str, Said],
+    raw: str,
+    meaning: Callable[[str], Any],
+    value: Callable[[dict[str, Any]], dict[str, Any]],
+) -> Verdict:
+    """Return a verdict from what was read of each part.
+
+    It is unparsed if anything is missing, with what could be read as `value["partial"]`.
+
+    Parameters
+    ----------
+    meaning : callable
+        What a label means.
+    value : callable
+        Makes the verdict's value of all meanings.
+    """
+    found = {key: meaning(label) for key, (label, _) in said.items() if label is not None}
+    if len(found) == len(said):
+        return parsed(raw, value(found))
+    reason = "; ".join(f"{key}: {problem}" for key, (label, problem) in said.items() if label is None)
+    return replace(unparsed(raw, reason), value={"partial": found} if found else None)
+
+
+def read_label(text: str, labels: Labels, *, cut_off: bool = False) -> Said:
     """Read one label that was asked for alone.
 
     Parameters
@@ -237,7 +287,7 @@ def read_label(text: str, labels: Labels, *, cut_off: bool = False) -> tuple[str
     return (None, TAKEN_BACK) if forms.says_other(f"{reason}\n{rest}", led, near=reason) else (led, "")
 
 
-def read_last_label(text: str, labels: Labels, *, cut_off: bool = False) -> tuple[str | None, str]:
+def read_last_label(text: str, labels: Labels, *, cut_off: bool = False) -> Said:
     """Read the label of a text that reasons first, from its last line, such as ``Rating: 4``."""
     if cut_off:
         return None, CUT_OFF

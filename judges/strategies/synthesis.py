@@ -7,13 +7,13 @@ canonical order, whatever order is judged, so that both orders have one verdict.
 
 from __future__ import annotations
 
+from judges.strategies.item_prompt import step_prompt
 from judges.strategies.pairwise import (
     both_texts,
     canonical_verdict,
     in_both_orders,
     in_order,
     render,
-    step_prompt,
 )
 from judges.strategies.prompts import Message
 from judges.strategies.question import Reader, ask_alone, disagreement, read_alone, read_last_line

@@ -255,6 +255,11 @@ class Answer:
     scores: tuple[float, ...] | None = None
     thought: str = ""
 
+    @property
+    def cut_off(self) -> bool:
+        """The token limit came before the end; under a constraint a text that is one of the choices is whole."""
+        return self.finish_reason == "length" and not self.constrained
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
