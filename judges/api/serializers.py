@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from rest_framework import serializers
 
 from judges.models import Endpoint, Judge, Judgment, Sweep
-from judges.selectors.estimate import SweepEstimate
-from judges.selectors.sweeps import SweepProgress
 from judges.services.sweep_settings import SweepSettings
 from judges.strategies.info import StrategyInfo
 
@@ -73,17 +70,6 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
             ),
             *("raw_text", "thought", "requests", "cost", "latency_ms", "created_at"),
         )
-
-
-def progress_json(progress: SweepProgress) -> dict[str, Any]:
-    """Return how far a sweep is as plain values."""
-    return asdict(progress)
-
-
-def estimate_json(estimate: SweepEstimate) -> dict[str, Any]:
-    """Return an estimate as plain values, with its sums."""
-    sums = ("n_works", "n_requests", "n_shared", "prompt_tokens", "completion_tokens", "cost")
-    return {name: getattr(estimate, name) for name in sums} | asdict(estimate)
 
 
 def strategy_json(info: StrategyInfo) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
@@ -24,8 +25,6 @@ from judges.api.serializers import (
     JudgeSerializer,
     JudgmentSerializer,
     SweepSerializer,
-    estimate_json,
-    progress_json,
     strategy_json,
 )
 from judges.models import Endpoint, Judgment, Sweep
@@ -93,9 +92,7 @@ def sweep(request: Request, pk: int) -> Response:
     row = get_object_or_404(_sweeps(request), pk=pk)
     progress = sweep_read_for(_user(request), pk).progress
     # Of a sweep over private datasets too, the message may be about these.
-    return Response(
-        SweepSerializer(row).data | {"message": progress.message, "progress": progress_json(progress)}
-    )
+    return Response(SweepSerializer(row).data | {"message": progress.message, "progress": asdict(progress)})
 
 
 @api_view(["GET"])
@@ -106,7 +103,7 @@ def estimate(request: Request, pk: int) -> Response:
         get_object_or_404(_sweeps(request).exclude(datasets__in=hidden), pk=pk)
     row = get_object_or_404(Sweep, pk=pk)
     found = sweep_estimate(row)
-    return Response(estimate_json(found) | {"warnings": budget_warnings(row, found)})
+    return Response(asdict(found) | {"warnings": budget_warnings(row, found)})
 
 
 @api_view(["POST"])

@@ -6,10 +6,9 @@ What asks the model is a subclass's: `_ask` for one request, `_end` when all is 
 from __future__ import annotations
 
 import asyncio
-import queue
 import threading
 
-from judges.backends.base import Outcome
+from judges.backends.base import Mailbox, Outcome
 from judges.backends.errors import BackendError, PermanentBackendError
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
@@ -26,12 +25,11 @@ class AsyncBackend:
         Of the thread.
     """
 
+    _key = ""
+
     def __init__(self, *, capacity: int, name: str) -> None:
         self.capacity = capacity
-        self._finished: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-        self._in_flight = 0
-        self._lock = threading.Lock()
-        self._closed = False
+        self._mailbox = Mailbox()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._places = asyncio.Semaphore(capacity)
@@ -47,7 +45,7 @@ class AsyncBackend:
 
     def _clean(self, message: str) -> str:
         """Return a message without the key."""
-        return message
+        return message.replace(self._key, "[key]") if self._key else message
 
     def _run_loop(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -58,38 +56,24 @@ class AsyncBackend:
 
     def submit(self, token: int, request: WireRequest) -> None:
         """Start a request; returns at once."""
-        if self._closed:
+        if self._mailbox.closed:
             raise RuntimeError("the backend is closed")
-        with self._lock:
-            self._in_flight += 1
+        self._mailbox.expect()
         self._loop.call_soon_threadsafe(self._spawn, token, request)
 
     def drain(self, timeout: float) -> list[Outcome]:
         """Return what has finished, waiting up to `timeout` seconds for the first."""
-        with self._lock:
-            if not self._in_flight:
-                return []
-        finished: list[Outcome] = []
-        try:
-            finished.append(self._finished.get(timeout=max(timeout, 0.0)))
-            while True:
-                finished.append(self._finished.get_nowait())
-        except queue.Empty:
-            pass
-        with self._lock:
-            self._in_flight -= len(finished)
-        return finished
+        return self._mailbox.drain(timeout)
 
     def close(self) -> None:
         """Cancel what is in flight and end the thread."""
-        if self._closed:
+        if self._mailbox.closed:
             return
-        self._closed = True
+        self._mailbox.closed = True  # what is put from here on is still expected, until the thread has ended
         asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop).result(timeout=30)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=30)
-        with self._lock:
-            self._in_flight = 0  # what was cancelled never comes, so `drain` must not wait for it
+        self._mailbox.close()  # what was cancelled never comes, so `drain` must not wait for it
 
     async def _shut_down(self) -> None:
         for task in self._tasks:
@@ -117,4 +101,4 @@ class AsyncBackend:
             result = error
         except Exception as error:  # a token that never comes back would hang the engine
             result = PermanentBackendError(self._clean(f"{type(error).__name__}: {error}"))
-        self._finished.put((token, result))
+        self._mailbox.put(token, result)

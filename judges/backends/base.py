@@ -6,13 +6,14 @@ submits a request under a token of its choice and later drains what has finished
 
 from __future__ import annotations
 
+import math
+import queue
+import threading
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from judges.backends.errors import BackendError
-from judges.backends.wire import WireRequest, build_wire, request_hash
+from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
-
-__all__ = ["Backend", "Outcome", "WireRequest", "build_wire", "request_hash", "storable"]
 
 Outcome: TypeAlias = tuple[int, Answer | BackendError]
 
@@ -59,6 +60,57 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Cancel what is in flight and free all resources. May be called twice."""
+
+
+LOWEST_LOGPROB = -9999.0
+"""In place of minus infinity, which JSON has not: the log-probability of a forbidden token, as servers report it."""
+
+
+class Mailbox:
+    """Where one session's outcomes arrive; safe between threads."""
+
+    def __init__(self) -> None:
+        self._finished: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        self._in_flight = 0
+        self._lock = threading.Lock()
+        self.closed = False
+
+    def expect(self) -> None:
+        """Count one more request on its way."""
+        with self._lock:
+            self._in_flight += 1
+
+    def put(self, token: int, outcome: Answer | BackendError) -> None:
+        """Deliver an outcome; after `close`, nobody reads it."""
+        self._finished.put((token, outcome))
+
+    def drain(self, timeout: float) -> list[Outcome]:
+        """Return what has arrived, waiting up to `timeout` seconds for the first; at once if nothing is expected."""
+        with self._lock:
+            if not self._in_flight:
+                return []
+        finished: list[Outcome] = []
+        try:
+            finished.append(self._finished.get(timeout=max(timeout, 0.0)))
+            while True:
+                finished.append(self._finished.get_nowait())
+        except queue.Empty:
+            pass
+        with self._lock:
+            self._in_flight -= len(finished)
+        return finished
+
+    def close(self) -> None:
+        """Expect nothing any more."""
+        self.closed = True
+        with self._lock:
+            self._in_flight = 0
+
+
+def finite(logprob: float) -> float:
+    """Return a log-probability that JSON has; raises TypeError or ValueError for what is no number."""
+    number = float(logprob)
+    return number if math.isfinite(number) and number > LOWEST_LOGPROB else LOWEST_LOGPROB
 
 
 def storable(text: str) -> str:

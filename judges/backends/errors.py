@@ -69,3 +69,11 @@ class EndpointError(BackendError):
 
 class BackendUnavailableError(EndpointError):
     """The backend cannot be used on this machine; the message says what to install."""
+
+    @classmethod
+    def missing(cls, package: str, *, backend: str, extra: str) -> BackendUnavailableError:
+        """Return the error for a package that is not installed, which an extra of the distribution brings."""
+        return cls(
+            f"The backend '{backend}' needs the package '{package}', which is not installed: "
+            f'pip install "touchstone-judge[{extra}]".'
+        )

@@ -27,7 +27,7 @@ from judges.backends.errors import (
 from judges.backends.openai_protocol import ServerReply, build_body, error_for, read_reply
 from judges.backends.openai_vectors import embed_body, read_embedding
 from judges.backends.registry import endpoint_identity
-from judges.backends.settings import PriceTable, check_limits, read_key
+from judges.backends.settings import PriceTable, check_choice, check_extra, check_limits, read_key
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
 
@@ -84,10 +84,8 @@ class LiteLLMBackend(AsyncBackend):
     ) -> None:
         self._extra = dict(extra_body or {})
         check_limits(capacity, timeout=timeout)
-        if structured not in STRUCTURED:
-            raise EndpointError(f"structured: expected one of {', '.join(STRUCTURED)}, found {structured!r}.")
-        if taken := sorted(_OURS & self._extra.keys()):
-            raise EndpointError(f"extra_body: {', '.join(taken)} cannot be set here.")
+        check_choice("structured", structured, STRUCTURED)
+        check_extra(self._extra, _OURS)
         if "os.environ/" in f"{self._extra}{base_url}":
             # To LiteLLM such a text is the name of a variable of any kind, whose value it sends.
             raise EndpointError("extra_body: texts with 'os.environ/' cannot be used.")
@@ -187,9 +185,6 @@ class LiteLLMBackend(AsyncBackend):
         body = json.dumps({"error": {"message": said}}).encode("utf-8", "replace")
         return error_for(ServerReply(where, status, _headers(error), body, self._key))
 
-    def _clean(self, message: str) -> str:
-        return message.replace(self._key, "[key]") if self._key else message
-
 
 def _headers(error: BaseException | None) -> Mapping[str, str]:
     """Return the vendor's headers with its Retry-After: LiteLLM's errors keep them here or there, or in their cause."""
@@ -226,10 +221,8 @@ def _load() -> Any:
     try:
         import litellm
     except ImportError as error:
-        raise BackendUnavailableError(
-            f"The backend 'litellm' needs the package '{error.name or error}', which is not installed: "
-            'pip install "touchstone-judge[litellm]".'
-        ) from error
+        missing = error.name or str(error)
+        raise BackendUnavailableError.missing(missing, backend="litellm", extra="litellm") from error
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.drop_params = False  # a setting that is part of a judge is never left out in silence

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from judges.backends.base import Outcome
+from judges.backends.base import Mailbox, Outcome
 from judges.backends.errors import (
     BackendError,
     EndpointError,
@@ -35,47 +35,6 @@ logger = logging.getLogger(__name__)
 
 SHORT = 300
 """Characters of another library's message that are shown."""
-
-
-class Mailbox:
-    """Where one session's outcomes arrive; safe between threads."""
-
-    def __init__(self) -> None:
-        self._finished: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-        self._in_flight = 0
-        self._lock = threading.Lock()
-        self.closed = False
-
-    def expect(self) -> None:
-        """Count one more request on its way."""
-        with self._lock:
-            self._in_flight += 1
-
-    def put(self, token: int, outcome: Answer | BackendError) -> None:
-        """Deliver an outcome; after `close`, nobody reads it."""
-        self._finished.put((token, outcome))
-
-    def drain(self, timeout: float) -> list[Outcome]:
-        """Return what has arrived, waiting up to `timeout` seconds for the first; at once if nothing is expected."""
-        with self._lock:
-            if not self._in_flight:
-                return []
-        finished: list[Outcome] = []
-        try:
-            finished.append(self._finished.get(timeout=max(timeout, 0.0)))
-            while True:
-                finished.append(self._finished.get_nowait())
-        except queue.Empty:
-            pass
-        with self._lock:
-            self._in_flight -= len(finished)
-        return finished
-
-    def close(self) -> None:
-        """Expect nothing any more."""
-        self.closed = True
-        with self._lock:
-            self._in_flight = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -14,10 +14,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 def require_package(package: str, *, backend: str, extra: str) -> None:
     """Raise BackendUnavailableError if a package is not installed; looks without importing it."""
     if find_spec(package) is None:
-        raise BackendUnavailableError(
-            f"The backend '{backend}' needs the package '{package}', which is not installed: "
-            f'pip install "touchstone-judge[{extra}]".'
-        )
+        raise BackendUnavailableError.missing(package, backend=backend, extra=extra)
 
 
 def trusts_remote_code() -> bool:

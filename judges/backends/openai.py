@@ -28,7 +28,7 @@ from judges.backends.openai_protocol import STRUCTURED, ServerReply, build_body,
 from judges.backends.openai_score import ContinuationScorer, score_answer
 from judges.backends.openai_vectors import classify_body, embed_body, read_classes, read_embedding
 from judges.backends.registry import endpoint_identity
-from judges.backends.settings import PriceTable, check_limits, proxy_for, read_key
+from judges.backends.settings import PriceTable, check_choice, check_extra, check_limits, proxy_for, read_key
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
 
@@ -96,12 +96,9 @@ class OpenAIBackend(AsyncBackend):
         self._base = base_url.rstrip("/")
         self._extra = dict(extra_body or {})
         check_limits(capacity, timeout=timeout, connect_timeout=connect_timeout)
-        if structured not in STRUCTURED:
-            raise EndpointError(f"structured: expected one of {', '.join(STRUCTURED)}, found {structured!r}.")
-        if max_tokens_field not in {"max_tokens", "max_completion_tokens"}:
-            raise EndpointError(f"max_tokens_field: {max_tokens_field!r} is no field of the protocol.")
-        if taken := sorted(_OURS & self._extra.keys()):
-            raise EndpointError(f"extra_body: {', '.join(taken)} cannot be set here.")
+        check_choice("structured", structured, STRUCTURED)
+        check_choice("max_tokens_field", max_tokens_field, ("max_tokens", "max_completion_tokens"))
+        check_extra(self._extra, _OURS)
         check_url(base_url, only_own=is_local)
         self._prices = PriceTable(price_prompt, price_completion, prices)
         self._key = read_key(api_key_env, base_url)
@@ -246,6 +243,3 @@ class OpenAIBackend(AsyncBackend):
         if url not in self._urls:
             self._urls[url] = httpx.URL(url)
         return self._urls[url]
-
-    def _clean(self, message: str) -> str:
-        return message.replace(self._key, "[key]") if self._key else message

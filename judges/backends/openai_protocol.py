@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from judges.backends.base import storable
+from judges.backends.base import finite, storable
 from judges.backends.errors import (
     BackendError,
     EndpointError,
@@ -26,8 +26,6 @@ from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer, TokenLogprob
 
 STRUCTURED = ("none", "vllm", "json_schema")
-LOWEST_LOGPROB = -9999.0
-"""What a server reports for a forbidden token; minus infinity is not valid JSON."""
 
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _PERMANENT = frozenset({400, 413, 422, 501})
@@ -353,9 +351,9 @@ def _logprobs(reply: ServerReply, choice: dict[str, Any]) -> tuple[TokenLogprob,
         return tuple(
             TokenLogprob(
                 token=storable(each["token"]),
-                logprob=_finite(each["logprob"]),
+                logprob=finite(each["logprob"]),
                 top=tuple(
-                    (storable(rival["token"]), _finite(rival["logprob"]))
+                    (storable(rival["token"]), finite(rival["logprob"]))
                     for rival in each.get("top_logprobs") or ()
                 ),
             )
@@ -363,8 +361,3 @@ def _logprobs(reply: ServerReply, choice: dict[str, Any]) -> tuple[TokenLogprob,
         )
     except (TypeError, KeyError, AttributeError, ValueError):
         raise _misbehaving(reply, "log-probabilities that cannot be read") from None
-
-
-def _finite(value: float) -> float:
-    number = float(value)
-    return number if math.isfinite(number) and number > LOWEST_LOGPROB else LOWEST_LOGPROB

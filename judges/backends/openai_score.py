@@ -25,8 +25,9 @@ from typing import Any
 
 from cachetools import LRUCache
 
+from judges.backends.base import LOWEST_LOGPROB
 from judges.backends.errors import BackendError, PermanentBackendError
-from judges.backends.openai_protocol import LOWEST_LOGPROB, ServerReply, count_of, document_of, first_choice
+from judges.backends.openai_protocol import ServerReply, count_of, document_of, first_choice
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
 

@@ -34,39 +34,19 @@ class BackendInfo:
     """
 
     name: str
-    title: str
     target: str
     extra: str
-    needs_endpoint: bool
+    needs_endpoint: bool = False
     takes_endpoint: bool = False
 
 
 _ALL = (
-    BackendInfo("openai", "OpenAI-compatible server", "judges.backends.openai:OpenAIBackend", "app", True),
-    BackendInfo(
-        "litellm",
-        "Another vendor, by LiteLLM",
-        "judges.backends.litellm:LiteLLMBackend",
-        "litellm",
-        False,
-        True,
-    ),
-    BackendInfo("vllm", "vLLM engine in the worker", "judges.backends.vllm:VLLMBackend", "vllm", False),
-    BackendInfo(
-        "vllm_server",
-        "vLLM server started by the worker",
-        "judges.backends.vllm_server:VLLMServerBackend",
-        "vllm",
-        False,
-    ),
-    BackendInfo(
-        "transformers",
-        "transformers in the worker",
-        "judges.backends.transformers:TransformersBackend",
-        "local",
-        False,
-    ),
-    BackendInfo("instant", "In-process function", "judges.backends.instant:InstantBackend", "app", False),
+    BackendInfo("openai", "judges.backends.openai:OpenAIBackend", "app", needs_endpoint=True),
+    BackendInfo("litellm", "judges.backends.litellm:LiteLLMBackend", "litellm", takes_endpoint=True),
+    BackendInfo("vllm", "judges.backends.vllm:VLLMBackend", "vllm"),
+    BackendInfo("vllm_server", "judges.backends.vllm_server:VLLMServerBackend", "vllm"),
+    BackendInfo("transformers", "judges.backends.transformers:TransformersBackend", "local"),
+    BackendInfo("instant", "judges.backends.instant:InstantBackend", "app"),
 )
 
 BACKENDS: Mapping[str, BackendInfo] = MappingProxyType({info.name: info for info in _ALL})
@@ -134,7 +114,4 @@ def _load(info: BackendInfo) -> Callable[..., Backend]:
         return cast("Callable[..., Backend]", getattr(import_module(module), attribute))
     except ImportError as error:
         missing = error.name or str(error)
-        raise BackendUnavailableError(
-            f"The backend '{info.name}' needs the package '{missing}', which is not installed: "
-            f'pip install "touchstone-judge[{info.extra}]".'
-        ) from error
+        raise BackendUnavailableError.missing(missing, backend=info.name, extra=info.extra) from error

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from judges.backends.errors import EndpointError
 
+POOLINGS = ("", "mean", "cls", "last")
+"""How the vectors of tokens become one; empty: as the model's files say."""
 KEY_VARIABLES = "MODEL_KEY_VARIABLES"
 """The environment variable in which the operator lists those that hold keys of model servers."""
 
@@ -62,6 +65,18 @@ def check_limits(capacity: int, **seconds: float) -> None:
     for name, value in seconds.items():
         if not isinstance(value, int | float) or not value > 0:
             raise EndpointError(f"{name}: expected seconds above 0, found {value!r}.")
+
+
+def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
+    """Raise EndpointError unless an option is one of those that are allowed."""
+    if value not in allowed:
+        raise EndpointError(f"{name}: expected one of {', '.join(map(repr, allowed))}, found {value!r}.")
+
+
+def check_extra(extra: Mapping[str, object], ours: frozenset[str]) -> None:
+    """Raise EndpointError if further fields of a request's body set what the backend sets itself."""
+    if taken := sorted(ours & extra.keys()):
+        raise EndpointError(f"extra_body: {', '.join(taken)} cannot be set here.")
 
 
 class PriceTable:

@@ -8,8 +8,8 @@ from typing import Any
 from judges.backends.errors import EndpointError
 from judges.backends.local import LocalBackend
 from judges.backends.model_files import check_model, require_package
+from judges.backends.settings import POOLINGS, check_choice
 
-POOLINGS = ("", "mean", "cls", "last")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
@@ -80,10 +80,8 @@ class TransformersBackend(LocalBackend):
         normalize: bool = True,
         chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        for name, value, allowed in (("dtype", dtype, DTYPES), ("pooling", pooling, POOLINGS)):
-            if value not in allowed:
-                known = ", ".join(repr(each) for each in allowed)
-                raise EndpointError(f"{name}: expected one of {known}, found {value!r}.")
+        check_choice("dtype", dtype, DTYPES)
+        check_choice("pooling", pooling, POOLINGS)
         for name, number, least in (("batch_size", batch_size, 1), ("max_model_len", max_model_len, 0)):
             if not isinstance(number, int) or isinstance(number, bool) or number < least:
                 raise EndpointError(f"{name}: expected a whole number of at least {least}, found {number!r}.")

@@ -10,15 +10,18 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from judges.backends.base import storable
+from judges.backends.base import finite, storable
 from judges.backends.tokenising import leaves_out_special
-from judges.backends.transformers_batch import Loaded, Waiting
-from judges.backends.transformers_passes import continuation_logprobs, logits_at, pad_id, padded
+from judges.backends.transformers_passes import (
+    Loaded,
+    Waiting,
+    continuation_logprobs,
+    logits_at,
+    pad_id,
+    padded,
+)
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer, TokenLogprob
-
-LOWEST = -9999.0
-
 
 # --- generation -----------------------------------------------------------------------------------------------
 
@@ -200,9 +203,7 @@ def _decoded(parts: Loaded, places: Sequence[TokenLogprob]) -> tuple[TokenLogpro
         return storable(parts.tokenizer.decode([int(token)]))
 
     return tuple(
-        TokenLogprob(
-            text(each.token), _finite(each.logprob), tuple((text(t), _finite(v)) for t, v in each.top)
-        )
+        TokenLogprob(text(each.token), finite(each.logprob), tuple((text(t), finite(v)) for t, v in each.top))
         for each in places
     )
 
@@ -250,7 +251,7 @@ def _chosen(parts: Loaded, waiting: Waiting, weights: Sequence[float]) -> Answer
         chances = (logprobs / temperature).softmax(-1)
         place = int(torch.multinomial(chances, 1, generator=random_generator(torch, request)))
     ranked = sorted(zip(request.choices, logprobs.tolist(), strict=True), key=lambda pair: -pair[1])
-    top = tuple((choice, _finite(value)) for choice, value in ranked)
+    top = tuple((choice, finite(value)) for choice, value in ranked)
     text = request.choices[place]
     n = len(waiting.encoded.ids)
     return Answer(
@@ -259,10 +260,6 @@ def _chosen(parts: Loaded, waiting: Waiting, weights: Sequence[float]) -> Answer
         completion_tokens=1,
         latency_ms=job.elapsed_ms(),
         cost=job.cost(n, 1),
-        logprobs=(TokenLogprob(text, _finite(float(logprobs[place])), top),) if request.logprobs else None,
+        logprobs=(TokenLogprob(text, finite(float(logprobs[place])), top),) if request.logprobs else None,
         constrained=True,
     )
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) and value > LOWEST else LOWEST

@@ -14,17 +14,25 @@ from judges.backends.errors import BackendError, EndpointError, PermanentBackend
 from judges.backends.local import Job, ModelHost, short
 from judges.backends.model_files import is_offline, local_path, not_found, trusts_remote_code
 from judges.backends.tokenising import Prompter
-from judges.backends.transformers_batch import Loaded, Waiting
+from judges.backends.transformers_generate import choose, generate
+from judges.backends.transformers_passes import Loaded, Waiting, classify, embed, score
 from judges.strategies.types import Answer
 
 _CAUSAL = "AutoModelForCausalLM"
-_CLASSES = {
-    "choose": _CAUSAL,
-    "generate": _CAUSAL,
-    "score": _CAUSAL,
-    "embed": "AutoModel",
-    "classify": "AutoModelForSequenceClassification",
+_ENCODER, _CLASSIFIER = "AutoModel", "AutoModelForSequenceClassification"
+_USES = {
+    _CAUSAL: "generating and scoring text",
+    _ENCODER: "embedding text",
+    _CLASSIFIER: "classifying text",
 }
+_COMPUTED = {
+    "choose": (choose, _CAUSAL),
+    "generate": (generate, _CAUSAL),
+    "score": (score, _CAUSAL),
+    "embed": (embed, _ENCODER),
+    "classify": (classify, _CLASSIFIER),
+}
+"""By kind of request: the function that answers a batch, and as which class of transformers it needs the model."""
 _UNLIMITED = 1 << 20
 
 
@@ -158,7 +166,7 @@ class TransformersHost(ModelHost):
         except Exception as error:  # a broken file fails in as many ways as there are formats
             raise EndpointError(f"The model '{self._model}' cannot be loaded: {short(error)}") from error
         # An encoder's own pooler is not used. Any other layer without weights would answer at random.
-        missing = sorted(key for key in report["missing_keys"] if "pooler" not in key or name != "AutoModel")
+        missing = sorted(key for key in report["missing_keys"] if "pooler" not in key or name != _ENCODER)
         if missing or (name == _CAUSAL and _fills_gaps(model.config)):
             what = f": its files have no weights for {missing[0]}" if missing else ", but for filling gaps"
             raise PermanentBackendError(f"The model '{self._model}' is none for {_USES[name]}{what}.")
@@ -189,22 +197,12 @@ class TransformersHost(ModelHost):
         return bool(self._waiting)
 
     def _compute(self, parts: Loaded, batch: list[Waiting]) -> None:
-        from judges.backends.transformers_generate import choose, generate
-        from judges.backends.transformers_passes import classify, embed, score
-
-        functions = {
-            "choose": choose,
-            "generate": generate,
-            "score": score,
-            "embed": embed,
-            "classify": classify,
-        }
-        kind = batch[0].kind
+        compute, name = _COMPUTED[batch[0].kind]
         outcomes: list[Answer] | BackendError
         try:
-            model = self._weights(parts, _CLASSES[kind])
+            model = self._weights(parts, name)
             with parts.torch.inference_mode():
-                outcomes = functions[kind](parts, model, batch)
+                outcomes = compute(parts, model, batch)
         except BackendError as error:
             outcomes = error
         except Exception as error:
@@ -218,13 +216,6 @@ class TransformersHost(ModelHost):
             )
         for place, each in enumerate(batch):
             each.job.finish(outcomes if isinstance(outcomes, BackendError) else outcomes[place])
-
-
-_USES = {
-    _CAUSAL: "generating and scoring text",
-    "AutoModel": "embedding text",
-    "AutoModelForSequenceClassification": "classifying text",
-}
 
 
 def _fills_gaps(config: Any) -> bool:

@@ -9,14 +9,55 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from judges.backends.errors import MisbehavingServerError
-from judges.backends.transformers_batch import Loaded, Waiting
+from judges.backends.local import Job
+from judges.backends.tokenising import Encoded, Prompter
 from judges.strategies.types import Answer
 
 MAX_LOGITS = 1 << 28
 """Numbers of one pass's logits (1 GiB in float32); a batch that needs more is split."""
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A request that is tokenised and waits for a batch.
+
+    Attributes
+    ----------
+    kind : str
+        "choose", "generate", "score", "embed" or "classify": requests of one kind can be computed together.
+    """
+
+    job: Job
+    encoded: Encoded
+    kind: str
+    limit: int = 0
+
+    def weight(self) -> tuple[int, int]:
+        """Return what similar requests have in common: how much they may generate, and their length."""
+        return self.limit, len(self.encoded.ids)
+
+
+@dataclass(slots=True)
+class Loaded:
+    """All that computing a batch needs.
+
+    Attributes
+    ----------
+    models : dict
+        By class of transformers; loaded when first needed, or the reason why it cannot be.
+    """
+
+    torch: Any
+    tokenizer: Any
+    prompter: Prompter
+    device: Any
+    pooling: str
+    normalize: bool
+    models: dict[str, Any] = field(default_factory=dict)
 
 
 def padded(

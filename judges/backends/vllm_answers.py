@@ -7,15 +7,12 @@ import math
 import re
 from typing import Any
 
-from judges.backends.base import storable
+from judges.backends.base import finite, storable
 from judges.backends.errors import MisbehavingServerError, TransientBackendError
 from judges.backends.local import Job
 from judges.backends.tokenising import Encoded
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer, TokenLogprob
-
-LOWEST = -9999.0
-"""In place of minus infinity, as vLLM's server reports it: the log-probability of a forbidden token."""
 
 
 def sampling(request: WireRequest, defaults: dict[str, Any]) -> Any:
@@ -149,8 +146,3 @@ def _pooled(output: Any, job: Job, encoded: Encoded, name: str) -> Answer:
     n = len(encoded.ids)
     values: dict[str, Any] = {name: numbers}
     return Answer(text="", prompt_tokens=n, latency_ms=job.elapsed_ms(), cost=job.cost(n, 0), **values)
-
-
-def finite(value: float) -> float:
-    """Return a number that JSON has."""
-    return value if math.isfinite(value) and value > LOWEST else LOWEST

@@ -9,10 +9,10 @@ from typing import Any
 
 from judges.backends.errors import EndpointError
 from judges.backends.model_files import trusts_remote_code
+from judges.backends.settings import POOLINGS, check_choice
 
 RUNNERS = ("auto", "generate", "pooling")
 CONVERSIONS = ("auto", "none", "embed", "classify")
-POOLINGS = ("", "mean", "cls", "last")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,7 @@ class VLLMOptions:
             default = {} if each.name == "chat_template_kwargs" else each.default
             object.__setattr__(self, each.name, _checked(each.name, getattr(self, each.name), default))
         for name, allowed in (("runner", RUNNERS), ("convert", CONVERSIONS), ("pooling", POOLINGS)):
-            if getattr(self, name) not in allowed:
-                known = ", ".join(repr(each) for each in allowed)
-                raise EndpointError(f"{name}: expected one of {known}, found {getattr(self, name)!r}.")
+            check_choice(name, getattr(self, name), allowed)
         if self.gpu_memory_utilization > 1 or self.max_num_seqs < 1:
             raise EndpointError(
                 "gpu_memory_utilization is a share of at most 1, and max_num_seqs at least 1."
@@ -98,18 +96,10 @@ class VLLMOptions:
     def engine_arguments(self) -> dict[str, Any]:
         """Return the keyword arguments of vLLM's `EngineArgs`, without those that are at vLLM's default."""
         given = {
-            name: getattr(self, name)
-            for name in (
-                "quantization",
-                "max_model_len",
-                "gpu_memory_utilization",
-                "max_num_batched_tokens",
-            )
-            if getattr(self, name)
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name not in _NO_ARGUMENTS and getattr(self, each.name) != each.default
         }
-        for name, default in _VLLM_DEFAULTS.items():
-            if getattr(self, name) != default:
-                given[name] = getattr(self, name)
         if trusts_remote_code():
             given["trust_remote_code"] = True
         return given | {"max_num_seqs": self.max_num_seqs, "seed": self.seed}
@@ -156,12 +146,5 @@ def _checked(name: str, value: Any, default: Any) -> Any:
 
 
 _AT_LEAST_ONE = frozenset({"tensor_parallel_size", "pipeline_parallel_size"})
-_VLLM_DEFAULTS: Mapping[str, Any] = {
-    "dtype": "auto",
-    "kv_cache_dtype": "auto",
-    "runner": "auto",
-    "convert": "auto",
-    "tensor_parallel_size": 1,
-    "pipeline_parallel_size": 1,
-    "enforce_eager": False,
-}
+_NO_ARGUMENTS = frozenset({"chat_template_kwargs", "cpu_kv_cache_gib", "pooling"})
+"""Settings that vLLM takes in another way."""

@@ -1,4 +1,4 @@
-"""A request as it goes to a backend, and its identity.
+"""A request as it goes to a backend, and its identity; and its answer as it is stored.
 
 A strategy's `Request` says what to ask; a `WireRequest` adds whom and how: model, revision and decoding.
 `request_hash` identifies it by everything that can change the answer, so that an answer can be shared by all
@@ -8,13 +8,14 @@ who would get the same one, and is never shared by those who would not.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from judges.strategies.prompts import Message
-from judges.strategies.types import Chat, Decoding, Embed, Request, Score
+from judges.strategies.types import Answer, Chat, Decoding, Embed, Request, Score, TokenLogprob
 
 TOP_LOGPROBS = 20
 """How many rivals of a token are asked for when log-probabilities are: the protocol's maximum."""
@@ -89,7 +90,7 @@ class WireRequest:
 
     def canonical_json(self) -> str:
         """Return the payload as JSON text that is the same for equal requests."""
-        return _dumps(self.payload())
+        return _encode(self.payload())
 
     @classmethod
     def from_payload(cls, payload: dict[str, Any]) -> WireRequest:
@@ -115,10 +116,6 @@ class WireRequest:
 # One encoder for all: `json.dumps` with options builds a new one at each call. Key order is fixed by the code
 # that builds the dictionaries, so sorting would only cost time.
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
-
-
-def _dumps(value: object) -> str:
-    return _encode(value)
 
 
 def build_wire(
@@ -169,12 +166,10 @@ def build_wire(
 
 @lru_cache(maxsize=1024)
 def _overridden(decoding: Decoding, max_tokens: int | None, temperature: float | None) -> Decoding:
-    return Decoding(
+    return replace(
+        decoding,
         temperature=decoding.temperature if temperature is None else temperature,
         max_tokens=decoding.max_tokens if max_tokens is None else max_tokens,
-        top_p=decoding.top_p,
-        seed=decoding.seed,
-        stop=decoding.stop,
     )
 
 
@@ -192,4 +187,18 @@ def request_hash(wire: WireRequest, endpoint_identity: str) -> str:
 
 def canonical_hash(canonical_json: str, endpoint_identity: str) -> str:
     """Return `request_hash` of the request with that `canonical_json()`, for who has it at hand."""
-    return sha256((_dumps(endpoint_identity) + canonical_json).encode("ascii")).hexdigest()
+    return sha256((_encode(endpoint_identity) + canonical_json).encode("ascii")).hexdigest()
+
+
+def answer_from_json(values: Mapping[str, Any]) -> Answer:
+    """Rebuild a stored answer; what a strategy sees in a replay is what it saw the first time."""
+    given = dict(values)
+    if given.get("logprobs") is not None:
+        given["logprobs"] = tuple(
+            TokenLogprob(token, logprob, tuple((rival, value) for rival, value in top))
+            for token, logprob, top in given["logprobs"]
+        )
+    for name in ("vector", "scores"):
+        if given.get(name) is not None:
+            given[name] = tuple(given[name])
+    return Answer(**given)

@@ -19,7 +19,8 @@ from judges.engine import store
 from judges.engine.meters import Meter
 from judges.engine.works import ActiveRun, Counts
 from judges.models import IN_WORKER, BudgetReservation, JudgeModel, Sweep, SweepRun, SweepState
-from judges.selectors.sweeps import judgment_tallies, worked_seconds
+from judges.selectors.sweeps import worked_seconds
+from judges.selectors.tallies import judgment_tallies
 from judges.services.sweep_states import ACTIVE, sweep_stop
 
 FIRST = ("-sweep__priority", "sweep_id", "pk")

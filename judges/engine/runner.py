@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from annotation.selectors.judging import GENERATION
 from judges.backends.base import Backend
 from judges.backends.errors import BackendError
 from judges.engine import leases, store
@@ -31,7 +32,6 @@ from judges.engine.sinks import GENERATIONS, JUDGMENTS
 from judges.engine.supply import Supply
 from judges.engine.works import ActiveRun, InFlightRequest, Route, Transport
 from judges.models import IN_WORKER, Endpoint, SweepRun, SweepState
-from judges.selectors.items import GENERATION
 from judges.services.checks import judge_endpoints, judge_spec, private_refusal
 from judges.services.endpoints import backend_for
 from judges.services.sweep_states import sweep_stop

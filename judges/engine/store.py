@@ -15,7 +15,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from judges.backends.answers import answer_from_json
+from judges.backends.wire import answer_from_json
 from judges.models import Generation, Judgment, ModelRequest, RequestState, SweepRun
 from judges.strategies.types import Answer
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from annotation.selectors.judging import GENERATION, ItemSlice
 from judges.models import Generation, Judgment, SweepRun
-from judges.selectors.items import (
-    GENERATION,
-    ItemSlice,
-    is_presented,
-    item_views,
-    orders_of,
-    presented,
-    sweep_slice,
-)
+from judges.selectors.items import is_presented, item_views, orders_of, presented, sweep_slice
 from judges.strategies.types import ItemView
 
 CACHED_ITEMS = 5000

@@ -14,7 +14,7 @@ from judges.backends.vllm_options import VLLMOptions
 from judges.forms.redrawn import RedrawnMixin, rows_wanted
 from judges.models import ENDPOINT_KINDS, IN_WORKER, BackendKind, Endpoint, Queue, Structured
 from judges.strategies.errors import SpecError
-from judges.strategies.spec_checks import checked_options
+from judges.strategies.model_ref import checked_options
 
 ABOUT_KINDS: Mapping[str, str] = {
     BackendKind.OPENAI: "Any server that speaks the OpenAI protocol: vllm serve, a gateway, many vendors.",

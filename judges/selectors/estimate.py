@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from django.db.models import Sum
 
 from annotation.models import Dataset
-from judges.backends.answers import answer_from_json
-from judges.backends.wire import WireRequest, build_wire, canonical_hash
+from annotation.selectors.judging import GENERATION
+from judges.backends.wire import WireRequest, answer_from_json
 from judges.models import Endpoint, ModelRequest, RequestState, Sweep, SweepRun
 from judges.selectors.history import ModelHistory, model_history
-from judges.selectors.items import GENERATION, item_views, orders_of, presented, sweep_slice
+from judges.selectors.items import item_views, orders_of, presented, sweep_slice
 from judges.selectors.tallies import Tally, judgment_tallies
-from judges.selectors.trace import route_identity
+from judges.selectors.trace import stored_as
 from judges.strategies.errors import SpecError, StrategyError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec, build_strategy
@@ -95,33 +95,19 @@ class SweepEstimate:
     unpriced: tuple[str, ...]
     seconds: float | None
 
-    @property
-    def n_works(self) -> int:
-        return sum(run.n_works for run in self.runs)
-
-    @property
-    def n_requests(self) -> int:
-        return round(sum(run.n_requests for run in self.runs))
-
-    @property
-    def n_shared(self) -> int:
-        return round(sum(run.n_shared for run in self.runs))
-
-    @property
-    def prompt_tokens(self) -> int:
-        return round(sum(run.prompt_tokens for run in self.runs))
-
-    @property
-    def completion_tokens(self) -> int:
-        return round(sum(run.completion_tokens for run in self.runs))
+    n_works: int
+    n_requests: int
+    n_shared: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
 
     @property
     def tokens(self) -> int:
         return self.prompt_tokens + self.completion_tokens
 
-    @property
-    def cost(self) -> float:
-        return sum(run.cost for run in self.runs)
+
+COUNTED = ("n_works", "n_requests", "n_shared", "prompt_tokens", "completion_tokens")
 
 
 def sweep_estimate(sweep: Sweep, *, most_works: int = MOST_WORKS) -> SweepEstimate:
@@ -205,6 +191,8 @@ class _DryRun:
             is_guessed=any(history.is_guess for history in self.histories.values()),
             unpriced=tuple(sorted(self.unpriced)),
             seconds=seconds,
+            cost=sum(run.cost for run in estimates),
+            **{name: round(sum(getattr(run, name) for run in estimates)) for name in COUNTED},
         )
 
     def _runs(self) -> Iterator[tuple[SweepRun, Tally]]:
@@ -274,50 +262,36 @@ class _DryRun:
         for _ in range(MOST_STEPS):
             if not works:
                 return
-            built = [[self._wire(request, models) for request in work.asked] for work in works]
-            stored = _stored(each[2] for row in built for each in row if each)
+            known = [work for work in works if all(request.role in models for request in work.asked)]
+            if len(known) < len(works):
+                estimate.problem = "It asks a model that the judge does not name."
+            built = [[stored_as(request, models[request.role]) for request in work.asked] for work in known]
+            stored = _stored(key for row in built for _, key in row)
             going = []
-            for work, row in zip(works, built, strict=True):
-                if any(each is None for each in row):
-                    estimate.problem = "It asks a model that the judge does not name."
-                    continue
+            for work, row in zip(known, built, strict=True):
                 answers = []
-                for request, (wire, model, key) in zip(
-                    work.asked, (each for each in row if each), strict=True
-                ):
+                for request, (wire, key) in zip(work.asked, row, strict=True):
                     if key in self.seen or key in stored:
                         estimate.n_shared += work.weight
                     else:
-                        self._count(wire, model, endpoints[request.role], work.weight, estimate)
+                        self._count(wire, endpoints[request.role], work.weight, estimate)
                     self.seen.add(key)
                     answers.append(stored.get(key) or _stand_in(request, work.order))
                 if work.advance(answers):
                     going.append(work)
             works = going
 
-    def _wire(
-        self, request: Request, models: Mapping[str, ModelRef]
-    ) -> tuple[WireRequest, ModelRef, str] | None:
-        model = models.get(request.role)
-        if model is None:
-            return None
-        wire = build_wire(request, model=model.model, revision=model.revision, decoding=model.decoding)
-        return wire, model, canonical_hash(wire.canonical_json(), route_identity(model))
-
-    def _count(
-        self, wire: WireRequest, model: ModelRef, endpoint: Endpoint, weight: float, estimate: RunEstimate
-    ) -> None:
-        if model.model not in self.histories:
-            self.histories[model.model] = model_history(model.model)
-        history = self.histories[model.model]
+    def _count(self, wire: WireRequest, endpoint: Endpoint, weight: float, estimate: RunEstimate) -> None:
+        if wire.model not in self.histories:
+            self.histories[wire.model] = model_history(wire.model)
+        history = self.histories[wire.model]
         prompt, completion = history.prompt_tokens(wire), history.completion_tokens(wire)
         estimate.n_requests += weight
         estimate.prompt_tokens += weight * prompt
         estimate.completion_tokens += weight * completion
         if endpoint.is_priced:
-            priced = endpoint.prices.get(model.model, (endpoint.price_input, endpoint.price_output))
-            price = (prompt * float(priced[0]) + completion * float(priced[1])) / 1e6
-            estimate.cost += weight * price
+            price_prompt, price_completion = endpoint.price_of(wire.model)
+            estimate.cost += weight * (prompt * price_prompt + completion * price_completion) / 1e6
         else:
             self.unpriced.add(endpoint.name)
         if history.latency_ms is None:

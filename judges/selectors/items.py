@@ -18,30 +18,13 @@ from annotation.selectors.datasets import (
 from annotation.selectors.judging import (
     GENERATION,
     WHOLE,
-    ItemCounts,
     ItemSlice,
-    item_counts,
     seeded_hash,
     slice_names,
 )
 from judges.models import Judge, Orders, Sweep
 from judges.strategies.registry import STRATEGIES
 from judges.strategies.types import AspectView, CriterionView, ItemView
-
-__all__ = [
-    "GENERATION",
-    "WHOLE",
-    "ItemCounts",
-    "ItemSlice",
-    "item_counts",
-    "item_views",
-    "judge_kind",
-    "order_drawn",
-    "orders_of",
-    "orders_wanted",
-    "presented",
-    "sweep_slice",
-]
 
 
 def item_views(

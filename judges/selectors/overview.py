@@ -12,11 +12,12 @@ from django.db.models.functions import Coalesce
 
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset
+from annotation.selectors.judging import GENERATION
 from judges.models import BackendKind, Endpoint, Judge, JudgeModel, Judgment, Sweep, SweepRun
-from judges.selectors.items import GENERATION, judge_kind
+from judges.selectors.items import judge_kind
 from judges.selectors.judges import judges_runnable
 from judges.selectors.strategies import kind_words
-from judges.selectors.sweeps import judgment_tallies
+from judges.selectors.tallies import judgment_tallies
 from judges.strategies.registry import STRATEGIES, StrategyInfo
 
 

@@ -16,7 +16,7 @@ from annotation.selectors.datasets import datasets_visible_to
 from judges.models import Judge, Judgment, Sweep, SweepRun, SweepState
 from judges.selectors.overview import sweeps_overview
 from judges.selectors.stored import judgments_on
-from judges.selectors.sweeps import RunProgress, SweepProgress, sweep_progress
+from judges.selectors.sweeps import RunProgress, SweepProgress, progress_sums, sweep_progress
 
 
 def sweeps_visible_to(user: User) -> QuerySet[Sweep]:
@@ -66,25 +66,8 @@ def sweep_read_for(user: User, pk: int) -> SweepRead:
 def _of(progress: SweepProgress, datasets: set[int]) -> SweepProgress:
     """The part of a sweep's progress that is about some datasets; the message may be about others."""
     runs = tuple(run for run in progress.runs if run.dataset_id in datasets)
-
-    def total(name: str) -> int:
-        return sum(getattr(run, name) for run in runs)
-
-    return replace(
-        progress,
-        n_total=total("n_total"),
-        n_done=total("n_done"),
-        n_reused=total("n_reused"),
-        n_unparsed=total("n_unparsed"),
-        n_failed=total("n_failed"),
-        n_requests=total("n_requests"),
-        n_shared=total("n_shared"),
-        n_tokens=total("n_tokens"),
-        cost=sum(run.cost for run in runs),
-        errors=(),
-        message="",
-        runs=runs,
-    )
+    cost = sum(run.cost for run in runs)
+    return replace(progress, **progress_sums(runs), cost=cost, errors=(), message="", runs=runs)
 
 
 def runs_stopped(runs: Iterable[RunProgress]) -> dict[str, list[RunProgress]]:

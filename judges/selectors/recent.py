@@ -10,8 +10,9 @@ from typing import Any
 from django.db.models import Max, QuerySet
 from django.db.models.functions import Left
 
-from judges.models import Generation, Judgment, ParseStatus
+from judges.models import ParseStatus
 from judges.selectors.sweeps import RATE_ROWS, RunProgress
+from judges.selectors.tallies import GENERATIONS, JUDGMENTS, ResultTable, result_table
 
 N_ANSWERS = 8
 ANSWER_CHARS = 200
@@ -73,19 +74,10 @@ def answers_recent(runs: Iterable[RunProgress], *, is_active: bool) -> list[Rece
     """Return the latest judgments and generations of a sweep's judges, the latest first; at most four queries."""
     runs = list(runs)
     found: list[tuple[Any, RecentAnswer]] = []
-    for rows, is_generation in _tables(runs, is_active=is_active):
-        subject = "instruction" if is_generation else "item"
-        judge = "contestant" if is_generation else "judge"
-        columns = [
-            "pk",
-            "created_at",
-            f"{judge}_id",
-            f"{judge}__name",
-            f"{subject}__external_id",
-            "status",
-            "head",
-        ]
-        columns += [] if is_generation else ["choice"]
+    for rows, table in _tables(runs, is_active=is_active):
+        is_generation = table is GENERATIONS
+        who, what = (f"{table.judge}_id", f"{table.judge}__name"), f"{table.subject}__external_id"
+        columns = ["pk", "created_at", *who, what, "status", "head", *([] if is_generation else ["choice"])]
         for pk, at, judge_id, name, item, status, text, *choice in rows.order_by("-pk").values_list(*columns)[
             :N_ANSWERS
         ]:
@@ -104,15 +96,14 @@ def errors_grouped(runs: Iterable[RunProgress], *, is_active: bool) -> list[Erro
     """
     failing = [run for run in runs if run.n_failed]
     groups: dict[str, ErrorGroup] = {}
-    for rows, is_generation in _tables(failing, is_active=is_active):
-        judge = "contestant__name" if is_generation else "judge__name"
+    for rows, table in _tables(failing, is_active=is_active):
         failed = rows.filter(status=ParseStatus.FAILED).order_by("-pk")
-        for pk, name, message in failed.values_list("pk", judge, "head")[:ERROR_ROWS]:
+        for pk, name, message in failed.values_list("pk", f"{table.judge}__name", "head")[:ERROR_ROWS]:
             message = " ".join(message.split()) or "It failed without a message."
             shape = error_shape(message)
             known = groups.get(shape)
             if known is None:
-                groups[shape] = ErrorGroup(message, 1, (name,), None if is_generation else pk)
+                groups[shape] = ErrorGroup(message, 1, (name,), None if table is GENERATIONS else pk)
             else:
                 judges = known.judges if name in known.judges else (*known.judges, name)
                 groups[shape] = ErrorGroup(known.example, known.count + 1, judges, known.pk)
@@ -130,23 +121,21 @@ def error_shape(message: str) -> str:
     return _VARIES.sub("#", _QUOTED.sub("'#'", message))
 
 
-def _tables(runs: list[RunProgress], *, is_active: bool) -> list[tuple[QuerySet[Any], bool]]:
-    tables: list[tuple[QuerySet[Any], bool]] = []
-    for model, text, judge, subject, is_generation in (
-        (Judgment, "raw_text", "judge", "item", False),
-        (Generation, "text", "contestant", "instruction", True),
-    ):
-        some = [run for run in runs if (run.kind == "generation") == is_generation]
+def _tables(runs: list[RunProgress], *, is_active: bool) -> list[tuple[QuerySet[Any], ResultTable]]:
+    tables: list[tuple[QuerySet[Any], ResultTable]] = []
+    for table in (JUDGMENTS, GENERATIONS):
+        some = [run for run in runs if result_table(run.kind) is table]
         if not some:
             continue
-        rows = model._default_manager.filter(
+        manager = table.model._default_manager
+        rows = manager.filter(
             **{
-                f"{judge}__in": {run.judge_id for run in some},
-                f"{subject}__dataset__in": {run.dataset_id for run in some},
+                f"{table.judge}__in": {run.judge_id for run in some},
+                f"{table.subject}__dataset__in": {run.dataset_id for run in some},
             }
-        ).annotate(head=Left(text, ERROR_CHARS))
+        ).annotate(head=Left(table.text, ERROR_CHARS))
         if is_active:
-            latest = model._default_manager.aggregate(latest=Max("pk"))["latest"] or 0
+            latest = manager.aggregate(latest=Max("pk"))["latest"] or 0
             rows = rows.filter(pk__gt=latest - RATE_ROWS)
-        tables.append((rows, is_generation))
+        tables.append((rows, table))
     return tables

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from annotation.kinds import DEFAULT_KIND, KINDS
+from annotation.selectors.judging import GENERATION
 from judges.strategies.registry import STRATEGIES, StrategyInfo
 
-GENERATION = "generation"
-"""The kind of contestants: they answer instructions instead of judging answers."""
 REQUEST_WORDS = {
     "chat": "generates text",
     "score": "reads likelihoods",

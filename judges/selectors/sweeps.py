@@ -9,25 +9,20 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Max, Min
 from django.utils import timezone
 
-from judges.models import Generation, Judgment, ParseStatus, Sweep, SweepRun, SweepState
-from judges.selectors.items import GENERATION, judge_kind, orders_wanted
-from judges.selectors.tallies import ResultTable, Tally, judgment_tallies, result_table
-
-__all__ = [
-    "RunProgress",
-    "SweepErrorCount",
-    "SweepProgress",
-    "Tally",
-    "judgment_tallies",
-    "orders_wanted",
-    "sweep_progress",
-    "worked_seconds",
-]
+from annotation.selectors.judging import GENERATION
+from judges.models import Generation, ParseStatus, Sweep, SweepRun, SweepState
+from judges.selectors.items import judge_kind
+from judges.selectors.tallies import ResultTable, result_table
 
 RATE_WINDOW = timedelta(seconds=30)
 RATE_ROWS = 20_000
 """How far back the rate looks, in rows of the table: it must stay cheap however long that table grows."""
 N_ERRORS = 10
+COUNTED = (
+    *("n_total", "n_done", "n_reused", "n_unparsed", "n_failed"),
+    *("n_requests", "n_shared", "n_tokens"),
+)
+"""What is counted of each run, and summed over a sweep's."""
 
 _Recent = dict[tuple[bool, int, int], tuple[int, datetime]]
 """Number and first time of results, by whether they are generations, judge and dataset."""
@@ -168,8 +163,8 @@ def sweep_progress(sweep_id: int, *, now: datetime | None = None) -> SweepProgre
     tables = list({result_table(kind): None for kind in kinds.values()})
     recent = _recent(sweep_id, tables, now) if sweep.state == SweepState.RUNNING else {}
     runs = tuple(_run_progress(row, kinds[row.pk], recent, now) for row in rows)
-    n_total, n_done = sum(run.n_total for run in runs), sum(run.n_done for run in runs)
-    n_failed = sum(run.n_failed for run in runs)
+    sums = progress_sums(runs)
+    n_left = sums["n_total"] - sums["n_done"]
     rate = _rate(recent.values(), now)
     return SweepProgress(
         sweep_id=sweep.pk,
@@ -182,22 +177,21 @@ def sweep_progress(sweep_id: int, *, now: datetime | None = None) -> SweepProgre
         budget_minutes=sweep.budget_minutes,
         priority=sweep.priority,
         worked_seconds=worked_seconds(sweep, now),
-        n_total=n_total,
-        n_done=n_done,
-        n_reused=sum(run.n_reused for run in runs),
-        n_unparsed=sum(run.n_unparsed for run in runs),
-        n_failed=n_failed,
-        n_requests=sum(run.n_requests for run in runs),
-        n_shared=sum(run.n_shared for run in runs),
-        n_tokens=sum(run.n_tokens for run in runs),
         cost=sum(run.cost for run in runs),
         rate=rate,
-        seconds_left=max(n_total - n_done, 0) / rate if rate else None,
+        seconds_left=max(n_left, 0) / rate if rate else None,
         started_at=sweep.started_at,
         finished_at=sweep.finished_at,
-        errors=_latest_errors(sweep_id, tables) if n_failed else (),
+        errors=_latest_errors(sweep_id, tables) if sums["n_failed"] else (),
         runs=runs,
+        **sums,
     )
+
+
+def progress_sums(runs: Iterable[RunProgress]) -> dict[str, int]:
+    """Return what is counted of runs, summed over them, by the field of `SweepProgress`."""
+    runs = list(runs)
+    return {name: sum(getattr(run, name) for run in runs) for name in COUNTED}
 
 
 def worked_seconds(sweep: Sweep, now: datetime) -> float:
@@ -225,14 +219,7 @@ def _run_progress(run: SweepRun, kind: str, recent: _Recent, now: datetime) -> R
         kind=kind,
         queue=run.queue,
         state=state,
-        n_total=run.n_total,
-        n_done=min(run.n_done, run.n_total),
-        n_reused=run.n_reused,
-        n_unparsed=run.n_unparsed,
-        n_failed=run.n_failed,
-        n_requests=run.n_requests,
-        n_shared=run.n_shared,
-        n_tokens=run.n_tokens,
+        **{name: getattr(run, name) for name in COUNTED} | {"n_done": min(run.n_done, run.n_total)},
         cost=run.cost,
         rate=_rate([own], now) if own and not run.finished_at else None,
         started_at=run.started_at,
@@ -274,7 +261,6 @@ def _latest_errors(sweep_id: int, tables: Iterable[ResultTable]) -> tuple[SweepE
     runs = SweepRun.objects.filter(sweep_id=sweep_id)
     found: list[SweepErrorCount] = []
     for table in tables:
-        text = "raw_text" if table.model is Judgment else "text"
         rows = (
             table.model._default_manager.filter(
                 **{
@@ -284,7 +270,7 @@ def _latest_errors(sweep_id: int, tables: Iterable[ResultTable]) -> tuple[SweepE
                 }
             )
             .order_by()
-            .values_list(text)
+            .values_list(table.text)
             .annotate(n=Count("pk"), latest=Max("pk"))
             .order_by("-latest")[:N_ERRORS]
         )

@@ -8,18 +8,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Model, Q, QuerySet
 
-from annotation.selectors.judging import slice_names
+from annotation.selectors.judging import GENERATION, ItemSlice, item_counts, slice_names
 from judges.models import Generation, Judgment, Orders, ParseStatus, Sweep, SweepRun
-from judges.selectors.items import (
-    GENERATION,
-    ItemSlice,
-    is_presented,
-    item_counts,
-    judge_kind,
-    order_drawn,
-    orders_wanted,
-    sweep_slice,
-)
+from judges.selectors.items import is_presented, judge_kind, order_drawn, orders_wanted, sweep_slice
 
 CHUNK = 5000
 """Items named in one statement: below what SQLite takes as parameters."""
@@ -34,10 +25,11 @@ class ResultTable:
     model: type[Model]
     judge: str
     subject: str
+    text: str
 
 
-JUDGMENTS = ResultTable(Judgment, "judge", "item")
-GENERATIONS = ResultTable(Generation, "contestant", "instruction")
+JUDGMENTS = ResultTable(Judgment, "judge", "item", "raw_text")
+GENERATIONS = ResultTable(Generation, "contestant", "instruction", "text")
 
 
 @dataclass(frozen=True, slots=True)

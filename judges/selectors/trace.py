@@ -12,14 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from judges.backends.answers import answer_from_json
+from annotation.selectors.judging import GENERATION
 from judges.backends.registry import endpoint_identity
-from judges.backends.wire import WireRequest, build_wire, canonical_hash
+from judges.backends.wire import WireRequest, answer_from_json, build_wire, canonical_hash
 from judges.models import BackendKind, Generation, Judge, Judgment, ModelRequest, RequestState
-from judges.selectors.items import GENERATION, item_views, presented
+from judges.selectors.items import item_views, presented
 from judges.strategies.errors import StrategyError
 from judges.strategies.model_ref import ModelRef
-from judges.strategies.prompts import Message
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.thoughts import without_thought
 from judges.strategies.types import Answer, ItemView, Request, Steps, Verdict, Yielded
@@ -65,27 +64,6 @@ class TraceRequest:
     def heard(self) -> Answer | None:
         """The answer as the strategy received it: its thought apart."""
         return None if self.answer is None else without_thought(self.answer)
-
-    @property
-    def kind(self) -> str:
-        return self.wire.kind
-
-    @property
-    def model(self) -> str:
-        return self.wire.model
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        return self.wire.messages
-
-    @property
-    def prefix(self) -> str:
-        return self.wire.prefix
-
-    @property
-    def text(self) -> str:
-        """The continuation that was scored, or the text that was embedded or classified."""
-        return self.wire.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +157,11 @@ def _replay(replays: Sequence[_Replay]) -> None:
             replay.take(stored)
 
 
-def route_identity(model: ModelRef) -> str:
-    """Return the identity of the backend that answers for this model, without building it."""
-    return endpoint_identity(model.backend, endpoint=model.endpoint, options=model.backend_options)
+def stored_as(request: Request, model: ModelRef) -> tuple[WireRequest, str]:
+    """Return a strategy's request as it goes to a model, and the hash under which it is stored; asks nothing."""
+    wire = build_wire(request, model=model.model, revision=model.revision, decoding=model.decoding)
+    where = endpoint_identity(model.backend, endpoint=model.endpoint, options=model.backend_options)
+    return wire, canonical_hash(wire.canonical_json(), where)
 
 
 def _stored(hashes: Iterable[str]) -> dict[str, ModelRequest]:
@@ -264,8 +244,7 @@ class _Replay:
                 )
                 self.pending = []
                 return
-            wire = build_wire(request, model=model.model, revision=model.revision, decoding=model.decoding)
-            self.pending.append((request, wire, canonical_hash(wire.canonical_json(), route_identity(model))))
+            self.pending.append((request, *stored_as(request, model)))
 
     def trace(self, users: Mapping[str, Sequence[Judgment]]) -> Trace:
         problem = self.problem

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, cast
 from django.conf import settings
 
 from annotation.kinds import KINDS
-from annotation.selectors.judging import count_without_response
+from annotation.selectors.judging import GENERATION, ItemCounts, count_without_response
 from annotation.selectors.offered import count_with_texts
 from judges.backends.errors import EndpointError
 from judges.backends.settings import check_key_variable
 from judges.models import BackendKind, Endpoint, Judge, Sweep
-from judges.selectors.items import GENERATION, ItemCounts, judge_kind, sweep_slice
+from judges.selectors.items import judge_kind, sweep_slice
 from judges.services.pairings import Pairings, pairings
 from judges.strategies.errors import SpecError
+from judges.strategies.model_ref import checked_endpoint
 from judges.strategies.registry import strategy_info
 from judges.strategies.spec import JudgeSpec
-from judges.strategies.spec_checks import checked_endpoint
 from judges.strategies.types import JUDGE
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from judges.backends.addresses import check_url
-from judges.backends.base import Backend, WireRequest
+from judges.backends.base import Backend
 from judges.backends.errors import BackendError, EndpointError
 from judges.backends.registry import create_backend
 from judges.backends.settings import check_key_variable
+from judges.backends.wire import WireRequest
 from judges.models import IN_WORKER, BackendKind, Endpoint, Judge, Structured, SweepRun
 from judges.selectors.judges import judges_at_work, judges_of_endpoint
 from judges.services.pairings import judge_queue

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from annotation.selectors.judging import WHOLE, ItemCounts, item_counts
 from judges.models import Judge, Queue, Sweep
-from judges.selectors.items import WHOLE, ItemCounts, item_counts, judge_kind, sweep_slice
+from judges.selectors.items import judge_kind, sweep_slice
 
 if TYPE_CHECKING:
     from annotation.models import Dataset

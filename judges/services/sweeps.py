@@ -28,8 +28,8 @@ from judges.models import (
 )
 from judges.selectors.estimate import budget_warnings, sweep_estimate
 from judges.selectors.items import judge_kind
-from judges.selectors.sweeps import judgment_tallies, worked_seconds
-from judges.selectors.tallies import result_table, sweep_results
+from judges.selectors.sweeps import worked_seconds
+from judges.selectors.tallies import judgment_tallies, result_table, sweep_results
 from judges.services.checks import sweep_check
 from judges.services.pairings import judge_queue, pairings
 from judges.services.sweep_settings import SweepSettings

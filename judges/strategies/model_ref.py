@@ -1,23 +1,20 @@
-"""One model that a judge asks, and the options of its backend that can change what it answers."""
+"""One model that a judge asks: how it samples, where it answers, and what of its backend can change an answer.
+
+Each check raises SpecError that names the field.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 from judges.strategies.errors import SpecError
-from judges.strategies.spec_checks import (
-    check_decoding,
-    checked_endpoint,
-    checked_options,
-    decoding_dict,
-    decoding_from,
-    known_fields,
-    require,
-)
 from judges.strategies.types import NO_PARAMS, Decoding
 
 HARMLESS_OPTIONS = frozenset(
@@ -72,7 +69,127 @@ OPTION_DEFAULTS: Mapping[str, Any] = MappingProxyType(
 """The backends' own defaults of the options that matter: saying one aloud makes no other judge."""
 
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*\Z")
-_PLAIN = ("backend", "endpoint", "model", "revision")
+PLAIN = ("backend", "endpoint", "model", "revision")
+_ENVIRONMENT = re.compile(r"[A-Z_][A-Z0-9_]*\Z")
+_SECRET = re.compile(r"key|token|secret|password|authorization", re.IGNORECASE)
+_NO_SECRETS = frozenset({"max_tokens_field"})
+"""Options that only sound like one."""
+_WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number", Mapping: "an object"}
+DECODING: Mapping[str, tuple[float, float | None]] = {
+    "temperature": (0.0, 2.0),
+    "top_p": (0.0, 1.0),
+    "max_tokens": (1, None),
+    "seed": (0, None),
+}
+"""The bounds of a way of sampling, both allowed; without an upper one it is a whole number."""
+
+
+def known_fields(values: object, what: str, known: Collection[str], *, prefix: str = "") -> dict[str, Any]:
+    """Return a copy of JSON values whose names are all known; raises SpecError, with `prefix` before a name."""
+    require(what, values, Mapping)
+    assert isinstance(values, Mapping)
+    for name in values:
+        if name not in known:
+            raise SpecError(f"{prefix}{name}", f"unknown field; known are {', '.join(sorted(known))}.")
+    return dict(values)
+
+
+def require(name: str, value: object, kind: type) -> None:
+    """Raise SpecError unless a value is of a kind; true and false are no numbers."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise SpecError(name, f"expected {_WORDS.get(kind, kind.__name__)}, found {value!r}.")
+
+
+def require_number(name: str, value: object, low: float, high: float | None) -> None:
+    """Raise SpecError unless a value is a number within its bounds; without an upper one, a whole number."""
+    wanted = f"a whole number of at least {low:g}" if high is None else f"a number from {low:g} to {high:g}"
+    is_number = isinstance(value, int if high is None else int | float) and not isinstance(value, bool)
+    if not is_number or not low <= value <= (math.inf if high is None else high):  # type: ignore[operator]
+        raise SpecError(name, f"expected {wanted}, found {value!r}.")
+
+
+def check_decoding(decoding: object) -> None:
+    """Raise SpecError unless each setting is within its bounds."""
+    if not isinstance(decoding, Decoding):
+        raise SpecError("decoding", f"expected an object, found {decoding!r}.")
+    for name, bounds in DECODING.items():
+        if (value := getattr(decoding, name)) is not None:
+            require_number(f"decoding.{name}", value, *bounds)
+    if not all(isinstance(text, str) and text for text in decoding.stop):
+        raise SpecError("decoding.stop", f"expected texts that are not empty, found {decoding.stop!r}.")
+
+
+def decoding_dict(decoding: Decoding) -> dict[str, Any]:
+    """Return the settings as JSON values; `decoding_from` undoes it."""
+    return asdict(decoding) | {"stop": list(decoding.stop)}
+
+
+def decoding_from(values: object) -> Decoding:
+    """Return the settings of JSON values; raises SpecError for one that is unknown or of a wrong type."""
+    if isinstance(values, Decoding):
+        return values
+    names = {each.name for each in fields(Decoding)}
+    given = known_fields(values, "decoding", names, prefix="decoding.")
+    stop = given.get("stop", ())
+    if not isinstance(stop, list | tuple):
+        raise SpecError("decoding.stop", f"expected a list of texts, found {stop!r}.")
+    for name in ("temperature", "top_p"):
+        # Before Decoding makes them floats, which would let "0.5" and true through.
+        if given.get(name) is not None:
+            require_number(f"decoding.{name}", given[name], *DECODING[name])
+    return Decoding(**given | {"stop": tuple(stop)})
+
+
+def checked_options(options: object) -> Mapping[str, Any]:
+    """Return a copy of a backend's options that nobody can change; raises SpecError, for secrets too."""
+    require("backend_options", options, Mapping)
+    assert isinstance(options, Mapping)
+    for name, value in options.items():
+        if name == "api_key_env":
+            # A pattern that a key itself does not meet, so that none ends in a row; nor in this message.
+            if not isinstance(value, str) or not _ENVIRONMENT.match(value):
+                raise SpecError(
+                    "backend_options.api_key_env",
+                    "expected the name of an environment variable, in capitals, digits and underscores.",
+                )
+        elif secret := _secret(name, value):
+            raise SpecError(
+                f"backend_options.{secret}",
+                "secrets are not stored; put it in an environment variable and name that in api_key_env.",
+            )
+    try:
+        # A copy through JSON: what cannot be stored is refused, and nobody can change it afterwards.
+        copied = json.loads(json.dumps(dict(options), allow_nan=False, sort_keys=True))
+    except (TypeError, ValueError) as error:
+        raise SpecError("backend_options", f"expected plain JSON values ({error}).") from None
+    return MappingProxyType(copied)
+
+
+def _secret(name: object, value: object) -> str:
+    """Return the name under which an option, or what stands in it, holds a secret by its looks; empty if none does."""
+    if isinstance(value, Mapping):
+        return next((f"{name}.{found}" for key, each in value.items() if (found := _secret(key, each))), "")
+    looks = isinstance(name, str) and name not in _NO_SECRETS and _SECRET.search(name)
+    return str(name) if looks and isinstance(value, str) else ""
+
+
+def checked_endpoint(endpoint: str) -> str:
+    """Return a base URL in its plain form, empty for none; raises SpecError."""
+    if not endpoint.strip():
+        return ""
+    try:
+        parts = urlsplit(endpoint.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise SpecError("endpoint", f"not a URL ({error}).") from None
+    if parts.scheme not in {"http", "https"} or not host:
+        raise SpecError("endpoint", f"expected an http or https URL, found {endpoint!r}.")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        # Not repeated: what stands there may be a secret.
+        raise SpecError("endpoint", "must hold no user name, password, query or fragment.")
+    name = f"[{host}]" if ":" in host else host
+    where = name if port is None else f"{name}:{port}"
+    return f"{parts.scheme}://{where}{parts.path.rstrip('/')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +220,7 @@ class ModelRef:
     backend_options: Mapping[str, Any] = field(default_factory=lambda: NO_PARAMS)
 
     def __post_init__(self) -> None:
-        for name in _PLAIN:
+        for name in PLAIN:
             require(name, getattr(self, name), str)
         if not _IDENTIFIER.match(self.backend):
             raise SpecError("backend", f"expected the name of a backend, found {self.backend!r}.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from types import MappingProxyType
@@ -12,22 +13,34 @@ from typing import Any
 
 from judges.strategies.composed import under
 from judges.strategies.errors import SpecError, StrategyError, UnknownStrategyError
-from judges.strategies.model_ref import ModelRef, answering_options
-from judges.strategies.registry import StrategyInfo, get_strategy, strategy_info
-from judges.strategies.spec_checks import (
-    check_member_name,
-    checked_params,
-    checked_prompt,
-    checked_shots,
+from judges.strategies.model_ref import (
+    PLAIN,
+    ModelRef,
+    answering_options,
     decoding_dict,
     decoding_from,
     known_fields,
     require,
+    require_number,
 )
+from judges.strategies.prompts import Prompt, load_prompt, prompt_fingerprint
+from judges.strategies.registry import StrategyInfo, get_strategy, strategy_info
 from judges.strategies.thoughts import heard
 from judges.strategies.types import JUDGE, NO_PARAMS, Decoding, ItemView, Steps, StrategyConfig
 
-_PLAIN = ("backend", "endpoint", "model", "revision")
+_SHOT = {
+    "instruction": True,
+    "output_a": True,
+    "output_b": True,
+    "verdict": True,
+    "context": False,
+    "reason": False,
+}
+"""The fields of a worked example, and whether it needs them."""
+VERDICTS = ("A", "B", "tie")
+# The fields of a plain type, in the order in which they are checked.
+_TEXTS = ("strategy", *PLAIN, "prompt", "prompt_sha", "prompt_source", "guidelines", "reference_system")
+_CHOICES = ("use_reference", "allow_tie")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +105,9 @@ class JudgeSpec:
     reference_system: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("strategy", *_PLAIN, "prompt", "prompt_sha", "prompt_source", "guidelines"):
-            require(name, getattr(self, name), str)
-        require("reference_system", self.reference_system, str)
-        for name in ("use_reference", "allow_tie"):
-            require(name, getattr(self, name), bool)
+        for names, kind in ((_TEXTS, str), (_CHOICES, bool)):
+            for name in names:
+                require(name, getattr(self, name), kind)
         info = self._info()
         self._set("params", checked_params(info, self.params))
         self._check_roles(info)
@@ -122,7 +133,7 @@ class JudgeSpec:
         object.__setattr__(self, name, value)
 
     def _forget_model(self) -> None:
-        for name in _PLAIN:
+        for name in PLAIN:
             self._set(name, "")
         self._set("decoding", Decoding())
         self._set("backend_options", NO_PARAMS)
@@ -130,7 +141,7 @@ class JudgeSpec:
     def _forget_words(self) -> None:
         for name in ("prompt", "prompt_sha", "prompt_source", "guidelines"):
             self._set(name, "")
-        for name in ("use_reference", "allow_tie"):
+        for name in _CHOICES:
             self._set(name, False)
         self._set("step_prompts", NO_PARAMS)
         self._set("shots", ())
@@ -397,3 +408,78 @@ def _referred(item: ItemView, system: str) -> ItemView:
 def _member(key: str, spec: JudgeSpec) -> Callable[[ItemView], Steps]:
     start = _plain(spec)
     return lambda item: under(key, start(item))
+
+
+def check_member_name(info: StrategyInfo, name: object) -> None:
+    """Raise SpecError unless a strategy may have a member of this name."""
+    where = f"members.{name}"
+    if not info.composed or not isinstance(name, str) or not name.strip():
+        raise SpecError(where, "only composites and juries have members, each with a name.")
+    if "/" in name and not info.member_paths:
+        raise SpecError(where, "a name has no '/'.")
+    if not all(part.strip() for part in name.split("/")):
+        raise SpecError(where, "a path has a name on each side of a '/'.")
+
+
+def checked_params(info: StrategyInfo, params: object) -> Mapping[str, Any]:
+    """Return a strategy's own settings, complete with their defaults; raises SpecError."""
+    require("params", params, Mapping)
+    assert isinstance(params, Mapping)
+    for name in params:
+        if name not in info.params:
+            known = ", ".join(sorted(info.params)) or "none"
+            raise SpecError(f"params.{name}", f"'{info.name}' has no such setting; it has: {known}.")
+    complete = {}
+    for name, param in sorted(info.params.items()):
+        value = params.get(name, param.default)
+        if param.kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        require(f"params.{name}", value, param.kind)
+        if param.choices and value not in param.choices:
+            known = ", ".join(map(str, param.choices))
+            raise SpecError(f"params.{name}", f"expected one of {known}, found {value!r}.")
+        if param.low is not None or param.high is not None:
+            low = -math.inf if param.low is None else param.low
+            require_number(f"params.{name}", value, low, math.inf if param.high is None else param.high)
+        complete[name] = value
+    return MappingProxyType(complete)
+
+
+def checked_shots(shots: object) -> tuple[Mapping[str, str], ...]:
+    """Return worked examples, each with what a few-shot prompt needs and nothing else."""
+    if isinstance(shots, str | bytes) or not isinstance(shots, Sequence):
+        raise SpecError("shots", f"expected a list of examples, found {shots!r}.")
+    checked: list[Mapping[str, str]] = []
+    for place, each in enumerate(shots):
+        field = f"shots.{place}"
+        shot = known_fields(each, field, _SHOT, prefix=f"{field}.")
+        for name, needed in _SHOT.items():
+            value = shot.get(name, None if needed else "")
+            if not isinstance(value, str) or (needed and not value.strip()):
+                raise SpecError(f"{field}.{name}", f"expected text, found {value!r}.")
+        if shot["verdict"] not in VERDICTS:
+            wanted = ", ".join(VERDICTS)
+            raise SpecError(f"{field}.verdict", f"expected one of {wanted}, found {shot['verdict']!r}.")
+        checked.append(MappingProxyType({name: shot[name] for name in _SHOT if shot.get(name)}))
+    return tuple(checked)
+
+
+def checked_prompt(kind: str, where: str, name: str, sha: str, source: str) -> Prompt:
+    """Return a prompt from its text, or else from its file, checked against the fingerprint if there is one."""
+    for value in (name, sha, source):
+        require(where, value, str)
+    if source:
+        prompt = Prompt(name=name or "custom.v1", source=source, sha=prompt_fingerprint(source))
+    else:
+        try:
+            prompt = load_prompt(name, kind)
+        except UnknownStrategyError as error:
+            raise SpecError(where, str(error)) from None
+    if sha and sha != prompt.sha:
+        field_name = "prompt_sha" if where == "prompt" else where
+        raise SpecError(
+            field_name,
+            f"the text of '{prompt.name}' is not the one this judge was defined with "
+            f"({sha[:12]}, now {prompt.sha[:12]}).",
+        )
+    return prompt

@@ -11,9 +11,10 @@ from django.shortcuts import get_object_or_404
 
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
+from annotation.selectors.judging import GENERATION, WHOLE, ItemSlice
 from annotation.selectors.overview import labels_visible_to
 from judges.models import Judge, Orders, Sweep
-from judges.selectors.items import GENERATION, WHOLE, ItemSlice, judge_kind, sweep_slice
+from judges.selectors.items import judge_kind, sweep_slice
 from judges.selectors.reading import judges_of_dataset
 from judges.selectors.stored import sweep_whole
 from judges.selectors.sweeps import SweepProgress, sweep_progress

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.selectors.judging import GENERATION
 from judges.engine.runner import run_pending
 from judges.models import Queue, Sweep, SweepState
-from judges.selectors.items import GENERATION
 from judges.selectors.sweeps import SweepProgress, sweep_progress
 from judges.services.sweep_states import RESUMABLE
 from judges.services.sweeps import SweepError, sweep_resume, sweep_start

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from judges.backends.base import Backend, build_wire
+from judges.backends.base import Backend
 from judges.backends.errors import (
     BackendUnavailableError,
     EndpointError,
@@ -20,6 +20,7 @@ from judges.backends.errors import (
 from judges.backends.mock_server import running_mock_server
 from judges.backends.mock_tokens import vector
 from judges.backends.registry import create_backend, endpoint_identity
+from judges.backends.wire import build_wire
 from judges.strategies.types import Answer, Chat, Decoding, Embed, Score
 from tests.judges.backends.test_openai import collect, question
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from judges.backends.base import build_wire
 from judges.backends.mock_server import running_mock_server
 from judges.backends.openai import OpenAIBackend
+from judges.backends.wire import build_wire
 from judges.strategies.registry import STRATEGIES
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, Chat, ItemView, Verdict

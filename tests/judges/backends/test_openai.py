@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from judges.backends.base import Backend, build_wire
+from judges.backends.base import Backend
 from judges.backends.errors import (
     BackendError,
     EndpointError,
@@ -19,6 +19,7 @@ from judges.backends.errors import (
 )
 from judges.backends.mock_server import running_mock_server
 from judges.backends.openai import OpenAIBackend
+from judges.backends.wire import build_wire
 from judges.strategies.prompts import load_prompt
 from judges.strategies.types import Answer, Chat, Classify, Decoding, Embed, Score
 

@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from judges.backends.base import build_wire
 from judges.backends.errors import BackendError, MisbehavingServerError, PermanentBackendError
 from judges.backends.mock_server import running_mock_server
 from judges.backends.mock_tokens import likelihoods, pieces, templated, vector
 from judges.backends.openai_protocol import ServerReply
 from judges.backends.openai_score import ContinuationScorer
 from judges.backends.openai_vectors import read_classes, read_embedding
+from judges.backends.wire import build_wire
 from judges.strategies.types import Answer, Classify, Embed, Score
 from tests.judges.backends.test_openai import ask, backend_for, collect
 

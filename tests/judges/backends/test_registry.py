@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from judges.backends import registry
-from judges.backends.base import Backend, build_wire
+from judges.backends.base import Backend
 from judges.backends.errors import (
     BackendError,
     BackendUnavailableError,
@@ -19,6 +19,7 @@ from judges.backends.errors import (
 )
 from judges.backends.instant import InstantBackend
 from judges.backends.registry import BackendInfo, create_backend, endpoint_identity
+from judges.backends.wire import build_wire
 from judges.strategies.types import Answer, Chat
 
 WIRE = build_wire(Chat((("user", "Which?"),)), model="m")
@@ -30,7 +31,7 @@ def test_an_unknown_backend_is_refused_with_the_names_there_are():
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch):
-    info = BackendInfo("far", "Far", "package_that_is_not_there.backend:Backend", "local", False)
+    info = BackendInfo("far", "package_that_is_not_there.backend:Backend", "local")
     monkeypatch.setattr(registry, "BACKENDS", {"far": info})
     with pytest.raises(
         BackendUnavailableError, match=r"'package_that_is_not_there'.*touchstone-judge\[local\]"

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.backends.base import WireRequest, build_wire, request_hash
-from judges.backends.wire import TOP_LOGPROBS
+from judges.backends.wire import TOP_LOGPROBS, WireRequest, build_wire, request_hash
 from judges.strategies.types import Chat, Classify, Decoding, Embed, Score
 
 MESSAGES = (("system", "You judge."), ("user", "Which?"))

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.backends.answers import answer_from_json
 from judges.backends.base import storable
-from judges.backends.wire import WireRequest, canonical_hash, request_hash
+from judges.backends.wire import WireRequest, answer_from_json, canonical_hash, request_hash
 from judges.engine.codec import (
     answer_to_json,
     storable_answer,

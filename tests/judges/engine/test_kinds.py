@@ -2,10 +2,11 @@
 
 import pytest
 
+from annotation.selectors.judging import ItemSlice
 from judges.backends.errors import PermanentBackendError
 from judges.backends.mock_server import running_mock_server
 from judges.models import Generation, Judgment, ModelRequest, Sweep
-from judges.selectors.items import ItemSlice, item_views, order_drawn
+from judges.selectors.items import item_views, order_drawn
 from judges.selectors.sweeps import sweep_progress
 from judges.services.sweeps import sweep_resume, sweep_start
 from judges.strategies.types import Answer

@@ -57,7 +57,7 @@ def test_one_question_in_both_orders(server: MockServer) -> None:
         (request,) = trace.requests
         assert trace.problem == ""
         assert trace.verdict is not None
-        assert (request.state, request.kind, request.model) == ("done", "chat", "mock-first")
+        assert (request.state, request.wire.kind, request.wire.model) == ("done", "chat", "mock-first")
         assert request.answer is not None
         assert request.answer.text == judgment.raw_text == "A"
         assert request.answer.cost == judgment.cost > 0
@@ -65,10 +65,10 @@ def test_one_question_in_both_orders(server: MockServer) -> None:
         # Presented order: the mock always takes what is shown as A.
         assert trace.verdict.choice == 1
         first, second = (f"Response {side} to pair {judgment.item.position}." for side in (0, 1))
-        words = request.messages[-1][1]
+        words = request.wire.messages[-1][1]
         assert (words.index(first) < words.index(second)) == (judgment.order == 0)
         stored = ModelRequest.objects.get(hash=request.hash)
-        assert [tuple(message) for message in stored.payload["messages"]] == list(request.messages)
+        assert [tuple(message) for message in stored.payload["messages"]] == list(request.wire.messages)
 
 
 def test_steps_and_what_they_share(server: MockServer) -> None:
@@ -94,7 +94,7 @@ def test_requests_at_once_and_roles_of_members(server: MockServer) -> None:
     trace = trace_of(judgment)
     assert trace.problem == ""
     assert {request.role for request in trace.requests} == {"first/judge", "longer/judge"}
-    assert {request.model for request in trace.requests} == {"mock-first", "mock-longer"}
+    assert {request.wire.model for request in trace.requests} == {"mock-first", "mock-longer"}
 
 
 def test_probabilities(server: MockServer) -> None:
@@ -145,7 +145,7 @@ def test_a_cache_that_was_deleted(server: MockServer) -> None:
     trace = trace_of(judgment)
     (request,) = trace.requests
     assert (request.state, request.answer) == (MISSING, None)
-    assert request.messages  # rebuilt
+    assert request.wire.messages  # rebuilt
     assert "row of the request is gone" in trace.problem
     assert trace.verdict is None
 
@@ -208,7 +208,7 @@ def test_what_a_contestant_was_asked(server: MockServer) -> None:
         assert request.state == "done"
         assert request.answer is not None
         assert request.answer.text == generation.text
-        assert request.messages == (("system", "Be brief."), ("user", generation.instruction.text))
+        assert request.wire.messages == (("system", "Be brief."), ("user", generation.instruction.text))
 
 
 # Whether the names of endpoints are right without building them

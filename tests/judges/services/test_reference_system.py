@@ -45,7 +45,7 @@ def test_the_response_of_the_system_is_shown():
     assert Judgment.objects.filter(status="parsed").count() == 4
     assert sorted("strong says 1" in text for text in asked) == [False, False, True, True]
     trace = judgment_trace(Judgment.objects.first())
-    assert "strong says 0" in trace.requests[0].messages[-1][1]
+    assert "strong says 0" in trace.requests[0].wire.messages[-1][1]
     assert judge_content(judge)["reference_system"] == "strong"
 
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.backends.wire import build_wire, request_hash
-from judges.strategies.catalog import pairwise, rating
+from judges.strategies.catalog import PAIRS
 from judges.strategies.types import Answer, Chat, ItemView, Request, TokenLogprob
 from tests.judges.strategies.feeding import ITEM, SWAPPED, canonical, judge, run, text_of
 
 EIGHT = ("vanilla", "rules", "cot", "swap", "swap_cot", "metrics", "reference_self", "metrics_reference")
-OWN = [info for catalog in (pairwise, rating) for info in catalog.ENTRIES]
+OWN = list(PAIRS)
 
 
 def biased(request: Request) -> Answer:

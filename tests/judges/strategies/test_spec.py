@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from judges.strategies import registry
 from judges.strategies.errors import SpecError, UnknownStrategyError
-from judges.strategies.model_ref import HARMLESS_OPTIONS
+from judges.strategies.model_ref import HARMLESS_OPTIONS, checked_options
 from judges.strategies.registry import STRATEGIES, get_strategy, strategy_info
 from judges.strategies.spec import JudgeSpec
-from judges.strategies.spec_checks import checked_options
 from judges.strategies.types import Decoding
 
 BASE = {
@@ -207,7 +206,7 @@ BAD = [
     ({"use_reference": "yes"}, "use_reference", "true or false"),
     ({"allow_tie": 1}, "allow_tie", "true or false"),
     ({"decoding": 3}, "decoding", "an object"),
-    ({"decoding": {"heat": 1}}, "decoding.heat", "unknown setting"),
+    ({"decoding": {"heat": 1}}, "decoding.heat", "unknown field"),
     ({"decoding": {"temperature": "0.5"}}, "decoding.temperature", "a number"),
     ({"decoding": {"temperature": True}}, "decoding.temperature", "a number"),
     ({"decoding": {"temperature": -0.1}}, "decoding.temperature", "from 0 to 2"),

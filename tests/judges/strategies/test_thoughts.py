@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.backends.base import build_wire
 from judges.backends.mock_answers import respond
 from judges.backends.mock_models import parse_model
 from judges.backends.openai_protocol import build_body
+from judges.backends.wire import build_wire
 from judges.strategies.published_config import Published, PublishedStep
 from judges.strategies.registry import STRATEGIES
 from judges.strategies.thoughts import without_thought
