@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
-from judges.forms import EndpointForm
+from judges.forms.endpoints import EndpointForm
 from judges.forms.redrawn import REDRAW
 from judges.models import IN_WORKER, Endpoint, Judge
 from judges.selectors.overview import endpoint_models, endpoints_overview, key_state

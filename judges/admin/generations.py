@@ -8,13 +8,14 @@ from urllib.parse import urlencode
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, URLPattern, path, reverse
 
 from annotation.importers import ImportFileError
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_by_name
+from judges.admin.pages import ReadOnlyAdmin
 from judges.forms.contestants import ALL, PairsForm
+from judges.forms.judgment_filters import number_from
 from judges.models import Generation, ParseStatus
 from judges.selectors.generations import (
     GenerationFilter,
@@ -25,20 +26,9 @@ from judges.selectors.generations import (
 from judges.selectors.trace import generation_trace
 from judges.services.contestants import PairsError, PairsResult, pairs_make
 
-MOST_DIGITS = 18
-
 
 @admin.register(Generation)
-class GenerationAdmin(admin.ModelAdmin[Generation]):
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Generation | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Generation | None = None) -> bool:
-        return False
-
+class GenerationAdmin(ReadOnlyAdmin[Generation]):
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.pairs_view)
         return [path("make-pairs/", view, name="judges_generation_pairs"), *super().get_urls()]
@@ -48,14 +38,14 @@ class GenerationAdmin(admin.ModelAdmin[Generation]):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        self._require_reading(request)
+        self.require_reading(request)
         status = request.GET.get("status", "")
         filters = GenerationFilter(
-            contestant_id=_number(request.GET.get("contestant", "")),
-            dataset_id=_number(request.GET.get("dataset", "")),
+            contestant_id=number_from(request.GET.get("contestant", "")),
+            dataset_id=number_from(request.GET.get("dataset", "")),
             status=status if status in ParseStatus.values else "",
         )
-        before, after = _number(request.GET.get("before", "")), _number(request.GET.get("after", ""))
+        before, after = number_from(request.GET.get("before", "")), number_from(request.GET.get("after", ""))
         page = generations_page(filters, before=before, after=after)
         given = {
             "contestant": filters.contestant_id,
@@ -64,8 +54,6 @@ class GenerationAdmin(admin.ModelAdmin[Generation]):
         }
         chosen = {name: value for name, value in given.items() if value not in (None, "")}
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": "Generations",
             "page": page,
             "filters": filters,
@@ -78,7 +66,7 @@ class GenerationAdmin(admin.ModelAdmin[Generation]):
             "datasets": datasets_with_generations().only("name"),
             "statuses": ParseStatus.choices,
         }
-        return TemplateResponse(request, "admin/judges/generation/change_list.html", context)
+        return self.page(request, "change_list.html", **context)
 
     def changeform_view(
         self,
@@ -87,29 +75,27 @@ class GenerationAdmin(admin.ModelAdmin[Generation]):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        self._require_reading(request)
+        self.require_reading(request)
         if object_id is None or request.method not in ("GET", "HEAD"):
             raise PermissionDenied
         rows = Generation.objects.select_related("contestant", "instruction__dataset")
-        generation = rows.filter(pk=_number(object_id) or 0).first()
+        generation = rows.filter(pk=number_from(object_id) or 0).first()
         if generation is None:
             raise Http404
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": f"{generation.instruction.external_id}, answered by {generation.contestant}",
             "generation": generation,
             "instruction": generation.instruction,
             "trace": generation_trace(generation),
         }
-        return TemplateResponse(request, "admin/judges/generation/change_form.html", context)
+        return self.page(request, "change_form.html", **context)
 
     # --- pairs ------------------------------------------------------------------------------------------------
 
     def pairs_view(self, request: HttpRequest) -> HttpResponse:
         """GET asks which dataset, then what to make of it; POST makes the pairs, twice the same ones once."""
-        self._require_reading(request)
-        source = datasets_by_name().filter(pk=_number(request.GET.get("dataset", "")) or 0).first()
+        self.require_reading(request)
+        source = datasets_by_name().filter(pk=number_from(request.GET.get("dataset", "")) or 0).first()
         form = None
         if source is not None:
             form = PairsForm(request.POST if request.method == "POST" else None, source=source)
@@ -117,14 +103,12 @@ class GenerationAdmin(admin.ModelAdmin[Generation]):
                 messages.success(request, made.summary())
                 return HttpResponseRedirect(_dataset_url(made.dataset))
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": "Make pairs",
             "source": source,
             "form": form,
             "datasets": datasets_with_generations().only("name", "title"),
         }
-        return TemplateResponse(request, "admin/judges/generation/pairs.html", context)
+        return self.page(request, "pairs.html", **context)
 
     def _pairs(self, request: HttpRequest, form: PairsForm) -> PairsResult | None:
         assert isinstance(request.user, User)
@@ -144,10 +128,6 @@ class GenerationAdmin(admin.ModelAdmin[Generation]):
             form.add_error(None, str(error))
             return None
 
-    def _require_reading(self, request: HttpRequest) -> None:
-        if not self.has_view_or_change_permission(request):
-            raise PermissionDenied
-
 
 def _dataset_url(dataset: Dataset) -> str:
     """The dataset's page, which is of the application below."""
@@ -155,7 +135,3 @@ def _dataset_url(dataset: Dataset) -> str:
         return reverse("annotation:dataset-detail", args=[dataset.name])
     except NoReverseMatch:
         return reverse("admin:judges_generation_changelist")
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None

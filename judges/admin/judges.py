@@ -12,11 +12,10 @@ from django.views.decorators.http import require_POST
 
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
-from judges.forms import JudgeForm, spec_shown
-from judges.forms.judge_fields import param_label
+from judges.forms.judges import JudgeForm, judge_shown
 from judges.models import BackendKind, Endpoint, Judge
 from judges.selectors.items import judge_kind
-from judges.selectors.judges import judge_has_judged, judge_places, judge_prompts, judges_with_use
+from judges.selectors.judges import judge_has_judged, judge_places, judges_with_use
 from judges.selectors.overview import judge_n_judgments, judge_strategy
 from judges.selectors.strategies import kind_words, strategy_facts
 from judges.services.judges import heuristic_judges_ensure, judge_create, judge_update
@@ -80,15 +79,9 @@ class JudgeAdmin(ServiceAdmin[Judge]):
         info = judge_strategy(obj)
         return {
             "n_judgments": judge_n_judgments(obj),
-            "strategy": info,
+            **judge_shown(obj),
             "facts": strategy_facts(info) if info is not None else None,
-            "kind": kind_words(judge_kind(obj)),
-            "spec": spec_shown(obj),
-            "is_imported": obj.backend == BackendKind.IMPORTED,
             "places": judge_places(obj),
-            "prompts": judge_prompts(obj.spec),
-            "params": [(param_label(name), value) for name, value in obj.spec.get("params", {}).items()],
-            "models": list(obj.models.select_related("endpoint")),
             "members": list(obj.memberships.select_related("member")),
             "member_of": list(obj.member_of.select_related("judge").order_by("judge__name")),
         }

@@ -1,4 +1,4 @@
-"""What the pages of sweeps, judges and endpoints share: lists in our own words, forms that call a service."""
+"""What our own pages of the admin share: their frame, lists in our own words, forms that call a service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,38 @@ from annotation.models import User
 Row = TypeVar("Row", bound=models.Model)
 
 
-class ServiceAdmin(admin.ModelAdmin[Row], Generic[Row]):
+class OwnPages(admin.ModelAdmin[Row], Generic[Row]):
+    """A model with pages of our own."""
+
+    def page(self, request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:
+        """Draw one of the model's templates, or a part of it (``page.html#part``)."""
+        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
+        where = f"admin/{self.opts.app_label}/{self.opts.model_name}/{template}"
+        return TemplateResponse(request, where, frame | context)
+
+    def url(self, name: str, *args: object) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
+
+    def require_reading(self, request: HttpRequest) -> None:
+        """Raise PermissionDenied for whoever may not look at the model's rows."""
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+
+
+class ReadOnlyAdmin(OwnPages[Row], Generic[Row]):
+    """A model whose rows are looked at, and neither made, changed nor deleted here."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Row | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Row | None = None) -> bool:
+        return False
+
+
+class ServiceAdmin(OwnPages[Row], Generic[Row]):
     """A model whose rows are made and changed by services alone.
 
     Forms collect and show; `save` calls the service, and what the service refuses stands in the form, by field.
@@ -71,9 +102,6 @@ class ServiceAdmin(admin.ModelAdmin[Row], Generic[Row]):
         extra = {"back_url": self.url("change", object_id), **(extra_context or {})}
         return super().delete_view(request, object_id, extra)
 
-    def url(self, name: str, *args: object) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
-
     def changeform_view(
         self,
         request: HttpRequest,
@@ -91,8 +119,6 @@ class ServiceAdmin(admin.ModelAdmin[Row], Generic[Row]):
         if form.is_bound and form.is_valid() and (saved := self._saved(request, form, obj)):
             return self.after_save(request, saved)
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": name if obj is not None else f"New {self.opts.verbose_name}",
             "original": obj,
             "form": form,
@@ -101,9 +127,7 @@ class ServiceAdmin(admin.ModelAdmin[Row], Generic[Row]):
             **self.page_context(request, obj),
             **(extra_context or {}),
         }
-        return TemplateResponse(
-            request, f"admin/{self.opts.app_label}/{self.opts.model_name}/change_form.html", context
-        )
+        return self.page(request, "change_form.html", **context)
 
     def _may_save(self, request: HttpRequest, obj: Row | None) -> bool:
         if obj is None:

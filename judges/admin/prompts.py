@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
-from judges.forms import PreviewForm, PromptForm
+from judges.forms.prompts import PreviewForm, PromptForm
 from judges.models import PromptText
 from judges.selectors.items import item_views, presented
 from judges.selectors.prompt_preview import PromptPreview, prompt_preview
@@ -60,18 +58,15 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if not self.has_view_or_change_permission(request):
-            raise PermissionDenied
+        self.require_reading(request)
         groups: dict[str, list[Any]] = {}
         for family in prompts_listed():
             groups.setdefault(kind_words(family.kind), []).append(family)
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": "Prompts",
             "groups": list(groups.items()),
         }
-        return TemplateResponse(request, "admin/judges/prompttext/change_list.html", context)
+        return self.page(request, "change_list.html", **context)
 
     def prompt_view(self, request: HttpRequest, kind: str, name: str) -> HttpResponse:
         """One version: its text, what changed, who uses it, and how it looks on an item."""
@@ -81,8 +76,6 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
         base = prompt_get(kind, prompt.based_on) if prompt.based_on else None
         judges = list(judges_of_prompt(prompt.sha)[: SHOWN_JUDGES + 1])
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": prompt.name,
             "prompt": prompt,
             "kind": kind_words(kind),
@@ -94,7 +87,7 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
             "more_judges": len(judges) > SHOWN_JUDGES,
             "preview_form": PreviewForm(kind=kind, stem=prompt.stem),
         }
-        return TemplateResponse(request, "admin/judges/prompttext/prompt.html", context)
+        return self.page(request, "prompt.html", **context)
 
     def changeform_view(
         self,
@@ -179,14 +172,8 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
         kind, base = self._base(request)
         stem = base.stem if base is not None else ""
         form = PreviewForm(request.POST, kind=kind, stem=stem)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": "Preview",
-            **self._preview(request, form, kind, base),
-        }
         name = "_preview" if getattr(request, "htmx", False) else "preview"
-        return TemplateResponse(request, f"admin/judges/prompttext/{name}.html", context)
+        return self.page(request, f"{name}.html", "Preview", **self._preview(request, form, kind, base))
 
     def _preview(
         self, request: HttpRequest, form: PreviewForm, kind: str, base: PromptVersion | None

@@ -11,15 +11,14 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.forms import BoundField
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
-from judges.forms import BudgetForm, SweepForm
 from judges.forms.redrawn import REDRAW
-from judges.forms.state_chips import STATE_CHIPS
+from judges.forms.sweep_pages import STATE_CHIPS, pages_above
+from judges.forms.sweeps import BudgetForm, SweepForm
 from judges.models import Sweep, SweepState
 from judges.selectors.estimate import budget_warnings, sweep_estimate
 from judges.selectors.judges import judges_runnable
@@ -70,7 +69,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
                 sweep,
                 SweepState(sweep.state).label,
                 STATE_CHIPS[SweepState(sweep.state)],
-                _comparison_url(sweep.pk),
+                pages_above(sweep.pk)["comparison"],
             )
             for sweep in result_list
         ]
@@ -150,9 +149,6 @@ class SweepAdmin(ServiceAdmin[Sweep]):
         if check is not None and estimate is not None:
             check = replace(check, warnings=(*check.warnings, *budget_warnings(sweep, estimate)))
         context = {
-            **self.admin_site.each_context(request),
-            "title": sweep.name,
-            "opts": self.opts,
             "sweep": sweep,
             "progress": progress,
             "check": check,
@@ -161,7 +157,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "chip": STATE_CHIPS[SweepState(progress.state)],
             "can_resume": progress.state in RESUMABLE,
             "budget_fields": _budget_fields(sweep),
-            **{name: url if progress.n_done else "" for name, url in _pages_above(pk).items()},
+            "above": pages_above(pk) if progress.n_done else {},
             "stopped": list(stopped.values()),
             "is_said": progress.message in stopped,
             "errors": errors_grouped(progress.runs, is_active=progress.is_active),
@@ -171,7 +167,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "head_changed": partial and request.GET.get("seen") != seen,
         }
         part = "#poll" if partial else ""
-        return TemplateResponse(request, f"admin/judges/sweep/progress.html{part}", context)
+        return self.page(request, f"progress.html{part}", sweep.name, **context)
 
     def start_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         self._start(request, self._sweep(pk))
@@ -260,23 +256,3 @@ def _budget_fields(sweep: Sweep) -> list[BoundField]:
     limits = {name: value for name in BUDGETS if (value := getattr(sweep, name)) is not None}
     form = BudgetForm(initial=limits)
     return [form[name] for name in limits]
-
-
-def _pages_above(pk: int) -> dict[str, str]:
-    """Pages of the application above about a sweep, by what templates call them; empty where there are none."""
-    return {
-        "comparison_url": _comparison_url(pk),
-        "decision_url": _url("metaeval:decision", pk),
-        "summary_url": _url("metaeval:decision-summary", pk),
-    }
-
-
-def _comparison_url(pk: int) -> str:
-    return _url("metaeval:comparison", pk)
-
-
-def _url(name: str, pk: int) -> str:
-    try:
-        return reverse(name, args=[pk])
-    except NoReverseMatch:
-        return ""

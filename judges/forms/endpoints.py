@@ -10,6 +10,8 @@ from typing import Any
 from django import forms
 
 from judges.backends.errors import EndpointError
+from judges.backends.settings import POOLINGS
+from judges.backends.transformers import DTYPES
 from judges.backends.vllm_options import VLLMOptions
 from judges.forms.redrawn import RedrawnMixin, rows_wanted
 from judges.models import ENDPOINT_KINDS, IN_WORKER, BackendKind, Endpoint, Queue, Structured
@@ -34,8 +36,13 @@ OPTION_KINDS: Mapping[str, tuple[str, ...]] = {
     "batch_size": (BackendKind.TRANSFORMERS,),
 }
 """The options that have a field of their own, and the kinds that know them."""
-DTYPES = ("auto", "bfloat16", "float16", "float32")
-POOLINGS = ("mean", "cls", "last")
+WHERE_EMPTY: Mapping[str, Any] = {
+    "kind": BackendKind.OPENAI.value,
+    "structured": Structured.NONE.value,
+    "price_input": 0,
+    "price_output": 0,
+}
+"""What stands for fields that were left empty."""
 
 
 class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
@@ -68,7 +75,7 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
     )
     pooling = forms.ChoiceField(
         required=False,
-        choices=[("", "As the model says"), *((name, name) for name in POOLINGS)],
+        choices=[("", "As the model says"), *((name, name) for name in POOLINGS if name)],
         help_text="Of encoders: how tokens become one vector.",
     )
     device = forms.CharField(
@@ -158,21 +165,10 @@ class EndpointForm(RedrawnMixin, forms.ModelForm[Endpoint]):
             for row in self.price_rows
         ]
 
-    def clean_kind(self) -> str:
-        return self.cleaned_data["kind"] or BackendKind.OPENAI.value
-
-    def clean_structured(self) -> str:
-        return self.cleaned_data["structured"] or Structured.NONE.value
-
-    def clean_price_input(self) -> Any:
-        return self.cleaned_data["price_input"] or 0
-
-    def clean_price_output(self) -> Any:
-        return self.cleaned_data["price_output"] or 0
-
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        kind = cleaned.get("kind", BackendKind.OPENAI.value)
+        cleaned |= {name: cleaned.get(name) or default for name, default in WHERE_EMPTY.items()}
+        kind = cleaned["kind"]
         if kind in IN_WORKER:
             # Nothing to call, and nothing leaves the worker.
             cleaned |= {"base_url": "", "api_key_env": "", "is_local": True}

@@ -9,7 +9,7 @@ from django.core.validators import RegexValidator
 
 from annotation.selectors.examples import guidelines_offered
 from annotation.selectors.offered import datasets_by_kind, item_picked
-from judges.forms.judge_fields import param_label
+from judges.forms.judges import param_label
 from judges.forms.redrawn import RedrawnMixin
 from judges.models import PromptText
 from judges.selectors.items import is_presented

@@ -13,24 +13,8 @@ from annotation.selectors.offered import DatasetChoice, SlicePart, datasets_offe
 from judges.forms.redrawn import REDRAW, RedrawnMixin
 from judges.models import Orders, Sweep
 from judges.selectors.judges import judges_runnable
-from judges.selectors.overview import (
-    JudgeChoice,
-    judges_offered,
-)
-
-SETTINGS = (
-    "orders",
-    "seed",
-    "samples",
-    "categories",
-    "subsets",
-    "sample_size",
-    "budget",
-    "budget_tokens",
-    "budget_minutes",
-    "priority",
-    "stop_unparsed",
-)
+from judges.selectors.overview import JudgeChoice, judges_offered
+from judges.services.sweep_settings import SweepSettings
 
 
 class BudgetForm(forms.Form):
@@ -164,7 +148,7 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
         said = self.cleaned_data
         percent = said["stop_percent"]
         return {name: said[name] for name in ("name", "datasets", "judges")} | {
-            **{name: said[name] for name in SETTINGS if name in said},
+            **{name: said[name] for name in SweepSettings.__dataclass_fields__ if name in said},
             "seed": said["seed"] or 0,
             "samples": said["samples"] or 1,
             "priority": said["priority"] or 0,

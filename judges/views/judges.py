@@ -9,11 +9,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotation.selectors.datasets import datasets_visible_to
-from judges.forms import spec_shown
-from judges.forms.judge_fields import param_label
-from judges.models import BackendKind
+from judges.forms.judges import judge_shown
 from judges.selectors.items import judge_kind
-from judges.selectors.judges import judge_places, judge_prompts
+from judges.selectors.judges import judge_places
 from judges.selectors.overview import judge_strategy
 from judges.selectors.reading import (
     judge_get_for,
@@ -59,17 +57,11 @@ def judge_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         "section": "judges",
         "crumbs": [("Judges", reverse("judges:judge-list")), (judge.name, None)],
         "judge": judge,
-        "strategy": judge_strategy(judge),
-        "kind": kind_words(judge_kind(judge)),
-        "is_imported": judge.backend == BackendKind.IMPORTED,
-        "params": [(param_label(name), value) for name, value in judge.spec.get("params", {}).items()],
-        "prompts": judge_prompts(judge.spec),
-        "models": list(judge.models.select_related("endpoint")),
+        **judge_shown(judge),
         "members": [(row, row.member_id in known) for row in members],
         "places": [
             (place, visible[place.dataset_id]) for place in judge_places(judge) if place.dataset_id in visible
         ],
         "sweeps": sweeps_visible_to(request.user).filter(judges=judge).order_by("-created_at")[:SWEEPS_SHOWN],
-        "spec": spec_shown(judge),
     }
     return render(request, "judges/judge_detail.html", context)

@@ -16,18 +16,15 @@ from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.judged_items import dataset_categories
 from judges.forms.judgment_filters import (
-    AGAINST,
-    address,
+    detail_context,
     filter_from,
+    list_context,
     number_from,
-    place_from,
     query_of,
     with_query,
 )
-from judges.models import Order, ParseStatus
-from judges.selectors.judgment_list import JudgmentFilter, judgment_neighbours, judgments_page
+from judges.selectors.judgment_list import JudgmentFilter
 from judges.selectors.judgment_page import judgment_detail
-from judges.selectors.judgment_parts import part_rows
 from judges.selectors.reading import judges_of_dataset, judges_visible_to, judgment_get_for, judgments_of
 from judges.services.judgment_exports import FORMATS, judgment_lines
 from web.access import ResearcherRequest, researcher_required
@@ -58,9 +55,6 @@ def _query(filters: JudgmentFilter) -> dict[str, object]:
 def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     filters = _filters(request, dataset)
-    page = judgments_page(
-        filters, before=place_from(request.GET, "before"), after=place_from(request.GET, "after")
-    )
     chosen = _query(filters)
     kinds = dataset.items.order_by("kind").values_list("kind", flat=True).distinct()
     context = {
@@ -71,19 +65,10 @@ def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
             ("Judgments", None),
         ],
         "dataset": dataset,
-        "page": page,
-        "newer_url": address(chosen, after=page.newer) if page.newer else "",
-        "older_url": address(chosen, before=page.older) if page.older else "",
-        "query": urlencode(chosen, doseq=True),
-        "is_filtered": bool(chosen),
-        "is_first": not request.GET.get("before") and not request.GET.get("after"),
-        "filters": filters,
+        **list_context(request.GET, filters, chosen),
         "judges": judges_of_dataset(dataset).only("name"),
         "categories": dataset_categories(dataset.pk),
         "kinds": [(kind, kind_of(kind).label) for kind in kinds],
-        "statuses": ParseStatus.choices,
-        "orders": Order.choices,
-        "against": [(*entry, getattr(filters, f"against_{entry[0]}")) for entry in AGAINST],
         "judgment_page": "judges:judgment",
         "export_formats": [(name, name.upper()) for name in FORMATS],
     }
@@ -96,12 +81,8 @@ def judgment_page(request: ResearcherRequest, pk: int) -> HttpResponse:
     dataset = judgment_get_for(request.user, pk).item.dataset
     detail = judgment_detail(pk, reader=_reader(request.user))
     filters = _filters(request, dataset)
-    above, below = judgment_neighbours(filters, detail.judgment)
     query = urlencode(_query(filters), doseq=True)
     list_url = with_query(reverse("judges:judgment-list", args=[dataset.name]), query)
-
-    def at(other: int | None) -> str:
-        return with_query(reverse("judges:judgment", args=[other]), query) if other else ""
 
     context = {
         "section": "datasets",
@@ -111,16 +92,7 @@ def judgment_page(request: ResearcherRequest, pk: int) -> HttpResponse:
             ("Judgments", list_url),
             (detail.item.external_id, None),
         ],
-        "detail": detail,
-        "judgment": detail.judgment,
-        "judge_url": reverse("judges:judge-detail", args=[detail.judgment.judge_id]),
-        "item": detail.item,
-        "trace": detail.trace,
-        "parts": part_rows(detail),
-        "query": query,
-        "above_url": at(above),
-        "below_url": at(below),
-        "judgment_page": "judges:judgment",
+        **detail_context(detail, filters, query, page="judges:judgment", judge_page="judges:judge-detail"),
     }
     return render(request, "judges/judgment.html", context)
 

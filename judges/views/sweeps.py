@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judges.forms.state_chips import STATE_CHIPS
+from judges.forms.sweep_pages import STATE_CHIPS, pages_above
 from judges.models import SweepState
 from judges.selectors.reading import runs_stopped, sweep_list_for, sweep_read_for, sweep_state_counts
 from web.access import ResearcherRequest, researcher_required
@@ -52,7 +52,7 @@ def sweep_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         "chip": STATE_CHIPS[SweepState(read.progress.state)],
         "stopped": list(runs_stopped(read.progress.runs).items()),
         "has_judgments": any(run.n_done and run.kind != "generation" for run in read.progress.runs),
-        "above": _pages_above(pk),
+        "above": pages_above(pk),
     }
     part = bool(request.htmx) and not request.htmx.history_restore_request
     response = render(request, f"judges/sweep_detail.html{'#live' if part else ''}", context)
@@ -60,14 +60,3 @@ def sweep_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         # It has just ended: the page's head, its links and the decision are other ones now.
         response.headers["HX-Refresh"] = "true"
     return response
-
-
-def _pages_above(pk: int) -> dict[str, str]:
-    """Pages of the application above about a sweep, by name; empty where there are none."""
-    found = {}
-    for name in ("comparison", "decision", "decision-summary"):
-        try:
-            found[name.replace("-", "_")] = reverse(f"metaeval:{name}", args=[pk])
-        except NoReverseMatch:
-            continue
-    return found
