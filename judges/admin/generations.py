@@ -53,7 +53,7 @@ class GenerationAdmin(ReadOnlyAdmin[Generation]):
             "status": filters.status,
         }
         chosen = {name: value for name, value in given.items() if value not in (None, "")}
-        context = {
+        context: dict[str, Any] = {
             "title": "Generations",
             "page": page,
             "filters": filters,
@@ -82,7 +82,7 @@ class GenerationAdmin(ReadOnlyAdmin[Generation]):
         generation = rows.filter(pk=number_from(object_id) or 0).first()
         if generation is None:
             raise Http404
-        context = {
+        context: dict[str, Any] = {
             "title": f"{generation.instruction.external_id}, answered by {generation.contestant}",
             "generation": generation,
             "instruction": generation.instruction,
@@ -102,7 +102,7 @@ class GenerationAdmin(ReadOnlyAdmin[Generation]):
             if form.is_bound and form.is_valid() and (made := self._pairs(request, form)):
                 messages.success(request, made.summary())
                 return HttpResponseRedirect(_dataset_url(made.dataset))
-        context = {
+        context: dict[str, Any] = {
             "title": "Make pairs",
             "source": source,
             "form": form,

@@ -62,7 +62,7 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
         groups: dict[str, list[Any]] = {}
         for family in prompts_listed():
             groups.setdefault(kind_words(family.kind), []).append(family)
-        context = {
+        context: dict[str, Any] = {
             "title": "Prompts",
             "groups": list(groups.items()),
         }
@@ -75,7 +75,7 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
             raise Http404
         base = prompt_get(kind, prompt.based_on) if prompt.based_on else None
         judges = list(judges_of_prompt(prompt.sha)[: SHOWN_JUDGES + 1])
-        context = {
+        context: dict[str, Any] = {
             "title": prompt.name,
             "prompt": prompt,
             "kind": kind_words(kind),

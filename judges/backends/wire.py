@@ -17,6 +17,8 @@ from typing import Any
 from judges.strategies.prompts import Message
 from judges.strategies.types import Answer, Chat, Decoding, Embed, Request, Score, TokenLogprob
 
+CHARACTERS_PER_TOKEN = 4.0
+"""Of English text, where nothing is known of a model's own tokens."""
 TOP_LOGPROBS = 20
 """How many rivals of a token are asked for when log-probabilities are: the protocol's maximum."""
 
@@ -87,6 +89,10 @@ class WireRequest:
         if self.regex is not None:
             values["regex"] = self.regex
         return values
+
+    def characters(self) -> int:
+        """Return how many characters it shows the model."""
+        return sum(len(content) for _, content in self.messages) + len(self.text) + len(self.prefix)
 
     def canonical_json(self) -> str:
         """Return the payload as JSON text that is the same for equal requests."""

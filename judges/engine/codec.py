@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from judges.backends.base import storable
 from judges.models import ParseStatus
+from judges.strategies.pairwise import presented
 from judges.strategies.types import Answer, Verdict
 
 # One encoder for all: `json.dumps` with options builds a new one at each call.
@@ -42,11 +43,6 @@ def storable_answer(answer: Answer) -> Answer:
     )
 
 
-def canonical_choice(choice: int | None, order: int) -> int | None:
-    """Undo the presentation order: in order 1, what was shown first is the canonical second response."""
-    return 3 - choice if order == 1 and choice else choice
-
-
 def verdict_result(verdict: Verdict, order: int) -> Result:
     """Return what is stored of a verdict, in canonical order.
 
@@ -61,7 +57,7 @@ def verdict_result(verdict: Verdict, order: int) -> Result:
     if verdict.status != "parsed":
         kept = dict(verdict.value or {}) | ({"reason": storable(verdict.reason)} if verdict.reason else {})
         return ParseStatus.UNPARSED.value, None, None, _value(kept) if kept else None, thought, text
-    choice = canonical_choice(verdict.choice, order)
+    choice = None if verdict.choice is None else presented(verdict.choice, order)
     if choice not in (None, 0, 1, 2):
         raise ValueError(f"the choice {choice!r}")
     value: dict[str, Any] = dict(verdict.value or {})

@@ -6,10 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from judges.backends.wire import WireRequest
+from judges.backends.wire import CHARACTERS_PER_TOKEN, WireRequest
 from judges.strategies.types import Answer
 
-CHARACTERS_A_TOKEN = 4.0
 DEFAULT_COMPLETION = 256.0
 """Tokens that a completion without a limit is taken for, until one has come."""
 BURST_SECONDS = 0.1
@@ -221,6 +220,5 @@ class Pace:
 
 def likely_tokens(wire: WireRequest) -> tuple[float, float]:
     """Return about how many tokens a prompt has, and the most that its completion is likely to have."""
-    characters = sum(len(content) for _, content in wire.messages) + len(wire.text) + len(wire.prefix)
     completion = (wire.decoding.max_tokens or DEFAULT_COMPLETION) if wire.kind == "chat" else 0.0
-    return characters / CHARACTERS_A_TOKEN, completion
+    return wire.characters() / CHARACTERS_PER_TOKEN, completion

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from judges.backends.wire import WireRequest
+from judges.backends.wire import CHARACTERS_PER_TOKEN, WireRequest
 from judges.models import ModelRequest, RequestState
 
 RECENT = 300
 """Answers that are looked at."""
-CHARACTERS_PER_TOKEN = 4.0
-"""Of English text, where nothing is known of the model's own tokens."""
 FREE_TEXT = 250
 """Tokens of an answer in free text, where nothing is known; never more than it may have."""
 CHOICE = 2
@@ -41,7 +39,7 @@ class ModelHistory:
 
     def prompt_tokens(self, wire: WireRequest) -> float:
         """Return how many tokens a request has, roughly."""
-        return characters(wire) / self.characters_per_token
+        return wire.characters() / self.characters_per_token
 
     def completion_tokens(self, wire: WireRequest) -> float:
         """Return how many tokens its answer may have, roughly; only chats are answered with text."""
@@ -53,11 +51,6 @@ class ModelHistory:
         else:
             length = FREE_TEXT if self.text_tokens is None else self.text_tokens
         return float(length if most is None else min(length, most))
-
-
-def characters(wire: WireRequest) -> int:
-    """Return how many characters a request shows the model."""
-    return sum(len(content) for _, content in wire.messages) + len(wire.text) + len(wire.prefix)
 
 
 def model_history(model: str) -> ModelHistory:
@@ -74,7 +67,7 @@ def model_history(model: str) -> ModelHistory:
         answer = stored or {}
         wire = WireRequest.from_payload(payload)
         if tokens := answer.get("prompt_tokens"):
-            n_characters += characters(wire)
+            n_characters += wire.characters()
             n_tokens += tokens
         if wire.kind == "chat" and (length := answer.get("completion_tokens")):
             lengths[bool(wire.choices)].append(length)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Count, Max, Min
 from django.utils import timezone
@@ -188,7 +189,7 @@ def sweep_progress(sweep_id: int, *, now: datetime | None = None) -> SweepProgre
     )
 
 
-def progress_sums(runs: Iterable[RunProgress]) -> dict[str, int]:
+def progress_sums(runs: Iterable[RunProgress]) -> dict[str, Any]:
     """Return what is counted of runs, summed over them, by the field of `SweepProgress`."""
     runs = list(runs)
     return {name: sum(getattr(run, name) for run in runs) for name in COUNTED}

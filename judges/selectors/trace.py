@@ -160,8 +160,12 @@ def _replay(replays: Sequence[_Replay]) -> None:
 def stored_as(request: Request, model: ModelRef) -> tuple[WireRequest, str]:
     """Return a strategy's request as it goes to a model, and the hash under which it is stored; asks nothing."""
     wire = build_wire(request, model=model.model, revision=model.revision, decoding=model.decoding)
-    where = endpoint_identity(model.backend, endpoint=model.endpoint, options=model.backend_options)
-    return wire, canonical_hash(wire.canonical_json(), where)
+    return wire, canonical_hash(wire.canonical_json(), route_identity(model))
+
+
+def route_identity(model: ModelRef) -> str:
+    """Return the identity of the backend that answers for this model, without building it."""
+    return endpoint_identity(model.backend, endpoint=model.endpoint, options=model.backend_options)
 
 
 def _stored(hashes: Iterable[str]) -> dict[str, ModelRequest]:

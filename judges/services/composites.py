@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 STRATEGY = "composite"
 LONGEST_NAME = 180
-"""Characters of a name, which leaves room for a number behind it."""
+"""Characters of a name."""
 _ATTEMPTS = 5
 
 

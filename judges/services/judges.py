@@ -293,13 +293,11 @@ def heuristic_judges_ensure() -> list[Judge]:
 
 
 def free_name(wanted: str) -> str:
-    """Return a name that no judge has: the one wanted, or that with a number behind it."""
-    taken = set(Judge.objects.filter(name__startswith=wanted).values_list("name", flat=True))
-    return next(
-        name
-        for n in range(1, len(taken) + 2)
-        if (name := wanted if n == 1 else f"{wanted} ({n})") not in taken
-    )
+    """Return a name that no judge has: the one wanted, or its beginning with a number behind it."""
+    begin = wanted[:190]
+    taken = set(Judge.objects.filter(name__startswith=begin).values_list("name", flat=True))
+    numbered = (f"{begin} ({n})" for n in range(2, len(taken) + 3))
+    return wanted if wanted not in taken else next(name for name in numbered if name not in taken)
 
 
 def _save(

@@ -34,7 +34,7 @@ from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_by_name
 from judges.models import Endpoint, Judge, Sweep
 from judges.services.drafts import draft_create
-from judges.services.judges import DuplicateJudgeError, ModelChoice, judge_create
+from judges.services.judges import DuplicateJudgeError, ModelChoice, free_name, judge_create
 from judges.services.sweep_settings import SweepSettings
 from judges.services.yaml_text import YamlError, yaml_read
 from judges.strategies.registry import STRATEGIES
@@ -252,7 +252,7 @@ def _judge_make(name: str, strategy: str, user: User, content: Mapping[str, Any]
     for attempts_left in (2, 1, 0):
         try:
             with transaction.atomic():
-                return judge_create(name=_free(name), strategy=strategy, created_by=user, **content)
+                return judge_create(name=free_name(name), strategy=strategy, created_by=user, **content)
         except ValidationError as error:
             if not attempts_left or set(getattr(error, "error_dict", ())) != {"name"}:
                 raise
@@ -305,14 +305,6 @@ def _datasets(names: object) -> list[Dataset]:
         if str(name) not in rows:
             raise PlanError(f"datasets.{place}", f"there is no dataset '{name}'.")
     return list(rows.values())
-
-
-def _free(name: str) -> str:
-    """Return the name, numbered if another judge has it."""
-    taken = set(Judge.objects.filter(name__startswith=name[:190]).values_list("name", flat=True))
-    if name not in taken:
-        return name
-    return next(free for n in range(2, len(taken) + 3) if (free := f"{name[:190]} ({n})") not in taken)
 
 
 def _known(field: str, values: object, known: Iterable[str]) -> None:
