@@ -16,7 +16,7 @@ from judges.forms.judges import JudgeForm, judge_shown
 from judges.models import BackendKind, Endpoint, Judge
 from judges.selectors.items import judge_kind
 from judges.selectors.judges import judge_has_judged, judge_places, judges_with_use
-from judges.selectors.overview import judge_n_judgments, judge_strategy
+from judges.selectors.overview import judge_strategy
 from judges.selectors.strategies import kind_words, strategy_facts
 from judges.services.judges import heuristic_judges_ensure, judge_create, judge_update
 
@@ -76,12 +76,12 @@ class JudgeAdmin(ServiceAdmin[Judge]):
     def page_context(self, request: HttpRequest, obj: Judge | None) -> dict[str, Any]:
         if obj is None:
             return {"copied": self._copied(request)}
-        info = judge_strategy(obj)
+        info, places = judge_strategy(obj), judge_places(obj)
         return {
-            "n_judgments": judge_n_judgments(obj),
+            "n_judgments": sum(place.n for place in places),
             **judge_shown(obj),
             "facts": strategy_facts(info) if info is not None else None,
-            "places": judge_places(obj),
+            "places": places,
             "members": list(obj.memberships.select_related("member")),
             "member_of": list(obj.member_of.select_related("judge").order_by("judge__name")),
         }

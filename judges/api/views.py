@@ -115,25 +115,19 @@ def start(request: Request, pk: int) -> Response:
 @api_view(["POST"])
 def pause(request: Request, pk: int) -> Response:
     """Let a sweep rest."""
-
-    def move(sweep: Sweep) -> list[str]:
-        if not sweep_pause(sweep=sweep):
-            raise SweepError([f"'{sweep}' is not at work."])
-        return []
-
-    return _moved(pk, move)
+    return _moved(pk, lambda sweep: _ended(sweep, sweep_pause(sweep=sweep)))
 
 
 @api_view(["POST"])
 def cancel(request: Request, pk: int) -> Response:
     """Stop a sweep."""
+    return _moved(pk, lambda sweep: _ended(sweep, sweep_cancel(sweep=sweep)))
 
-    def move(sweep: Sweep) -> list[str]:
-        if not sweep_cancel(sweep=sweep):
-            raise SweepError([f"'{sweep}' is not at work."])
-        return []
 
-    return _moved(pk, move)
+def _ended(sweep: Sweep, changed: bool) -> list[str]:
+    if not changed:
+        raise SweepError([f"'{sweep}' is not at work."])
+    return []
 
 
 class ResumeSerializer(serializers.Serializer[Any]):

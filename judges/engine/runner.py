@@ -16,7 +16,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import Error as DatabaseError
 from django.db import connection
@@ -102,36 +102,31 @@ def worker_name() -> str:
     return f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
 
 
+@dataclass(slots=True, eq=False)
 class _Session:
-    def __init__(
-        self,
-        *,
-        sweep_id: int | None,
-        queues: Collection[str] | None,
-        options: EngineOptions,
-        stop: Callable[[], bool],
-        on_more: Callable[[], None],
-        on_tick: Callable[[], None],
-        backends: BackendFactory,
-    ) -> None:
-        self.sweep_id = sweep_id
-        self.queues = queues
-        self.options = options
-        self.stop = stop
-        self.on_more = on_more
-        self.on_tick = on_tick
-        self.backends = backends
-        self.owner = worker_name()
-        self.engine = Engine(owner=self.owner, options=options)
-        self.transports: dict[str, Transport] = {}
-        self.endpoints: dict[Transport, int] = {}
-        self.in_worker: dict[Transport, tuple[int, str]] = {}
-        self.meters: dict[tuple[int, bool], Meter] = {}
-        self.afford_at: dict[Meter, float] = {}
-        self.supply = Supply()
-        self.n_runs = 0
-        self.claim_at = self.tick_at = self.keep_at = 0.0
-        self.is_stopping = False
+    sweep_id: int | None
+    queues: Collection[str] | None
+    options: EngineOptions
+    stop: Callable[[], bool]
+    on_more: Callable[[], None]
+    on_tick: Callable[[], None]
+    backends: BackendFactory
+    owner: str = field(default_factory=worker_name)
+    engine: Engine = field(init=False)
+    transports: dict[str, Transport] = field(default_factory=dict)
+    endpoints: dict[Transport, int] = field(default_factory=dict)
+    in_worker: dict[Transport, tuple[int, str]] = field(default_factory=dict)
+    meters: dict[tuple[int, bool], Meter] = field(default_factory=dict)
+    afford_at: dict[Meter, float] = field(default_factory=dict)
+    supply: Supply = field(default_factory=Supply)
+    n_runs: int = 0
+    claim_at: float = 0.0
+    tick_at: float = 0.0
+    keep_at: float = 0.0
+    is_stopping: bool = False
+
+    def __post_init__(self) -> None:
+        self.engine = Engine(owner=self.owner, options=self.options)
 
     def run(self) -> SessionReport:
         _prepare_connection()

@@ -34,15 +34,8 @@ class Counts:
 
     def row(self) -> tuple[int, int, int, int, int, int, float]:
         """Return them as `store.counts_add` takes them."""
-        return (
-            self.done,
-            self.unparsed,
-            self.failed,
-            self.requests,
-            self.shared,
-            self.tokens,
-            self.cost,
-        )
+        changes = (self.done, self.unparsed, self.failed, self.requests, self.shared)
+        return (*changes, self.tokens, self.cost)
 
     def __bool__(self) -> bool:
         return any(self.row())
@@ -158,33 +151,20 @@ def shortened(text: str, length: int = 160) -> str:
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
+@dataclass(slots=True, eq=False)
 class Work:
     """One item in one presentation order, on its way through a strategy."""
 
-    __slots__ = (
-        "answers",
-        "closed",
-        "cost",
-        "item",
-        "latency",
-        "missing",
-        "requests",
-        "run",
-        "single",
-        "steps",
-    )
-
-    def __init__(self, run: ActiveRun, item: ItemView) -> None:
-        self.run = run
-        self.item = item
-        self.steps: Steps | None = None
-        self.answers: list[Answer | None] = []
-        self.missing = 0
-        self.single = True
-        self.requests = 0
-        self.cost = 0.0
-        self.latency = 0.0
-        self.closed = False
+    run: ActiveRun
+    item: ItemView
+    steps: Steps | None = None
+    answers: list[Answer | None] = field(default_factory=list)
+    missing: int = 0
+    single: bool = True
+    requests: int = 0
+    cost: float = 0.0
+    latency: float = 0.0
+    closed: bool = False
 
     def next(self) -> Yielded:
         """Return what the strategy asks first or, now that all is answered, next; raises as a generator does."""
@@ -215,6 +195,7 @@ class Work:
         return tuple(answer for answer in self.answers if answer is not None)
 
 
+@dataclass(slots=True, eq=False)
 class InFlightRequest:
     """One request, from the first work that wants it to its answer; works that want the same one join it.
 
@@ -240,44 +221,23 @@ class InFlightRequest:
         What it was taken for in the budgets of its payer, while it is under way.
     """
 
-    __slots__ = (
-        "attempts",
-        "booked",
-        "canonical",
-        "dropped",
-        "earlier",
-        "error",
-        "estimate",
-        "failures",
-        "hash",
-        "is_answered",
-        "is_ours",
-        "is_sent",
-        "pauses",
-        "payer",
-        "transport",
-        "waiters",
-        "wire",
-    )
-
-    def __init__(self, key: str, wire: WireRequest, canonical: str, transport: Transport) -> None:
-        self.hash = key
-        self.wire = wire
-        self.canonical = canonical
-        self.transport = transport
-        self.waiters: list[tuple[Work, int]] = []
-        self.payer: ActiveRun
-        self.booked: list[tuple[Meter, float]] = []
-        self.attempts = 0
-        self.earlier = 0
-        self.failures = 0
-        self.pauses = 0
-        self.estimate = 0.0
-        self.error: BackendError | None = None
-        self.is_sent = False
-        self.is_ours = False
-        self.is_answered = False
-        self.dropped = False
+    hash: str
+    wire: WireRequest
+    canonical: str
+    transport: Transport
+    waiters: list[tuple[Work, int]] = field(default_factory=list)
+    payer: ActiveRun = field(init=False)
+    booked: list[tuple[Meter, float]] = field(default_factory=list)
+    attempts: int = 0
+    earlier: int = 0
+    failures: int = 0
+    pauses: int = 0
+    estimate: float = 0.0
+    error: BackendError | None = None
+    is_sent: bool = False
+    is_ours: bool = False
+    is_answered: bool = False
+    dropped: bool = False
 
     @property
     def asked(self) -> Model:

@@ -26,11 +26,17 @@ from judges.selectors.overview import judge_strategy
 from judges.selectors.prompts import prompt_choices
 from judges.selectors.strategies import StrategyFacts, kind_words, strategies_by_family, strategy_facts
 from judges.services.judges import DuplicateJudgeError, ModelChoice, judge_content, spec_build
+from judges.strategies.model_ref import DECODING
 from judges.strategies.registry import STRATEGIES, Param, StrategyInfo
 
 KEEP = "keep"
 """The choice that leaves guidelines or examples as the judge has them."""
-DECODING = ("temperature", "max_tokens", "top_p", "seed")
+ABOUT_DECODING: Mapping[str, tuple[str, str]] = {
+    "temperature": ("Temperature", "0 asks for the likeliest answer."),
+    "max_tokens": ("Most tokens", "Of an answer."),
+    "top_p": ("Top p", "Empty: the server's default."),
+    "seed": ("Seed", "For servers that sample repeatably."),
+}
 MOST_SHOTS = 32
 LINE = 60
 """Characters of a line: what is longer gets a box of several."""
@@ -145,36 +151,19 @@ def param_fields(info: StrategyInfo, values: Mapping[str, Any]) -> Fields:
 def decoding_fields(values: Mapping[str, Any] | None) -> Fields:
     """How it samples; `values` of the judge to start from, None for a new one."""
     given = {"temperature": 0.0, "max_tokens": 1024} if values is None else values
-    return {
-        "temperature": forms.FloatField(
+    fields: Fields = {}
+    for name, (label, about) in ABOUT_DECODING.items():
+        low, high = DECODING[name]
+        kind = forms.IntegerField if high is None else forms.FloatField
+        fields[name] = kind(
             required=False,
-            min_value=0,
-            max_value=2,
-            initial=given.get("temperature"),
-            help_text="0 asks for the likeliest answer.",
-        ),
-        "max_tokens": forms.IntegerField(
-            required=False,
-            min_value=1,
-            initial=given.get("max_tokens"),
-            label="Most tokens",
-            help_text="Of an answer.",
-        ),
-        "top_p": forms.FloatField(
-            required=False,
-            min_value=0,
-            max_value=1,
-            initial=given.get("top_p"),
-            label="Top p",
-            help_text="Empty: the server's default.",
-        ),
-        "seed": forms.IntegerField(
-            required=False,
-            min_value=0,
-            initial=given.get("seed"),
-            help_text="For servers that sample repeatably.",
-        ),
-    }
+            min_value=low,
+            max_value=high,
+            initial=given.get(name),
+            label=label,
+            help_text=about,
+        )
+    return fields
 
 
 def word_fields(info: StrategyInfo, content: Mapping[str, Any]) -> Fields:
@@ -450,7 +439,7 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
         steps = [name for name in self.fields if name.startswith("step__")]
         groups = {
             "model": ("endpoint", "model", "revision"),
-            "decoding": DECODING,
+            "decoding": tuple(ABOUT_DECODING),
             "prompts": ("prompt", *steps),
             "beside": ("use_reference", "reference_system", "allow_tie"),
             "shots": ("shots_n", "shots_seed"),

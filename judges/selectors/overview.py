@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset
 from annotation.selectors.judging import GENERATION
-from judges.models import BackendKind, Endpoint, Judge, JudgeModel, Judgment, Sweep, SweepRun
+from judges.models import BackendKind, Endpoint, Judge, JudgeModel, Sweep, SweepRun
 from judges.selectors.items import judge_kind
 from judges.selectors.judges import judges_runnable
 from judges.selectors.strategies import kind_words
@@ -64,11 +64,6 @@ def endpoint_models(endpoint: Endpoint) -> list[str]:
     models = JudgeModel.objects.filter(endpoint=endpoint)
     named = list(models.order_by("model").values_list("model", flat=True).distinct())
     return [*named, *sorted(set(endpoint.prices) - set(named))]
-
-
-def judge_n_judgments(judge: Judge) -> int:
-    """Return how many judgments a judge has made."""
-    return Judgment.objects.filter(judge=judge).count()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from judges.strategies.types import (
     Score,
     StrategyConfig,
     Yielded,
+    requests_of,
 )
 
 MOST_REQUESTS = 8
@@ -98,7 +99,7 @@ def prompt_preview(
         asked = next(steps)
         while len(shown) < MOST_REQUESTS:
             first = len(shown) + 1
-            shown += [_shown(first + n, each) for n, each in enumerate(_several(asked))]
+            shown += [_shown(first + n, each) for n, each in enumerate(requests_of(asked))]
             asked = steps.send(_placeholders(asked, first))
         steps.close()
     except StopIteration:
@@ -112,12 +113,8 @@ def prompt_preview(
     return PromptPreview(tuple(shown))
 
 
-def _several(asked: Yielded) -> tuple[Request, ...]:
-    return asked if isinstance(asked, tuple) else (asked,)
-
-
 def _placeholders(asked: Yielded, first: int) -> Answer | tuple[Answer, ...]:
-    answers = tuple(_placeholder(each, first + n) for n, each in enumerate(_several(asked)))
+    answers = tuple(_placeholder(each, first + n) for n, each in enumerate(requests_of(asked)))
     return answers if isinstance(asked, tuple) else answers[0]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -140,13 +139,9 @@ def strategies_of_prompt(kind: str, stem: str) -> list[tuple[str, str]]:
 def _uses() -> dict[tuple[str, str], list[str]]:
     uses: dict[tuple[str, str], list[str]] = {}
     for info in STRATEGIES.values():
-        for name in dict.fromkeys(_prompts_of(info.prompt, info.prompts.values())):
+        for name in dict.fromkeys(filter(None, (info.prompt, *info.prompts.values()))):
             uses.setdefault((info.kind, name.rpartition(".v")[0]), []).append(info.title)
     return uses
-
-
-def _prompts_of(main: str, steps: Iterable[str]) -> list[str]:
-    return [name for name in (main, *steps) if name]
 
 
 def _file(name: str, kind: str) -> PromptVersion:

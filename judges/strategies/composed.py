@@ -13,7 +13,16 @@ from dataclasses import replace
 
 from judges.strategies.combining import combine
 from judges.strategies.errors import StrategyError
-from judges.strategies.types import ItemView, Request, Sent, Steps, StrategyConfig, Verdict, Yielded, several
+from judges.strategies.types import (
+    ItemView,
+    Sent,
+    Steps,
+    StrategyConfig,
+    Verdict,
+    Yielded,
+    requests_of,
+    several,
+)
 
 ALL_OTHERS = "*"
 
@@ -54,11 +63,11 @@ def together(members: Mapping[str, Steps]) -> Generator[Yielded, Sent, dict[str,
     for key, steps in members.items():
         _advance(key, steps, None, wanted, verdicts)
     while wanted:
-        requests = [request for yielded in wanted.values() for request in _requests(yielded)]
+        requests = [request for yielded in wanted.values() for request in requests_of(yielded)]
         answers = list(several((yield tuple(requests)))) if requests else []
         waiting, wanted = wanted, {}
         for key, yielded in waiting.items():
-            count = len(_requests(yielded))
+            count = len(requests_of(yielded))
             own, answers = tuple(answers[:count]), answers[count:]
             _advance(key, members[key], own if isinstance(yielded, tuple) else own[0], wanted, verdicts)
     return {key: verdicts[key] for key in members}
@@ -72,10 +81,6 @@ def _advance(
         wanted[key] = next(steps) if sent is None else steps.send(sent)
     except StopIteration as stop:
         verdicts[key] = stop.value
-
-
-def _requests(yielded: Yielded) -> tuple[Request, ...]:
-    return yielded if isinstance(yielded, tuple) else (yielded,)
 
 
 def _member_for(item: ItemView, config: StrategyConfig) -> str:

@@ -346,6 +346,11 @@ Steps: TypeAlias = Generator[Yielded, Sent, Verdict]
 Strategy: TypeAlias = Callable[[ItemView, StrategyConfig], Steps]
 
 
+def requests_of(asked: Yielded) -> tuple[Request, ...]:
+    """Return what was yielded, one request or several, as a tuple."""
+    return asked if isinstance(asked, tuple) else (asked,)
+
+
 def single(sent: Sent) -> Answer:
     """Return the one answer that was sent for one request; anything else is a mistake of the engine."""
     if not isinstance(sent, Answer):
