@@ -27,12 +27,13 @@ from judges.selectors.reading import runs_stopped
 from judges.selectors.recent import answers_recent, errors_grouped
 from judges.selectors.sweeps import sweep_progress
 from judges.services.checks import sweep_check
-from judges.services.drafts import draft_create, draft_update
 from judges.services.judges import heuristic_judges_ensure
 from judges.services.sweep_states import ACTIVE, RESUMABLE
 from judges.services.sweeps import (
     Launch,
     SweepError,
+    draft_create,
+    draft_update,
     sweep_cancel,
     sweep_delete,
     sweep_pause,

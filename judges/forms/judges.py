@@ -26,8 +26,9 @@ from judges.selectors.overview import judge_strategy
 from judges.selectors.prompts import prompt_choices
 from judges.selectors.strategies import StrategyFacts, kind_words, strategies_by_family, strategy_facts
 from judges.services.judges import DuplicateJudgeError, ModelChoice, judge_content, spec_build
+from judges.strategies.info import Param, StrategyInfo
 from judges.strategies.model_ref import DECODING
-from judges.strategies.registry import STRATEGIES, Param, StrategyInfo
+from judges.strategies.registry import STRATEGIES
 
 KEEP = "keep"
 """The choice that leaves guidelines or examples as the judge has them."""
@@ -154,7 +155,7 @@ def decoding_fields(values: Mapping[str, Any] | None) -> Fields:
     fields: Fields = {}
     for name, (label, about) in ABOUT_DECODING.items():
         low, high = DECODING[name]
-        kind = forms.IntegerField if high is None else forms.FloatField
+        kind: Any = forms.IntegerField if high is None else forms.FloatField
         fields[name] = kind(
             required=False,
             min_value=low,

@@ -12,8 +12,7 @@ from django.urls import reverse
 from annotation.kinds import KINDS
 from judges.models import Order, ParseStatus
 from judges.selectors.judgment_list import JudgmentFilter, Place, judgment_neighbours, judgments_page
-from judges.selectors.judgment_page import JudgmentDetail
-from judges.selectors.judgment_parts import part_rows
+from judges.selectors.judgment_page import JudgmentDetail, part_rows
 
 AGAINST = (
     ("people", "contradicts people", "Another verdict than most people's."),

@@ -15,7 +15,8 @@ from judges.models import PromptText
 from judges.selectors.items import is_presented
 from judges.selectors.prompt_preview import PreviewOptions
 from judges.selectors.prompts import strategies_of_prompt
-from judges.strategies.registry import STRATEGIES, StrategyInfo
+from judges.strategies.info import StrategyInfo
+from judges.strategies.registry import STRATEGIES
 
 NAME = RegexValidator(
     r"^[a-z][a-z0-9_]*\Z", "Small letters, digits and underscores, beginning with a letter."

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from annotation.kinds.base import letter_of
 from annotation.kinds.shown import ShownResponse
+from annotation.kinds.values import spoken
 from annotation.models import User
 from annotation.selectors.judged_items import ItemTexts, item_texts
-from annotation.selectors.judging_labels import PeopleSaid, PersonSaid, item_labels, people_said
+from annotation.selectors.judging_labels import PeopleSaid, PersonSaid, item_labels, parts_of, people_said
 from judges.models import Judgment, Order, ParseStatus
-from judges.selectors.disagreement import against_gold, against_people
+from judges.selectors.disagreement import against_gold, against_people, is_far
 from judges.selectors.trace import Trace, judgment_trace
 
+CANNOT_TELL = "cannot tell"
 MOST_OTHERS = 60
 """Judgments of the same item that are shown beside it."""
 
@@ -138,3 +140,66 @@ def _contradicts_itself(judgment: Judgment, other: Judgment | None) -> bool | No
     if other is None or judgment.choice is None or other.choice is None:
         return None
     return judgment.choice != other.choice
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPart:
+    """One criterion, aspect or answer: in words what the judge, people and the gold say of it.
+
+    Attributes
+    ----------
+    is_far : bool
+        The judge contradicts people here. Of a ranking no single rank does.
+    """
+
+    name: str
+    about: str
+    judge: str
+    judge_about: str
+    people: str
+    gold: str
+    is_far: bool
+
+
+def part_rows(detail: JudgmentDetail) -> list[JudgedPart]:
+    """Return the parts of an item that has any, in their order."""
+    name, item, kind = detail.item.kind, detail.item, detail.item.kind_info
+    if not kind.said:
+        return []
+    mine = parts_of(name, detail.judgment.value or {})
+    gold = parts_of(name, item.gold or {})
+    people = dict(detail.people.parts) if detail.people is not None else {}
+    known = kind.numbers(detail.judgment.value or {})
+    return [
+        JudgedPart(
+            name=part.name,
+            about=part.about,
+            judge=kind.part_words(mine[key]) if key in mine else CANNOT_TELL if key in known else "",
+            judge_about=part.options.get(str(round(mine[key])), "") if key in mine else "",
+            people=kind.mean_words(people[key]) if key in people else "",
+            gold=kind.part_words(gold[key]) if key in gold else "",
+            is_far=is_far(name, mine.get(key), people.get(key)),
+        )
+        for key, part in _parts(item).items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    name: str
+    about: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def _parts(item: ItemTexts) -> dict[str, _Part]:
+    if item.kind_info.parts == "criteria":
+        return {
+            each.key: _Part(spoken(each.key), each.question, dict(each.options)) for each in item.criteria
+        }
+    if item.kind_info.parts == "responses":
+        return {
+            str(index): _Part(f"Response {index + 1}", system) for index, system in enumerate(item.systems)
+        }
+    # An order of aspects is told by their keys.
+    is_order = item.kind_info.scale == "ranks"
+    return {each.key: _Part(each.text, each.key if is_order else "") for each in item.aspects}

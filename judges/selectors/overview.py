@@ -18,7 +18,8 @@ from judges.selectors.items import judge_kind
 from judges.selectors.judges import judges_runnable
 from judges.selectors.strategies import kind_words
 from judges.selectors.tallies import judgment_tallies
-from judges.strategies.registry import STRATEGIES, StrategyInfo
+from judges.strategies.info import StrategyInfo
+from judges.strategies.registry import STRATEGIES
 
 
 def sweeps_overview(datasets: QuerySet[Dataset] | None = None) -> QuerySet[Sweep]:

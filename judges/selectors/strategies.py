@@ -7,7 +7,8 @@ from functools import cache
 
 from annotation.kinds import DEFAULT_KIND, KINDS
 from annotation.selectors.judging import GENERATION
-from judges.strategies.registry import STRATEGIES, StrategyInfo
+from judges.strategies.info import StrategyInfo
+from judges.strategies.registry import STRATEGIES
 
 REQUEST_WORDS = {
     "chat": "generates text",

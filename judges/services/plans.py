@@ -33,9 +33,9 @@ from django.db import transaction
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_by_name
 from judges.models import Endpoint, Judge, Sweep
-from judges.services.drafts import draft_create
 from judges.services.judges import DuplicateJudgeError, ModelChoice, free_name, judge_create
 from judges.services.sweep_settings import SweepSettings
+from judges.services.sweeps import draft_create
 from judges.services.yaml_text import YamlError, yaml_read
 from judges.strategies.registry import STRATEGIES
 

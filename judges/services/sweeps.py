@@ -9,6 +9,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +17,7 @@ from celery import current_app
 from django.db import transaction
 from django.utils import timezone
 
+from annotation.services.users import user_lock
 from judges.models import (
     Judge,
     ModelRequest,
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
 
 TRIED = 200
 """Items times orders that the estimate before a start is made from: somebody waits for it."""
+
+SAME_CLICK = timedelta(minutes=1)
+"""Within this time, the same content from the same person is the same form sent again."""
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +101,64 @@ def sweep_create(
     sweep.judges.set(judges)
     sweep.datasets.set(datasets)
     return sweep
+
+
+@transaction.atomic
+def draft_create(
+    *, name: str, judges: Iterable[Judge], datasets: Iterable[Dataset], created_by: User, **fields: Any
+) -> Sweep:
+    """Make a draft, or return the one that the first of two clicks made a moment ago.
+
+    Parameters
+    ----------
+    **fields
+        Those of `SweepSettings`.
+
+    Raises
+    ------
+    ValidationError
+        A field is not valid.
+    """
+    judges, datasets = list(judges), list(datasets)
+    settings = SweepSettings(**fields)
+    # Two clicks of a person are taken one after the other, so that the second finds what the first made.
+    user_lock(created_by)
+    twins = Sweep.objects.filter(
+        name=name, created_by=created_by, created_at__gt=timezone.now() - SAME_CLICK
+    ).order_by("-pk")
+    content = ({judge.pk for judge in judges}, {dataset.pk for dataset in datasets})
+    for twin in twins:
+        if settings == SweepSettings.of(twin) and content == (_keys(twin.judges), _keys(twin.datasets)):
+            return twin
+    return sweep_create(name=name, judges=judges, datasets=datasets, created_by=created_by, **fields)
+
+
+@transaction.atomic
+def draft_update(
+    *, sweep: Sweep, name: str, judges: Iterable[Judge], datasets: Iterable[Dataset], **fields: Any
+) -> Sweep:
+    """Change a draft; of `SweepSettings`, the fields that are given.
+
+    Raises
+    ------
+    SweepError
+        It was launched in the meantime.
+    ValidationError
+        A field is not valid.
+    """
+    locked = Sweep.objects.select_for_update().get(pk=sweep.pk)
+    if locked.state != SweepState.DRAFT:
+        raise SweepError([f"'{locked}' was launched in the meantime, so it was not changed."])
+    locked.name = name
+    SweepSettings.of(locked).changed(**fields).write(locked)
+    locked.save()
+    locked.judges.set(judges)
+    locked.datasets.set(datasets)
+    return locked
+
+
+def _keys(rows: object) -> set[int]:
+    return set(rows.values_list("pk", flat=True))  # type: ignore[attr-defined]
 
 
 def sweep_start(*, sweep: Sweep) -> Launch:

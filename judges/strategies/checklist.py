@@ -2,14 +2,16 @@
 
 InFoBench: Qin et al., "InFoBench: Evaluating Instruction Following Ability in Large Language Models", Findings of ACL
 2024. There the questions are put one after the other in one conversation ("in_turn"); here also independently, or all
-in one structured answer. The prompts are our own.
+in one structured answer. The prompts are our own. What DRFR and TOWER are stands in `metaeval.stats.following`; an
+answer of null ("cannot tell") counts as not followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import (
     item_aspects,
     json_form,
@@ -20,7 +22,6 @@ from judges.strategies.item_prompt import (
 )
 from judges.strategies.parsing import unparsed
 from judges.strategies.prompts import Message
-from judges.strategies.scores import checklist_scores
 from judges.strategies.structured import (
     Labels,
     Said,
@@ -45,6 +46,7 @@ from judges.strategies.types import (
     several,
     single,
 )
+from metaeval.stats import InvalidInputError, aspect_levels, drfr, tower_score
 
 YES, NO, CANNOT_TELL = "yes", "no", "cannot tell"
 MEANING: Mapping[str, bool | None] = {YES: True, NO: False, CANNOT_TELL: None}
@@ -62,6 +64,10 @@ LABELS_AND_DOUBT: Labels = {
         "none",
     ),
 }
+
+
+Answers = Mapping[str, bool | None]
+"""By the aspect's key: followed, not followed, cannot tell."""
 
 
 def checklist_each(item: ItemView, config: StrategyConfig) -> Steps:
@@ -157,3 +163,34 @@ def _verdict(item: ItemView, config: StrategyConfig, said: Mapping[str, Said], r
         MEANING.__getitem__,
         lambda answers: {"answers": answers, **checklist_scores(item, answers, flat=flat)},
     )
+
+
+def has_tree(aspects: Sequence[AspectView]) -> bool:
+    """Whether any aspect depends on another."""
+    return any(aspect.parent for aspect in aspects)
+
+
+def checklist_scores(item: ItemView, answers: Answers, *, flat: bool = False) -> dict[str, float]:
+    """DRFR of the answers, and TOWER where the item's aspects are a tree; with ``flat`` also where they are not.
+
+    Raises
+    ------
+    StrategyError
+        The aspects depend on one another in a circle, or on what is no aspect.
+    """
+    found = {"drfr": drfr(_followed(answers, list(answers)), [0] * len(answers), n_resamples=0).value}
+    if flat or has_tree(item.aspects):
+        try:
+            levels = aspect_levels({aspect.key: aspect.parent for aspect in item.aspects})
+        except InvalidInputError as error:
+            why = str(error).removeprefix("parents: ")
+            raise StrategyError(f"The aspects of item {item.item_id} are no tree: {why}.") from None
+        keys = list(levels)
+        found["tower"] = tower_score(
+            _followed(answers, keys), [0] * len(keys), [levels[key] for key in keys], n_resamples=0
+        ).value
+    return found
+
+
+def _followed(answers: Answers, keys: Sequence[str]) -> list[float]:
+    return [float(answers.get(key) is True) for key in keys]

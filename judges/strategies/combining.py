@@ -21,11 +21,11 @@ from typing import Any, TypeVar
 
 from annotation.kinds import KINDS
 from annotation.kinds.parts import PartsKind
+from judges.strategies.checklist import checklist_scores
 from judges.strategies.errors import StrategyError
+from judges.strategies.orders import average_ranks, ranked
 from judges.strategies.pairwise import presented
 from judges.strategies.parsing import parsed, unparsed
-from judges.strategies.ranks import average_ranks, ranked
-from judges.strategies.scores import checklist_scores
 from judges.strategies.types import ItemView, Verdict
 
 Params = Mapping[str, Any]

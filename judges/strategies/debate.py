@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import step_prompt
-from judges.strategies.pairwise import presented, render
+from judges.strategies.pairwise import presented, read_last_line, render
 from judges.strategies.parsing import unparsed
-from judges.strategies.question import read_last_line
 from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, Verdict, several, single
 
 

@@ -18,9 +18,8 @@ from dataclasses import replace
 from annotation.kinds.values import DEFAULT_KIND
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import step_prompt
-from judges.strategies.pairwise import render
+from judges.strategies.pairwise import one_question, render
 from judges.strategies.prompts import Message, Prompt
-from judges.strategies.question import one_question
 from judges.strategies.types import ItemView, Steps, StrategyConfig
 
 

@@ -18,10 +18,9 @@ from judges.strategies.item_prompt import (
     render_item,
     step_prompt,
 )
-from judges.strategies.orders import order_schema, ranks_of, read_order
+from judges.strategies.orders import order_schema, ranked, ranks_of, read_order
 from judges.strategies.parsing import parsed, unparsed
 from judges.strategies.prompts import Message
-from judges.strategies.ranks import ranked
 from judges.strategies.structured import (
     Labels,
     by_name,

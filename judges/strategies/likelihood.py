@@ -15,9 +15,9 @@ import math
 from judges.strategies.conversations import asked, before, question
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import needed_reference
+from judges.strategies.orders import ranked
 from judges.strategies.pairwise import pair
 from judges.strategies.parsing import parsed, unparsed
-from judges.strategies.ranks import ranked
 from judges.strategies.types import Answer, ItemView, Score, Steps, StrategyConfig, Verdict, several
 
 _NONE_GIVEN = "the backend gave no log-likelihood"

@@ -6,9 +6,8 @@ depends on the instruction alone, so it is asked once for all strategies that us
 
 from __future__ import annotations
 
-from judges.strategies.pairwise import about_instruction, render
+from judges.strategies.pairwise import about_instruction, one_question, render
 from judges.strategies.parsing import unparsed
-from judges.strategies.question import one_question
 from judges.strategies.types import Answer, ItemView, Steps, StrategyConfig, several, single
 
 

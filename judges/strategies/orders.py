@@ -1,11 +1,16 @@
-"""Reading an order of numbered things out of what a model wrote: every one once, the best first."""
+"""Orders and ranks.
+
+An order of numbered things is read out of what a model wrote: every one once, the best first. Ranks are made from
+values: levels without gaps, as labels have them, and average ranks, as means need them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from judges.strategies.parsing import undressed
 from judges.strategies.structured import NAMING, as_integer, closed, number_in, read_json, scalar
@@ -20,6 +25,7 @@ _NAMED = re.compile(
 _DRESS = "*_`#\"'“”‘’()[] \t\r\n."
 MAX_PLAIN = 2000
 NO_ORDER = "holds no order"
+Number = TypeVar("Number", float, Fraction)
 
 
 def order_schema(count: int, *, ties: bool) -> dict[str, Any]:
@@ -82,6 +88,27 @@ def ranks_of(places: Sequence[Sequence[int]]) -> dict[int, int]:
     {2: 1, 1: 2, 3: 2}
     """
     return {number: rank for rank, place in enumerate(places, start=1) for number in place}
+
+
+def ranked(values: Mapping[str, Number]) -> dict[str, int]:
+    """Return levels from 1, the lowest value first; equal values share one.
+
+    >>> ranked({"x": 0.5, "y": 0.1, "z": 0.5})
+    {'x': 2, 'y': 1, 'z': 2}
+    """
+    levels = {value: level for level, value in enumerate(sorted(set(values.values())), start=1)}
+    return {name: levels[value] for name, value in values.items()}
+
+
+def average_ranks(ranks: Mapping[str, int]) -> dict[str, Fraction]:
+    """Return the mean of the places that equal ranks share, exactly.
+
+    >>> average_ranks({"x": 1, "y": 2, "z": 2})["y"]
+    Fraction(5, 2)
+    """
+    given = sorted(ranks.values())
+    # Places first..last are shared by all that have the rank; their mean is (first + last) / 2.
+    return {name: Fraction(2 * given.index(rank) + given.count(rank) + 1, 2) for name, rank in ranks.items()}
 
 
 def _groups(found: object) -> list[list[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from judges.strategies.types import Answer, TokenLogprob
 
@@ -45,6 +45,32 @@ def label_chances(
             chances[label] += math.exp(min(logprob, 0.0))
     total = sum(chances.values())
     return {label: chance / total for label, chance in chances.items()} if total > 0 else None
+
+
+def expected_score(
+    answer: Answer, values: Mapping[str, int], said: str, *, last: bool = False
+) -> float | None:
+    """Return the mean of the values under the model's probabilities at the token that says the rating.
+
+    Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023, section 2. Labels that
+    are not among the nearest rivals count as 0; the rest is normalised to 1.
+
+    Parameters
+    ----------
+    values : mapping of str to int
+        Each label and what it is worth.
+    said : str
+        The label that was read.
+    last : bool
+        The rating stands at the end of the text: the last token that says it, instead of the first.
+
+    Returns
+    -------
+    float or None
+        Between the lowest and the highest value; None without log-probabilities, or where no single token says it.
+    """
+    chances = label_chances(answer, list(values), said, last=last)
+    return None if chances is None else math.fsum(values[label] * chance for label, chance in chances.items())
 
 
 def _place(

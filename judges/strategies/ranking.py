@@ -11,10 +11,9 @@ from typing import Any, TypeVar
 
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import drawn_order, fenced, render_item
-from judges.strategies.orders import order_schema, ranks_of, read_order
+from judges.strategies.orders import order_schema, ranked, ranks_of, read_order
 from judges.strategies.parsing import parsed, unparsed
-from judges.strategies.ranks import ranked
-from judges.strategies.scores import expected_score
+from judges.strategies.probabilities import expected_score
 from judges.strategies.structured import Labels, read_label, schema_text
 from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, several, single
 

@@ -13,7 +13,7 @@ from typing import Any
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import json_form, one_line, only_response, render_item
 from judges.strategies.parsing import unparsed
-from judges.strategies.scores import expected_score
+from judges.strategies.probabilities import expected_score
 from judges.strategies.structured import (
     Labels,
     Said,

@@ -13,6 +13,7 @@ from typing import Any
 
 from judges.strategies.composed import under
 from judges.strategies.errors import SpecError, StrategyError, UnknownStrategyError
+from judges.strategies.info import StrategyInfo
 from judges.strategies.model_ref import (
     PLAIN,
     ModelRef,
@@ -24,7 +25,7 @@ from judges.strategies.model_ref import (
     require_number,
 )
 from judges.strategies.prompts import Prompt, load_prompt, prompt_fingerprint
-from judges.strategies.registry import StrategyInfo, get_strategy, strategy_info
+from judges.strategies.registry import get_strategy, strategy_info
 from judges.strategies.thoughts import heard
 from judges.strategies.types import JUDGE, NO_PARAMS, Decoding, ItemView, Steps, StrategyConfig
 

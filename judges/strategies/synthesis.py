@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from judges.strategies.item_prompt import step_prompt
 from judges.strategies.pairwise import (
+    Reader,
+    ask_alone,
     both_texts,
     canonical_verdict,
+    disagreement,
     in_both_orders,
     in_order,
+    read_alone,
+    read_last_line,
     render,
 )
 from judges.strategies.prompts import Message
-from judges.strategies.question import Reader, ask_alone, disagreement, read_alone, read_last_line
 from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, Verdict, several, single
 
 _WORDS = {1: "Output A is better", 2: "Output B is better", 0: "neither is better"}

@@ -240,7 +240,7 @@ def test_what_arrived_is_kept_when_the_endpoint_fails():
 
 
 def test_a_mistake_in_a_strategy_costs_one_item(monkeypatch, caplog):
-    import judges.strategies.question as question
+    import judges.strategies.pairwise as question
 
     read = question.read_choice
 

@@ -8,9 +8,10 @@ from django.core.exceptions import ValidationError
 from judges.models import Judge, Judgment, Sweep, SweepRun
 from judges.selectors.sweeps import sweep_progress
 from judges.services import sweeps
-from judges.services.drafts import draft_create, draft_update
 from judges.services.sweeps import (
     SweepError,
+    draft_create,
+    draft_update,
     sweep_cancel,
     sweep_create,
     sweep_delete,

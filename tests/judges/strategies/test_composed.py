@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from judges.strategies.combining import combine
 from judges.strategies.composed import together
 from judges.strategies.errors import SpecError, StrategyError
-from judges.strategies.ranks import average_ranks, ranked
+from judges.strategies.orders import average_ranks, ranked
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, AspectView, Chat, ItemView, Verdict
 from tests.judges.strategies.replay import advance

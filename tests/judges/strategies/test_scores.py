@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.strategies import aspect_tree, item_prompt, orders, structured
+from judges.strategies.checklist import checklist_scores, has_tree
 from judges.strategies.errors import StrategyError
-from judges.strategies.scores import checklist_scores, expected_score, has_tree
+from judges.strategies.probabilities import expected_score
 from judges.strategies.types import Answer, AspectView, ItemView, TokenLogprob
 
 TREE = (

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.backends.wire import build_wire, request_hash
-from judges.strategies.catalog import PAIRS
+from judges.strategies.registry import PAIRS
 from judges.strategies.types import Answer, Chat, ItemView, Request, TokenLogprob
 from tests.judges.strategies.feeding import ITEM, SWAPPED, canonical, judge, run, text_of
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.strategies.scores import checklist_scores
+from judges.strategies.checklist import checklist_scores
 from judges.strategies.types import AspectView, ItemView
 from metaeval.stats import InvalidInputError, StatisticsWarning
 from metaeval.stats.following import (
