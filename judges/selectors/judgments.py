@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.kinds import PAIRWISE
+from annotation.kinds import KINDS
 from judges.models import Judgment, Order, ParseStatus
+
+_PAIRS = [kind.name for kind in KINDS.values() if kind.scale == "preference"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def pairwise_verdicts(
 ) -> PairwiseVerdicts:
     """All pairwise judgments of a dataset, or those of some judges; one query."""
     judgments = Judgment.objects.filter(
-        item__dataset_id=dataset_id, item__kind=PAIRWISE.name, sample=sample
+        item__dataset_id=dataset_id, item__kind__in=_PAIRS, sample=sample
     ).order_by("judge_id", "item__position", "item_id", "order")
     if judge_ids is not None:
         judgments = judgments.filter(judge_id__in=list(judge_ids))

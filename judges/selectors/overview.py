@@ -10,13 +10,12 @@ from typing import Any, cast
 from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
-from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset
 from annotation.selectors.judging import GENERATION
 from judges.models import BackendKind, Endpoint, Judge, JudgeModel, Sweep, SweepRun
 from judges.selectors.items import judge_kind
 from judges.selectors.judges import judges_runnable
-from judges.selectors.strategies import kind_words
+from judges.selectors.strategies import kind_named
 from judges.selectors.tallies import judgment_tallies
 from judges.strategies.info import StrategyInfo
 from judges.strategies.registry import STRATEGIES
@@ -105,12 +104,9 @@ def judges_offered() -> list[JudgeChoice]:
 def _judge_choice(judge: Judge) -> JudgeChoice:
     info, kind = judge_strategy(judge), judge_kind(judge)
     endpoints = [row.endpoint for row in judge.models.all()]
+    group = kind_named(kind) or (ASKS if endpoints else NO_MODEL)
     if kind == GENERATION:
         group = CONTESTANTS
-    elif kind != DEFAULT_KIND:
-        group = kind_words(kind)
-    else:
-        group = ASKS if endpoints else NO_MODEL
     return JudgeChoice(
         pk=judge.pk,
         name=judge.name,

@@ -48,8 +48,13 @@ def kind_words(kind: str) -> str:
     return KINDS[kind].label if kind in KINDS else kind
 
 
+def kind_named(kind: str) -> str:
+    """Return what a kind of items is called where pairs are what is usual; empty for pairs."""
+    return "" if kind == DEFAULT_KIND else kind_words(kind)
+
+
 def strategy_facts(info: StrategyInfo) -> StrategyFacts:
-    return StrategyFacts(info, "" if info.kind == DEFAULT_KIND else kind_words(info.kind), _cost(info))
+    return StrategyFacts(info, kind_named(info.kind), _cost(info))
 
 
 @cache

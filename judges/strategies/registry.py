@@ -219,6 +219,7 @@ PAIRS = (
 
 # --- rubrics, checklists, importance and rankings of several answers --------------------------------------------
 
+RANKING = "answer_ranking"
 _SEEN = frozenset({"reference", "guidelines", "decoding"})
 
 # What the entries of a kind share.
@@ -250,7 +251,7 @@ _importance = partial(
 )
 _ranking = partial(
     StrategyInfo,
-    kind="answer_ranking",
+    kind=RANKING,
     family="Ranking of answers",
     takes=_SEEN,
     version=READS,
@@ -433,7 +434,7 @@ MODEL_OUTPUTS = (
         "loglikelihood_ranking",
         "Log-likelihood of the answers",
         "judges.strategies.likelihood:loglikelihood_ranking",
-        kind="answer_ranking",
+        kind=RANKING,
         summary="Ranks answers by how likely the evaluated model finds them, divided by their length.",
     ),
     _likelihood(
