@@ -46,7 +46,6 @@ class StoredRequest:
     answer: Answer | None
     error: str
     owner: str
-    lease_until: datetime
     attempts: int
 
 
@@ -184,7 +183,7 @@ def counts_add(rows: Sequence[Row]) -> None:
 def requests_look_up(hashes: Iterable[str]) -> dict[str, StoredRequest]:
     """Return the rows there are of these requests."""
     found: dict[str, StoredRequest] = {}
-    names = ("hash", "state", "answer", "error", "owner", "lease_until", "attempts")
+    names = ("hash", "state", "answer", "error", "owner", "attempts")
     for chunk in _chunks(list(hashes)):
         for values in ModelRequest.objects.filter(hash__in=chunk).values_list(*names):
             each, state, answer, *rest = values

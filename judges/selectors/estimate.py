@@ -26,7 +26,7 @@ from judges.selectors.trace import stored_as
 from judges.strategies.errors import SpecError, StrategyError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec, build_strategy
-from judges.strategies.types import Answer, ItemView, Request, Steps
+from judges.strategies.types import Answer, ItemView, Request, Walk
 
 MOST_WORKS = 2_000
 """Items times orders that are tried in all: a page waits for this."""
@@ -139,33 +139,22 @@ def budget_warnings(sweep: Sweep, estimate: SweepEstimate) -> tuple[str, ...]:
     return tuple(found)
 
 
-@dataclass(slots=True)
-class _Work:
+@dataclass(slots=True, eq=False)
+class _Work(Walk):
     """One item in one order, on its way through a strategy that gets stand-ins for answers."""
 
-    steps: Steps
-    weight: float
-    order: int
-    single: bool = True
-    asked: tuple[Request, ...] = ()
+    weight: float = 1.0
+    order: int = 0
     refusal: str = ""
 
-    def advance(self, answers: Sequence[Answer] | None) -> bool:
+    def goes_on(self, answers: Sequence[Answer] | None) -> bool:
         """Take the next requests; False when there are none."""
         try:
-            if answers is None:
-                asked = next(self.steps)
-            else:
-                asked = self.steps.send(answers[0] if self.single else tuple(answers))
-        except StopIteration:
-            return False
+            return self.advance(answers)
         except StrategyError as error:
             # After a stand-in it says nothing of what a model will answer; before, the item alone is to blame.
             self.refusal = str(error) if answers is None else ""
             return False
-        self.single = not isinstance(asked, tuple)
-        self.asked = asked if isinstance(asked, tuple) else (asked,)
-        return True
 
 
 @dataclass(slots=True)
@@ -221,7 +210,7 @@ class _DryRun:
         if views:
             # What has been judged already is spread like the rest: the sample stands for what is missing.
             weight = estimate.n_works / len(views)
-            works = [_Work(begin(view), weight, view.order) for view in views]
+            works = [_Work(begin(view), weight=weight, order=view.order) for view in views]
             self._drive(works, models, endpoints, estimate)
             refused = [work for work in works if work.refusal]
             if refused and not spec.reads_reference:  # the check of the sweep tells of missing references
@@ -258,7 +247,7 @@ class _DryRun:
         endpoints: Mapping[str, Endpoint],
         estimate: RunEstimate,
     ) -> None:
-        works = [work for work in works if work.advance(None)]
+        works = [work for work in works if work.goes_on(None)]
         for _ in range(MOST_STEPS):
             if not works:
                 return
@@ -277,7 +266,7 @@ class _DryRun:
                         self._count(wire, endpoints[request.role], work.weight, estimate)
                     self.seen.add(key)
                     answers.append(stored.get(key) or _stand_in(request, work.order))
-                if work.advance(answers):
+                if work.goes_on(answers):
                     going.append(work)
             works = going
 

@@ -18,8 +18,7 @@ from judges.strategies.types import (
     Request,
     Score,
     StrategyConfig,
-    Yielded,
-    requests_of,
+    Walk,
 )
 
 MOST_REQUESTS = 8
@@ -95,15 +94,13 @@ def prompt_preview(
     )
     shown: list[ShownRequest] = []
     try:
-        steps = get_strategy(strategy)(item, config)
-        asked = next(steps)
-        while len(shown) < MOST_REQUESTS:
-            first = len(shown) + 1
-            shown += [_shown(first + n, each) for n, each in enumerate(requests_of(asked))]
-            asked = steps.send(_placeholders(asked, first))
-        steps.close()
-    except StopIteration:
-        pass
+        walk = Walk(get_strategy(strategy)(item, config))
+        goes_on = walk.advance()
+        while goes_on and len(shown) < MOST_REQUESTS:
+            numbered = list(enumerate(walk.asked, start=len(shown) + 1))
+            shown += [_shown(number, each) for number, each in numbered]
+            goes_on = walk.advance([_placeholder(each, number) for number, each in numbered])
+        walk.steps.close()
     except KeyError as error:
         return PromptPreview(
             tuple(shown), f"{{{{{error.args[0]}}}}} has no value with the strategy '{info.title}'."
@@ -111,11 +108,6 @@ def prompt_preview(
     except (StrategyError, ValueError, TypeError) as error:
         return PromptPreview(tuple(shown), str(error))
     return PromptPreview(tuple(shown))
-
-
-def _placeholders(asked: Yielded, first: int) -> Answer | tuple[Answer, ...]:
-    answers = tuple(_placeholder(each, first + n) for n, each in enumerate(requests_of(asked)))
-    return answers if isinstance(asked, tuple) else answers[0]
 
 
 def _placeholder(request: Request, number: int) -> Answer:

@@ -7,7 +7,7 @@ again, each request that it makes is hashed and looked up, and the stored answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -21,7 +21,7 @@ from judges.strategies.errors import StrategyError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.thoughts import without_thought
-from judges.strategies.types import Answer, ItemView, Request, Steps, Verdict, Yielded
+from judges.strategies.types import Answer, ItemView, Request, Verdict, Walk
 
 MISSING = "missing"
 """The state of a request whose row is there no more, or that was never made."""
@@ -185,8 +185,7 @@ class _Replay:
     verdict: Verdict | None = None
     pending: list[tuple[Request, WireRequest, str]] = field(default_factory=list)
     steps: list[tuple[TraceRequest, ...]] = field(default_factory=list)
-    generator: Steps | None = None
-    is_single: bool = True
+    walk: Walk | None = None
 
     def start(self) -> None:
         """Build the strategy and take its first requests."""
@@ -201,14 +200,8 @@ class _Replay:
         if self.view is None or spec.fingerprint() != self.judge.fingerprint:
             self.problem = CHANGED
             return
-        self.spec = spec
-        shown = presented(replace(self.view, sample=self.sample), self.order)
-
-        def begin() -> Yielded:
-            self.generator = build_strategy(spec)(shown)
-            return next(self.generator)
-
-        self._advance(begin)
+        self.spec, self.view = spec, presented(replace(self.view, sample=self.sample), self.order)
+        self._advance(None)
 
     def take(self, stored: Mapping[str, ModelRequest]) -> None:
         """Keep what is stored of the pending requests; go on if all of them are answered."""
@@ -219,28 +212,27 @@ class _Replay:
         if len(answers) < len(step):
             self.problem = _unanswered(step)
             return
-        generator = self.generator
-        assert generator is not None
-        self._advance(lambda: generator.send(answers[0] if self.is_single else answers))
+        self._advance(answers)
 
-    def _advance(self, go: Callable[[], Yielded]) -> None:
+    def _advance(self, answers: Sequence[Answer] | None) -> None:
+        assert self.spec is not None
+        assert self.view is not None
         try:
-            asked = go()
-        except StopIteration as stop:
-            self.verdict = stop.value
+            self.walk = self.walk or Walk(build_strategy(self.spec)(self.view))
+            if self.walk.advance(answers):
+                self._ask(self.walk.asked)
+            else:
+                self.verdict = self.walk.verdict
         except StrategyError as error:
             self.problem = str(error)
         except Exception as error:
             # The engine records such a mistake as a failed judgment; the page must open for just these.
             self.problem = f"The strategy failed: {type(error).__name__}: {error}"
-        else:
-            self._ask(asked)
 
-    def _ask(self, asked: Yielded) -> None:
+    def _ask(self, asked: tuple[Request, ...]) -> None:
         assert self.spec is not None
-        self.is_single = not isinstance(asked, tuple)
         models = self.spec.models()
-        for request in asked if isinstance(asked, tuple) else (asked,):
+        for request in asked:
             model = models.get(request.role)
             if model is None:
                 self.problem = (

@@ -19,8 +19,8 @@ from judges.strategies.types import (
     Steps,
     StrategyConfig,
     Verdict,
+    Walk,
     Yielded,
-    requests_of,
     several,
 )
 
@@ -58,29 +58,13 @@ def together(members: Mapping[str, Steps]) -> Generator[Yielded, Sent, dict[str,
     dict
         The verdicts, in the order of `members`.
     """
-    verdicts: dict[str, Verdict] = {}
-    wanted: dict[str, Yielded] = {}
-    for key, steps in members.items():
-        _advance(key, steps, None, wanted, verdicts)
-    while wanted:
-        requests = [request for yielded in wanted.values() for request in requests_of(yielded)]
-        answers = list(several((yield tuple(requests)))) if requests else []
-        waiting, wanted = wanted, {}
-        for key, yielded in waiting.items():
-            count = len(requests_of(yielded))
-            own, answers = tuple(answers[:count]), answers[count:]
-            _advance(key, members[key], own if isinstance(yielded, tuple) else own[0], wanted, verdicts)
-    return {key: verdicts[key] for key in members}
-
-
-def _advance(
-    key: str, steps: Steps, sent: Sent | None, wanted: dict[str, Yielded], verdicts: dict[str, Verdict]
-) -> None:
-    try:
-        # A generator that has not begun is sent nothing.
-        wanted[key] = next(steps) if sent is None else steps.send(sent)
-    except StopIteration as stop:
-        verdicts[key] = stop.value
+    walks = {key: Walk(steps) for key, steps in members.items()}
+    going = [walk for walk in walks.values() if walk.advance()]
+    while going:
+        requests = tuple(request for walk in going for request in walk.asked)
+        answers = iter(several((yield requests)) if requests else ())
+        going = [walk for walk in going if walk.advance([next(answers) for _ in walk.asked])]
+    return {key: walk.verdict for key, walk in walks.items() if walk.verdict is not None}
 
 
 def _member_for(item: ItemView, config: StrategyConfig) -> str:

@@ -4,12 +4,12 @@ A strategy is a generator: it yields a request (or a tuple of requests that do n
 and is sent the answer (or a tuple of answers in the same order). What it yields is a deterministic function
 of the item, its configuration and the answers so far, so that it can be replayed from stored answers.
 
-Everything here is an immutable value without behaviour that touches the world.
+Everything here but `Walk` is an immutable value, and nothing touches the world.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -346,11 +346,6 @@ Steps: TypeAlias = Generator[Yielded, Sent, Verdict]
 Strategy: TypeAlias = Callable[[ItemView, StrategyConfig], Steps]
 
 
-def requests_of(asked: Yielded) -> tuple[Request, ...]:
-    """Return what was yielded, one request or several, as a tuple."""
-    return asked if isinstance(asked, tuple) else (asked,)
-
-
 def single(sent: Sent) -> Answer:
     """Return the one answer that was sent for one request; anything else is a mistake of the engine."""
     if not isinstance(sent, Answer):
@@ -363,3 +358,27 @@ def several(sent: Sent) -> tuple[Answer, ...]:
     if isinstance(sent, Answer):
         raise TypeError("a tuple of requests was yielded, so a tuple of Answers must be sent")
     return sent
+
+
+@dataclass(slots=True, eq=False)
+class Walk:
+    """A strategy on its way over an item: what it asks now, or its verdict."""
+
+    steps: Steps
+    asked: tuple[Request, ...] = ()
+    verdict: Verdict | None = None
+    is_single: bool = True
+
+    def advance(self, answers: Sequence[Answer] | None = None) -> bool:
+        """Begin, or send the answers to what it asked; False once it has its verdict. Raises as the strategy does."""
+        try:
+            if answers is None:  # a generator that has not begun is sent nothing
+                yielded = next(self.steps)
+            else:
+                yielded = self.steps.send(answers[0] if self.is_single else tuple(answers))
+        except StopIteration as stop:
+            self.asked, self.verdict = (), stop.value
+            return False
+        self.is_single = not isinstance(yielded, tuple)
+        self.asked = yielded if isinstance(yielded, tuple) else (yielded,)
+        return True
