@@ -8,21 +8,9 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from judges.admin.pages import ReadOnlyAdmin
 from metaeval.models import Decision, Report
 from metaeval.reports.decision.promotion import summary_lines
-
-
-class ReadOnlyAdmin(admin.ModelAdmin[Any]):
-    """A list and a page of each row, with nothing to press."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 def _page_of(decision: Decision, name: str) -> str:
@@ -32,7 +20,7 @@ def _page_of(decision: Decision, name: str) -> str:
 
 
 @admin.register(Report)
-class ReportAdmin(ReadOnlyAdmin):
+class ReportAdmin(ReadOnlyAdmin[Any]):
     list_display = ("name", "dataset", "study", "sweep", "short_hash", "created_by", "created_at")
     list_filter = ("dataset",)
     list_select_related = ("dataset", "study", "sweep", "created_by")
@@ -64,7 +52,7 @@ class ReportAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Decision)
-class DecisionAdmin(ReadOnlyAdmin):
+class DecisionAdmin(ReadOnlyAdmin[Any]):
     list_display = ("dataset", "kind", "judge", "in_force", "sweep", "decided_by", "created_at")
     list_filter = ("kind", "dataset")
     list_select_related = ("dataset", "judge", "sweep", "decided_by")

@@ -26,7 +26,7 @@ from judges.selectors.trace import stored_as
 from judges.strategies.errors import SpecError, StrategyError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec, build_strategy
-from judges.strategies.types import Answer, ItemView, Request, Walk
+from judges.strategies.types import Answer, ItemView, Request, StrategyWalk
 
 MOST_WORKS = 2_000
 """Items times orders that are tried in all: a page waits for this."""
@@ -140,7 +140,7 @@ def budget_warnings(sweep: Sweep, estimate: SweepEstimate) -> tuple[str, ...]:
 
 
 @dataclass(slots=True, eq=False)
-class _Work(Walk):
+class _Work(StrategyWalk):
     """One item in one order, on its way through a strategy that gets stand-ins for answers."""
 
     weight: float = 1.0

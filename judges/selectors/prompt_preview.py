@@ -18,7 +18,7 @@ from judges.strategies.types import (
     Request,
     Score,
     StrategyConfig,
-    Walk,
+    StrategyWalk,
 )
 
 MOST_REQUESTS = 8
@@ -94,7 +94,7 @@ def prompt_preview(
     )
     shown: list[ShownRequest] = []
     try:
-        walk = Walk(get_strategy(strategy)(item, config))
+        walk = StrategyWalk(get_strategy(strategy)(item, config))
         goes_on = walk.advance()
         while goes_on and len(shown) < MOST_REQUESTS:
             numbered = list(enumerate(walk.asked, start=len(shown) + 1))

@@ -21,7 +21,7 @@ from judges.strategies.errors import StrategyError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.thoughts import without_thought
-from judges.strategies.types import Answer, ItemView, Request, Verdict, Walk
+from judges.strategies.types import Answer, ItemView, Request, StrategyWalk, Verdict
 
 MISSING = "missing"
 """The state of a request whose row is there no more, or that was never made."""
@@ -185,7 +185,7 @@ class _Replay:
     verdict: Verdict | None = None
     pending: list[tuple[Request, WireRequest, str]] = field(default_factory=list)
     steps: list[tuple[TraceRequest, ...]] = field(default_factory=list)
-    walk: Walk | None = None
+    walk: StrategyWalk | None = None
 
     def start(self) -> None:
         """Build the strategy and take its first requests."""
@@ -218,7 +218,7 @@ class _Replay:
         assert self.spec is not None
         assert self.view is not None
         try:
-            self.walk = self.walk or Walk(build_strategy(self.spec)(self.view))
+            self.walk = self.walk or StrategyWalk(build_strategy(self.spec)(self.view))
             if self.walk.advance(answers):
                 self._ask(self.walk.asked)
             else:

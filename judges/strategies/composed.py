@@ -18,8 +18,8 @@ from judges.strategies.types import (
     Sent,
     Steps,
     StrategyConfig,
+    StrategyWalk,
     Verdict,
-    Walk,
     Yielded,
     several,
 )
@@ -58,7 +58,7 @@ def together(members: Mapping[str, Steps]) -> Generator[Yielded, Sent, dict[str,
     dict
         The verdicts, in the order of `members`.
     """
-    walks = {key: Walk(steps) for key, steps in members.items()}
+    walks = {key: StrategyWalk(steps) for key, steps in members.items()}
     going = [walk for walk in walks.values() if walk.advance()]
     while going:
         requests = tuple(request for walk in going for request in walk.asked)

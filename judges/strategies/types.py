@@ -4,7 +4,7 @@ A strategy is a generator: it yields a request (or a tuple of requests that do n
 and is sent the answer (or a tuple of answers in the same order). What it yields is a deterministic function
 of the item, its configuration and the answers so far, so that it can be replayed from stored answers.
 
-Everything here but `Walk` is an immutable value, and nothing touches the world.
+Everything here but `StrategyWalk` is an immutable value, and nothing touches the world.
 """
 
 from __future__ import annotations
@@ -361,7 +361,7 @@ def several(sent: Sent) -> tuple[Answer, ...]:
 
 
 @dataclass(slots=True, eq=False)
-class Walk:
+class StrategyWalk:
     """A strategy on its way over an item: what it asks now, or its verdict."""
 
     steps: Steps

@@ -221,10 +221,10 @@ def test_a_draft_is_changed_and_what_is_no_draft_is_not(admin: Client, dataset: 
 def test_a_draft_launched_between_two_looks(
     admin: Client, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from judges.services import drafts
+    from judges.services import sweeps
 
     sweep = sweep_make([judge_make()], dataset, start=False)
-    real = drafts.draft_update
+    real = sweeps.draft_update
 
     def late(**fields: Any) -> Sweep:
         Sweep.objects.update(state=SweepState.QUEUED)
