@@ -66,7 +66,7 @@ class GenerationAdmin(ReadOnlyAdmin[Generation]):
             "datasets": datasets_with_generations().only("name"),
             "statuses": ParseStatus.choices,
         }
-        return self.page(request, "change_list.html", **context)
+        return self.own_page(request, "change_list.html", **context)
 
     def changeform_view(
         self,
@@ -88,7 +88,7 @@ class GenerationAdmin(ReadOnlyAdmin[Generation]):
             "instruction": generation.instruction,
             "trace": generation_trace(generation),
         }
-        return self.page(request, "change_form.html", **context)
+        return self.own_page(request, "change_form.html", **context)
 
     # --- pairs ------------------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class GenerationAdmin(ReadOnlyAdmin[Generation]):
             "form": form,
             "datasets": datasets_with_generations().only("name", "title"),
         }
-        return self.page(request, "pairs.html", **context)
+        return self.own_page(request, "pairs.html", **context)
 
     def _pairs(self, request: HttpRequest, form: PairsForm) -> PairsResult | None:
         assert isinstance(request.user, User)

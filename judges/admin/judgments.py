@@ -44,7 +44,7 @@ class JudgmentAdmin(ReadOnlyAdmin[Judgment]):
             "categories": dataset_categories(filters.dataset_id) if filters.dataset_id is not None else [],
             "kinds": kind_choices(),
         }
-        return self.page(request, "change_list.html", "Judgments", **context)
+        return self.own_page(request, "change_list.html", "Judgments", **context)
 
     def changeform_view(
         self,
@@ -74,4 +74,4 @@ class JudgmentAdmin(ReadOnlyAdmin[Judgment]):
             "list_url": with_query(reverse("admin:judges_judgment_changelist"), query),
         }
         title = f"{detail.item.external_id}, judged by {detail.judgment.judge}"
-        return self.page(request, "change_form.html", title, **context)
+        return self.own_page(request, "change_form.html", title, **context)

@@ -22,7 +22,7 @@ Row = TypeVar("Row", bound=models.Model)
 class OwnPages(admin.ModelAdmin[Row], Generic[Row]):
     """A model with pages of our own."""
 
-    def page(self, request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:
+    def own_page(self, request: HttpRequest, template: str, title: str, **context: Any) -> TemplateResponse:
         """Draw one of the model's templates, or a part of it (``page.html#part``)."""
         frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
         where = f"admin/{self.opts.app_label}/{self.opts.model_name}/{template}"
@@ -127,7 +127,7 @@ class ServiceAdmin(OwnPages[Row], Generic[Row]):
             **self.page_context(request, obj),
             **(extra_context or {}),
         }
-        return self.page(request, "change_form.html", **context)
+        return self.own_page(request, "change_form.html", **context)
 
     def _may_save(self, request: HttpRequest, obj: Row | None) -> bool:
         if obj is None:

@@ -66,7 +66,7 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
             "title": "Prompts",
             "groups": list(groups.items()),
         }
-        return self.page(request, "change_list.html", **context)
+        return self.own_page(request, "change_list.html", **context)
 
     def prompt_view(self, request: HttpRequest, kind: str, name: str) -> HttpResponse:
         """One version: its text, what changed, who uses it, and how it looks on an item."""
@@ -87,7 +87,7 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
             "more_judges": len(judges) > SHOWN_JUDGES,
             "preview_form": PreviewForm(kind=kind, stem=prompt.stem),
         }
-        return self.page(request, "prompt.html", **context)
+        return self.own_page(request, "prompt.html", **context)
 
     def changeform_view(
         self,
@@ -173,7 +173,7 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
         stem = base.stem if base is not None else ""
         form = PreviewForm(request.POST, kind=kind, stem=stem)
         name = "_preview" if getattr(request, "htmx", False) else "preview"
-        return self.page(request, f"{name}.html", "Preview", **self._preview(request, form, kind, base))
+        return self.own_page(request, f"{name}.html", "Preview", **self._preview(request, form, kind, base))
 
     def _preview(
         self, request: HttpRequest, form: PreviewForm, kind: str, base: PromptVersion | None

@@ -168,7 +168,7 @@ class SweepAdmin(ServiceAdmin[Sweep]):
             "head_changed": partial and request.GET.get("seen") != seen,
         }
         part = "#poll" if partial else ""
-        return self.page(request, f"progress.html{part}", sweep.name, **context)
+        return self.own_page(request, f"progress.html{part}", sweep.name, **context)
 
     def start_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         self._start(request, self._sweep(pk))
