@@ -139,8 +139,7 @@ class World:
 
     def _decide(self, sweep_id: int, dataset: Dataset, judge: Judge) -> Decision:
         view = sweep_view(sweep_id)
-        content = comparison_get(sweep=view, dataset=dataset, wait=True).content
-        assert content is not None
+        content = comparison_get(sweep=view, dataset=dataset)
         return judge_promote(
             sweep=view, basis=dataset, fingerprint=judge.fingerprint, reason="r", user=self.ann,
             inputs_hash=content.inputs_hash, seen={},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
 from metaeval.figures import FIGURES
@@ -11,21 +9,11 @@ from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.report import ReportContent
 from metaeval.selectors.inputs import inputs_read, kinds_of
 from metaeval.selectors.sweeps import SweepView
-from metaeval.services.reports import content_cached, content_get, is_quick, options_against
+from metaeval.services.reports import content_cached, content_get, options_against
 
 CONTESTANTS_ONLY = (
     "This sweep has contestants only: they write responses, and judges compare them in another sweep."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Comparing:
-    """The comparison on one kind, or None while it would take so long that the page says so first."""
-
-    kind: str
-    content: ReportContent | None
-    n_items: int
-    n_judges: int
 
 
 def kinds_compared(dataset: Dataset) -> tuple[tuple[str, ...], bool]:
@@ -36,16 +24,14 @@ def kinds_compared(dataset: Dataset) -> tuple[tuple[str, ...], bool]:
 
 
 def comparison_get(
-    *, sweep: SweepView, dataset: Dataset, kind: str = DEFAULT_KIND, against: str = "", wait: bool = False
-) -> Comparing:
+    *, sweep: SweepView, dataset: Dataset, kind: str = DEFAULT_KIND, against: str = ""
+) -> ReportContent:
     """Compare the judges of a sweep on one dataset, from the cache where the same inputs were computed lately.
 
     Parameters
     ----------
     against : {"people", "gold"}
         Of other kinds than pairs: what judges are compared with; by default what more items have.
-    wait : bool
-        Compute however long it takes.
 
     Raises
     ------
@@ -65,9 +51,7 @@ def comparison_get(
             "There are neither labels nor gold answers yet, so there is nothing to compare judges with."
         )
     options = options_against(inputs, against if against in targets else "")
-    ready = wait or is_quick(inputs) or content_cached(inputs.hash(options)) is not None
-    content = content_get(inputs, options) if ready else None
-    return Comparing(kind, content, len(inputs.items), len(inputs.judges))
+    return content_get(inputs, options)
 
 
 def comparison_cached(*, inputs_hash: str, sweep: SweepView, dataset: Dataset) -> ReportContent | None:

@@ -73,17 +73,9 @@ def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
     """
     if asked.page == JobPage.SYSTEMS:
         dataset = get_object_or_404(datasets_visible_to(reader), name=asked.dataset)
-        ranked = systems_get(dataset=dataset, wait=True, reader=reader)
-        assert ranked is not None
-        return ranked.as_json()
+        return systems_get(dataset=dataset, reader=reader).as_json()
     sweep = source_get_for(reader, asked.sweep_id, asked.source)
     if asked.criteria is not None:
-        chosen = selection_get(sweep=sweep, criteria=asked.criteria, wait=True).report
-        assert chosen is not None
-        return chosen.as_json()
+        return selection_get(sweep=sweep, criteria=asked.criteria).as_json()
     dataset = dataset_of(sweep, asked.dataset)
-    compared = comparison_get(
-        sweep=sweep, dataset=dataset, kind=asked.kind, against=asked.against, wait=True
-    ).content
-    assert compared is not None
-    return compared.as_json()
+    return comparison_get(sweep=sweep, dataset=dataset, kind=asked.kind, against=asked.against).as_json()

@@ -93,12 +93,11 @@ def judge_promote(
     kind = DEFAULT_KIND if isinstance(basis, Dataset) else basis.kind
     if made := _made(datasets, wanted, seen, kind):
         return made
-    report: ReportContent | SelectionReport | None
+    report: ReportContent | SelectionReport
     if isinstance(basis, Dataset):
         report = report_build(dataset=basis, sweep=sweep)
     else:
-        report = selection_get(sweep=sweep, criteria=basis, wait=True).report
-    assert report is not None
+        report = selection_get(sweep=sweep, criteria=basis)
     if report.inputs_hash != inputs_hash:
         raise DecisionConflict(
             "Labels, judgments or settings have changed since these figures were shown. Look at the new figures first."

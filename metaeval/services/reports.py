@@ -161,11 +161,6 @@ def content_cached(inputs_hash: str) -> ReportContent | None:
     return None if found is None else report_of(found)
 
 
-def is_quick(inputs: Inputs) -> bool:
-    """Whether a page may compute the report while somebody waits for it."""
-    return len(inputs.items) * len(inputs.judges) <= FIGURES[inputs.kind].quick
-
-
 def _key(inputs_hash: str) -> str:
     return f"report:{software_version()}:{inputs_hash}"
 

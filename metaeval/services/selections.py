@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.core.cache import cache
 
-from annotation.kinds import kind_of
 from metaeval.reports.decision.inputs import Criteria
 from metaeval.reports.decision.report import SelectionReport, selection_report
 from metaeval.reports.errors import NothingJudgedError, ReportError
@@ -17,26 +14,9 @@ from metaeval.services.comparisons import CONTESTANTS_ONLY
 from metaeval.services.reports import CACHE_SECONDS
 from metaeval.stats import InvalidInputError
 
-# Items times judges that are computed while a page waits: about two seconds, pairs and others.
-QUICK, QUICK_OF_KINDS = 40_000, 10_000
 
-
-@dataclass(frozen=True, slots=True)
-class SelectionFound:
-    """The report of the choice, or None while it would take so long that the page says so first."""
-
-    report: SelectionReport | None
-    n_items: int
-    n_judges: int
-
-
-def selection_get(*, sweep: SweepView, criteria: Criteria, wait: bool = False) -> SelectionFound:
+def selection_get(*, sweep: SweepView, criteria: Criteria) -> SelectionReport:
     """Choose a judge of a sweep, from the cache where the same inputs were computed lately.
-
-    Parameters
-    ----------
-    wait : bool
-        Compute however long it takes.
 
     Raises
     ------
@@ -48,17 +28,12 @@ def selection_get(*, sweep: SweepView, criteria: Criteria, wait: bool = False) -
     inputs = selection_inputs(sweep=sweep, criteria=criteria)
     inputs_hash = inputs.hash()
     content = cache.get(_key(inputs_hash))
-    report = None if content is None else SelectionReport.read(content)
-    if report is None and (
-        wait or inputs.size <= (QUICK if kind_of(criteria.kind).presented else QUICK_OF_KINDS)
-    ):
-        try:
-            report = selection_report(inputs, inputs_hash=inputs_hash)
-        except InvalidInputError as error:
-            raise ReportError(f"No choice can be made from this: {error}.") from None
-        selection_keep(report)
-    n_judges = sum(not candidate.is_baseline for candidate in inputs.candidates)
-    return SelectionFound(report, inputs.n_items, n_judges)
+    if content is not None:
+        return SelectionReport.read(content)
+    try:
+        return selection_keep(selection_report(inputs, inputs_hash=inputs_hash))
+    except InvalidInputError as error:
+        raise ReportError(f"No choice can be made from this: {error}.") from None
 
 
 def selection_keep(report: SelectionReport) -> SelectionReport:

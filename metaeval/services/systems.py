@@ -10,12 +10,9 @@ from metaeval.reports.systems import SystemsReport, systems_report
 from metaeval.selectors.systems import system_inputs
 from metaeval.services.reports import CACHE_SECONDS
 
-# Pairs times sources that are ranked while a page waits: about two seconds.
-QUICK = 15_000
 
-
-def systems_get(*, dataset: Dataset, wait: bool = False, reader: User | None = None) -> SystemsReport | None:
-    """Rank the systems of a dataset; None while it would take so long that the page says so first.
+def systems_get(*, dataset: Dataset, reader: User | None = None) -> SystemsReport:
+    """Rank the systems of a dataset.
 
     Labels that `reader` may not see do not count.
 
@@ -30,8 +27,6 @@ def systems_get(*, dataset: Dataset, wait: bool = False, reader: User | None = N
     content = cache.get(key)
     if content is not None:
         return SystemsReport.read(content)
-    if not wait and len(inputs.first) * len(inputs.sources) > QUICK:
-        return None
     report = systems_report(inputs, inputs_hash=inputs_hash)
     cache.set(key, report.as_json(), CACHE_SECONDS)
     return report

@@ -43,11 +43,11 @@ def comparison(request: ResearcherRequest, pk: int | None = None, name: str | No
     sweep = source_get_for(request.user, pk, name)
     if (url := chosen_url(request, sweep, "comparison")) is not None:
         return redirect(url)
-    return comparison_page(request, sweep, wait="now" in request.GET)
+    return comparison_page(request, sweep)
 
 
 def comparison_page(
-    request: ResearcherRequest, sweep: SweepView, *, wait: bool, refused: PromoteForm | None = None
+    request: ResearcherRequest, sweep: SweepView, *, refused: PromoteForm | None = None
 ) -> HttpResponse:
     """The page or a part of it; `refused` is a promotion that was, to be shown as it was filled in."""
     dataset = dataset_of(sweep, request.GET.get("dataset"))
@@ -62,23 +62,20 @@ def comparison_page(
     content = comparison_cached(inputs_hash=request.GET.get("inputs", ""), sweep=sweep, dataset=dataset)
     kept = None
     if content is None and refused is None:
-        kept = kept_of(request, [dataset], asked_of(sweep, dataset, DEFAULT_KIND))
+        kept = kept_of(request, [dataset], asked_of(sweep, dataset, DEFAULT_KIND), sweep.judge_ids)
     if kept is not None:
         if kept.waits and _part_asked(request):
             return render(request, "metaeval/_report_job.html", {"job": kept.job})
         content = None if kept.content is None else content_keep(report_of(kept.content))
-        context |= {"kept": kept, "n_items": kept.n_items, "n_judges": len(sweep.judge_ids)}
+        context["kept"] = kept
     elif content is None:
         try:
-            found = comparison_get(sweep=sweep, dataset=dataset, wait=wait)
+            content = comparison_get(sweep=sweep, dataset=dataset)
         except ReportError as error:
             return render(request, "metaeval/comparison.html", context | {"error": str(error)})
-        content = found.content
-        context |= {"n_items": found.n_items, "n_judges": found.n_judges}
     if content is not None and context.get("kinds") and all(judge.baseline for judge in content.judges):
         # The sweep's judges judge other kinds: there is nothing to say of the pairs.
-        context.pop("n_items", None)
-        return render(request, "metaeval/comparison.html", context)
+        return render(request, "metaeval/comparison.html", context | {"kept": None})
     if content is not None:
         context |= _comparison_context(request, sweep, dataset, content)
     return render(request, _template(request, content), context)
@@ -105,28 +102,21 @@ def _kinds_context(
     sections: list[dict[str, Any]] = []
     for kind in kinds:
         label, against = KIND_LABELS[kind], request.GET.get("against", "")
-        kept = kept_of(request, [dataset], asked_of(sweep, dataset, kind, against=against))
+        asked = asked_of(sweep, dataset, kind, against=against)
+        kept = kept_of(request, [dataset], asked, sweep.judge_ids)
         if kept is not None:
-            about = {"kind": kind, "label": label, "kept": kept, "n_items": kept.n_items}
-            about |= {} if kept.content is None else _kind_section(report_of(kept.content))
-            sections.append(about | {"n_judges": len(sweep.judge_ids)})
+            shown = {} if kept.content is None else _kind_section(report_of(kept.content))
+            sections.append({"kind": kind, "label": label, "kept": kept} | shown)
             continue
         try:
-            found = comparison_get(
-                sweep=sweep,
-                dataset=dataset,
-                kind=kind,
-                against=against,
-                wait="now" in request.GET,
-            )
+            content = comparison_get(sweep=sweep, dataset=dataset, kind=kind, against=against)
         except NothingJudgedError as error:
             if alone and len(kinds) == 1:
                 sections.append({"kind": kind, "label": label, "error": str(error)})
         except ReportError as error:
             sections.append({"kind": kind, "label": label, "error": str(error)})
         else:
-            about = {"kind": kind, "label": label, "n_items": found.n_items, "n_judges": found.n_judges}
-            sections.append(about | ({} if found.content is None else _kind_section(found.content)))
+            sections.append({"kind": kind, "label": label} | _kind_section(content))
     if alone and not sections:
         return {"kinds": [], "error": "No judge has judged this dataset yet."}
     return {"kinds": sections}
@@ -196,10 +186,9 @@ def comparison_download(
     dataset = dataset_of(sweep, request.GET.get("dataset"))
     against = request.GET.get("against", "")
     try:
-        content = comparison_get(sweep=sweep, dataset=dataset, kind=kind, against=against, wait=True).content
+        content = comparison_get(sweep=sweep, dataset=dataset, kind=kind, against=against)
     except ReportError as error:
         raise Http404(str(error)) from None
-    assert content is not None
     parts = (
         dataset.name,
         *(() if kind_of(kind).presented else (kind,)),

@@ -39,11 +39,11 @@ def decision(request: ResearcherRequest, pk: int | None = None, name: str | None
     sweep = source_get_for(request.user, pk, name)
     if (url := chosen_url(request, sweep, "decision")) is not None:
         return redirect(url)
-    return decision_page(request, sweep, wait="now" in request.GET)
+    return decision_page(request, sweep)
 
 
 def decision_page(
-    request: ResearcherRequest, sweep: SweepView, *, wait: bool, refused: PromoteForm | None = None
+    request: ResearcherRequest, sweep: SweepView, *, refused: PromoteForm | None = None
 ) -> HttpResponse:
     """The page of what the address asks; `refused` is a promotion that was, to be shown as it was filled in."""
     form = selection_form(request.GET.dict(), sweep)
@@ -53,7 +53,7 @@ def decision_page(
         "may_promote": request.user.is_administrator,
         "section": "datasets" if sweep.pk is None else "sweeps",
         "refused": refused,
-        **_chosen(request, form, sweep, wait=wait, is_refused=refused is not None),
+        **_chosen(request, form, sweep, keeps=refused is None),
     }
     report = context.get("report")
     if report is not None:
@@ -81,9 +81,12 @@ def selection_form(given: dict[str, str], sweep: SweepView) -> SelectionForm:
 
 
 def _chosen(
-    request: ResearcherRequest, form: SelectionForm, sweep: SweepView, *, wait: bool, is_refused: bool = False
+    request: ResearcherRequest, form: SelectionForm, sweep: SweepView, *, keeps: bool = True
 ) -> dict[str, Any]:
-    """The form, and the choice by it with its verdict; in its place what a page says where there is none (yet)."""
+    """The form, and the choice by it with its verdict; in its place what a page says where there is none (yet).
+
+    With `keeps` a large one is left to the workers.
+    """
     context: dict[str, Any] = {"sweep": sweep, "form": form}
     if not form.datasets:
         nothing = f"No judge has judged {form.words.items} that have human labels or gold answers."
@@ -93,21 +96,19 @@ def _chosen(
     criteria, kept = form.criteria(), None
     names = {part.dataset for part in criteria.parts}
     datasets = [row for row in sweep.datasets if row.name in names]
-    if not is_refused:
-        kept = kept_of(request, datasets, asked_of(sweep, datasets[0], form.kind, criteria=criteria))
-    if kept is not None and (kept.content is not None or not wait or "now" in request.GET):
-        context |= {"kept": kept, "n_items": kept.n_items, "n_judges": len(sweep.judge_ids)}
-        report = None if kept.content is None else selection_keep(SelectionReport.read(kept.content))
-    else:
+    context["query"] = form.query()
+    if keeps:
+        asked = asked_of(sweep, datasets[0], form.kind, criteria=criteria)
+        context["kept"] = kept = kept_of(request, datasets, asked, sweep.judge_ids)
+    if kept is None:
         try:
-            found = selection_get(sweep=sweep, criteria=criteria, wait=wait)
+            report = selection_get(sweep=sweep, criteria=criteria)
         except ReportError as error:
             return context | {"error": str(error)}
-        context |= {"n_items": found.n_items, "n_judges": found.n_judges}
-        report = found.report
-    context["query"] = form.query()
-    if report is None:
+    elif kept.content is None:
         return context
+    else:
+        report = selection_keep(SelectionReport.read(kept.content))
     return context | {
         "report": report,
         "verdict": sections.selection_verdict(report),
@@ -156,7 +157,7 @@ def decision_summary(
 ) -> HttpResponse:
     """A few sentences, for the page of the sweep: the choice with everything preset."""
     sweep = source_get_for(request.user, pk, name)
-    context = _chosen(request, selection_form({}, sweep), sweep, wait="now" in request.GET)
+    context = _chosen(request, selection_form({}, sweep), sweep)
     return render(request, "metaeval/decision_summary.html", context)
 
 
@@ -166,7 +167,7 @@ def decision_download(
     request: ResearcherRequest, suffix: str, pk: int | None = None, name: str | None = None
 ) -> HttpResponse:
     sweep = source_get_for(request.user, pk, name)
-    context = _chosen(request, selection_form(request.GET.dict(), sweep), sweep, wait=True)
+    context = _chosen(request, selection_form(request.GET.dict(), sweep), sweep, keeps=False)
     report = context.get("report")
     if report is None:
         raise Http404(context.get("error", "There is no such choice."))

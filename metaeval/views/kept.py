@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from annotation.models import Dataset
 from annotation.selectors.datasets import items_of
+from judges.selectors.stored import judgments_on
 from metaeval.models import JobState, ReportJob
 from metaeval.services.page_contents import PageAsked
 from metaeval.services.report_jobs import is_small, page_job_get, page_request
@@ -22,12 +23,13 @@ class Kept:
     ----------
     job : ReportJob or None
         The newest for this person; None where nobody asked yet.
-    n_items : int
-        Items of all datasets, whose figures are asked for.
+    n_items, n_judges : int
+        Of all datasets, and the judges that are asked about.
     """
 
     job: ReportJob | None
     n_items: int
+    n_judges: int
 
     @property
     def content(self) -> dict[str, Any] | None:
@@ -40,9 +42,19 @@ class Kept:
         return self.job is not None and self.content is None
 
 
-def kept_of(request: ResearcherRequest, datasets: Sequence[Dataset], asked: PageAsked) -> Kept | None:
-    """Look for the figures, and ask for them where the address says ``now``; None where the page computes itself."""
+def kept_of(
+    request: ResearcherRequest,
+    datasets: Sequence[Dataset],
+    asked: PageAsked,
+    judge_ids: Collection[int] | None = None,
+) -> Kept | None:
+    """Look for the figures, and ask for them where the address says ``now``; None where the page computes itself.
+
+    It does so too where none of these judges has judged anything: there is no more than that to say.
+    """
     if is_small(datasets, asked.kind):
+        return None
+    if judge_ids is not None and not judgments_on(datasets, asked.kind, judge_ids=judge_ids).exists():
         return None
     if "now" in request.GET:
         query = request.GET.copy()
@@ -53,4 +65,4 @@ def kept_of(request: ResearcherRequest, datasets: Sequence[Dataset], asked: Page
         )
     else:
         job = page_job_get(user=request.user, asked=asked)
-    return Kept(job, items_of(datasets, asked.kind).count())
+    return Kept(job, items_of(datasets, asked.kind).count(), len(judge_ids or ()))

@@ -73,7 +73,7 @@ def promote(
             messages.success(request, _promoted_words(made))
             return back
     # The page with the figures of now, what was filled in, and why nothing was promoted.
-    response = PAGES[page](request, sweep, wait=True, refused=form)
+    response = PAGES[page](request, sweep, refused=form)
     response.status_code = status
     return response
 

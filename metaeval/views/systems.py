@@ -41,7 +41,7 @@ def systems(request: ResearcherRequest, name: str) -> HttpResponse:
         if kept is not None:
             content = None if kept.content is None else SystemsReport.read(kept.content)
         else:
-            content = systems_get(dataset=dataset, wait="now" in request.GET, reader=request.user)
+            content = systems_get(dataset=dataset, reader=request.user)
     except ReportError as error:
         return render(request, "metaeval/systems.html", context | {"error": str(error)})
     context["kept"] = kept
@@ -65,10 +65,9 @@ def _shown(content: SystemsReport, by: str) -> dict[str, Any]:
 def systems_download(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     try:
-        content = systems_get(dataset=dataset, wait=True, reader=request.user)
+        content = systems_get(dataset=dataset, reader=request.user)
     except ReportError as error:
         raise Http404(str(error)) from None
-    assert content is not None
     return attachment(canonical_json(content.as_json()), f"{dataset.name}-systems.json", "application/json")
 
 

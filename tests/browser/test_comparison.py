@@ -6,9 +6,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Instruction
-from metaeval.models import Decision
+from metaeval.models import Decision, ReportJob
+from metaeval.services.report_jobs import report_jobs_work
 from tests.annotation.factories import PASSWORD, dataset_make, user_make
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll
+from tests.metaeval.kinds import figures_set
 from tests.metaeval.rows import labels_make, swept
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -80,14 +82,18 @@ def test_sort_narrow_promote(live_server, page, sweep):
 
 
 def test_while_it_computes(live_server, page, sweep, monkeypatch):
-    from django.core.cache import cache
-
-    monkeypatch.setattr("metaeval.services.reports.QUICK", 0)
-    cache.clear()
+    figures_set(monkeypatch, "pairwise", quick_rows=1)
     log_in(page, live_server.url, "researcher")
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/comparison/")
+    expect(page.get_by_role("status").filter(has_text="Waiting for a worker")).to_be_visible()
+    assert_no_sideways_scroll(page)
+    assert report_jobs_work() == 1
     expect(page.locator("#verdict")).to_contain_text("is significantly better than the other judges")
     expect(page.get_by_text("Promote a judge")).to_have_count(0)
+    # Sorting goes by what is there; nothing is asked for anew.
+    page.get_by_role("link", name="Judge", exact=True).click()
+    expect(page.locator("th[aria-sort=ascending]")).to_have_text("Judge")
+    assert ReportJob.objects.count() == 1
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -5,10 +5,12 @@ from playwright.sync_api import expect
 
 from judges.models import Judge
 from metaeval.models import Decision
+from metaeval.services.report_jobs import report_jobs_work
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll
 from tests.browser.test_comparison import log_in
 from tests.metaeval.choices import two_datasets
 from tests.metaeval.composites import specialists
+from tests.metaeval.kinds import figures_set
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -95,14 +97,12 @@ def test_a_composite_is_promoted(live_server, page):
 
 
 def test_while_it_computes(live_server, page, sweep, monkeypatch):
-    from django.core.cache import cache
-
-    monkeypatch.setattr("metaeval.services.selections.QUICK", 0)
-    cache.clear()
+    figures_set(monkeypatch, "pairwise", quick_rows=1)
     log_in(page, live_server.url, "administrator")
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
+    expect(page.get_by_role("status").filter(has_text="Waiting for a worker")).to_be_visible()
+    assert report_jobs_work() == 1
     expect(page.locator("#verdict")).to_have_text("Good judge is significantly better than the rest")
-    cache.clear()
     page.goto(f"{live_server.url}/admin/judges/sweep/{sweep.pk}/progress/")
     expect(page.locator("#decision-summary-title")).to_have_text(
         "Good judge is significantly better than the rest"

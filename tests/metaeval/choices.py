@@ -80,9 +80,7 @@ def criteria_of(sweep: Sweep, **given: str) -> Criteria:
 
 
 def report_of(sweep: Sweep, **given: str) -> SelectionReport:
-    found = selection_get(sweep=sweep_view(sweep.pk), criteria=criteria_of(sweep, **given), wait=True)
-    assert found.report is not None
-    return found.report
+    return selection_get(sweep=sweep_view(sweep.pk), criteria=criteria_of(sweep, **given))
 
 
 def content_of(sweep: Sweep, **given: str) -> dict[str, Any]:

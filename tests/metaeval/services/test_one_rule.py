@@ -73,7 +73,7 @@ def uneven(kind, seed):
 def test_the_same_leader_the_same_differences_the_same_intervals(kind, scale, seed):
     dataset, sweep = uneven(kind, seed)
     view = sweep_view(sweep.pk)
-    compared = comparison_get(sweep=view, dataset=dataset, kind=kind, against="gold", wait=True).content
+    compared = comparison_get(sweep=view, dataset=dataset, kind=kind, against="gold")
     decided, selection = report_of(sweep, kind=kind), compared.selection
     keys = [judge.fingerprint for judge in compared.judges]
     assert keys[selection.leader] == decided.leader

@@ -130,8 +130,7 @@ def test_no_comparison_counts_labels_of_anothers_study(cast: Cast) -> None:
     n_labels = {}
     for user in (cast.bob, cast.alice, cast.ann):
         of_dataset = dataset_view_get_for(user, study.dataset.name)
-        content = comparison_get(sweep=of_dataset, dataset=study.dataset, wait=True).content
-        assert content is not None
+        content = comparison_get(sweep=of_dataset, dataset=study.dataset)
         n_labels[user.username] = content.people.n_labels
         shown = client_of(user).get(f"/sweeps/{sweep.pk}/comparison.json").json()
         assert shown["people"]["n_labels"] == n_labels[user.username]
@@ -202,8 +201,7 @@ def test_the_27_judges_of_llmbar(shared_data: Path) -> None:
     assert sum(not judge.baseline for judge in judges) == 27
     assert "GPT-4 / Metrics_Reference" in text_of(shown)
     source = dataset_view_get_for(reader, "llmbar")
-    content = comparison_get(sweep=source, dataset=dataset, wait=True).content
-    assert content is not None
+    content = comparison_get(sweep=source, dataset=dataset)
     by_name = {judge.name: judge for judge in content.judges}
     right = sum(
         1
@@ -216,8 +214,7 @@ def test_the_27_judges_of_llmbar(shared_data: Path) -> None:
     assert accuracy == pytest.approx(right / 838)
     decided = browser.get(page("decision", dataset) + "?now=1")
     assert decided.status_code == 200
-    chosen = selection_get(sweep=source, criteria=decided.context["form"].criteria(), wait=True).report
-    assert chosen is not None
+    chosen = selection_get(sweep=source, criteria=decided.context["form"].criteria())
     assert len([judge for judge in chosen.judges if not judge.baseline]) == 27
     judge = Judge.objects.get(name="GPT-4 / Metrics_Reference")
     drill = f"{reverse('judges:judgment-list', args=['llmbar'])}?fingerprint={judge.fingerprint}&against=gold"

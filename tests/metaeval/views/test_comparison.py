@@ -3,13 +3,11 @@
 import re
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 
 from judges.models import SweepState
 from metaeval.models import Report
 from tests.annotation.factories import dataset_make, user_make
-from tests.metaeval.kinds import figures_set
 from tests.metaeval.rows import judge_make, judgments_make, labels_make, sweep_make, swept
 
 pytestmark = pytest.mark.django_db
@@ -148,17 +146,6 @@ def test_sorting_reads_what_was_computed(client, researcher, sweep, django_asser
 def test_looking_writes_nothing(client, researcher, sweep):
     page(client, sweep)
     assert not Report.objects.exists()
-
-
-def test_large_comparisons_say_that_they_are_computing(client, researcher, sweep, monkeypatch):
-    figures_set(monkeypatch, "pairwise", quick=0)
-    cache.clear()
-    text = page(client, sweep)
-    assert "Computing" in text
-    assert "now=1" in text
-    assert "Good judge is the judge" not in text
-    assert "Good judge is significantly better" in page(client, sweep, now="1")
-    assert "Good judge is significantly better" in page(client, sweep)
 
 
 def test_no_clear_winner_and_simulated_labels(client, researcher):

@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 
 from annotation.models import Item, Kind, Label
@@ -179,18 +178,6 @@ class TestPage:
         assert "Near rubric alone is significantly better than the rest" in text
         assert "Held-out closeness" in text
         assert "both orders" not in text
-
-    def test_while_it_computes(self, client, researcher, monkeypatch):
-        _, sweep = kind_choosing(Kind.RUBRIC)
-        monkeypatch.setattr("metaeval.services.selections.QUICK_OF_KINDS", 0)
-        cache.clear()
-        text = page(client, sweep)
-        assert "between 3 judges on 30 rated responses" in text
-        assert "30 rated responses" in client.get(at(sweep, "decision-summary")).content.decode()
-        headers = {"HX-Request": "true", "HX-Target": "decision"}
-        part = client.get(at(sweep), {"now": "1", "kind": "rubric"}, headers=headers).content.decode()
-        assert part.lstrip().startswith('<div id="decision">')
-        assert "No clear winner" in part
 
     def test_files(self, client, researcher):
         _, sweep = kind_choosing(Kind.ANSWER_RANKING)

@@ -4,12 +4,13 @@ import json
 import re
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 
 from judges.models import SweepState
+from metaeval.services.report_jobs import report_jobs_work
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.choices import two_datasets
+from tests.metaeval.kinds import figures_set
 from tests.metaeval.rows import judge_make, judgments_make, labels_make, sweep_make, swept
 
 pytestmark = pytest.mark.django_db
@@ -170,19 +171,19 @@ def test_roles_and_weights_decide(client, researcher, sweep):
 
 
 def test_while_it_computes(client, researcher, sweep, monkeypatch):
-    monkeypatch.setattr("metaeval.services.selections.QUICK", 0)
-    cache.clear()
+    figures_set(monkeypatch, "pairwise", quick_rows=1)
     text = page(client, sweep)
-    assert "Computing" in text
+    assert "Choosing between 2 judges on 30 pairs" in text
     assert "now=1" in text
     assert "Good judge is the judge" not in text
     summary = client.get(at(sweep, "decision-summary")).content.decode()
-    assert "Computing" in summary
-    assert summary.count("hx-get") == 1
-    part = page(client, sweep, headers={"HX-Request": "true", "HX-Target": "decision"}, now="1")
-    assert part.lstrip().startswith('<div id="decision">')
-    assert "Good judge is significantly better than the rest" in part
-    assert "Good judge is significantly better than the rest" in page(client, sweep)
+    assert "the choice is computed in the background" in summary
+    assert "hx-get" not in summary
+    headers = {"HX-Request": "true", "HX-Target": "decision"}
+    assert "Waiting for a worker" in page(client, sweep, headers=headers, now="1")
+    assert report_jobs_work() == 1
+    for text in (page(client, sweep), client.get(at(sweep, "decision-summary")).content.decode()):
+        assert "Good judge is significantly better than the rest" in text
 
 
 def test_the_summary(client, administrator, sweep):

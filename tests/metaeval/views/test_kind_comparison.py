@@ -5,7 +5,6 @@ import json
 from io import StringIO
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 
 from annotation.models import Kind
@@ -14,7 +13,7 @@ from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import sweep_view
 from tests.annotation.factories import annotator_make, dataset_make, user_make
 from tests.annotation.kinds import kind_dataset_make
-from tests.metaeval.kinds import figures_set, kind_judgments, kind_labels, kind_swept, value_of
+from tests.metaeval.kinds import kind_judgments, kind_labels, kind_swept, value_of
 from tests.metaeval.reports.kind_values import selection_in
 from tests.metaeval.rows import judge_make, judgments_make, sweep_make
 
@@ -149,20 +148,6 @@ def test_against_gold_or_people(client, researcher):
     near = next(row for row in found["judges"] if row["name"].startswith("Near"))
     assert near["measures"]["agreement"]["overall"]["value"] == 1
     assert near["measures"]["drfr_difference"]["overall"]["value"] == 0
-
-
-def test_large_ones_say_that_they_are_computing(client, researcher, monkeypatch):
-    _, sweep = kind_swept(Kind.RUBRIC)
-    figures_set(monkeypatch, "rubric", quick=0)
-    cache.clear()
-    text = page(client, sweep)
-    assert "Computing" in text
-    assert "Inter-annotator agreement:" not in text
-    headers = {"HX-Request": "true", "HX-Target": "kinds"}
-    part = page(client, sweep, headers=headers, now="1")
-    assert part.lstrip().startswith('<div id="kinds">')
-    assert "Inter-annotator agreement:" in part
-    assert "Inter-annotator agreement:" in page(client, sweep)
 
 
 def test_nothing_to_compare(client, researcher):
