@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from judges.admin.pages import ReadOnlyAdmin
 from metaeval.models import Decision, Report
-from metaeval.reports.decision.promotion import summary_lines
+from metaeval.reports.promotion import summary_lines
 
 
 def _page_of(decision: Decision, name: str) -> str:

@@ -11,13 +11,13 @@ from django.utils.http import urlencode
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Kind
-from metaeval.reports.decision.inputs import Criteria, Part
-from metaeval.reports.decision.verdict import weight_words
-from metaeval.reports.decision.words import WORDS, constraint_words
 from metaeval.reports.replacement import ADVICE
+from metaeval.reports.selection.inputs import Criteria, Part
+from metaeval.reports.selection.verdict import weight_words
+from metaeval.reports.selection.words import WORDS, constraint_words
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.types import COMPOSITE, Constraints
-from metaeval.selectors.selection_inputs import SweptDataset, preset_parts
+from metaeval.selectors.selections import SweptDataset, preset_parts
 from metaeval.services.promotions import LONGEST_REASON
 from web.upload import check_size
 

@@ -10,7 +10,7 @@ import annotation.urls.converters  # noqa: F401  (registers `row`)
 from annotation.kinds import kind_of
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.render import FORMATS
-from metaeval.views import comparisons, decisions, label_next, promotions, reports, systems
+from metaeval.views import comparisons, label_next, promotions, reports, selections, systems
 
 
 class SuffixConverter:
@@ -58,10 +58,10 @@ _OF_A_SOURCE: tuple[tuple[str, Callable[..., HttpResponseBase], str], ...] = (
         "kind-comparison-download",
     ),
     ("promote/", partial(promotions.promote, page="comparison"), "promote"),
-    ("decision/", decisions.decision, "decision"),
-    ("decision/summary/", decisions.decision_summary, "decision-summary"),
+    ("decision/", selections.decision, "decision"),
+    ("decision/summary/", selections.decision_summary, "decision-summary"),
     ("decision/promote/", partial(promotions.promote, page="decision"), "decision-promote"),
-    ("decision.<choice_format:suffix>", decisions.decision_download, "decision-download"),
+    ("decision.<choice_format:suffix>", selections.decision_download, "decision-download"),
     ("label-next/", label_next.label_next_page, "label-next"),
     ("label-next/send/", label_next.label_next_send, "label-next-send"),
     ("label-next.csv", label_next.label_next_download, "label-next-download"),

@@ -8,11 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from metaeval.selection.confidence_set import confidence_set
-from metaeval.selection.draws import Draws
-from metaeval.selection.evidence import Evidence, evidence_of
+from metaeval.selection.evidence import Evidence, evidence_of, requirements_of
+from metaeval.selection.objective import Draws
 from metaeval.selection.procedure import MIN_FOLDS, procedure_run
 from metaeval.selection.replacement import EPSILON, replacement_test
-from metaeval.selection.requirements import requirements_of
 from metaeval.selection.scoring import in_one_order, judged_verdicts
 from metaeval.selection.settling import settling_of
 from metaeval.selection.standings import behind_leader, chosen_shares, pareto_front, ranking, standing_of

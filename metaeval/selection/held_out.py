@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metaeval.selection.evidence import Requirements
 from metaeval.selection.objective import Objective
-from metaeval.selection.requirements import Requirements
 from metaeval.selection.table import ItemTable
 from metaeval.selection.types import Booleans, Floats
 from metaeval.stats.arrays import Integers

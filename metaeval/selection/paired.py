@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.selection.confidence_set import confidence_set
-from metaeval.selection.draws import Draws
-from metaeval.selection.objective import Objective
+from metaeval.selection.objective import Draws, Objective
 from metaeval.selection.table import table_of_scores
 from metaeval.stats import PairedDifference, Resamples, StatisticsWarning, paired_difference
 from metaeval.stats.alignment import aligned

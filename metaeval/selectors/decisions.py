@@ -13,7 +13,7 @@ from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.models import Decision
-from metaeval.reports.decision.promotion import exported_facts
+from metaeval.reports.promotion import exported_facts
 
 
 def decisions_of(dataset: Dataset, kind: str = DEFAULT_KIND) -> list[Decision]:

@@ -14,9 +14,9 @@ from django.shortcuts import get_object_or_404
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.models import JobPage
-from metaeval.reports.decision.inputs import Criteria
 from metaeval.reports.json_values import json_of
 from metaeval.reports.report import canonical_json
+from metaeval.reports.selection.inputs import Criteria
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_get
 from metaeval.services.selections import selection_get

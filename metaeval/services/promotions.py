@@ -15,8 +15,9 @@ from judges.models import Judge
 from judges.selectors.stored import judges_known
 from judges.services.composites import composite_ensure
 from metaeval.models import Decision
-from metaeval.reports.decision.inputs import Criteria
-from metaeval.reports.decision.promotion import (
+from metaeval.reports.errors import DecisionConflict, DecisionError
+from metaeval.reports.json_values import json_of
+from metaeval.reports.promotion import (
     CompositeOffer,
     composite_evidence,
     composite_facts,
@@ -24,11 +25,10 @@ from metaeval.reports.decision.promotion import (
     judge_evidence,
     promoted_facts,
 )
-from metaeval.reports.decision.report import SelectionReport
-from metaeval.reports.decision.words import violations_words
-from metaeval.reports.errors import DecisionConflict, DecisionError
-from metaeval.reports.json_values import json_of
 from metaeval.reports.report import ReportContent
+from metaeval.reports.selection.inputs import Criteria
+from metaeval.reports.selection.report import SelectionReport
+from metaeval.reports.selection.words import violations_words
 from metaeval.reports.words import verdict_of
 from metaeval.selection.types import COMPOSITE
 from metaeval.selectors.decisions import decision_in_force

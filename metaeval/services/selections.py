@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.core.cache import cache
 
-from metaeval.reports.decision.inputs import Criteria
-from metaeval.reports.decision.report import SelectionReport, selection_report
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.report import software_version
-from metaeval.selectors.selection_inputs import selection_inputs
+from metaeval.reports.selection.inputs import Criteria
+from metaeval.reports.selection.report import SelectionReport, selection_report
+from metaeval.selectors.selections import selection_inputs
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.comparisons import CONTESTANTS_ONLY
 from metaeval.services.reports import CACHE_SECONDS

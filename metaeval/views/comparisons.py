@@ -17,9 +17,9 @@ from metaeval.figures import KIND_LABELS
 from metaeval.forms import PromoteForm
 from metaeval.reports import tables
 from metaeval.reports.comparison import key_figures, table_of
-from metaeval.reports.decision.promotion import compared_options
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.html import context_of
+from metaeval.reports.promotion import compared_options
 from metaeval.reports.render import FORMATS
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import ReportContent, report_of

@@ -16,16 +16,16 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation.models import Dataset
 from metaeval.forms import PromoteForm
 from metaeval.models import Decision
-from metaeval.reports.decision.inputs import Criteria
-from metaeval.reports.decision.words import listed
 from metaeval.reports.errors import DecisionConflict, DecisionError, ReportError
 from metaeval.reports.report import canonical_json
+from metaeval.reports.selection.inputs import Criteria
+from metaeval.reports.selection.words import listed
 from metaeval.selectors.decisions import decision_get_for, judge_export
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.promotions import judge_promote
 from metaeval.views.addresses import source_url
 from metaeval.views.comparisons import comparison_page
-from metaeval.views.decisions import decision_page, selection_form
+from metaeval.views.selections import decision_page, selection_form
 from web.access import ResearcherRequest, researcher_required
 from web.files import attachment
 

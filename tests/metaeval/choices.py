@@ -5,9 +5,9 @@ from typing import Any
 from annotation.models import Dataset, Kind
 from judges.models import Judge, Judgment, Sweep
 from metaeval.forms import SelectionForm
-from metaeval.reports.decision.inputs import Criteria
-from metaeval.reports.decision.report import SelectionReport
-from metaeval.selectors.selection_inputs import swept_datasets
+from metaeval.reports.selection.inputs import Criteria
+from metaeval.reports.selection.report import SelectionReport
+from metaeval.selectors.selections import swept_datasets
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.selections import selection_get
 from tests.annotation.factories import dataset_make

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from metaeval.selection import Candidate, Constraints, Violation, choose
-from metaeval.selection.draws import Draws
-from metaeval.selection.objective import Objective
+from metaeval.selection.objective import Draws, Objective
 from metaeval.selection.table import table_build
 from metaeval.stats import (
     Resamples,

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from metaeval.selection import COMPOSITE, Constraints, choose
-from metaeval.selection.draws import Draws
+from metaeval.selection.evidence import requirements_of
 from metaeval.selection.held_out import cross_validate
-from metaeval.selection.objective import Objective
-from metaeval.selection.requirements import requirements_of
+from metaeval.selection.objective import Draws, Objective
 from metaeval.selection.table import table_build
 from tests.metaeval.selection.build import dataset, judges
 

@@ -6,8 +6,7 @@ from scipy import stats
 
 from metaeval.selection import choose
 from metaeval.selection.confidence_set import confidence_set
-from metaeval.selection.draws import Draws
-from metaeval.selection.objective import Objective
+from metaeval.selection.objective import Draws, Objective
 from metaeval.selection.table import table_build
 from metaeval.stats import InvalidInputError, Resamples
 from tests.metaeval.selection.build import dataset, judges, said
@@ -104,7 +103,7 @@ class TestDraws:
         kept = Draws(30, 500, rng=2)
         first, second = kept.totals(rows), kept.totals(rows[:, :1])
         assert first[:, :1] == pytest.approx(second)
-        monkeypatch.setattr("metaeval.selection.draws.MOST_KEPT", 0)
+        monkeypatch.setattr("metaeval.selection.objective.MOST_KEPT", 0)
         again = Draws(30, 500, rng=2)
         assert again.totals(rows) == pytest.approx(first)
         assert again.totals(rows) == pytest.approx(first)

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaeval.selection import Constraints
-from metaeval.selection.draws import Draws
+from metaeval.selection.evidence import requirements_of
 from metaeval.selection.held_out import cross_validate, deal_folds
-from metaeval.selection.objective import Objective
-from metaeval.selection.requirements import requirements_of
+from metaeval.selection.objective import Draws, Objective
 from metaeval.selection.table import table_build
 from tests.metaeval.selection import oracle
 from tests.metaeval.selection.build import dataset, judges

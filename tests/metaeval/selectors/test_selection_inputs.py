@@ -5,9 +5,9 @@ import pytest
 
 from annotation.models import Instruction, Item, Label
 from judges.models import Endpoint, JudgeModel
-from metaeval.reports.decision.inputs import Criteria, Part
 from metaeval.reports.errors import NothingJudgedError, UnknownNameError
-from metaeval.selectors.selection_inputs import preset_parts, selection_inputs, swept_datasets
+from metaeval.reports.selection.inputs import Criteria, Part
+from metaeval.selectors.selections import preset_parts, selection_inputs, swept_datasets
 from metaeval.selectors.sweeps import sweep_view
 from tests.annotation.factories import annotator_make, dataset_make, study_make
 from tests.metaeval.choices import criteria_of, two_datasets

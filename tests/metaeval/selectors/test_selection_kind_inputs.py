@@ -5,9 +5,9 @@ import pytest
 
 from annotation.models import Instruction, Item, Kind, Label, Response
 from judges.models import BackendKind, Judgment
-from metaeval.reports.decision.inputs import Criteria, Part
 from metaeval.reports.errors import NothingJudgedError, ReportError
-from metaeval.selectors.selection_inputs import kinds_judged, preset_parts, selection_inputs, swept_datasets
+from metaeval.reports.selection.inputs import Criteria, Part
+from metaeval.selectors.selections import kinds_judged, preset_parts, selection_inputs, swept_datasets
 from metaeval.selectors.sweeps import sweep_view
 from tests.annotation.kinds import kind_dataset_make
 from tests.metaeval.choices import content_of, criteria_of, kind_choosing, two_kinds

@@ -12,9 +12,9 @@ from judges.backends.mock_server import running_mock_server
 from judges.models import Judge, Judgment
 from judges.strategies.spec import JudgeSpec
 from metaeval.models import Decision
-from metaeval.reports.decision.promotion import composite_offer
-from metaeval.reports.decision.report import ViolationEntry
 from metaeval.reports.errors import DecisionError
+from metaeval.reports.promotion import composite_offer
+from metaeval.reports.selection.report import ViolationEntry
 from tests.annotation.factories import user_make
 from tests.annotation.kinds import kind_dataset_make
 from tests.judges.props import endpoint_make, run

@@ -8,10 +8,10 @@ from django.urls import reverse
 
 from annotation.models import Item, Kind, Label
 from metaeval.models import Decision
-from metaeval.reports.decision.markdown import selection_markdown
-from metaeval.reports.decision.promotion import summary_lines
-from metaeval.reports.decision.report import SelectionReport
-from metaeval.selectors.selection_inputs import selection_inputs
+from metaeval.reports.promotion import summary_lines
+from metaeval.reports.selection.markdown import selection_markdown
+from metaeval.reports.selection.report import SelectionReport
+from metaeval.selectors.selections import selection_inputs
 from metaeval.selectors.sweeps import sweep_view
 from tests.annotation.factories import annotator_make, dataset_make, user_make
 from tests.annotation.kinds import kind_dataset_make

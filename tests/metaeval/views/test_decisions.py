@@ -143,7 +143,7 @@ def test_bad_input_says_so_and_computes_nothing(client, researcher, sweep, monke
     def never(**_):
         raise AssertionError("computed")
 
-    monkeypatch.setattr("metaeval.views.decisions.selection_get", never)
+    monkeypatch.setattr("metaeval.views.selections.selection_get", never)
     text = page(client, sweep, **query)
     assert words in text
     assert '<details class="card disclosure asked no-print" open>' in text

@@ -10,7 +10,7 @@ from judges.models import Judge
 from metaeval.figures import FIGURES
 from metaeval.models import JobState, Report, ReportJob
 from metaeval.services.report_jobs import report_jobs_work
-from metaeval.views import comparisons, decisions, systems
+from metaeval.views import comparisons, selections, systems
 from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.factories import dataset_make
 from tests.metaeval.kinds import figures_set, kind_swept
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 LEADS = {"comparison": "Good judge", "decision": "Held-out estimate", "systems": "systems, ranked by"}
 COMPUTE = {
     "comparison": (comparisons, "comparison_get"),
-    "decision": (decisions, "selection_get"),
+    "decision": (selections, "selection_get"),
     "systems": (systems, "systems_get"),
 }
 

@@ -12,16 +12,16 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.kinds import DEFAULT_KIND
 from metaeval.forms import PromoteForm, SelectionForm
-from metaeval.reports.decision import verdict as sections
-from metaeval.reports.decision import words
-from metaeval.reports.decision.markdown import selection_markdown
-from metaeval.reports.decision.promotion import chosen_options
-from metaeval.reports.decision.report import SelectionReport
-from metaeval.reports.decision.tables import picture_of, selection_table
 from metaeval.reports.errors import ReportError
+from metaeval.reports.promotion import chosen_options
 from metaeval.reports.report import canonical_json
+from metaeval.reports.selection import verdict as sections
+from metaeval.reports.selection import words
+from metaeval.reports.selection.markdown import selection_markdown
+from metaeval.reports.selection.report import SelectionReport
+from metaeval.reports.selection.tables import picture_of, selection_table
 from metaeval.selectors.decisions import decided
-from metaeval.selectors.selection_inputs import kinds_judged, swept_datasets
+from metaeval.selectors.selections import kinds_judged, swept_datasets
 from metaeval.selectors.sweeps import SweepView, source_get_for
 from metaeval.services.page_contents import asked_of
 from metaeval.services.selections import selection_get, selection_keep

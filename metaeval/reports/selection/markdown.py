@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from metaeval.reports.decision import verdict as sections
-from metaeval.reports.decision.report import SelectionReport
-from metaeval.reports.decision.tables import STATUS, JudgeRow, selection_table
-from metaeval.reports.decision.words import objective_words, words_of
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.markdown import plain_text, table_text
 from metaeval.reports.replacement import TITLE
+from metaeval.reports.selection import verdict as sections
+from metaeval.reports.selection.report import SelectionReport
+from metaeval.reports.selection.tables import STATUS, JudgeRow, selection_table
+from metaeval.reports.selection.words import objective_words, words_of
 
 
 def selection_markdown(report: SelectionReport) -> str:

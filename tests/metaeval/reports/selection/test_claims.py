@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.reports.decision import verdict as sections
-from metaeval.reports.decision.verdict import selection_verdict
+from metaeval.reports.selection import verdict as sections
+from metaeval.reports.selection.verdict import selection_verdict
 from metaeval.selection.types import Settling, Violation
-from tests.metaeval.reports.decision.test_words import KEYS, gap, replacing, report, said, selection
+from tests.metaeval.reports.selection.test_words import KEYS, gap, replacing, report, said, selection
 
 
 def with_rule(**fields):

@@ -16,7 +16,8 @@ from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge
 from judges.selectors.stored import judges_known, judgments_on
 from metaeval.figures import KIND_LABELS
-from metaeval.reports.decision.inputs import (
+from metaeval.reports.errors import NothingJudgedError, UnknownNameError
+from metaeval.reports.selection.inputs import (
     Criteria,
     JudgeFacts,
     Part,
@@ -24,7 +25,6 @@ from metaeval.reports.decision.inputs import (
     pair_inputs,
     scored_inputs,
 )
-from metaeval.reports.errors import NothingJudgedError, UnknownNameError
 from metaeval.selection.types import Candidate, Role
 from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import SweepView

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.reports.decision.report import SelectionReport, SettlingEntry, StandingEntry
-from metaeval.reports.decision.words import (
+from metaeval.reports.figures import points_text, value_text
+from metaeval.reports.replacement import epsilon_words
+from metaeval.reports.report import HEURISTIC
+from metaeval.reports.selection.report import SelectionReport, SettlingEntry, StandingEntry
+from metaeval.reports.selection.words import (
     amount,
     composed_by,
     constraint_words,
@@ -21,9 +24,6 @@ from metaeval.reports.decision.words import (
     with_range,
     words_of,
 )
-from metaeval.reports.figures import points_text, value_text
-from metaeval.reports.replacement import epsilon_words
-from metaeval.reports.report import HEURISTIC
 from metaeval.selection.held_out import MIN_CLUSTERS
 from metaeval.selection.types import COMPOSITE
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels
-from metaeval.reports.decision import verdict as sections
-from metaeval.reports.decision import words
-from metaeval.reports.decision.inputs import Criteria, Part, SelectionInputs, pair_inputs
-from metaeval.reports.decision.markdown import selection_markdown
-from metaeval.reports.decision.promotion import summary_lines
-from metaeval.reports.decision.report import SelectionReport, ViolationEntry, selection_report_of
-from metaeval.reports.decision.tables import picture_of, selection_table
-from metaeval.reports.decision.verdict import selection_verdict
+from metaeval.reports.promotion import summary_lines
 from metaeval.reports.report import canonical_json
+from metaeval.reports.selection import verdict as sections
+from metaeval.reports.selection import words
+from metaeval.reports.selection.inputs import Criteria, Part, SelectionInputs, pair_inputs
+from metaeval.reports.selection.markdown import selection_markdown
+from metaeval.reports.selection.report import SelectionReport, ViolationEntry, selection_report_of
+from metaeval.reports.selection.tables import picture_of, selection_table
+from metaeval.reports.selection.verdict import selection_verdict
 from metaeval.selection.types import (
     COMPOSITE,
     Candidate,
@@ -314,7 +314,7 @@ def test_the_content_is_plain_json_and_says_what_two_datasets_share():
 
 
 def test_with_too_many_people_nobody_is_kept_apart(monkeypatch):
-    monkeypatch.setattr("metaeval.reports.decision.inputs.MOST_CELLS", 3)
+    monkeypatch.setattr("metaeval.reports.selection.inputs.MOST_CELLS", 3)
     given = inputs()
     assert given.parts[0].judged.labels.tolist() == [[1.0, 2.0], [0.0, pytest.approx(NAN, nan_ok=True)]]
     found = report(given, replaces={"farm": replacing(True)})

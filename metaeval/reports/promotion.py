@@ -8,9 +8,12 @@ from typing import Any
 
 from metaeval.figures.estimates import undefined
 from metaeval.reports.comparison import table_of
-from metaeval.reports.decision.report import FigureJson, SelectionReport, ViolationEntry
-from metaeval.reports.decision.verdict import constraints_sentence, datasets_sentence, selection_verdict
-from metaeval.reports.decision.words import (
+from metaeval.reports.figures import points_text
+from metaeval.reports.json_values import json_of
+from metaeval.reports.report import ReportContent
+from metaeval.reports.selection.report import FigureJson, SelectionReport, ViolationEntry
+from metaeval.reports.selection.verdict import constraints_sentence, datasets_sentence, selection_verdict
+from metaeval.reports.selection.words import (
     composed_by,
     listed,
     points_with_range,
@@ -18,9 +21,6 @@ from metaeval.reports.decision.words import (
     violations_words,
     with_range,
 )
-from metaeval.reports.figures import points_text
-from metaeval.reports.json_values import json_of
-from metaeval.reports.report import ReportContent
 from metaeval.selection.types import COMPOSITE
 
 IMPORTED = "imported"

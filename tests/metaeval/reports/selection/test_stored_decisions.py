@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 
 from metaeval.models import Decision
-from metaeval.reports.decision.markdown import selection_markdown
-from metaeval.reports.decision.report import SelectionReport
+from metaeval.reports.selection.markdown import selection_markdown
+from metaeval.reports.selection.report import SelectionReport
 from metaeval.selectors.decisions import judge_export
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.rows import judge_make

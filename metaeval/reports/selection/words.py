@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from annotation.kinds import DEFAULT_KIND, kind_of
-from metaeval.reports.decision.report import FigureJson, SelectionReport, ViolationEntry
 from metaeval.reports.figures import full_text, points_text, range_text, value_text
+from metaeval.reports.selection.report import FigureJson, SelectionReport, ViolationEntry
 from metaeval.selection.types import Constraints
 
 

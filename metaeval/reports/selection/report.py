@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from annotation.kinds import DEFAULT_KIND, kind_of
-from metaeval.reports.decision.inputs import SCHEMA, DatasetInputs, JudgeFacts, SelectionInputs
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.reports.report import software_version
+from metaeval.reports.selection.inputs import SCHEMA, DatasetInputs, JudgeFacts, SelectionInputs
 from metaeval.selection.choosing import choose
 from metaeval.selection.types import Constraints, Selection
 from metaeval.stats import StatisticsWarning

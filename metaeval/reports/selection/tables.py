@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from metaeval.reports.decision.report import (
+from metaeval.reports.figures import value_text
+from metaeval.reports.report import HEURISTIC
+from metaeval.reports.selection.report import (
     DatasetEntry,
     FigureJson,
     JudgeEntry,
     SelectionReport,
     StandingEntry,
 )
-from metaeval.reports.decision.words import violations_words
-from metaeval.reports.figures import value_text
-from metaeval.reports.report import HEURISTIC
+from metaeval.reports.selection.words import violations_words
 from metaeval.reports.tables import axis_of
 
 STATUS = {
