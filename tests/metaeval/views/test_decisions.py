@@ -173,7 +173,7 @@ def test_roles_and_weights_decide(client, researcher, sweep):
 def test_while_it_computes(client, researcher, sweep, monkeypatch):
     figures_set(monkeypatch, "pairwise", quick_rows=1)
     text = page(client, sweep)
-    assert "Choosing between 2 judges on 30 pairs" in text
+    assert "Choosing between 2 judges on 60 pairs" in text
     assert "now=1" in text
     assert "Good judge is the judge" not in text
     summary = client.get(at(sweep, "decision-summary")).content.decode()
