@@ -185,8 +185,13 @@ def comparison_download(
     sweep = source_get_for(request.user, pk, name)
     dataset = dataset_of(sweep, request.GET.get("dataset"))
     against = request.GET.get("against", "")
+    # The file has the figures that the page shows.
+    kept = kept_of(request, [dataset], asked_of(sweep, dataset, kind, against=against), sweep.judge_ids)
     try:
-        content = comparison_get(sweep=sweep, dataset=dataset, kind=kind, against=against)
+        if kept is not None and kept.content is not None:
+            content = report_of(kept.content)
+        else:
+            content = comparison_get(sweep=sweep, dataset=dataset, kind=kind, against=against)
     except ReportError as error:
         raise Http404(str(error)) from None
     parts = (

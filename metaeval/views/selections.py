@@ -167,7 +167,10 @@ def decision_download(
     request: ResearcherRequest, suffix: str, pk: int | None = None, name: str | None = None
 ) -> HttpResponse:
     sweep = source_get_for(request.user, pk, name)
-    context = _chosen(request, selection_form(request.GET.dict(), sweep), sweep, keeps=False)
+    form = selection_form(request.GET.dict(), sweep)
+    context = _chosen(request, form, sweep)
+    if context.get("kept") and "report" not in context:
+        context = _chosen(request, form, sweep, keeps=False)
     report = context.get("report")
     if report is None:
         raise Http404(context.get("error", "There is no such choice."))

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.forms.upload import import_file
 from annotation.importers.errors import ImportFileError
 from annotation.kinds import DEFAULT_KIND
+from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.forms import RatingsForm
 from metaeval.models import JobPage
@@ -23,7 +24,7 @@ from metaeval.reports.systems import PEOPLE, SystemsReport
 from metaeval.services.outside import ratings_import, ratings_read
 from metaeval.services.page_contents import PageAsked
 from metaeval.services.systems import systems_get
-from metaeval.views.kept import kept_of
+from metaeval.views.kept import Kept, kept_of
 from web.access import ResearcherRequest, is_researcher, researcher_required
 from web.bodies import FORM_BYTES, accepts_body
 from web.files import attachment
@@ -36,7 +37,7 @@ from web.upload import MAX_BYTES
 def systems(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     context: dict[str, Any] = {"dataset": dataset, "section": "reports", "form": RatingsForm()}
-    kept = kept_of(request, [dataset], PageAsked(JobPage.SYSTEMS.value, None, "", dataset.name, DEFAULT_KIND))
+    kept = _kept(request, dataset)
     try:
         if kept is not None:
             content = None if kept.content is None else SystemsReport.read(kept.content)
@@ -48,6 +49,11 @@ def systems(request: ResearcherRequest, name: str) -> HttpResponse:
     if content is not None:
         context |= _shown(content, request.GET.get("by", ""))
     return render(request, "metaeval/systems.html", context)
+
+
+def _kept(request: ResearcherRequest, dataset: Dataset) -> Kept | None:
+    asked = PageAsked(JobPage.SYSTEMS.value, None, "", dataset.name, DEFAULT_KIND)
+    return kept_of(request, [dataset], asked)
 
 
 def _shown(content: SystemsReport, by: str) -> dict[str, Any]:
@@ -64,11 +70,14 @@ def _shown(content: SystemsReport, by: str) -> dict[str, Any]:
 @researcher_required
 def systems_download(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    # The file has the figures that the page shows.
+    kept = _kept(request, dataset)
     try:
-        content = systems_get(dataset=dataset, reader=request.user)
+        content = kept.content if kept else None
+        content = content or systems_get(dataset=dataset, reader=request.user).as_json()
     except ReportError as error:
         raise Http404(str(error)) from None
-    return attachment(canonical_json(content.as_json()), f"{dataset.name}-systems.json", "application/json")
+    return attachment(canonical_json(content), f"{dataset.name}-systems.json", "application/json")
 
 
 @accepts_body(MAX_BYTES + FORM_BYTES, who=is_researcher)
@@ -78,7 +87,8 @@ def ratings_upload(request: ResearcherRequest, name: str) -> HttpResponseBase:
     """Store ratings from elsewhere, for all datasets; the same again changes nothing."""
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     form = RatingsForm(request.POST, request.FILES)
-    back = redirect(f"{reverse('metaeval:systems', args=[dataset.name])}#elsewhere")
+    # Of a large dataset the ranking is asked for anew.
+    back = redirect(f"{reverse('metaeval:systems', args=[dataset.name])}?now=1#elsewhere")
     if not form.is_valid():
         for field, errors in form.errors.items():
             messages.error(request, f"Nothing was stored. {form[field].label}: {' '.join(map(str, errors))}")

@@ -1,5 +1,7 @@
 """Pages of many rows: a worker computes their figures, as it makes a report, and no request does."""
 
+from urllib.parse import urljoin
+
 import pytest
 from django.core.cache import cache
 from django.urls import reverse
@@ -86,6 +88,8 @@ def test_a_worker_computes_what_the_page_shows(
     # It stands until somebody asks anew, and is nobody else's.
     labels_make(dataset=dataset, choices=[[2]])
     assert words in text_of(browser.get(here))
+    file = browser.get(urljoin(here, f"../{page}.json"))  # has the figures of the page
+    assert file.json() == ReportJob.objects.get().content
     assert "Computing" in text_of(client_of(cast.ann).get(here))
     browser.get(here, {"now": "1"})
     assert ReportJob.objects.filter(state=JobState.QUEUED).count() == 1
