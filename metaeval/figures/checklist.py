@@ -40,7 +40,7 @@ _NO_CHECKLIST = "no readable checklist"
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedShares:
     """How much of each item was followed, and how much there was to follow: (n_items,), NaN where it is not known."""
 
     followed: Floats
@@ -89,7 +89,7 @@ class ChecklistJudge(JudgeSample):
         known = np.where(np.isnan(self.answers), np.nan, self.answers == UNSURE)
         return self.sample.over_questions(known, _NO_CHECKLIST)
 
-    def followed(self, weights: Floats) -> Followed:
+    def followed(self, weights: Floats) -> FollowedShares:
         """Of each item that it answered."""
         return self.sample.followed_by(np.flatnonzero(self.read), self.judge.values[self.read, 0], weights)
 
@@ -196,24 +196,24 @@ class ChecklistSample(Sample):
             found[row, : len(keys)] = [1.0 / levels[key] for key in keys]
         return found
 
-    def followed_by(self, item: Integers, answers: Floats, weights: Floats) -> Followed:
+    def followed_by(self, item: Integers, answers: Floats, weights: Floats) -> FollowedShares:
         """The mean over the answers of each item: of people, of a judge, of gold. A row of answers an entry of item."""
         rows = self.is_question[item].any(axis=1)
         item = item[rows]
         followed = ((answers[rows] == YES) * weights[item]).sum(axis=1)
         means = means_by(item, followed, self.n_items)
-        return Followed(means, np.where(np.isnan(means), np.nan, weights.sum(axis=1)))
+        return FollowedShares(means, np.where(np.isnan(means), np.nan, weights.sum(axis=1)))
 
-    def of_people(self, weights: Floats) -> Followed:
+    def of_people(self, weights: Floats) -> FollowedShares:
         """The mean over an item's labels."""
         return self.followed_by(self.labels.item, self.labels.values, weights)
 
-    def of_gold(self, weights: Floats) -> Followed:
+    def of_gold(self, weights: Floats) -> FollowedShares:
         """Of the gold answers."""
         rows = np.flatnonzero(self.items.has_gold)
         return self.followed_by(rows, self.items.gold[rows], weights)
 
-    def of_target(self, weights: Floats) -> Followed:
+    def of_target(self, weights: Floats) -> FollowedShares:
         """Of what judges are compared with."""
         return self.of_gold(weights) if self.against_gold else self.of_people(weights)
 
@@ -275,7 +275,7 @@ class ChecklistSample(Sample):
 
 def _drfr(subject: ChecklistSample | ChecklistJudge, of: str, average: str) -> Part:
     sample = subject.sample if isinstance(subject, ChecklistJudge) else subject
-    found: Followed = getattr(subject, of)(sample.plain)
+    found: FollowedShares = getattr(subject, of)(sample.plain)
     return found.mean() if average == "macro" else found.pooled()
 
 
@@ -283,7 +283,7 @@ def _tower(subject: ChecklistSample | ChecklistJudge, of: str, average: str) -> 
     sample = subject.sample if isinstance(subject, ChecklistJudge) else subject
     if not sample.has_tree.any():
         return None
-    found: Followed = getattr(subject, of)(sample.tower)
+    found: FollowedShares = getattr(subject, of)(sample.tower)
     return found.mean() if average == "macro" else found.pooled()
 
 

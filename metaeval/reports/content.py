@@ -20,11 +20,11 @@ from metaeval.reports.replacement import choice_section, labels_by_person, repla
 from metaeval.reports.report import (
     AnnotatorFigures,
     EstimateJson,
-    Items,
     JudgeFigures,
     LeaderRanking,
     PeopleFigures,
     ReportContent,
+    ReportedItems,
     software_version,
 )
 from metaeval.stats import correlation, correlation_difference, mean_estimate
@@ -83,8 +83,8 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
         )
 
 
-def _items(kind: KindFigures, sample: Sample, targets: dict[str, Booleans]) -> Items:
-    return Items(
+def _items(kind: KindFigures, sample: Sample, targets: dict[str, Booleans]) -> ReportedItems:
+    return ReportedItems(
         n_items=sample.n_items,
         n_instructions=sample.resamples.n_clusters,
         n_gold=0 if "against" in kind.options else int(sample.items.has_gold.sum()),

@@ -45,7 +45,7 @@ Measures = Mapping[str, Breakdown]
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class ReportedItems:
     """What was judged. ``n_with_target`` items are those that judges can be compared on, ``n_gold`` have gold."""
 
     n_items: int
@@ -138,7 +138,7 @@ class ReportContent:
     sweep: dict[str, Any] | None
     targets: list[str]
     criteria: list[str]
-    items: Items
+    items: ReportedItems
     people: PeopleFigures
     gold: Measures
     judges: tuple[JudgeFigures, ...]
@@ -227,7 +227,7 @@ def report_of(content: Mapping[str, Any]) -> ReportContent:
     return ReportContent(
         **found
         | {
-            "items": Items(**found["items"]),
+            "items": ReportedItems(**found["items"]),
             "people": PeopleFigures(**people),
             "judges": tuple(JudgeFigures(**judge) for judge in found["judges"]),
             "selections": {name: LeaderRanking(**one) for name, one in found["selections"].items()},
