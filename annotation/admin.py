@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
-from django.db.models import Count, QuerySet
+from django.db.models import CharField, Count, QuerySet, TextField
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -56,7 +57,17 @@ class OwnerSelect(AutocompleteSelect):
         return super().optgroups(name, known, attrs)
 
 
-class OwnedMixin:
+class TypedMixin:
+    """Rows whose texts are other people's: what is typed runs in the direction of its script."""
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **given: Any) -> Any:
+        found = super().formfield_for_dbfield(db_field, request, **given)  # type: ignore[misc]
+        if isinstance(db_field, CharField | TextField) and isinstance(found, forms.CharField):
+            found.widget.attrs["dir"] = "auto"
+        return found
+
+
+class OwnedMixin(TypedMixin):
     """Rows with an owner, who is searched for."""
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **given: Any) -> Any:
@@ -66,7 +77,7 @@ class OwnedMixin:
 
 
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin[User]):
+class UserAdmin(TypedMixin, DjangoUserAdmin[User]):
     """The role says what a person may do; Django's staff and superuser flags are not asked."""
 
     list_display = ("username", "email", "role", "is_active", "last_login")

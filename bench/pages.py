@@ -31,7 +31,7 @@ SUBMIT = """() => new Promise((resolve) => {
         if (!form || form.action === before) requestAnimationFrame(look);
         else requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - began)));
     };
-    document.querySelector(".dock button[type=submit]").click();
+    document.querySelector(".answer-bar button[type=submit]").click();
     look();
 })"""
 
@@ -102,7 +102,7 @@ def _work(browser: Any, link: str, *, submits: int) -> dict[str, float]:
     first = wire.take()
     times, answers, requests = [], [], []
     for _ in range(submits):
-        page.locator(".dock input[name=choice]").first.check()
+        page.locator(".answer-bar input[name=choice]").first.check()
         page.wait_for_selector("[data-draft-state][data-state=saved]")
         wire.take()
         times.append(page.evaluate(SUBMIT))

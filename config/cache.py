@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.core.cache.backends.locmem import LocMemCache
@@ -74,35 +75,17 @@ class SharedCache(RedisCache):
                 logger.warning("Redis (CACHE_URL) answers again.")
             cls._is_away = False
 
-    def add(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("add", *args, **kwargs)
 
-    def get(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("get", *args, **kwargs)
+def _asked(name: str) -> Callable[..., Any]:
+    def method(self: SharedCache, *args: Any, **kwargs: Any) -> Any:
+        return self._ask(name, *args, **kwargs)
 
-    def set(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("set", *args, **kwargs)
+    return method
 
-    def touch(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("touch", *args, **kwargs)
 
-    def delete(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("delete", *args, **kwargs)
-
-    def get_many(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("get_many", *args, **kwargs)
-
-    def has_key(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("has_key", *args, **kwargs)
-
-    def incr(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("incr", *args, **kwargs)
-
-    def set_many(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("set_many", *args, **kwargs)
-
-    def delete_many(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("delete_many", *args, **kwargs)
-
-    def clear(self) -> Any:
-        return self._ask("clear")
+# All that Django's Redis cache does with a server.
+for _name in (
+    *("add", "get", "set", "touch", "delete", "incr", "has_key"),
+    *("get_many", "set_many", "delete_many", "clear"),
+):
+    setattr(SharedCache, _name, _asked(_name))

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-import annotation.urls.converters  # noqa: F401  (registers `row`)
+import web.converters  # noqa: F401  (registers `row`)
 from judges.views import judges, judgments, sweeps
 
 app_name = "judges"

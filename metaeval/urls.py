@@ -6,7 +6,7 @@ from functools import partial
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, path, register_converter
 
-import annotation.urls.converters  # noqa: F401  (registers `row`)
+import web.converters  # noqa: F401  (registers `row`)
 from annotation.kinds import kind_of
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.render import FORMATS

@@ -116,7 +116,7 @@ def _make(items: int, people: int, rules: dict[str, Any]) -> LiveStudy:
     from django.urls import reverse
 
     from annotation.models import Dataset, Instruction, Item, ItemResponse, Response, StudyItem
-    from annotation.services.study_opening import statistics_refresh
+    from annotation.services.studies import statistics_refresh
     from tests.annotation.factories import annotator_make, enrollment_make, study_make
 
     words = random.Random(7)

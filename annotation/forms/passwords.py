@@ -1,4 +1,4 @@
-"""Forgotten passwords: of staff (Django's users) and of annotators with an account, which are rows of their own."""
+"""Signing in and forgotten passwords: of staff (Django's users), and of annotators, whose accounts are rows apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from threading import Thread
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import PasswordChangeForm, PasswordResetForm, SetPasswordForm
+from django.contrib.auth.forms import (
+    AuthenticationForm,
+    PasswordChangeForm,
+    PasswordResetForm,
+    SetPasswordForm,
+)
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 
 from annotation.models import User
@@ -20,6 +25,15 @@ RULE = "At least eight characters, and not one that many people use."
 def soon(send: Callable[[], None]) -> None:
     """Send beside the answer: how long it takes must not tell whether there was anything to send."""
     Thread(target=send, name="mail").start()
+
+
+class LoginForm(AuthenticationForm):
+    """One message, whatever was wrong, so that nobody learns which names exist."""
+
+    error_messages = {
+        "invalid_login": "The name or the password is not right. Both are case-sensitive.",
+        "inactive": "The name or the password is not right. Both are case-sensitive.",
+    }
 
 
 class ForgotForm(PasswordResetForm):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -62,3 +63,10 @@ class TakeBackForm(_ActionForm):
 
 class MessageForm(_ActionForm):
     text = _text("Shown to the person until they have read it.", required=True)
+
+
+class BonusForm(_ActionForm):
+    amount = forms.DecimalField(
+        min_value=Decimal("0.01"), max_digits=8, decimal_places=2, help_text="In the currency of the study."
+    )
+    reason = _reason()

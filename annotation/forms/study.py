@@ -10,6 +10,7 @@ from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db.models import Field, QuerySet
 from django.utils import timezone
 
+from annotation.domain.planning import Plan, study_plan
 from annotation.forms.eligibility import (
     QuestionRow,
     problem_of,
@@ -18,11 +19,20 @@ from annotation.forms.eligibility import (
     rows_read,
     rows_to_fill,
 )
-from annotation.forms.study_fields import HELP_TEXTS, LABELS, PERCENT, NamesField, PercentField, noun
+from annotation.forms.study_fields import (
+    HELP_TEXTS,
+    LABELS,
+    PERCENT,
+    NamesField,
+    PercentField,
+    noun,
+    seconds_or,
+)
 from annotation.kinds import DEFAULT_KIND, KINDS, ItemKind, kind_of, kinds_with
 from annotation.models import (
     Dataset,
     ItemSampling,
+    PayBasis,
     QualificationRule,
     Study,
     StudyState,
@@ -30,14 +40,16 @@ from annotation.models import (
     User,
 )
 from annotation.selectors.datasets import dataset_sizes, datasets_of_criteria, datasets_visible_to
+from annotation.selectors.instructions import dataset_systems
 from annotation.selectors.overview import studies_visible_to
 from annotation.selectors.slices import (
     SliceCounts,
     dataset_criteria,
     dataset_parts,
-    dataset_systems,
     slice_counts,
     slice_items,
+    study_slice,
+    work_size,
 )
 from annotation.services.study_rules import FIXED_ONCE_OPEN
 from web.rendering import MAX_MARKDOWN
@@ -54,6 +66,7 @@ DEFAULTS = {
     # A box that is not ticked is not empty, and a list may well be.
     if not isinstance(field.get_default(), bool | list)
 }
+MAX_SYSTEMS = 200  # in a list to choose from
 DEADLINE_FORMAT = "%Y-%m-%dT%H:%M"
 
 
@@ -204,12 +217,12 @@ class StudyForm(forms.ModelForm[Study]):
         dataset = self.dataset_chosen()
         parts = dataset_parts(dataset) if dataset else {"categories": [], "subsets": []}
         asks = self.rules_asked()
-        systems = dataset_systems(dataset.pk) if dataset and "sampling_baseline" in asks else []
+        systems = dataset_systems(dataset.pk)[:MAX_SYSTEMS] if dataset and "sampling_baseline" in asks else []
         criteria = dataset_criteria(dataset.pk) if dataset and "criteria" in asks else []
         offers = {
             "categories": [(name, name) for name in parts["categories"]],
             "subset": [("", "All"), *((name, name) for name in parts["subsets"])],
-            "sampling_baseline": [("", "Choose a system"), *((name, name) for name in systems)],
+            "sampling_baseline": [("", "Choose a system"), *((name, name) for name, _ in systems)],
             "criteria": [(key, f"{key}: {question}") for key, question in criteria],
         }
         for name, choices in offers.items():
@@ -382,3 +395,30 @@ class StudyForm(forms.ModelForm[Study]):
         """A refusal of a service, beside its field where the form has it."""
         message = message[:1].upper() + message[1:].rstrip(".") + "."
         self.add_error(field if field in self.fields else None, message)
+
+
+def plan_of(form: StudyForm, *, seconds: str = "") -> Plan | None:
+    """The plan of a form as it stands, faults and all; None as long as it does not say what is offered.
+
+    Checking a bound form writes what is right of it into its instance, which is never saved here.
+    """
+    if form.is_bound:
+        form.is_valid()
+    study = form.instance
+    if not form.is_bound and study.dataset_id is not None:
+        form.slice = slice_counts(study_slice(study))
+    if (
+        study.dataset_id is None
+        or {"dataset", "kind", "categories", "subset", "overlap"} & form.errors.keys()
+    ):
+        return None
+    return study_plan(
+        items=work_size(study),
+        overlap=study.overlap,
+        seconds=seconds_or(seconds, study.kind),
+        hidden_share=(study.check_rate or 0) + (study.repeat_rate or 0),
+        per_item=study.pay_per_item,
+        per_hour=study.pay_per_hour,
+        by_time=study.pay_basis == PayBasis.TIME,
+        floor=study.pay_floor_per_hour,
+    )

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 
 from annotation.kinds import KINDS
 
@@ -61,22 +59,6 @@ def seconds_or(value: Any, kind: str) -> float:
     except (TypeError, ValueError):
         seconds = 0.0
     return seconds if 0 < seconds <= 86_400 else float(usual_seconds(kind))
-
-
-def within(data: Mapping[str, Any], name: str, least: int, most: int) -> int:
-    """A whole number of a request, held within bounds; the least where it is none."""
-    try:
-        return max(least, min(most, int(data.get(name, least))))
-    except (TypeError, ValueError):
-        return least
-
-
-def one_line(value: str, *, limit: int) -> str:
-    """Text as it may be stored in a line."""
-    text = " ".join(value.split())
-    if len(text) > limit:
-        raise ValidationError(f"Expected at most {limit} characters, found {len(text)}.")
-    return text
 
 
 LABELS = {
@@ -133,17 +115,12 @@ LABELS = {
     "pay_currency": "Currency",
 }
 
-HELP_TEXTS = {
+# Instead of what the column says to researchers who read the admin; without one here, nothing.
+HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "title": "Annotators see it.",
-    "kind": "",
-    "question": "",
-    "subset": "",
-    "sampling": "",
-    "sample_size": "",
     "sample_seed": "The same seed draws the same items.",
     "sampling_baseline": "Its response is compared in length with the other one of the pair.",
     "balance_categories": "At any time, what is labelled has the categories of the whole.",
-    "tie_policy": "",
     "ask_strength": "Slightly better, or much better.",
     "ask_comment": "One line, never required.",
     "allow_cannot_tell": "Beside yes and no.",
@@ -158,12 +135,9 @@ HELP_TEXTS = {
     "training_size": "Answered with feedback and explanation before the test; 0: none.",
     "training_dataset": "Items with a known right answer and, best, an explanation.",
     "qualification_size": "Items with a known right answer, asked before the work; 0: no test.",
-    "qualification_rule": "",
     "qualification_pass": "People with fewer can't take part, and read why. 9 of 10 is usual.",
     "qualification_threshold": "HELM Instruct asks for more than 85% within one point.",
     "qualification_tolerance": "In points of a rating, or places of a ranking.",
-    "qualification_attempts": "",
-    "qualification_cooldown_minutes": "",
     "qualification_valid_days": "Empty: for ever.",
     "qualification_from": "Its questions, its rules, and whoever passed it. No test is made here.",
     "qualification_dataset": (
@@ -171,10 +145,7 @@ HELP_TEXTS = {
     ),
     "check_rate": "Items with a known right answer, mixed in unseen. 0: none.",
     "check_size": "Not labelled as work. People are given each at most once.",
-    "check_dataset": "",
     "repeat_rate": "Items that the person has answered already: do they give the same answer?",
-    "check_window": "",
-    "check_minimum": "",
     "check_warn_below": "Empty: nobody is warned.",
     "check_suspend_below": "Empty: nobody is suspended.",
     "set_aside_on_suspend": "Since the first failed check of the window. Nothing is deleted; the items reopen.",

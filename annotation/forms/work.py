@@ -101,6 +101,16 @@ class WorkForm:
         return draft_fields(self.data)
 
     @property
+    def answer(self) -> dict[str, Any]:
+        """What the services take of a form that is valid."""
+        return {
+            "shown_value": self.shown_value,
+            "comment": self.comment,
+            "pasted_chars": self.pasted_chars,
+            "active_ms": self.active_time,
+        }
+
+    @property
     def comment(self) -> str:
         return self.text("comment").strip() if self.study.ask_comment else ""
 

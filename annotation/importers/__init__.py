@@ -3,10 +3,9 @@
 from annotation.importers.alpaca import read_alpaca_human
 from annotation.importers.dices import read_dices
 from annotation.importers.errors import ImportFileError
-from annotation.importers.generic import read_generic
+from annotation.importers.generic import read_generic, read_verdicts
 from annotation.importers.infobench import read_infobench
-from annotation.importers.llmbar import read_llmbar
-from annotation.importers.llmbar_verdicts import read_llmbar_judgments
+from annotation.importers.llmbar import read_llmbar, read_llmbar_judgments
 from annotation.importers.pandalm import read_pandalm
 from annotation.importers.records import (
     AspectRecord,
@@ -20,7 +19,6 @@ from annotation.importers.records import (
     VerdictRecord,
 )
 from annotation.importers.stackexchange import HUMAN_RANK_EVAL, StackExchangeCriteria, read_stackexchange
-from annotation.importers.verdicts import read_verdicts
 
 __all__ = [
     "HUMAN_RANK_EVAL",

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from annotation.importers.build import BundleBuilder, json_rows
+from annotation.importers.build import BundleBuilder
 from annotation.importers.errors import Faults, quoted
-from annotation.importers.files import read_document
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import Row
+from annotation.importers.tables import json_rows
 
 FIELDS = ("instruction", "output_1", "output_2", "preference", "annotator_index", "dataset", "datasplit")
 PREFERENCES: Mapping[float, int] = {1: 1, 2: 2, 0: 0, 1.5: 0}
@@ -36,13 +36,6 @@ def read_alpaca_human(path: str | Path, labels_per_item: int | None = None) -> D
     file = Path(path)
     builder = BundleBuilder(f"alpaca-human: {file.name}")
     faults = Faults()
-    with faults:
-        _read(builder, file, labels_per_item, faults)
-    faults.check()
-    return builder.finish(file)
-
-
-def _read(builder: BundleBuilder, file: Path, labels_per_item: int | None, faults: Faults) -> None:
     ids: dict[tuple[str, str, str, str], str] = {}
     per_subset: Counter[str] = Counter()
     n_labels: Counter[str] = Counter()
@@ -72,9 +65,9 @@ def _read(builder: BundleBuilder, file: Path, labels_per_item: int | None, fault
                 field="annotator_index",
             )
 
-    for row in json_rows(read_document(file), file, faults):
-        with faults:
-            add(row)
+    faults.each(json_rows(file, faults), add)
+    faults.check()
+    return builder.finish(file)
 
 
 def _preference(row: Row) -> int:
@@ -88,11 +81,10 @@ def _add_item(builder: BundleBuilder, row: Row, external_id: str, pair: tuple[st
     text, first, second, subset = pair
     instruction = builder.instruction(row, text=text, subset=subset)
     split = row.text("datasplit")
-    builder.item(
+    builder.pair(
         row,
         external_id=external_id,
-        kind="pairwise",
         instruction=instruction,
-        responses=[builder.response(instruction, system="", text=output) for output in (first, second)],
+        texts=(first, second),
         metadata={"datasplit": split} if split else {},
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from annotation.importers.errors import Faults, ImportFileError, quoted
+from annotation.importers.errors import ImportFileError, quoted
 from annotation.importers.records import (
     EMPTY,
     AspectRecord,
@@ -25,6 +25,7 @@ from annotation.importers.records import (
     VerdictRecord,
 )
 from annotation.importers.rows import Row
+from annotation.kinds import PAIRWISE
 
 
 def content_key(*parts: object) -> str:
@@ -157,6 +158,22 @@ class BundleBuilder:
             external_id, kind, instruction, row.origin, tuple(responses), gold, metadata, explanation
         )
 
+    def pair(
+        self,
+        row: Row,
+        *,
+        instruction: str,
+        texts: Sequence[str],
+        systems: Sequence[str] = ("", ""),
+        **item: Any,
+    ) -> None:
+        """Add a pair by the texts of its two responses; the rest as in `item`."""
+        responses = [
+            self.response(instruction, system=system, text=text)
+            for system, text in zip(systems, texts, strict=True)
+        ]
+        self.item(row, kind=PAIRWISE.name, instruction=instruction, responses=responses, **item)
+
     def label(
         self, row: Row, *, item: str, annotator: str, value: Value, field: str, is_simulated: bool = False
     ) -> None:
@@ -216,18 +233,3 @@ class BundleBuilder:
             criteria=tuple(self.criteria.values()),
             aspects=tuple(aspect for aspects in self._aspects.values() for aspect in aspects),
         )
-
-
-def json_rows(document: object, file: object, faults: Faults) -> list[Row]:
-    """The rows of a JSON list of objects; row 1 is the first. What is no object is a fault and is left out."""
-    if not isinstance(document, list):
-        raise ImportFileError(file, None, None, "expected a JSON list of objects.")
-    rows = []
-    for number, data in enumerate(document, start=1):
-        if isinstance(data, dict):
-            rows.append(Row(Origin(str(file), number), data))
-        else:
-            faults.add(ImportFileError(file, number, None, f"expected an object, found {quoted(data)}."))
-    if not document:
-        raise ImportFileError(file, None, None, "the list is empty; expected at least one item.")
-    return rows

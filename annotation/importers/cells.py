@@ -1,4 +1,4 @@
-"""Responses, labels and verdicts of a generic row, from their nested or their flat form."""
+"""Responses, labels and verdicts of a generic row, from their nested or their flat form, and the values in them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.domain.conversation import flatten
+from annotation.domain.errors import LabelValueError
 from annotation.importers.errors import quoted
-from annotation.importers.records import Turns
-from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row, read_turns
+from annotation.importers.records import Turns, Value
+from annotation.importers.rows import MAX_ID, MAX_JUDGE, MAX_SYSTEM, Row, read_turns, whole
+from annotation.kinds import ValueRules, kind_of, validate_value
 
 RESPONSE = re.compile(r"response_([1-9][0-9]?)\Z")
 SYSTEM = re.compile(r"system_([1-9][0-9]?)\Z")
@@ -107,20 +109,25 @@ def verdict_cells(row: Row) -> Iterator[VerdictCell]:
     for position, data in enumerate(row.items("verdicts")):
         verdict = row.within(f"verdicts[{position}]", data)
         verdict.only(("judge", "order", "value", "raw", "scores", "model", "strategy"))
-        if "value" not in verdict.data:
-            verdict.fail("value", "expected a verdict, or null where the judge's answer could not be read.")
-        yield VerdictCell(
-            verdict,
-            "value",
-            verdict.identifier("judge", limit=MAX_JUDGE),
-            0 if verdict.get("order") is None else verdict.number_in("order", (0, 1)),
-            readable(verdict.get("value")),
-            verdict.text("raw"),
-            verdict.get("scores"),
-            verdict.text("model", limit=MAX_JUDGE),
-            verdict.text("strategy", limit=MAX_STRATEGY) or "imported",
-        )
+        yield verdict_cell(verdict, "value", verdict.get("scores"))
     yield from _flat_verdicts(row)
+
+
+def verdict_cell(row: Row, field: str, scores: Any) -> VerdictCell:
+    """The verdict of a row that is one, which stands in `field`."""
+    if field not in row.data:
+        row.fail(field, "expected a verdict, or null where the judge's answer could not be read.")
+    return VerdictCell(
+        row,
+        field,
+        row.identifier("judge", limit=MAX_JUDGE),
+        0 if row.get("order") is None else row.number_in("order", (0, 1)),
+        readable(row.get(field)),
+        row.text("raw"),
+        scores,
+        row.text("model", limit=MAX_JUDGE),
+        row.text("strategy", limit=MAX_STRATEGY) or "imported",
+    )
 
 
 def _flat_verdicts(row: Row) -> Iterator[VerdictCell]:
@@ -161,3 +168,31 @@ def read_scores(row: Row, raw: Any, n_responses: int) -> list[float | None] | No
         ):
             row.fail("scores", f"expected numbers or null, found {quoted(score)}.")
     return [None if score is None else float(score) for score in raw]
+
+
+def read_value(row: Row, field: str, raw: object, rules: ValueRules) -> Value:
+    """The canonical value of a label, a verdict or gold.
+
+    Parameters
+    ----------
+    raw
+        A value of the kind, or what it reads as one (`ItemKind.raw`): a bare number of a pair, words ("Yes", "Unsure")
+        of a checklist. 1.0, as tables write it beside gaps, is the number 1.
+
+    Raises
+    ------
+    ImportFileError
+        Naming the field and what was expected.
+    """
+    bare = not isinstance(raw, dict)
+    try:
+        return validate_value(_whole_numbers(kind_of(rules.kind).raw(raw, rules)), rules)
+    except LabelValueError as error:
+        row.fail(field if bare or error.field == "value" else f"{field}.{error.field}", error.message)
+
+
+def _whole_numbers(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _whole_numbers(inner) for key, inner in value.items()}
+    number = whole(value)
+    return value if number is None else number

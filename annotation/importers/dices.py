@@ -15,7 +15,7 @@ from annotation.importers.errors import Faults, ImportFileError
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import Row
 from annotation.importers.tables import csv_dicts
-from annotation.kinds.checklist import in_words
+from annotation.kinds.checklist import Checklist, in_words
 
 REQUIRED = ("rater_id", "item_id", "context", "response")
 # Q1 is about the whole conversation; the overall columns are computed from the others, and one holds free text.
@@ -65,10 +65,7 @@ def read_dices(path: str | Path) -> DatasetBundle:
             )
 
     faults = Faults()
-    with faults:
-        for row in csv_dicts(file, check_header, faults):
-            with faults:
-                add(row)
+    faults.each(csv_dicts(file, check_header, faults), add)
     faults.check()
     return builder.finish(file)
 
@@ -81,7 +78,7 @@ def _add_item(builder: BundleBuilder, row: Row, item: str, questions: list[str])
     builder.item(
         row,
         external_id=item,
-        kind="checklist",
+        kind=Checklist.name,
         instruction=instruction,
         responses=[builder.response(instruction, system="", text=row.text("response"))],
         metadata={name: value for name in METADATA if (value := row.text(name).strip())},

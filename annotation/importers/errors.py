@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
+from typing import TypeVar
 
 MAX_QUOTED = 60
 MAX_ERRORS = 20
 """Errors of a file that are listed."""
+T = TypeVar("T")
 
 
 class ImportFileError(Exception):
@@ -128,6 +130,19 @@ class Faults:
         self.errors.append(error)
         if len(self.errors) >= self.limit:
             self.check()
+
+    def tried(self, read: Callable[[], T]) -> T | None:
+        """What `read` returns; None where it refuses, which is collected."""
+        with self:
+            return read()
+        return None
+
+    def each(self, rows: Iterable[T], add: Callable[[T], object]) -> None:
+        """Read all rows with `add`, on after a bad one, and collect what stops the reading of the file too."""
+        with self:
+            for row in rows:
+                with self:
+                    add(row)
 
     def check(self) -> None:
         """Raise what was collected, if anything was."""

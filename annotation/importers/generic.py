@@ -1,6 +1,7 @@
 """The generic format: one row an item, nested (JSONL, Parquet) or flat (CSV, and the others too).
 
 A table with other names of columns is one too, once it is known which of them is what (`importers.columns`).
+Verdicts on a dataset that is stored already have a table of their own, one row a verdict.
 
 `docs/data-format.md` documents it, with examples that the tests import.
 """
@@ -8,20 +9,38 @@ A table with other names of columns is one too, once it is known which of them i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from annotation.importers.build import BundleBuilder, content_key
-from annotation.importers.cells import LabelCell, label_cells, read_responses, read_scores, verdict_cells
+from annotation.importers.cells import (
+    VerdictCell,
+    label_cells,
+    read_responses,
+    read_scores,
+    read_value,
+    verdict_cell,
+    verdict_cells,
+)
 from annotation.importers.columns import LABEL, PREFERENCE, columns_resolve, is_long, mapped
-from annotation.importers.errors import Faults, quoted
-from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle
-from annotation.importers.rows import MAX_ASPECT_KEY, MAX_CATEGORY, SLUG, Row, one_of, read_turns, suggestion
-from annotation.importers.tables import ColumnTypes, table_open
-from annotation.importers.values import POINTS, read_value
+from annotation.importers.errors import Faults, ImportFileError, quoted
+from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle, VerdictRecord
+from annotation.importers.rows import (
+    MAX_ASPECT_KEY,
+    MAX_CATEGORY,
+    SLUG,
+    Progress,
+    Row,
+    one_of,
+    read_turns,
+    suggestion,
+    told,
+)
+from annotation.importers.tables import ColumnTypes, table_open, table_rows
 from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
+from annotation.kinds.rubric import POINTS
 
 FIELDS = (
     "id",
@@ -58,10 +77,18 @@ COLUMNS = ColumnTypes(
     text=lambda name: name.startswith("response_"),
 )
 
+VERDICT_FIELDS = ("item", "judge", "order", "verdict", "raw", "model", "strategy", "score_1", "score_2")
+VERDICT_COLUMNS = ColumnTypes(
+    known=lambda name: name in VERDICT_FIELDS,
+    names=VERDICT_FIELDS,
+    required=("item", "judge", "verdict"),
+    value=lambda name: name in ("order", "verdict", "score_1", "score_2"),
+)
+
 
 def read_generic(
     path: str | Path,
-    progress: Callable[[str, int], None] | None = None,
+    progress: Progress | None = None,
     *,
     criteria: Sequence[CriterionRecord] = (),
     mapping: Mapping[str, str] = EMPTY,
@@ -82,7 +109,7 @@ def read_generic(
     ImportFileError
         With everything that is wrong up to `MAX_ERRORS` rows (a `RefusedFileError`), or the only thing.
     UnknownColumnsError
-        Columns of which somebody has to say what they are.
+        ColumnTypes of which somebody has to say what they are.
     """
     file = Path(path)
     builder = BundleBuilder(f"generic: {file.name}")
@@ -99,12 +126,12 @@ def _read(
     file: Path,
     mapping: Mapping[str, str],
     faults: Faults,
-    progress: Callable[[str, int], None] | None,
+    progress: Progress | None,
 ) -> None:
     table = table_open(file, faults, COLUMNS.known)
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
     long = is_long(fields)
-    for number, raw in enumerate(table.rows(replace(COLUMNS, fields=fields), faults), start=1):
+    for raw in told(table.rows(replace(COLUMNS, fields=fields), faults), progress):
         n_faults = len(faults.errors)
         with faults:
             row = mapped(raw, fields)
@@ -114,8 +141,6 @@ def _read(
             _add_row(builder, row, long)
         if len(faults.errors) > n_faults and raw.data.get("criteria") is not None:
             return  # without the criteria every rubric after it would look wrong
-        if progress is not None and number % 10_000 == 0:
-            progress("rows", number)
 
 
 def _add_row(builder: BundleBuilder, row: Row, long: bool) -> None:
@@ -145,17 +170,8 @@ def _add_row(builder: BundleBuilder, row: Row, long: bool) -> None:
         wanted = f"{least} or more" if most is None else f"{least}"
         hint = "" if responses else f" A row without any is of kind {INSTRUCTIONS}."
         row.fail("responses", f"expected {wanted} for an item of kind {kind}, found {len(responses)}.{hint}")
-    instruction = builder.instruction(
-        row,
-        text=row.text("instruction", required=True),
-        context=row.text("context"),
-        reference=row.text("reference") or None,
-        category=row.text("category", limit=MAX_CATEGORY),
-        subset=row.subset(),
-        key=None if row.get("instruction_id") is None else row.identifier("instruction_id"),
-        aspects=aspects,
-        conversation=read_turns(row, "conversation"),
-    )
+    key = None if row.get("instruction_id") is None else row.identifier("instruction_id")
+    instruction = _instruction(builder, row, key, aspects)
     rules = ValueRules(
         kind,
         n_responses=len(responses),
@@ -187,24 +203,16 @@ def _add_row(builder: BundleBuilder, row: Row, long: bool) -> None:
         again=long,
     )
     for label in label_cells(row):
-        _add_label(builder, label, external_id, rules)
-    for verdict in verdict_cells(row):
-        scores = read_scores(verdict.row, verdict.scores, rules.n_responses)
-        value = None
-        if verdict.value is not None:
-            value = read_value(verdict.row, verdict.field, verdict.value, rules)
-        builder.verdict(
-            verdict.row,
+        builder.label(
+            label.row,
             item=external_id,
-            judge=verdict.judge,
-            order=verdict.order,
-            status="unparsed" if value is None else "parsed",
-            value=value if scores is None else (value or {}) | {"scores": scores},
-            field=verdict.field,
-            raw=verdict.raw,
-            model=verdict.model,
-            strategy=verdict.strategy,
+            annotator=label.annotator,
+            value=read_value(label.row, label.field, label.value, rules),
+            field=label.field,
+            is_simulated=label.is_simulated,
         )
+    for verdict in verdict_cells(row):
+        _add_verdict(builder, verdict, external_id, rules)
 
 
 def _add_instruction(builder: BundleBuilder, row: Row) -> None:
@@ -218,29 +226,46 @@ def _add_instruction(builder: BundleBuilder, row: Row) -> None:
         row.fail("kind", f"expected no responses, labels or verdicts beside kind {INSTRUCTIONS}.")
     name = "id" if row.get("instruction_id") is None else "instruction_id"
     given = row.identifier(name) if name in row.data else None
-    key = builder.instruction(
+    key = _instruction(builder, row, given, _read_aspects(row), metadata=row.mapping("metadata"))
+    builder.instruction_alone(row, key=key, field=name, again=given is None)
+
+
+def _instruction(
+    builder: BundleBuilder,
+    row: Row,
+    key: str | None,
+    aspects: Sequence[tuple[str, str, str | None, Mapping[str, Any]]],
+    metadata: Mapping[str, Any] = EMPTY,
+) -> str:
+    """Add what is asked, and return its key."""
+    return builder.instruction(
         row,
         text=row.text("instruction", required=True),
         context=row.text("context"),
         reference=row.text("reference") or None,
         category=row.text("category", limit=MAX_CATEGORY),
         subset=row.subset(),
-        key=given,
-        aspects=_read_aspects(row),
+        key=key,
+        aspects=aspects,
         conversation=read_turns(row, "conversation"),
-        metadata=row.mapping("metadata"),
+        metadata=metadata,
     )
-    builder.instruction_alone(row, key=key, field=name, again=given is None)
 
 
-def _add_label(builder: BundleBuilder, label: LabelCell, item: str, rules: ValueRules) -> None:
-    builder.label(
-        label.row,
+def _add_verdict(builder: BundleBuilder, cell: VerdictCell, item: str, rules: ValueRules) -> None:
+    scores = read_scores(cell.row, cell.scores, rules.n_responses)
+    value = None if cell.value is None else read_value(cell.row, cell.field, cell.value, rules)
+    builder.verdict(
+        cell.row,
         item=item,
-        annotator=label.annotator,
-        value=read_value(label.row, label.field, label.value, rules),
-        field=label.field,
-        is_simulated=label.is_simulated,
+        judge=cell.judge,
+        order=cell.order,
+        status="unparsed" if value is None else "parsed",
+        value=value if scores is None else (value or {}) | {"scores": scores},
+        field=cell.field,
+        raw=cell.raw,
+        model=cell.model,
+        strategy=cell.strategy,
     )
 
 
@@ -268,11 +293,39 @@ def _add_criteria(builder: BundleBuilder, row: Row) -> None:
         if not SLUG.match(key):
             criterion.fail("key", f"expected letters, digits, hyphens and underscores, found {quoted(key)}.")
         options = criterion.within("options", criterion.require("options"))
-        names = tuple(str(point) for point in POINTS)
-        options.only(names)
+        options.only(POINTS)
         builder.criterion(
             row,
             key=key,
             question=criterion.text("question", required=True),
-            options={name: options.text(name, required=True) for name in names},
+            options={name: options.text(name, required=True) for name in POINTS},
         )
+
+
+def read_verdicts(
+    path: str | Path, rules_by_item: Mapping[str, ValueRules], progress: Progress | None = None
+) -> tuple[VerdictRecord, ...]:
+    """Read a generic table of verdicts (JSONL, CSV or Parquet), one row a verdict.
+
+    Parameters
+    ----------
+    rules_by_item : mapping
+        The dataset's items by external id, with what decides which values are right.
+    """
+    file = Path(path)
+    builder = BundleBuilder("generic")
+
+    def add(row: Row) -> None:
+        item = row.identifier("item")
+        if item not in rules_by_item:
+            row.fail("item", f"expected the id of an item of the dataset, found {quoted(item)}.")
+        pair = [row.get("score_1"), row.get("score_2")]
+        cell = verdict_cell(row, "verdict", None if pair == [None, None] else pair)
+        _add_verdict(builder, cell, item, rules_by_item[item])
+
+    faults = Faults()
+    faults.each(told(table_rows(file, VERDICT_COLUMNS, faults), progress), add)
+    faults.check()
+    if not builder.verdicts:
+        raise ImportFileError(file, None, None, "there is nothing in it; expected at least one verdict.")
+    return builder.verdicts

@@ -6,6 +6,7 @@ Source: https://github.com/qinyiwei/InfoBench (Qin et al., 2024); a file of eval
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from annotation.importers.errors import Faults
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_SYSTEM, Row
 from annotation.importers.tables import jsonl_rows
-from annotation.kinds.checklist import in_words
+from annotation.kinds.checklist import Checklist, in_words
+from annotation.kinds.importance import Importance
 
 FIELDS = (
     "id",
@@ -42,16 +44,13 @@ def read_infobench(path: str | Path, *, system: str | None = None) -> DatasetBun
     builder = BundleBuilder(f"infobench: {file.name}")
     system = (system or file.stem).removesuffix("_eval")[:MAX_SYSTEM]
     faults = Faults()
-    with faults:
-        for row in jsonl_rows(file, faults):
-            with faults:
-                row.only(FIELDS)
-                _add(builder, row, system)
+    faults.each(jsonl_rows(file, faults), partial(_add, builder, system))
     faults.check()
     return builder.finish(file)
 
 
-def _add(builder: BundleBuilder, row: Row, system: str) -> None:
+def _add(builder: BundleBuilder, system: str, row: Row) -> None:
+    row.only(FIELDS)
     external_id = row.identifier("id")
     aspects = _aspects(row)
     instruction = builder.instruction(
@@ -67,14 +66,16 @@ def _add(builder: BundleBuilder, row: Row, system: str) -> None:
     if row.get("output") is not None:
         response = builder.response(instruction, system=system, text=row.answer("output"))
         builder.item(
-            row, external_id=external_id, kind="checklist", instruction=instruction, responses=[response]
+            row, external_id=external_id, kind=Checklist.name, instruction=instruction, responses=[response]
         )
         if row.get("eval") is not None:
             builder.verdict(
                 row, item=external_id, judge=JUDGE, order=0, value=_answers(row, keys), field="eval"
             )
     if len(keys) > 1:
-        builder.item(row, external_id=f"importance/{external_id}", kind="importance", instruction=instruction)
+        builder.item(
+            row, external_id=f"importance/{external_id}", kind=Importance.name, instruction=instruction
+        )
 
 
 def _aspects(row: Row) -> list[tuple[str, str, str | None, Mapping[str, Any]]]:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from annotation.importers.build import BundleBuilder, json_rows
+from annotation.importers.build import BundleBuilder
 from annotation.importers.errors import Faults, ImportFileError
-from annotation.importers.files import read_document, require_folder
+from annotation.importers.files import require_folder
 from annotation.importers.records import DatasetBundle
 from annotation.importers.rows import MAX_JUDGE, MAX_SYSTEM, Row, whole
-from annotation.importers.values import CHOICES
+from annotation.importers.tables import json_rows
+
+CHOICES = (0, 1, 2)
 
 ITEMS = "testset-v1.json"
 FIELDS = ("idx", "motivation_app", "cmp_key", "instruction", "input", "response1", "response2")
@@ -39,20 +42,18 @@ def read_pandalm(path: str | Path) -> DatasetBundle:
     builder = BundleBuilder(f"pandalm: {folder.name}")
     faults = Faults()
     known: set[str] = set()
-    with faults:
-        for row in json_rows(read_document(file), file, faults):
-            with faults:
-                external_id = row.identifier("idx")
-                known.add(external_id)  # first: verdicts of an item that is wrong are not
-                _add_item(builder, row, external_id)
+
+    def add(row: Row) -> None:
+        external_id = row.identifier("idx")
+        known.add(external_id)  # first: verdicts of an item that is wrong are not
+        _add_item(builder, row, external_id)
+
+    faults.each(json_rows(file, faults), add)
     for judge_file in sorted(folder.glob(f"*-{ITEMS}")):
         judge = judge_file.name.removesuffix(f"-{ITEMS}")
         if not judge or len(judge) > MAX_JUDGE:
             raise ImportFileError(judge_file, None, None, f"expected a name such as JUDGE-{ITEMS}.")
-        with faults:
-            for row in json_rows(read_document(judge_file), judge_file, faults):
-                with faults:
-                    _add_verdict(builder, row, judge, known)
+        faults.each(json_rows(judge_file, faults), partial(_add_verdict, builder, judge, known))
     faults.check()
     return builder.finish(folder)
 
@@ -70,15 +71,12 @@ def _add_item(builder: BundleBuilder, row: Row, external_id: str) -> None:
     instruction = builder.instruction(row, text=text, context=context)
     texts = (_answer(row, "response1"), _answer(row, "response2"))
     app = row.text("motivation_app")
-    builder.item(
+    builder.pair(
         row,
         external_id=external_id,
-        kind="pairwise",
         instruction=instruction,
-        responses=[
-            builder.response(instruction, system=system, text=text)
-            for system, text in zip(systems, texts, strict=True)
-        ],
+        systems=systems,
+        texts=texts,
         metadata={"motivation_app": app} if app else {},
         field="idx",
     )
@@ -98,7 +96,7 @@ def _answer(row: Row, field: str) -> str:
     return str(value) if isinstance(value, bool | int | float) else row.answer(field)
 
 
-def _add_verdict(builder: BundleBuilder, row: Row, judge: str, known: set[str]) -> None:
+def _add_verdict(builder: BundleBuilder, judge: str, known: set[str], row: Row) -> None:
     results = [name for name in row.data if RESULT.match(name)]
     if len(results) != 1:
         row.fail(None, f"expected one field such as gpt_result, found {len(results)}.")

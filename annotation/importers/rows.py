@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from annotation.domain.conversation import ROLES
 from annotation.importers.errors import ImportFileError, quoted
@@ -19,6 +19,8 @@ MAX_SYSTEM = 200
 MAX_JUDGE = 200
 MAX_ASPECT_KEY = 100
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+Progress = Callable[[str, int], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,16 @@ class Row:
         if not isinstance(value, list):
             self.fail(field, f"expected a list, found {quoted(value)}.")
         return value
+
+
+def told(
+    rows: Iterable[T], progress: Progress | None, words: str = "rows", every: int = 10_000
+) -> Iterator[T]:
+    """The rows; `progress` is called with words and the number of rows so far, each time so many have been read."""
+    for number, row in enumerate(rows, start=1):
+        yield row
+        if progress is not None and number % every == 0:
+            progress(words, number)
 
 
 def read_turns(row: Row, field: str) -> Turns:

@@ -32,13 +32,12 @@ from annotation.importers.build import BundleBuilder
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.html_text import html_to_text
 from annotation.importers.records import DatasetBundle
-from annotation.importers.rows import MAX_CATEGORY, Row
+from annotation.importers.rows import MAX_CATEGORY, Progress, Row
 from annotation.importers.stack_posts import ANSWER, QUESTION, posts_file, read_posts, tags, whole_number
+from annotation.kinds.answer_ranking import AnswerRanking
 
 MARKUP = 10
 """HTML of more than this many times the characters allowed is not even converted: it is too long."""
-
-Progress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +145,7 @@ class _Dump:
         """Read the file once; wrong rows are listed together, those of the first pass that has any."""
         self._pass += 1
         tell = None if self._progress is None else partial(self._progress, f"rows in pass {self._pass} of 3")
-        with self.faults:
-            for row in read_posts(self.file, tell):
-                with self.faults:
-                    add(row)
+        self.faults.each(read_posts(self.file, tell), add)
         self.faults.check()
 
 
@@ -331,7 +327,7 @@ def _bundle(dump: _Dump, chosen: Mapping[int, _Candidate], site: str) -> Dataset
         builder.item(
             rows[question],
             external_id=f"{site}/{question}",
-            kind="answer_ranking",
+            kind=AnswerRanking.name,
             instruction=key,
             responses=[builder.response(key, system="", text=texts[answer]) for answer in order],
             gold={"ranks": ranks},

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -82,9 +83,7 @@ class Table:
     def rows(self, columns: ColumnTypes, faults: Faults) -> Iterator[Row]:
         """The rows with native values; one that has a wrong cell is a fault and is left out."""
         for row in chain(self.first, self.rest):
-            read = None
-            with faults:
-                read = self.native(row, columns)
+            read = faults.tried(partial(self.native, row, columns))
             if read is not None:
                 yield read
 
@@ -107,9 +106,7 @@ def table_rows(path: Path, columns: ColumnTypes, faults: Faults | None = None) -
     if table.has_header:
         check_columns(path, list(table.header), columns, table.header_row)
     for row in table.rows(columns, faults):
-        known = None
-        with faults:
-            known = row if table.has_header else _known(row, columns)
+        known = row if table.has_header else faults.tried(partial(_known, row, columns))
         if known is not None:
             yield known
 
@@ -119,7 +116,7 @@ def table_open(path: Path, faults: Faults, known: Callable[[str], bool] = never)
     readers: dict[str, Callable[[], Table]] = {
         ".jsonl": lambda: _json_table(jsonl_rows(path, faults)),
         ".ndjson": lambda: _json_table(jsonl_rows(path, faults)),
-        ".json": lambda: _json_table(_json_rows(path, faults)),
+        ".json": lambda: _json_table(_json_or_jsonl_rows(path, faults)),
         ".csv": lambda: _csv_table(path, faults, known),
         ".tsv": lambda: _csv_table(path, faults, known),
         ".parquet": lambda: _parquet_table(path, faults),
@@ -154,30 +151,34 @@ def jsonl_rows(path: Path, faults: Faults) -> Iterator[Row]:
         if not line.strip():
             continue
         budget.spend(line, number)
-        row = None
-        with faults:
-            row = _object(path, number, parse_json(line.rstrip("\r\n"), path, number, None))
+        row = faults.tried(partial(_line_object, path, number, line))
         if row is not None:
             yield row
 
 
-def _json_rows(path: Path, faults: Faults) -> Iterator[Row]:
+def _json_or_jsonl_rows(path: Path, faults: Faults) -> Iterator[Row]:
     """A JSON list of objects; what does not begin as a list is read as one object a line."""
     require_file(path)
     with path.open("rb") as file:
         begins = file.read(1024).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if begins == b"{":
-        yield from jsonl_rows(path, faults)
-        return
+    return jsonl_rows(path, faults) if begins == b"{" else json_rows(path, faults)
+
+
+def json_rows(path: Path, faults: Faults) -> Iterator[Row]:
+    """The objects of a JSON list; a row's number is its place in the list, from 1."""
     document = read_document(path)
     if not isinstance(document, list):
         raise ImportFileError(path, None, None, "expected a JSON list of objects.")
+    if not document:
+        raise ImportFileError(path, None, None, "the list is empty; expected at least one object.")
     for number, data in enumerate(document, start=1):
-        row = None
-        with faults:
-            row = _object(path, number, data)
+        row = faults.tried(partial(_object, path, number, data))
         if row is not None:
             yield row
+
+
+def _line_object(path: Path, number: int, line: str) -> Row:
+    return _object(path, number, parse_json(line.rstrip("\r\n"), path, number, None))
 
 
 def _object(path: Path, number: int, data: object) -> Row:

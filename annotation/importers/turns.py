@@ -12,11 +12,11 @@ SPEAKERS = {"human": "user", "gpt": "assistant"}
 Messages = list[dict[str, str]]
 
 
-def turns_apart(row: Row, data: dict[str, Any]) -> bool:
+def turns_apart(row: Row, data: dict[str, Any]) -> None:
     """Put the instruction, what was said before it, and the responses where the generic format has them.
 
-    What all the lists of a row begin with is the prompt; its last turn is the instruction. `data` is changed; False
-    where there is no such list in the row.
+    What all the lists of a row begin with is the prompt; its last turn is the instruction. `data` is changed, where
+    there is such a list in the row.
     """
     lists = {
         field: _messages(row, field, data[field])
@@ -24,7 +24,7 @@ def turns_apart(row: Row, data: dict[str, Any]) -> bool:
         if isinstance(data.get(field), list)
     }
     if not lists:
-        return False
+        return
     asked = lists.pop("instruction", None)
     if asked is None and lists and "instruction" not in data:
         asked = _common(list(lists.values()))
@@ -42,7 +42,6 @@ def turns_apart(row: Row, data: dict[str, Any]) -> bool:
                 field, f"expected one message of the assistant after the prompt, found {quoted(answer)}."
             )
         data[field] = answer[0]["text"]
-    return True
 
 
 def _store_prompt(row: Row, data: dict[str, Any], asked: Messages) -> None:

@@ -92,7 +92,7 @@ class ItemKind:
 
     # --- its page ------------------------------------------------------------------------------------------------
 
-    dock: ClassVar[str] = "parts"
+    bar: ClassVar[str] = "parts"
     progress: ClassVar[str] = "answered"
     """What is done with each part, in "3 of 5 rated"."""
     styles: ClassVar[tuple[str, ...]] = ()
@@ -105,9 +105,9 @@ class ItemKind:
         return f"{TEMPLATES}/{self.name}.html"
 
     @property
-    def dock_template(self) -> str:
+    def bar_template(self) -> str:
         """The bar below it, with the button that sends the answer."""
-        return f"{TEMPLATES}/_{self.dock}_dock.html"
+        return f"{TEMPLATES}/_{self.bar}_bar.html"
 
     # --- values --------------------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ class Pairwise(ItemKind):
     study_rules = frozenset(["tie_policy", "both_bad", "ask_strength", "sampling_baseline"])
     column = "choice"
     presented = True
-    dock = "pairwise"
+    bar = "pairwise"
 
     def validate(self, value: object, rules: ValueRules) -> Value:
         extras = [name for name in ("strength", "both_bad") if getattr(rules, name)]

@@ -28,7 +28,7 @@ class RankingKind(PartsKind):
     scale = "ranks"
     tolerant = True
     study_rules = frozenset(["tie_policy", "qualification_rule"])
-    dock = "ranking"
+    bar = "ranking"
     styles = ("css/ranking.css",)
     scripts = ("js/ranking-order.js", "js/ranking-drag.js", "js/ranking.js")
     field = "ranks"

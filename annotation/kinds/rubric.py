@@ -71,7 +71,7 @@ class Rubric(PartsKind):
         return tuple(parts)
 
     def tally(self, seen: Sequence[float | None]) -> list[float | None]:  # noqa: ARG002
-        return [float(points) for points in range(1, MAX_RATING + 1)]
+        return [float(points) for points in POINTS.values()]
 
     def summary(self, numbers: Mapping[str, float]) -> str:
         return f"mean {sum(numbers.values()) / len(numbers):.1f} of {MAX_RATING}"

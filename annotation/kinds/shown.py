@@ -5,6 +5,7 @@ Nothing here knows who wrote what, or what is right.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from annotation.domain.conversation import SPEAKERS
@@ -22,6 +23,11 @@ class ShownTurn:
     @property
     def speaker(self) -> str:
         return SPEAKERS.get(self.role, self.role)
+
+
+def turns_of(messages: Iterable[Mapping[str, str]]) -> tuple[ShownTurn, ...]:
+    """Turns as they are stored."""
+    return tuple(ShownTurn(message["role"], message["text"]) for message in messages)
 
 
 @dataclass(frozen=True, slots=True)

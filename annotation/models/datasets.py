@@ -10,15 +10,20 @@ from django.conf import settings
 from django.db import models
 
 from annotation.kinds import ItemKind, kind_choices, kind_of
+from annotation.kinds.answer_ranking import AnswerRanking
+from annotation.kinds.checklist import Checklist
+from annotation.kinds.importance import Importance
+from annotation.kinds.pairwise import Pairwise
+from annotation.kinds.rubric import Rubric
 from annotation.models.names import NameField
 
 
 class Kind(models.TextChoices):
-    PAIRWISE = "pairwise", "Pairwise comparison"
-    RUBRIC = "rubric", "Rubric rating"
-    IMPORTANCE = "importance", "Importance ranking"
-    CHECKLIST = "checklist", "Checklist"
-    ANSWER_RANKING = "answer_ranking", "Answer ranking"
+    PAIRWISE = Pairwise.name, Pairwise.label
+    RUBRIC = Rubric.name, Rubric.label
+    IMPORTANCE = Importance.name, Importance.label
+    CHECKLIST = Checklist.name, Checklist.label
+    ANSWER_RANKING = AnswerRanking.name, AnswerRanking.label
 
 
 class Split(models.TextChoices):

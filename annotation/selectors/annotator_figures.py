@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from annotation.kinds import kind_of
 from annotation.models import WorkRole
-from metaeval.stats import Estimate, wilson_interval
+from annotation.selectors.agreement.common import share_of
+from metaeval.stats import Estimate
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -136,11 +137,7 @@ def _repeats(kind: str, answers: Sequence[AnnotatorAnswer]) -> list[float]:
 
 def share_estimate(scores: Sequence[float]) -> Estimate | None:
     """Mean of scores from 0 to 1 with Wilson's interval; None without any."""
-    if not scores:
-        return None
-    value = float(np.mean(scores))
-    low, high = wilson_interval(value, len(scores))
-    return Estimate(value, low, high, n=len(scores), n_clusters=len(scores), method="wilson")
+    return share_of(np.array(scores, dtype=np.float64)) if scores else None
 
 
 def fast_answers(item: NDArray[np.int64], seconds: Floats) -> Floats:

@@ -16,7 +16,6 @@ from django.db.models import Count, Max
 from annotation.domain.pseudonyms import pseudonym
 from annotation.kinds import kind_of
 from annotation.models import (
-    Aspect,
     Assignment,
     Enrollment,
     Intervention,
@@ -34,6 +33,7 @@ from annotation.selectors.annotator_figures import (
     StudyFigures,
     figures_compute,
 )
+from annotation.selectors.datasets import aspect_keys
 from metaeval.stats import Estimate
 
 VERSION = 1  # of the cached figures
@@ -85,7 +85,6 @@ class StudyPeople:
     everybody: Figures
     agreement: float | None  # mean over everybody's labels
     agreement_unit: str
-    n_flagged: int
 
     @property
     def agreement_low(self) -> float:
@@ -139,7 +138,7 @@ def people_of(study: Study) -> StudyPeople:
         flags = flags_of(study, own, agreement_row, mean)
         rows.append(PersonRow(enrollment, own, agreement_row, seen.get(enrollment.pk), flags))
     rows.sort(key=lambda row: (-row.figures.labels, row.short_id))
-    return StudyPeople(tuple(rows), figures.everybody, mean, unit, sum(bool(row.flags) for row in rows))
+    return StudyPeople(tuple(rows), figures.everybody, mean, unit)
 
 
 def _last_seen(study: Study) -> dict[int, datetime]:
@@ -202,13 +201,8 @@ def _aspect_keys(study: Study) -> dict[int, list[str]]:
     """The keys of the aspects of each instruction, where people see them in an order of their own."""
     if kind_of(study.kind).ordered != "aspects":
         return {}
-    found: dict[int, list[str]] = {}
     # Hidden checks may come from another dataset.
-    datasets = [pk for pk in (study.dataset_id, study.check_dataset_id) if pk is not None]
-    rows = Aspect.objects.filter(instruction__dataset_id__in=datasets).order_by("position", "pk")
-    for instruction, key in rows.values_list("instruction_id", "key"):
-        found.setdefault(instruction, []).append(key)
-    return found
+    return aspect_keys([pk for pk in (study.dataset_id, study.check_dataset_id) if pk is not None])
 
 
 def flags_of(

@@ -355,19 +355,29 @@ def gold_choices(dataset_id: int) -> dict[str, int | None]:
     return {external_id: None if gold is None else gold.get("choice") for external_id, gold in rows}
 
 
+def aspect_keys(datasets: Collection[int]) -> dict[int, list[str]]:
+    """The keys of the aspects of each instruction that has some, in their order; one query."""
+    found: dict[int, list[str]] = {}
+    rows = Aspect.objects.filter(instruction__dataset_id__in=datasets).order_by("position", "pk")
+    for instruction, key in rows.values_list("instruction_id", "key"):
+        found.setdefault(instruction, []).append(key)
+    return found
+
+
 def item_value_rules(dataset_id: int) -> dict[str, ValueRules]:
     """External id to what decides which values are right for the item: for reading verdicts from a file."""
     criteria = tuple(Criterion.objects.filter(dataset_id=dataset_id).values_list("key", flat=True))
-    aspects: dict[int, list[str]] = defaultdict(list)
-    rows = Aspect.objects.filter(instruction__dataset_id=dataset_id).order_by("instruction_id", "position")
-    for instruction_id, key in rows.values_list("instruction_id", "key"):
-        aspects[instruction_id].append(key)
+    aspects = aspect_keys([dataset_id])
     items = (
         Item.objects.filter(dataset_id=dataset_id).order_by("position").annotate(n=Count("item_responses"))
     )
     return {
         external_id: ValueRules(
-            kind, n_responses=n, complete=False, criteria=criteria, aspects=tuple(aspects[instruction_id])
+            kind,
+            n_responses=n,
+            complete=False,
+            criteria=criteria,
+            aspects=tuple(aspects.get(instruction_id, ())),
         )
         for external_id, kind, instruction_id, n in items.values_list(
             "external_id", "kind", "instruction_id", "n"

@@ -5,7 +5,7 @@ Permission lives in the fetch: a link is found by its token alone, an account by
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -67,7 +67,7 @@ class StatusCount:
 def arrivals_by_status(study: Study) -> list[StatusCount]:
     rows = (
         Enrollment.objects.filter(study=study, platform_link__isnull=False)
-        .values("platform_link__platform", "platform_status")
+        .values_list("platform_link__platform", "platform_status")
         .annotate(
             people=Count("pk"),
             finished=Count("pk", filter=Q(stage=Stage.DONE)),
@@ -75,16 +75,7 @@ def arrivals_by_status(study: Study) -> list[StatusCount]:
         )
         .order_by("platform_link__platform", "platform_status")
     )
-    return [
-        StatusCount(
-            row["platform_link__platform"],
-            row["platform_status"],
-            row["people"],
-            row["finished"],
-            row["left"],
-        )
-        for row in rows
-    ]
+    return [StatusCount(*row) for row in rows]
 
 
 def door_counts(study: Study) -> dict[str, int]:
@@ -93,9 +84,11 @@ def door_counts(study: Study) -> dict[str, int]:
     return dict(rows.annotate(people=Count("pk")).order_by("annotator__source"))
 
 
-def statuses_seen(link: PlatformLink, sessions: Iterable[str]) -> set[tuple[str, str]]:
-    """Submissions with the statuses that we have heard of them."""
-    events = PlatformEvent.objects.filter(link=link, session__in=list(sessions))
+def statuses_seen(link: PlatformLink, sessions: Sequence[str] | None) -> set[tuple[str, str]]:
+    """Submissions (None: all) with the statuses that we have heard of them."""
+    events = PlatformEvent.objects.filter(link=link)
+    if sessions is not None:
+        events = events.filter(session__in=sessions)
     return set(events.values_list("session", "status"))
 
 

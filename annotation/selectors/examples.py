@@ -12,45 +12,38 @@ from annotation.models import Dataset, Item, QualificationQuestion, Split, Study
 from annotation.models.qualification import QuestionPart
 from annotation.selectors.datasets import items_for_judging
 from annotation.selectors.judging import seeded_hash
+from annotation.selectors.offered import OfferedRow
 
+KIND = PAIRWISE.name
 VERDICTS = {1: "A", 2: "B", 0: "tie"}
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleSource:
-    """Where examples can be taken from, and how many it has."""
-
-    pk: int
-    name: str
-    n: int
-
-
-def datasets_with_examples() -> list[ExampleSource]:
+def datasets_with_examples() -> list[OfferedRow]:
     """Datasets with pairs of known answer, by name; one query.
 
     Private datasets are left out: examples travel with every request of a judge, to whatever endpoint.
     """
     rows = (
         Dataset.objects.exclude(split=Split.PRIVATE)
-        .annotate(n=Count("items", filter=Q(items__kind=PAIRWISE.name, items__gold__isnull=False)))
+        .annotate(n=Count("items", filter=Q(items__kind=KIND, items__gold__isnull=False)))
         .filter(n__gt=0)
         .order_by("name")
     )
-    return [ExampleSource(row.pk, row.title or row.name, row.n) for row in rows]
+    return [OfferedRow(row.pk, row.title or row.name, row.n) for row in rows]
 
 
-def studies_with_examples() -> list[ExampleSource]:
+def studies_with_examples() -> list[OfferedRow]:
     """Studies of pairs with training, by title; one query. Nothing of a private dataset counts."""
     shown = Q(qualification_questions__part=QuestionPart.TRAINING)
     shown &= ~Q(qualification_questions__item__dataset__split=Split.PRIVATE)
     rows = (
-        Study.objects.filter(kind=PAIRWISE.name)
+        Study.objects.filter(kind=KIND)
         .exclude(dataset__split=Split.PRIVATE)
         .annotate(n=Count("qualification_questions", filter=shown))
         .filter(n__gt=0)
         .order_by("title")
     )
-    return [ExampleSource(row.pk, row.title, row.n) for row in rows]
+    return [OfferedRow(row.pk, row.title, row.n) for row in rows]
 
 
 def dataset_examples(dataset_id: int, *, n: int, seed: int = 0) -> list[dict[str, str]]:
@@ -66,7 +59,7 @@ def dataset_examples(dataset_id: int, *, n: int, seed: int = 0) -> list[dict[str
         ``{"instruction", "context"?, "output_a", "output_b", "verdict": "A" | "B" | "tie", "reason"?}``
     """
     named = (
-        Item.objects.filter(dataset_id=dataset_id, kind=PAIRWISE.name, gold__isnull=False)
+        Item.objects.filter(dataset_id=dataset_id, kind=KIND, gold__isnull=False)
         .exclude(dataset__split=Split.PRIVATE)
         .values_list("external_id", "pk")
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Literal
 
 from django.conf import settings
 from django.db.models import Count
 
 from annotation.kinds import KINDS
-from annotation.models import Label, Study
+from annotation.models import Enrollment, GuidelinesRevision, Label, Study
 from web.textdiff import Line, lines_changed
 
 
@@ -48,3 +51,24 @@ def starting_text(kind: str) -> str:
         return ""
     path = Path(settings.BASE_DIR) / "fixtures" / "guidelines" / f"{kind}.md"
     return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def guidelines_changes(enrollment: Enrollment) -> list[tuple[Literal["+", "-"], str]]:
+    """Paragraphs that came (`+`) and went (`-`), in the order of the text."""
+    study = enrollment.study
+    read = GuidelinesRevision.objects.filter(study=study, version=enrollment.guidelines_read_version or 0)
+    before = _paragraphs(read.values_list("text", flat=True).first() or "")
+    now = _paragraphs(study.guidelines)
+    changes: list[tuple[Literal["+", "-"], str]] = []
+    for tag, old_from, old_to, new_from, new_to in SequenceMatcher(
+        a=before, b=now, autojunk=False
+    ).get_opcodes():
+        if tag != "equal":
+            changes += [("-", text) for text in before[old_from:old_to]]
+            changes += [("+", text) for text in now[new_from:new_to]]
+    return changes
+
+
+def _paragraphs(text: str) -> list[str]:
+    parts = re.split(r"\n\s*\n", text.replace("\r\n", "\n"))
+    return [part.strip() for part in parts if part.strip()]

@@ -10,14 +10,17 @@ from annotation.models import ItemReport, Study, StudyItem
 
 @dataclass(frozen=True, slots=True)
 class ReportedItem:
-    """An item with what people reported of it, first report first; `resolution` is empty while it is open."""
+    """An item with what people reported of it, first report first: by that one the item is decided."""
 
-    report: ItemReport  # the first, by which the item is decided
-    place: StudyItem
     reports: tuple[ItemReport, ...]
-    labels: int
-    resolution: str
-    resolved_at: datetime | None
+
+    @property
+    def report(self) -> ItemReport:
+        return self.reports[0]
+
+    @property
+    def place(self) -> StudyItem:
+        return self.report.study_item
 
 
 def reported_items(study: Study) -> list[ReportedItem]:
@@ -31,18 +34,10 @@ def reported_items(study: Study) -> list[ReportedItem]:
     gathered: dict[tuple[int, datetime | None], list[ItemReport]] = {}
     for report in reports:
         gathered.setdefault((report.study_item_id, report.resolved_at), []).append(report)
-    rows = [
-        ReportedItem(
-            report=found[0],
-            place=found[0].study_item,
-            reports=tuple(found),
-            labels=found[0].study_item.n_accepted,
-            resolution=found[0].resolution,
-            resolved_at=found[0].resolved_at,
-        )
-        for found in gathered.values()
-    ]
-    return sorted(rows, key=lambda row: (row.resolved_at is not None, -len(row.reports), row.report.pk))
+    rows = [ReportedItem(tuple(found)) for found in gathered.values()]
+    return sorted(
+        rows, key=lambda row: (row.report.resolved_at is not None, -len(row.reports), row.report.pk)
+    )
 
 
 def reported_open(study: Study) -> int:

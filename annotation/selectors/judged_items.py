@@ -9,8 +9,9 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.kinds import ItemKind, kind_of
-from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownResponse, ShownTurn
-from annotation.models import Aspect, Criterion, Instruction, Item, ItemResponse, Label
+from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownResponse, ShownTurn, turns_of
+from annotation.models import Instruction, Item, ItemResponse, Label
+from annotation.selectors.shown import aspects_shown, criteria_shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +83,7 @@ def item_texts(item_id: int) -> ItemTexts:
     asked = item.instruction
     links = ItemResponse.objects.filter(item=item).order_by("position").select_related("response")
     responses = [link.response for link in links]
-    criteria: tuple[ShownCriterion, ...] = ()
-    kind = kind_of(item.kind)
-    if kind.parts == "criteria":
-        rows = Criterion.objects.filter(dataset_id=item.dataset_id).order_by("position", "pk")
-        criteria = tuple(
-            ShownCriterion(row.key, row.question, tuple(sorted(row.options.items()))) for row in rows
-        )
-    aspects: tuple[ShownAspect, ...] = ()
-    if kind.parts == "aspects":
-        listed = Aspect.objects.filter(instruction=asked).order_by("position", "pk")
-        aspects = tuple(ShownAspect(row.key, row.text) for row in listed)
+    parts = kind_of(item.kind).parts
     return ItemTexts(
         item_id=item.pk,
         external_id=item.external_id,
@@ -104,16 +95,12 @@ def item_texts(item_id: int) -> ItemTexts:
         subset=asked.subset,
         instruction=asked.text,
         context=asked.context,
-        conversation=_turns(asked.conversation),
+        conversation=turns_of(asked.conversation),
         reference=asked.reference or "",
-        responses=tuple(ShownResponse(each.text, _turns(each.messages)) for each in responses),
+        responses=tuple(ShownResponse(each.text, turns_of(each.messages)) for each in responses),
         systems=tuple(each.system for each in responses),
-        criteria=criteria,
-        aspects=aspects,
+        criteria=criteria_shown(item.dataset_id) if parts == "criteria" else (),
+        aspects=aspects_shown(asked.pk) if parts == "aspects" else (),
         gold=item.gold,
         explanation=item.explanation,
     )
-
-
-def _turns(messages: list[dict[str, str]]) -> tuple[ShownTurn, ...]:
-    return tuple(ShownTurn(message["role"], message["text"]) for message in messages)

@@ -77,19 +77,19 @@ def _dataset_choice(
 
 
 @dataclass(frozen=True, slots=True)
-class KindDataset:
-    """A dataset with items of a kind."""
+class OfferedRow:
+    """A dataset or a study that has `n` of what is looked for."""
 
     pk: int
     name: str
     n: int
 
 
-def datasets_by_kind(kind: str) -> list[KindDataset]:
+def datasets_by_kind(kind: str) -> list[OfferedRow]:
     """Return the datasets with items of a kind, by name; with instructions for "generation". One query."""
     counted = Count("instructions") if kind == GENERATION else Count("items", filter=Q(items__kind=kind))
     rows = Dataset.objects.annotate(n=counted).filter(n__gt=0).order_by("name")
-    return [KindDataset(row.pk, row.name, row.n) for row in rows]
+    return [OfferedRow(row.pk, row.name, row.n) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,7 @@ from annotation.models import (
 )
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_visible_to
-
-DAYS_SHOWN = 30
+from annotation.selectors.judging import ItemSlice
 
 
 def studies_visible_to(user: User) -> QuerySet[Study]:
@@ -207,11 +206,8 @@ def items_for_reading(
     `subset` is a path: `Adversarial` finds `Adversarial/Neighbor` too. `search` looks for words in instructions and
     for identifiers.
     """
-    items = Item.objects.filter(dataset=dataset)
-    if category:
-        items = items.filter(instruction__category=category)
-    if subset:
-        items = items.filter(Q(instruction__subset=subset) | Q(instruction__subset__startswith=f"{subset}/"))
+    part = ItemSlice((category,) if category else (), (subset,) if subset else ())
+    items = Item.objects.filter(part.condition("instruction__"), dataset=dataset)
     if search:
         items = items.filter(Q(instruction__text__icontains=search) | Q(external_id__icontains=search))
     return (

@@ -19,10 +19,7 @@ from annotation.models import (
     QualificationAttempt,
     Stage,
     Study,
-    User,
 )
-from annotation.selectors.annotators import enrollment_of
-from annotation.selectors.overview import studies_visible_to
 
 # With fewer answers, an hourly rate says more of one coffee than of the pay.
 FEW_ANSWERS = 5
@@ -37,14 +34,6 @@ class PayRow:
     earned: Earned
     below_floor: bool | None
 
-    @property
-    def pseudonym(self) -> str:
-        return self.enrollment.pseudonym
-
-    @property
-    def short_id(self) -> str:
-        return self.enrollment.short_pseudonym
-
 
 @dataclass(frozen=True, slots=True)
 class PayReport:
@@ -58,14 +47,6 @@ class PayReport:
         return len(self.rows)
 
 
-def enrollment_for_pay(user: User, slug: str, public_id: str) -> Enrollment:
-    """The enrollment of this person in a study that the user may see, or `Enrollment.DoesNotExist`."""
-    study = studies_visible_to(user).filter(slug=slug).first()
-    if study is None:
-        raise Enrollment.DoesNotExist
-    return enrollment_of(study, public_id)
-
-
 def earned_by(enrollment: Enrollment) -> Earned:
     """What one person has earned. Three queries, and one more where the test is paid."""
     study = enrollment.study
@@ -76,13 +57,15 @@ def earned_by(enrollment: Enrollment) -> Earned:
 def pay_report(study: Study) -> PayReport:
     """Everybody who has something to be paid, most first. Five queries at most, whatever the number of people."""
     enrollments = list(Enrollment.objects.filter(study=study).select_related("annotator").order_by("pk"))
+    for enrollment in enrollments:
+        enrollment.study = study
     earned = _earned(study, enrollments)
     rows = [
         PayRow(enrollment, earned[enrollment.pk], _below(study, earned[enrollment.pk]))
         for enrollment in enrollments
         if earned[enrollment.pk].answers or earned[enrollment.pk].total
     ]
-    rows.sort(key=lambda row: (-row.earned.total, row.pseudonym))
+    rows.sort(key=lambda row: (-row.earned.total, row.enrollment.pseudonym))
     rates = [row.earned.hourly for row in rows if row.below_floor is not None or _enough(row.earned)]
     known = [rate for rate in rates if rate is not None]
     return PayReport(

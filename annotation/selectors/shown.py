@@ -6,12 +6,12 @@ each process keeps them; the version of the dataset is a part of the key, and of
 is a person's own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from annotation.compiled import CompiledRows, Parameter
 from annotation.kinds import ValueRules, kind_of
-from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, ShownTurn
+from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownItem, ShownResponse, turns_of
 from annotation.models import Aspect, Criterion, Dataset, Item, ItemResponse, Study, TiePolicy
 from web.caching import BoundedCache
 from web.rendering import MAX_MARKDOWN
@@ -119,17 +119,13 @@ def _read_item(item: Item, dataset: Dataset) -> ShownItem:
     else:
         instruction = item.instruction
         text, context, conversation = instruction.text, instruction.context, instruction.conversation
-    aspects: tuple[ShownAspect, ...] = ()
-    if kind.parts == "aspects":
-        listed = Aspect.objects.filter(instruction_id=item.instruction_id).order_by("position", "pk")
-        aspects = tuple(ShownAspect(key, words) for key, words in listed.values_list("key", "text"))
     shown = ShownItem(
         kind=item.kind,
         instruction=text,
         context=context,
-        conversation=_turns(conversation),
-        responses=tuple(ShownResponse(row[0], _turns(row[1])) for row in found),
-        aspects=aspects,
+        conversation=turns_of(conversation),
+        responses=tuple(ShownResponse(row[0], turns_of(row[1])) for row in found),
+        aspects=aspects_shown(item.instruction_id) if kind.parts == "aspects" else (),
         criteria=_dataset_criteria(dataset) if kind.parts == "criteria" else (),
     )
     is_long = any(len(response.text) > MAX_MARKDOWN for response in shown.responses)
@@ -137,19 +133,22 @@ def _read_item(item: Item, dataset: Dataset) -> ShownItem:
 
 
 def _dataset_criteria(dataset: Dataset) -> tuple[ShownCriterion, ...]:
-    def read() -> tuple[ShownCriterion, ...]:
-        rows = Criterion.objects.filter(dataset=dataset).order_by("position", "pk")
-        return tuple(
-            ShownCriterion(row.key, row.question, tuple(sorted(row.options.items()))) for row in rows
-        )
+    key = (dataset.pk, dataset.created_at, dataset.version)
+    return _criteria.get(key, lambda: criteria_shown(dataset.pk))
 
-    return _criteria.get((dataset.pk, dataset.created_at, dataset.version), read)
+
+def criteria_shown(dataset_id: int) -> tuple[ShownCriterion, ...]:
+    """The criteria of a dataset, in their order; one query."""
+    rows = Criterion.objects.filter(dataset_id=dataset_id).order_by("position", "pk")
+    return tuple(ShownCriterion(row.key, row.question, tuple(sorted(row.options.items()))) for row in rows)
+
+
+def aspects_shown(instruction_id: int) -> tuple[ShownAspect, ...]:
+    """The aspects of an instruction, in their order; one query."""
+    rows = Aspect.objects.filter(instruction_id=instruction_id).order_by("position", "pk")
+    return tuple(ShownAspect(key, words) for key, words in rows.values_list("key", "text"))
 
 
 def _criteria_of(study: Study, item: ShownItem) -> tuple[ShownCriterion, ...]:
     """The criteria that the study asks for: those it names, in the dataset's order, or all."""
     return tuple(row for row in item.criteria if not study.criteria or row.key in study.criteria)
-
-
-def _turns(messages: Sequence[Mapping[str, str]]) -> tuple[ShownTurn, ...]:
-    return tuple(ShownTurn(message["role"], message["text"]) for message in messages)

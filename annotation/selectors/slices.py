@@ -6,23 +6,20 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 from django.db.models.functions import Length
 
 from annotation.domain.sampling import Sides
-from annotation.models import Criterion, Dataset, Item, ItemResponse, ItemSampling, Response, Study, StudyItem
+from annotation.models import Criterion, Dataset, Item, ItemResponse, ItemSampling, Study, StudyItem
+from annotation.selectors.judging import ItemSlice
 
 
 def slice_items(
     *, dataset_id: int, kind: str, categories: Sequence[str] = (), subset: str = ""
 ) -> QuerySet[Item]:
     """Items of a kind; only of these categories and under this subset path, where they are given."""
-    items = Item.objects.filter(dataset_id=dataset_id, kind=kind)
-    if categories:
-        items = items.filter(instruction__category__in=list(categories))
-    if subset:
-        items = items.filter(Q(instruction__subset=subset) | Q(instruction__subset__startswith=f"{subset}/"))
-    return items
+    part = ItemSlice(tuple(categories), (subset,) if subset else ())
+    return Item.objects.filter(part.condition("instruction__"), dataset_id=dataset_id, kind=kind)
 
 
 def study_slice(study: Study) -> QuerySet[Item]:
@@ -59,18 +56,6 @@ def slice_counts(items: QuerySet[Item]) -> SliceCounts:
 def dataset_criteria(dataset_id: int) -> list[tuple[str, str]]:
     """Key and question of each criterion of a dataset, in their order."""
     return list(Criterion.objects.filter(dataset_id=dataset_id).values_list("key", "question"))
-
-
-def dataset_systems(dataset_id: int, *, limit: int = 200) -> list[str]:
-    """Names of the systems whose responses a dataset has, by name."""
-    names = (
-        Response.objects.filter(instruction__dataset_id=dataset_id)
-        .exclude(system="")
-        .order_by("system")
-        .values_list("system", flat=True)
-        .distinct()
-    )
-    return list(names[:limit])
 
 
 def dataset_parts(dataset: Dataset) -> dict[str, list[str]]:

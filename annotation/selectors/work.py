@@ -131,7 +131,8 @@ def _not_met_by(enrollment: Enrollment) -> QuerySet[StudyItem]:
     return StudyItem.objects.filter(~Exists(met), study_id=enrollment.study_id, role=ItemRole.WORK)
 
 
-def _is_capped(enrollment: Enrollment) -> bool:
+def is_capped(enrollment: Enrollment) -> bool:
+    """Whether the person has as many items as one may have."""
     cap = enrollment.study.items_per_annotator
     return cap is not None and enrollment.n_accepted >= cap
 
@@ -142,7 +143,7 @@ def items_left_ever(enrollment: Enrollment) -> bool:
     What is free has an index; what is only taken for a while is found from the open leases, which are few. So the
     question costs the same however many items are complete.
     """
-    if _is_capped(enrollment):
+    if is_capped(enrollment):
         return False
     not_met = _not_met_by(enrollment)
     leased = Assignment.objects.filter(study_item=OuterRef("pk"), state=AssignmentState.OPEN)
@@ -272,8 +273,3 @@ def own_label(assignment: Assignment) -> Label | None:
 def answers_given(enrollment: Enrollment) -> int:
     """Answers of this person, those included that came too late to count."""
     return Assignment.objects.filter(enrollment=enrollment, state=AssignmentState.SUBMITTED).count()
-
-
-def shown_value(kind: str, value: Mapping[str, Any], order: list[int]) -> dict[str, Any]:
-    """A stored value as it looks in the order in which this person sees the responses."""
-    return from_canonical(kind, value, order)

@@ -38,6 +38,7 @@ from annotation.models import (
 )
 from annotation.selectors.shown import parts_count
 from annotation.selectors.steps import is_over as is_over
+from annotation.selectors.work import is_capped
 
 PENDING = (AssignmentState.OPEN, AssignmentState.EXPIRED)
 REPEAT_AFTER = 5  # answers between the first time and the repeat
@@ -56,11 +57,15 @@ class Overtaken(Exception):  # noqa: N818  (not an error: what was begun is trie
 
 def claim_check(enrollment: Enrollment, now: datetime) -> None:
     """Raise what keeps this person from being given anything, as it was read."""
-    study = enrollment.study
     if enrollment.stage != Stage.WORK:
         raise StageError(enrollment.stage)
     if enrollment.suspended_at is not None:
         raise SuspendedError(enrollment.suspended_because)
+    open_check(enrollment.study, now)
+
+
+def open_check(study: Study, now: datetime) -> None:
+    """Raise `StudyNotOpenError` where a study gives nothing out and takes no change."""
     if is_over(study, now):
         raise StudyNotOpenError(StudyState.CLOSED)
     if study.state != StudyState.OPEN:
@@ -74,11 +79,6 @@ def claim_check_again(enrollment: Enrollment, now: datetime) -> None:
     )
     enrollment.study.refresh_from_db(fields=["state", "closes_at", "items_per_annotator"])
     claim_check(enrollment, now)
-
-
-def cap_reached(enrollment: Enrollment) -> bool:
-    cap = enrollment.study.items_per_annotator
-    return cap is not None and enrollment.n_accepted >= cap
 
 
 def expiry(study: Study, now: datetime) -> datetime:
@@ -280,7 +280,7 @@ def own_lease(enrollment: Enrollment, now: datetime) -> Assignment | None:
             raise Overtaken
         opened.expires_at, opened.enrollment = until, enrollment
         return opened
-    return None if cap_reached(enrollment) else _renewed(enrollment, now, until)
+    return None if is_capped(enrollment) else _renewed(enrollment, now, until)
 
 
 def _renewed(enrollment: Enrollment, now: datetime, until: datetime) -> Assignment | None:

@@ -8,11 +8,10 @@ from django.conf import settings
 from django.db import transaction
 
 from annotation.importers.records import CriterionRecord, Origin
-from annotation.kinds.values import MAX_RATING
+from annotation.kinds.rubric import POINTS
 from annotation.models import Criterion, Dataset
+from annotation.services.dataset_rows import criterion_row
 from annotation.services.datasets import DatasetImportError, dataset_lock
-
-POINTS = tuple(str(points) for points in range(1, MAX_RATING + 1))
 
 
 def criteria_sets() -> list[str]:
@@ -71,14 +70,7 @@ def criteria_add(*, dataset: Dataset, name: str) -> int:
             )
     first = max((criterion.position + 1 for criterion in stored.values()), default=0)
     Criterion.objects.bulk_create(
-        Criterion(
-            dataset=locked,
-            key=record.key,
-            question=record.question,
-            options=dict(record.options),
-            position=position,
-        )
-        for position, record in enumerate(new, start=first)
+        criterion_row(locked, record, position) for position, record in enumerate(new, start=first)
     )
     if new:
         locked.version += 1

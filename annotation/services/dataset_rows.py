@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from django.db.models import Max, Model
 
-from annotation.importers import DatasetBundle, ImportFileError, ItemRecord, LabelRecord
+from annotation.importers import CriterionRecord, DatasetBundle, ImportFileError, ItemRecord, LabelRecord
 from annotation.importers.errors import Faults, quoted
 from annotation.models import (
     Annotator,
@@ -21,11 +21,11 @@ from annotation.models import (
     Label,
     Response,
 )
+from web.batches import batched
 
 BATCH = 2000
 INSTRUCTION_FIELDS = ("text", "context", "reference", "category", "subset", "conversation")
 M = TypeVar("M", bound=Model)
-T = TypeVar("T")
 
 
 class ImportRun:
@@ -43,10 +43,8 @@ class ImportRun:
         self.bundle = bundle
         self.fresh = fresh
         self.progress = progress
-        self.items_created = 0
-        self.instructions_created = 0
-        self.labels_created = 0
-        self.criteria_created = 0
+        self.created: Counter[str] = Counter()
+        """How many rows were new, by what they are called."""
         self._instructions = {record.key: record for record in bundle.instructions}
         self._responses = {(record.instruction, record.key): record for record in bundle.responses}
         self._instruction_ids: dict[str, int] = {}
@@ -71,21 +69,12 @@ class ImportRun:
         for record in self.bundle.criteria:
             known = stored.get(record.key)
             if known is None:
-                new.append(
-                    Criterion(
-                        dataset=self.dataset,
-                        key=record.key,
-                        question=record.question,
-                        options=dict(record.options),
-                        position=len(stored) + len(new),
-                    )
-                )
+                new.append(criterion_row(self.dataset, record, len(stored) + len(new)))
             elif known.question != record.question:
                 self._contradiction(record, f"criteria.{record.key}", known.question, record.question)
             elif known.options != dict(record.options):
                 self._contradiction(record, f"criteria.{record.key}", known.options, dict(record.options))
         self._create(Criterion, new, "criteria")
-        self.criteria_created = len(new)
 
     # --- items ---------------------------------------------------------------------------------------------
 
@@ -198,7 +187,6 @@ class ImportRun:
             for record in records
         ]
         self._create(Instruction, rows, "instructions")
-        self.instructions_created = len(rows)
         self._instruction_ids |= {row.external_id: row.pk for row in rows}
         self._store_aspects({record.key for record in records})
 
@@ -268,7 +256,6 @@ class ImportRun:
         ]
         self._create(ItemResponse, links, "places of responses")
         self._item_ids |= {row.external_id: row.pk for row in rows}
-        self.items_created = len(rows)
 
     # --- labels --------------------------------------------------------------------------------------------
 
@@ -302,7 +289,6 @@ class ImportRun:
                     self._contradiction(record, f"label of {record.annotator}", known, record.value)
         self._faults.check()
         self._create(Label, rows, "labels")
-        self.labels_created = len(rows)
 
     def _store_annotators(self) -> dict[str, int]:
         source = f"import:{self.dataset.name}"
@@ -325,12 +311,11 @@ class ImportRun:
 
     def _create(self, model: type[M], rows: Sequence[M], what: str) -> None:
         """Insert in batches and fill in the primary keys."""
-        done = 0
-        for batch in batches(rows, BATCH):
+        for batch in batched(rows, BATCH):
             model._default_manager.bulk_create(batch)
-            done += len(batch)
+            self.created[what] += len(batch)
             if self.progress is not None:
-                self.progress(what, done)
+                self.progress(what, self.created[what])
 
     def _contradiction(self, record: Any, field: str, before: object, now: object) -> NoReturn:
         raise ImportFileError(
@@ -341,13 +326,18 @@ class ImportRun:
         )
 
 
+def criterion_row(dataset: Dataset, record: CriterionRecord, position: int) -> Criterion:
+    return Criterion(
+        dataset=dataset,
+        key=record.key,
+        question=record.question,
+        options=dict(record.options),
+        position=position,
+    )
+
+
 def _public(field: str) -> str:
     return "instruction" if field == "text" else field
-
-
-def batches(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
 
 
 def same(first: object, second: object) -> bool:

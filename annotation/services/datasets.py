@@ -124,14 +124,14 @@ def dataset_import(
         dataset=dataset,
         created=created,
         items=len(bundle.items),
-        items_created=run.items_created,
+        items_created=run.created["items"],
         gold=sum(item.gold is not None for item in bundle.items),
         subsets=len({instruction.subset for instruction in bundle.instructions} - {""}),
         labels=len(bundle.labels),
-        labels_created=run.labels_created,
-        criteria_created=run.criteria_created,
+        labels_created=run.created["labels"],
+        criteria_created=run.created["criteria"],
         instructions=len(alone),
-        instructions_created=run.instructions_created if alone else 0,
+        instructions_created=run.created["instructions"] if alone else 0,
     )
     if result.changed and not created:
         dataset.version += 1

@@ -7,99 +7,76 @@ caller is who checks that it may.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
-from itertools import islice
+from datetime import UTC, datetime
 from typing import Any
 
 from annotation.domain.pseudonyms import pseudonym
 from annotation.kinds import KINDS, kind_of, kinds_with
 from annotation.models import Adjudication, Aspect, Criterion, ItemResponse
 from annotation.models.work import LabelQuerySet
+from web.batches import batched
 from web.csv_text import CONTENT_TYPE, csv_lines
 
 CHUNK = 1_000
-COLUMNS = (
-    "label_id",
-    "study",
-    "dataset",
-    "item",
-    "instruction",
-    "category",
-    "subset",
-    "kind",
-    "annotator",
-    "is_simulated",
-    "value",
-    "choice",
-    "strength",
-    "both_bad",
-    "chosen_system",
-    "systems",
-    "comment",
-    "pasted_chars",
-    "adjudicated",
-    "shown_order",
-    "guidelines_version",
-    "active_ms",
-    "wall_ms",
-    "probability",
-    "created_at",
-    "role",
-    "check_score",
-    "superseded",
-    "is_surplus",
-    "is_set_aside",
+MADE = ""
+# Each column with where it is read from, or that `_row` makes it.
+SOURCES = {
+    "label_id": "pk",
+    "study": "study__slug",
+    "dataset": "item__dataset__name",
+    "item": "item__external_id",
+    "instruction": "item__instruction__external_id",
+    "category": "item__instruction__category",
+    "subset": "item__instruction__subset",
+    "kind": "kind",
+    "annotator": MADE,
+    "is_simulated": "annotator__is_simulated",
+    "value": "value",
+    "choice": "choice",
+    "strength": MADE,
+    "both_bad": MADE,
+    "chosen_system": MADE,
+    "systems": MADE,
+    "comment": "comment",
+    "pasted_chars": "pasted_chars",
+    "adjudicated": MADE,
+    "shown_order": "shown_order",
+    "guidelines_version": "guidelines_version",
+    "active_ms": "active_ms",
+    "wall_ms": "wall_ms",
+    "probability": "probability",
+    "created_at": MADE,
+    "role": "role",
+    "check_score": "check_score",
+    "superseded": MADE,
+    "is_surplus": "is_surplus",
+    "is_set_aside": "is_set_aside",
+}
+IDENTITY = {
+    "annotator_source": "annotator__source",
+    "annotator_external_id": "annotator__external_id",
+    "source": "source",
+}
+COLUMNS = tuple(SOURCES)
+# What the other columns are made of.
+MADE_OF = (
+    *("item_id", "item__instruction_id", "item__dataset_id", "study_id"),
+    *("annotator__public_id", "created_at", "superseded_by"),
 )
 # Of the shape with a row a part: after what identifies the label.
 PART_COLUMNS = ("part", "part_text", "part_system", "part_value")
 SHAPES = ("labels", "parts")
 RATING = "rating."
-IDENTITY_COLUMNS = ("annotator_source", "annotator_external_id", "source")
 FORMATS = {"csv": CONTENT_TYPE, "jsonl": "application/jsonl; charset=utf-8"}
-
-_READ = (
-    "pk",
-    "item_id",
-    "item__instruction_id",
-    "item__dataset_id",
-    "study_id",
-    "study__slug",
-    "item__dataset__name",
-    "item__external_id",
-    "item__instruction__external_id",
-    "item__instruction__category",
-    "item__instruction__subset",
-    "kind",
-    "annotator__public_id",
-    "annotator__is_simulated",
-    "annotator__source",
-    "annotator__external_id",
-    "value",
-    "choice",
-    "shown_order",
-    "guidelines_version",
-    "active_ms",
-    "wall_ms",
-    "probability",
-    "created_at",
-    "comment",
-    "pasted_chars",
-    "role",
-    "check_score",
-    "superseded_by",
-    "is_surplus",
-    "is_set_aside",
-    "source",
-)
 
 
 def columns_of(*, identify: bool, shape: str = "labels", criteria: Iterable[str] = ()) -> tuple[str, ...]:
     """The columns of an export. A rubric has one a criterion, `rating.KEY`; the shape `parts` a row a part instead."""
     own = PART_COLUMNS if shape == "parts" else tuple(f"{RATING}{key}" for key in criteria)
     at = COLUMNS.index("value") + 1
-    return COLUMNS[:at] + own + COLUMNS[at:] + (IDENTITY_COLUMNS if identify else ())
+    return COLUMNS[:at] + own + COLUMNS[at:] + (tuple(IDENTITY) if identify else ())
 
 
 def jsonl_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -121,6 +98,11 @@ def export_lines(
         return jsonl_lines(rows)
     criteria = criteria_of(labels) if shape == "labels" else ()
     columns = columns_of(identify=identify, shape=shape, criteria=criteria)
+    return csv_of(columns, rows)
+
+
+def csv_of(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The lines of a CSV file whose rows are dictionaries."""
     return csv_lines(columns, ([row[name] for name in columns] for row in rows))
 
 
@@ -155,17 +137,17 @@ def label_rows(
     -----
     One server-side cursor, and a few further queries for every 1,000 labels, for what belongs to their items.
     """
-    criteria = criteria_of(labels) if shape == "labels" else []
+    columns = columns_of(identify=identify, criteria=criteria_of(labels) if shape == "labels" else ())
     chosen = labels if history else labels.current()
     rows = (
         chosen.order_by("item__dataset_id", "item__position", "item_id", "pk")
-        .values(*_READ)
+        .values(*filter(None, (SOURCES | IDENTITY).values()), *MADE_OF)
         .iterator(chunk_size=CHUNK)
     )
-    while chunk := list(islice(rows, CHUNK)):
+    for chunk in batched(rows, CHUNK):
         about = _About.of(chunk, parts=shape == "parts")
         for read in chunk:
-            row = _row(read, about, criteria, identify=identify)
+            row = _row(read, about, columns)
             yield from _parts(row, read, about) if shape == "parts" else [row]
 
 
@@ -216,52 +198,34 @@ def _part_texts(chunk: list[dict[str, Any]]) -> dict[tuple[int, str], str]:
     return texts
 
 
-def _row(read: Mapping[str, Any], about: _About, criteria: list[str], *, identify: bool) -> dict[str, Any]:
+def _row(read: Mapping[str, Any], about: _About, columns: Iterable[str]) -> dict[str, Any]:
     choice, value = read["choice"], read["value"]
     systems = about.systems.get(read["item_id"], [])
-    ratings = value.get("ratings", {})
-    row: dict[str, Any] = {
-        "label_id": read["pk"],
-        "study": read["study__slug"],
-        "dataset": read["item__dataset__name"],
-        "item": read["item__external_id"],
-        "instruction": read["item__instruction__external_id"],
-        "category": read["item__instruction__category"],
-        "subset": read["item__instruction__subset"],
-        "kind": read["kind"],
-        "annotator": str(
-            pseudonym(read["annotator__public_id"], study=read["study_id"], dataset=read["item__dataset_id"])
-        ),
-        "is_simulated": read["annotator__is_simulated"],
-        "value": value,
-        **{f"{RATING}{key}": ratings.get(key) for key in criteria},
-        "choice": choice,
+    name = pseudonym(read["annotator__public_id"], study=read["study_id"], dataset=read["item__dataset_id"])
+    made = {
+        "annotator": str(name),
         "strength": value.get("strength"),
         "both_bad": value.get("both_bad", False) if choice is not None else None,
         "chosen_system": systems[choice - 1] if choice and len(systems) >= choice else None,
         "systems": systems,
-        "comment": read["comment"],
-        "pasted_chars": read["pasted_chars"],
         "adjudicated": about.adjudicated.get((read["study_id"], read["item_id"])),
-        "shown_order": read["shown_order"],
-        "guidelines_version": read["guidelines_version"],
-        "active_ms": read["active_ms"],
-        "wall_ms": read["wall_ms"],
-        "probability": read["probability"],
-        "created_at": read["created_at"].astimezone(UTC).isoformat().replace("+00:00", "Z"),
-        "role": read["role"],
-        "check_score": read["check_score"],
+        "created_at": utc_text(read["created_at"]),
         "superseded": read["superseded_by"] is not None,
-        "is_surplus": read["is_surplus"],
-        "is_set_aside": read["is_set_aside"],
     }
-    if identify:
-        row |= {
-            "annotator_source": read["annotator__source"],
-            "annotator_external_id": read["annotator__external_id"],
-            "source": read["source"],
-        }
-    return row
+    sources, ratings = SOURCES | IDENTITY, value.get("ratings", {})
+    return {
+        column: made[column]
+        if column in made
+        else ratings.get(column.removeprefix(RATING))
+        if column.startswith(RATING)
+        else read[sources[column]]
+        for column in columns
+    }
+
+
+def utc_text(moment: datetime) -> str:
+    """A time as files have it: `2026-11-22T14:05:00Z`."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _parts(row: dict[str, Any], read: Mapping[str, Any], about: _About) -> Iterator[dict[str, Any]]:
@@ -273,8 +237,4 @@ def _parts(row: dict[str, Any], read: Mapping[str, Any], about: _About) -> Itera
         system = row["chosen_system"]
         if kind.parts == "responses":
             system = row["systems"][int(key)] if int(key) < len(row["systems"]) else None
-        yield row | _part(key, text, system, said)
-
-
-def _part(part: str, text: str, system: str | None, value: Any) -> dict[str, Any]:
-    return dict(zip(PART_COLUMNS, (part, text, system, value), strict=True))
+        yield row | dict(zip(PART_COLUMNS, (key, text, system, said), strict=True))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Max, Min
@@ -26,7 +25,8 @@ from annotation.models import (
     StudyState,
 )
 from annotation.services.sampling import order_for
-from annotation.services.study_opening import study_items_make
+from annotation.services.studies import study_items_make
+from web.batches import batched
 from web.csv_text import csv_cell_text
 
 CHUNK = 5_000
@@ -40,7 +40,6 @@ COLUMNS = ColumnTypes(
     required=("item",),
     value=lambda name: name in NUMBERS,
 )
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +92,7 @@ def chosen_items_read(path: Path) -> list[ChosenItem]:
         chosen[one.item] = one
 
     faults = Faults()
-    with faults:
-        for row in table_rows(path, COLUMNS, faults):
-            with faults:
-                add(row)
+    faults.each(table_rows(path, COLUMNS, faults), add)
     faults.check()
     if not chosen:
         raise ImportFileError(path, None, None, "expected at least one item, found none.")
@@ -154,7 +150,7 @@ def items_choose(*, study: Study, rows: Sequence[ChosenItem]) -> Choice:
 def _items_find(study: Study, rows: Sequence[ChosenItem]) -> dict[str, tuple[int, str]]:
     """External id to (item, category) of what is named; refuses what the study cannot offer."""
     found: dict[str, tuple[int, str]] = {}
-    for chunk in _chunks(rows):
+    for chunk in batched(rows, CHUNK):
         named = Item.objects.filter(
             dataset=study.dataset_id,
             kind=study.kind,
@@ -189,17 +185,9 @@ def _items_find(study: Study, rows: Sequence[ChosenItem]) -> dict[str, tuple[int
             one.refuse("item", f"{quoted(one.item)} is named a second time.")
         seen.add(pk)
 
-    for one in rows:
-        with faults:
-            check(one)
+    faults.each(rows, check)
     faults.check()
     return found
-
-
-def _chunks(rows: Sequence[T]) -> Iterator[list[T]]:
-    walk = iter(rows)
-    while chunk := list(islice(walk, CHUNK)):
-        yield chunk
 
 
 def _by_priority(rows: Sequence[ChosenItem]) -> list[ChosenItem]:
@@ -239,7 +227,7 @@ def _study_item(study: Study, one: ChosenItem, items: dict[str, tuple[int, str]]
 def _open_change(study: Study, rows: Sequence[ChosenItem], items: dict[str, tuple[int, str]]) -> Choice:
     pks = {items[one.item][0]: one for one in rows}
     there: dict[int, dict[str, Any]] = {}
-    for chunk in _chunks(list(pks)):
+    for chunk in batched(list(pks), CHUNK):
         known = StudyItem.objects.filter(study=study, item__in=chunk)
         there |= {
             row["item_id"]: dict(row) for row in known.values("pk", "item_id", "n_accepted", "probability")
@@ -274,7 +262,7 @@ def _probabilities_change(old: Sequence[ChosenItem], places: dict[str, dict[str,
             one.refuse("probability", f"it has labels, picked with {place['probability']:g}.")
         by_value[one.probability].append(place["pk"])
     for value, pks in by_value.items():
-        for chunk in _chunks(sorted(pks)):
+        for chunk in batched(sorted(pks), CHUNK):
             StudyItem.objects.filter(pk__in=chunk).update(probability=value)
 
 
@@ -284,7 +272,7 @@ def _overlaps_change(old: Sequence[ChosenItem], places: dict[str, dict[str, Any]
         if one.overlap is not None:
             by_value[one.overlap].append(one)
     for value, chosen in by_value.items():
-        for chunk in _chunks(chosen):
+        for chunk in batched(chosen, CHUNK):
             rows = StudyItem.objects.filter(pk__in=[places[one.item]["pk"] for one in chunk])
             # Counted by the UPDATE itself, which sees what a claim has taken while it waited for the row.
             if rows.filter(n_open__lte=value - F("n_accepted")).update(overlap=value) < len(chunk):
@@ -297,7 +285,7 @@ def _overlaps_change(old: Sequence[ChosenItem], places: dict[str, dict[str, Any]
 def _positions_change(
     chosen: Sequence[ChosenItem], places: dict[str, dict[str, Any]], position: dict[str, int]
 ) -> None:
-    for chunk in _chunks(chosen):
+    for chunk in batched(chosen, CHUNK):
         StudyItem.objects.bulk_update(
             [StudyItem(pk=places[one.item]["pk"], position=position[one.item]) for one in chunk],
             ["position"],

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.compiled import CompiledInsert
-from annotation.domain.errors import StageError, StudyNotOpenError, SuspendedError
+from annotation.domain.errors import StageError, SuspendedError
 from annotation.kinds import kind_of, to_canonical, validate_value
 from annotation.models import (
     Assignment,
@@ -18,12 +18,11 @@ from annotation.models import (
     QualificationRule,
     Stage,
     Study,
-    StudyState,
     WorkRole,
 )
 from annotation.selectors.shown import value_rules
 from annotation.selectors.work import own_label
-from annotation.services.claims import is_over
+from annotation.services.claims import open_check
 
 LABEL = CompiledInsert(Label)
 
@@ -124,10 +123,7 @@ def label_change(
 
 
 def _change_check(study: Study, person: Enrollment, now: datetime) -> None:
-    if is_over(study, now):
-        raise StudyNotOpenError(StudyState.CLOSED)
-    if study.state != StudyState.OPEN:
-        raise StudyNotOpenError(study.state)
+    open_check(study, now)
     if person.suspended_at is not None:
         raise SuspendedError(person.suspended_because)
     if not study.allow_changes or person.stage == Stage.LEFT:

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from annotation.models import Bonus, Enrollment, Study, User
-from annotation.selectors.pay import PayReport
+from annotation.models import Bonus, Enrollment, User
+from annotation.selectors.pay import PayReport, PayRow
 from web.csv_text import csv_lines
 
-COLUMNS = (
-    "annotator",
-    "answers",
-    "active_hours",
-    "pay_for_work",
-    "pay_for_test",
-    "bonus",
-    "total",
-    "currency",
-    "hourly",
-    "below_floor",
-    "completion_code",
-    "stage",
-)
-IDENTITY_COLUMNS = ("annotator_source", "annotator_external_id", "platform_session", "platform_status")
+COLUMNS: dict[str, Callable[[PayRow], Any]] = {
+    "annotator": lambda row: row.enrollment.pseudonym,
+    "answers": lambda row: row.earned.answers,
+    "active_hours": lambda row: round(row.earned.active_ms / 3_600_000, 4),
+    "pay_for_work": lambda row: str(row.earned.work),
+    "pay_for_test": lambda row: str(row.earned.test),
+    "bonus": lambda row: str(row.earned.bonus),
+    "total": lambda row: str(row.earned.total),
+    "currency": lambda row: row.enrollment.study.pay_currency,
+    "hourly": lambda row: None if row.earned.hourly is None else str(row.earned.hourly),
+    "below_floor": lambda row: row.below_floor,
+    "completion_code": lambda row: row.enrollment.completion_code,
+    "stage": lambda row: row.enrollment.stage,
+}
+IDENTITY: dict[str, Callable[[PayRow], Any]] = {
+    "annotator_source": lambda row: row.enrollment.annotator.source,
+    "annotator_external_id": lambda row: row.enrollment.annotator.external_id,
+    "platform_session": lambda row: row.enrollment.platform_session,
+    "platform_status": lambda row: row.enrollment.platform_status,
+}
 
 
 def bonus_grant(
@@ -47,30 +52,7 @@ def bonus_grant(
         return Bonus.objects.get(enrollment=enrollment, nonce=nonce), False
 
 
-def pay_lines(study: Study, report: PayReport, *, identify: bool) -> Iterator[str]:
+def pay_lines(report: PayReport, *, identify: bool) -> Iterator[str]:
     """The report as CSV lines, a row a person; `identify` adds who they are where they came from."""
-    columns = COLUMNS + IDENTITY_COLUMNS if identify else COLUMNS
-    rows = (_row(study, row) for row in report.rows)
-    return csv_lines(columns, ([row[name] for name in columns] for row in rows))
-
-
-def _row(study: Study, row: Any) -> dict[str, Any]:
-    earned, enrollment = row.earned, row.enrollment
-    return {
-        "annotator": row.pseudonym,
-        "answers": earned.answers,
-        "active_hours": round(earned.active_ms / 3_600_000, 4),
-        "pay_for_work": str(earned.work),
-        "pay_for_test": str(earned.test),
-        "bonus": str(earned.bonus),
-        "total": str(earned.total),
-        "currency": study.pay_currency,
-        "hourly": None if earned.hourly is None else str(earned.hourly),
-        "below_floor": row.below_floor,
-        "completion_code": enrollment.completion_code,
-        "stage": enrollment.stage,
-        "annotator_source": enrollment.annotator.source,
-        "annotator_external_id": enrollment.annotator.external_id,
-        "platform_session": enrollment.platform_session,
-        "platform_status": enrollment.platform_status,
-    }
+    columns = COLUMNS | IDENTITY if identify else COLUMNS
+    return csv_lines(list(columns), ([read(row) for read in columns.values()] for row in report.rows))

@@ -10,9 +10,8 @@ again when the database ends such a wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from itertools import islice
 
 from django.db import transaction
 from django.db.models import Case, F, IntegerField, Q, When
@@ -34,6 +33,7 @@ from annotation.models import (
 from annotation.services.claims import Overtaken
 from annotation.services.leases import leases_release
 from annotation.services.locks import transaction_retried
+from web.batches import batched
 
 AT_ONCE = 500  # primary keys in one statement
 KEPT, WITHDRAWN = "kept", "withdrawn"
@@ -184,7 +184,7 @@ def _nothing_came_between(person: Enrollment, rows: dict[int, int] | None, since
 
 
 def _study_items_locked(pks: Sequence[int]) -> None:
-    for some in _chunks(pks):
+    for some in batched(pks, AT_ONCE):
         places = StudyItem.objects.filter(pk__in=some)
         list(places.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
 
@@ -200,7 +200,7 @@ def _enrollments_locked(enrollment: Enrollment, *, cursors: bool = False) -> Enr
 
 
 def _set_aside(person: Enrollment, rows: dict[int, int]) -> int:
-    for some in _chunks(list(rows)):
+    for some in batched(list(rows), AT_ONCE):
         # With what they superseded: an answer is set aside as a whole.
         Label.objects.filter(assignment__in=some).update(is_set_aside=True)
     _places_change(list(rows.values()), -1)
@@ -212,13 +212,13 @@ def _set_aside(person: Enrollment, rows: dict[int, int]) -> int:
 def _take_back(person: Enrollment, rows: dict[int, int]) -> int:
     places: set[int] = set()
     free = Q(withdrawn_at__isnull=False) | Q(overlap__gt=F("n_open") + F("n_accepted"))
-    for some in _chunks(list(rows.values())):
+    for some in batched(list(rows.values()), AT_ONCE):
         places.update(StudyItem.objects.filter(free, pk__in=some).values_list("pk", flat=True))
     returning = [assignment for assignment, place in rows.items() if place in places]
     refilled = [assignment for assignment, place in rows.items() if place not in places]
-    for some in _chunks(returning):
+    for some in batched(returning, AT_ONCE):
         Label.objects.filter(assignment__in=some).update(is_set_aside=False)
-    for some in _chunks(refilled):
+    for some in batched(refilled, AT_ONCE):
         Label.objects.filter(assignment__in=some).update(is_set_aside=False, is_surplus=True)
     _places_change([rows[assignment] for assignment in returning], +1)
     Enrollment.objects.filter(pk=person.pk).update(n_accepted=F("n_accepted") + len(returning))
@@ -232,14 +232,8 @@ def _places_change(pks: list[int], by: int) -> None:
         default=F("overlap"),
         output_field=IntegerField(),
     )
-    for some in _chunks(sorted(pks)):
+    for some in batched(sorted(pks), AT_ONCE):
         StudyItem.objects.filter(pk__in=some).update(n_accepted=F("n_accepted") + by, overlap=overlap)
-
-
-def _chunks(pks: Sequence[int]) -> Iterator[list[int]]:
-    rest = iter(pks)
-    while some := list(islice(rest, AT_ONCE)):
-        yield some
 
 
 def _done(person: Enrollment, nonce: str) -> bool:

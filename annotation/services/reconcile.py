@@ -36,6 +36,7 @@ from annotation.services.entry import LEFT_FROM, SET_ASIDE, STATUS_AT, enrollmen
 from annotation.services.leases import leases_release
 from annotation.services.locks import transaction_retried
 from annotation.services.quality import labels_set_aside
+from web.batches import batched
 
 BATCH = 500
 
@@ -112,7 +113,7 @@ def reconcile_plan(
     )
     by_session = {person.platform_session: person for person in here}
     by_person = {person.annotator.external_id: person for person in here}
-    seen = statuses_seen(link, (row.session for row in rows)) if len(rows) <= BATCH else _all_seen(link)
+    seen = statuses_seen(link, [row.session for row in rows] if len(rows) <= BATCH else None)
     plan = ReconcilePlan()
     for row in rows:
         person = by_session.get(row.session)
@@ -130,10 +131,6 @@ def reconcile_plan(
     told = {row.session for row in rows}
     plan.missing = [person for person in here if person.platform_session not in told]
     return plan
-
-
-def _all_seen(link: PlatformLink) -> set[tuple[str, str]]:
-    return set(PlatformEvent.objects.filter(link=link).values_list("session", "status"))
 
 
 def _lacks_code(platform: Platform, change: Change) -> bool:
@@ -290,9 +287,8 @@ def _lock(leaving: Sequence[Enrollment], set_aside: Sequence[Enrollment | None])
     items = set(mine.filter(state=AssignmentState.OPEN).values_list("study_item_id", flat=True))
     labels = Label.objects.filter(assignment__enrollment__in=aside, role=WorkRole.WORK)
     items.update(labels.values_list("assignment__study_item_id", flat=True))
-    ordered = sorted(items)
-    for start in range(0, len(ordered), BATCH):
-        places = StudyItem.objects.filter(pk__in=ordered[start : start + BATCH])
+    for some in batched(sorted(items), BATCH):
+        places = StudyItem.objects.filter(pk__in=some)
         list(places.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     wanted = Q(pk__in=people)
     if aside:

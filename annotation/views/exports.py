@@ -1,4 +1,4 @@
-"""Downloads of labels, streamed."""
+"""Downloads of labels, people and pay, streamed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from django.views.decorators.http import require_safe
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import labels_visible_to, may_identify, studies_visible_to
+from annotation.selectors.pay import pay_report
 from annotation.services.exports import FORMATS, SHAPES, export_lines
+from annotation.services.pay import pay_lines
 from annotation.services.people_exports import people_lines
 from web.access import ResearcherRequest, researcher_required
 
@@ -49,6 +51,15 @@ def people_export(request: ResearcherRequest, slug: str, format: str) -> HttpRes
         raise Http404(f"There is no format {format}.")
     identify = _identify(request, identifiable=may_identify(request.user, study))
     return _streamed(people_lines(study, format=format, identify=identify), f"{slug}-people", format)
+
+
+@require_safe
+@researcher_required
+def pay_export(request: ResearcherRequest, slug: str) -> HttpResponseBase:
+    """The pay report as CSV; `?identify=1` with who the people are."""
+    study = get_object_or_404(studies_visible_to(request.user), slug=slug)
+    identify = _identify(request, identifiable=may_identify(request.user, study))
+    return _streamed(pay_lines(pay_report(study), identify=identify), f"{slug}-pay", "csv")
 
 
 def _identify(request: ResearcherRequest, *, identifiable: bool) -> bool:

@@ -23,7 +23,7 @@ from annotation.selectors.adjudication import (
 )
 from annotation.selectors.shown import item_shown, value_rules
 from annotation.services.adjudication import adjudicate
-from annotation.views.researcher_people import study_fetch, study_page
+from annotation.views.common import study_of, study_page
 from web.access import ResearcherRequest, researcher_required
 
 MAX_NOTE = 2_000
@@ -33,13 +33,13 @@ MAX_NOTE = 2_000
 @researcher_required
 def adjudicate_next(request: ResearcherRequest, slug: str) -> HttpResponse:
     """Go to the most disputed item that waits for a decision; `?after=` leaves one out for now."""
-    study = study_fetch(request, slug)
+    study = study_of(request, slug)
     queue = queue_of(study)
     after = request.GET.get("after", "")
     item = queue.next(int(after) if after.isdecimal() and len(after) < 19 else None)
     if item is not None:
         return redirect("annotation:study-adjudicate-item", slug, item)
-    context = study_page(study, "adjudicate", ("Adjudicate", None)) | {
+    context = study_page(study, ("Adjudicate", None), tab="adjudicate") | {
         "queue": queue,
         "adjudications": adjudications_listed(study),
     }
@@ -59,7 +59,7 @@ def _place(study: Study, queue: AdjudicationQueue, item_id: int) -> StudyItem:
 @require_http_methods(["GET", "HEAD", "POST"])
 @researcher_required
 def adjudicate_item(request: ResearcherRequest, slug: str, item_id: int) -> HttpResponse:
-    study = study_fetch(request, slug)
+    study = study_of(request, slug)
     queue = queue_of(study)
     place = _place(study, queue, item_id)
     if request.method != "POST":
@@ -112,7 +112,7 @@ def _page(
         "tally": tally_of(place, shown, order) if mine or asked else None,
         "submit": "Decide again" if mine else "Decide",
         "body": study.kind_info.template,
-        "dock": study.kind_info.dock_template,
+        "bar": study.kind_info.bar_template,
     }
     return render(request, "annotation/researcher/adjudicate.html", context, status=422 if error else 200)
 
@@ -128,7 +128,7 @@ def _fields(study: Study, mine: Adjudication | None, order: list[int]) -> dict[s
 @researcher_required
 def adjudicate_said(request: ResearcherRequest, slug: str, item_id: int) -> HttpResponse:
     """What people said of an item, as counts: the fragment that an expert asks for."""
-    study = study_fetch(request, slug)
+    study = study_of(request, slug)
     place = _place(study, queue_of(study), item_id)
     if not request.htmx:
         return redirect(f"{reverse('annotation:study-adjudicate-item', args=[slug, item_id])}?said=1")

@@ -21,23 +21,17 @@ from annotation.entry.errors import EntryError
 from annotation.forms.entry import MAX_FILE_BYTES, PlatformLinkForm, ReconcileForm
 from annotation.models import PlatformLink, Study
 from annotation.selectors.entry import arrivals_by_status, arrivals_of, door_counts, platform_links_of
-from annotation.selectors.overview import may_identify, study_get_for
+from annotation.selectors.overview import may_identify
 from annotation.services.entry import platform_link_close, platform_link_reopen, platform_link_save
 from annotation.services.reconcile import ReconcilePlan, Rules, Step, reconcile_apply, reconcile_plan
 from annotation.services.secrets import keys_read, secret_read
+from annotation.views.common import study_of, study_page
 from web.access import ResearcherRequest, is_researcher, researcher_required
 from web.bodies import FORM_BYTES, accepts_body
 
 PEOPLE_PER_PAGE = 50
 SALT = "annotation.reconcile"
 PREVIEW_SECONDS = 60 * 60
-
-
-def _get(request: ResearcherRequest, slug: str) -> Study:
-    try:
-        return study_get_for(request.user, slug)
-    except Study.DoesNotExist:
-        raise Http404("There is no such study.") from None
 
 
 def _platform(name: str) -> Platform:
@@ -62,7 +56,7 @@ def _home(study: Study, anchor: str = "") -> HttpResponseRedirect:
 @require_safe
 @researcher_required
 def entry(request: ResearcherRequest, slug: str) -> HttpResponse:
-    return _page(request, _get(request, slug))
+    return _page(request, study_of(request, slug))
 
 
 def _page(
@@ -70,10 +64,7 @@ def _page(
 ) -> HttpResponse:
     links, counts = platform_links_of(study), door_counts(study)
     doors = [_door(platform, links.get(platform.name), bound, counts) for platform in PLATFORMS.values()]
-    context = {
-        "section": "studies",
-        "crumbs": _crumbs(study, ("Entry", None)),
-        "study": study,
+    context = study_page(study, ("Entry", None)) | {
         "doors": doors,
         "reconcile_form": ReconcileForm(),
         "statuses": [(PLATFORMS[row.platform], row) for row in arrivals_by_status(study)],
@@ -83,11 +74,6 @@ def _page(
         "accounts": counts.get("account", 0),
     }
     return render(request, "annotation/researcher/entry.html", context, status=status)
-
-
-def _crumbs(study: Study, *last: tuple[str, str | None]) -> list[tuple[str, str | None]]:
-    here = reverse("annotation:study-detail", args=[study.slug])
-    return [("Studies", reverse("annotation:study-list")), (study.title, here), *last]
 
 
 def _door(
@@ -142,7 +128,7 @@ def _lacking(platform: Platform, link: PlatformLink) -> list[str]:
 @require_POST
 @researcher_required
 def link_save(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:
-    study, adapter = _get(request, slug), _platform(platform)
+    study, adapter = study_of(request, slug), _platform(platform)
     form = PlatformLinkForm(request.POST, platform=adapter)
     if not form.is_valid():
         return _page(request, study, bound=form, status=422)
@@ -154,7 +140,7 @@ def link_save(request: ResearcherRequest, slug: str, platform: str) -> HttpRespo
 @require_POST
 @researcher_required
 def link_door(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:
-    study = _get(request, slug)
+    study = study_of(request, slug)
     link, label = _link(study, platform), PLATFORMS[platform].label
     action = request.POST.get("action", "")
     if action == "close":
@@ -173,7 +159,7 @@ def link_door(request: ResearcherRequest, slug: str, platform: str) -> HttpRespo
 @researcher_required
 def reconcile(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:
     """A file, or the platform's API, becomes a preview; the preview, confirmed, is done."""
-    study = _get(request, slug)
+    study = study_of(request, slug)
     link = _link(study, platform)
     if "rows" in request.POST:
         return _confirm(request, study, link)
@@ -216,14 +202,9 @@ def _preview(
         "at": at and at.isoformat(),
         "exact": exact,
     }
-    context = {
-        "section": "studies",
-        "crumbs": _crumbs(
-            study,
-            ("Entry", reverse("annotation:study-entry", args=[study.slug])),
-            (PLATFORMS[link.platform].label, None),
-        ),
-        "study": study,
+    entry_url = reverse("annotation:study-entry", args=[study.slug])
+    crumbs = ("Entry", entry_url), (PLATFORMS[link.platform].label, None)
+    context = study_page(study, *crumbs) | {
         "link": link,
         "platform": PLATFORMS[link.platform],
         "name": name,

@@ -8,7 +8,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,13 +17,12 @@ from annotation.forms.quality import MessageForm, RestoreForm, SetAsideForm, Sus
 from annotation.models import Enrollment, Study, StudyState
 from annotation.selectors.annotators import (
     answers_latest,
-    enrollment_of,
     interventions_of,
     people_filtered,
     people_of,
     people_stamp,
 )
-from annotation.selectors.overview import may_identify, study_get_for
+from annotation.selectors.overview import may_identify
 from annotation.services.quality import (
     enrollment_restore,
     enrollment_suspend,
@@ -32,6 +30,7 @@ from annotation.services.quality import (
     labels_take_back,
     message_send,
 )
+from annotation.views.common import enrollment_in, study_of, study_page
 from web.access import ResearcherRequest, researcher_required
 
 MANY_LABELS = 5_000
@@ -42,27 +41,6 @@ SHOWN = {
     "suspended": "Suspended",
     "done": "Finished",
 }
-
-
-def study_fetch(request: ResearcherRequest, slug: str) -> Study:
-    try:
-        return study_get_for(request.user, slug)
-    except Study.DoesNotExist:
-        raise Http404("There is no such study.") from None
-
-
-def study_page(study: Study, tab: str, *crumbs: tuple[str, str | None]) -> dict[str, Any]:
-    """What every page of a study has: where it is, and the tabs."""
-    return {
-        "section": "studies",
-        "study": study,
-        "tab": tab,
-        "crumbs": [
-            ("Studies", reverse("annotation:study-list")),
-            (study.title, reverse("annotation:study-detail", args=[study.slug])),
-            *crumbs,
-        ],
-    }
 
 
 def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, Any]:
@@ -87,29 +65,22 @@ def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, An
 @researcher_required
 def people(request: ResearcherRequest, slug: str) -> HttpResponse:
     """A row an annotator. The part that changes is asked for again by htmx: 204 while nothing has (`?seen=`)."""
-    study = study_fetch(request, slug)
+    study = study_of(request, slug)
     stamp = people_stamp(study)
     if request.htmx:
         if request.GET.get("seen") == stamp:
             return HttpResponse(status=204)
         context = _table(request, study, stamp)
         return render(request, "annotation/researcher/people.html#table", context)
-    context = study_page(study, "people", ("People", None)) | _table(request, study, stamp)
+    context = study_page(study, ("People", None), tab="people") | _table(request, study, stamp)
     return render(request, "annotation/researcher/people.html", context)
-
-
-def _enrollment(study: Study, public_id: str) -> Enrollment:
-    try:
-        return enrollment_of(study, public_id)
-    except (Enrollment.DoesNotExist, ValidationError):
-        raise Http404("There is no such person in this study.") from None
 
 
 @require_safe
 @researcher_required
 def person(request: ResearcherRequest, slug: str, public_id: str) -> HttpResponse:
-    study = study_fetch(request, slug)
-    return _person_page(request, _enrollment(study, public_id))
+    study = study_of(request, slug)
+    return _person_page(request, enrollment_in(study, public_id))
 
 
 def _person_page(
@@ -135,7 +106,7 @@ def _person_page(
             panels.append({"name": name, "action": action, "form": form, "refused": refused})
     people_url = reverse("annotation:study-people", args=[study.slug])
     words = {question["key"]: question["question"] for question in study.eligibility or []}
-    context = study_page(study, "people", ("People", people_url), (row.short_id, None)) | {
+    context = study_page(study, ("People", people_url), (row.short_id, None), tab="people") | {
         "people": everybody,
         "row": row,
         "enrollment": enrollment,
@@ -215,8 +186,8 @@ ACTIONS = {
 @require_POST
 @researcher_required
 def person_act(request: ResearcherRequest, slug: str, public_id: str, action: str) -> HttpResponse:
-    study = study_fetch(request, slug)
-    enrollment = _enrollment(study, public_id)
+    study = study_of(request, slug)
+    enrollment = enrollment_in(study, public_id)
     if action not in ACTIONS:
         raise Http404("There is no such action.")
     form = ACTIONS[action].form(request.POST, auto_id=f"{action}-%s")

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.eligibility import eligibility_read, is_eligible
-from annotation.forms.steps import EligibilityForm
+from annotation.forms.annotator import EligibilityForm
 from annotation.forms.work import WorkForm, draft_fields
 from annotation.kinds import kind_of
 from annotation.models import Annotator, Enrollment, Stage
@@ -26,7 +26,7 @@ from annotation.selectors.preview import Preview, preview_of
 from annotation.selectors.shown import item_shown, value_rules
 from annotation.views.annotator.common import STEP_WORDS, money, study_context
 from annotation.views.annotator.parts import REPORT_INPUTS, SKIP_INPUTS
-from annotation.views.researcher_study_form import study_of
+from annotation.views.common import study_of
 from web.access import ResearcherRequest, researcher_required
 
 PAGES = "annotation/annotator"
@@ -231,7 +231,7 @@ def _work(walk: Walk) -> HttpResponse:
         progress={"done": walk.place, "total": total},
         assignment={"pk": f"preview-{item.pk}"},
         kind_template=study.kind_info.template,
-        dock_template=study.kind_info.dock_template,
+        bar_template=study.kind_info.bar_template,
         item=item_shown(study, item, walk.preview.order(Stage.WORK, item)),
         fields=draft_fields(walk.request.POST) if form else {},
         submit="Submit",

@@ -11,7 +11,7 @@ from annotation.forms.annotator import REPORT_REASONS
 from annotation.models import ItemReport
 from annotation.selectors.item_reports import report_get, reported_items
 from annotation.services.quality import report_resolve
-from annotation.views.researcher_people import study_fetch, study_page
+from annotation.views.common import study_of, study_page
 from web.access import ResearcherRequest, researcher_required
 
 DECISIONS = {
@@ -23,12 +23,12 @@ DECISIONS = {
 @require_safe
 @researcher_required
 def item_reports(request: ResearcherRequest, slug: str) -> HttpResponse:
-    study = study_fetch(request, slug)
+    study = study_of(request, slug)
     rows = reported_items(study)
-    context = study_page(study, "reports", ("Reported items", None)) | {
-        "waiting": [row for row in rows if row.resolved_at is None],
+    context = study_page(study, ("Reported items", None), tab="reports") | {
+        "waiting": [row for row in rows if row.report.resolved_at is None],
         "reasons": dict(REPORT_REASONS),
-        "decided": [row for row in rows if row.resolved_at is not None],
+        "decided": [row for row in rows if row.report.resolved_at is not None],
     }
     return render(request, "annotation/researcher/item_reports.html", context)
 
@@ -36,7 +36,7 @@ def item_reports(request: ResearcherRequest, slug: str) -> HttpResponse:
 @require_POST
 @researcher_required
 def report_decide(request: ResearcherRequest, slug: str, pk: int) -> HttpResponse:
-    study = study_fetch(request, slug)
+    study = study_of(request, slug)
     decision = request.POST.get("decision", "")
     try:
         report = report_get(study, pk)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.domain.errors import StudyRuleError
-from annotation.forms.researcher import InvitationForm
+from annotation.forms.entry import InvitationForm
 from annotation.forms.upload import ItemChoiceForm
 from annotation.models import Invitation, PayBasis, Study, StudyState
 from annotation.selectors.agreement import agreement_so_far, label_stamp
@@ -40,7 +40,7 @@ from annotation.services.studies import (
     study_open,
     study_pause,
 )
-from annotation.views.researcher_study_form import study_of
+from annotation.views.common import study_of, study_page
 from web.access import ResearcherRequest, researcher_required
 
 STUDIES_PER_PAGE = 25
@@ -124,16 +124,18 @@ def study_detail(request: ResearcherRequest, slug: str) -> HttpResponse:
 
 
 def _detail_page(request: ResearcherRequest, study: Study, form: InvitationForm) -> HttpResponse:
-    context = _figures(study, _live(study)) | {
-        "section": "studies",
-        "crumbs": [("Studies", reverse("annotation:study-list")), (study.title, None)],
-        "invitations": list(invitations_of(study)),
-        "invitation_form": form,
-        "may_identify": may_identify(request.user, study),
-        "pay": _pay_words(study),
-        "item_form": ItemChoiceForm(),
-        "copy_nonce": secrets.token_hex(4),
-    }
+    context = (
+        _figures(study, _live(study))
+        | study_page(study)
+        | {
+            "invitations": list(invitations_of(study)),
+            "invitation_form": form,
+            "may_identify": may_identify(request.user, study),
+            "pay": _pay_words(study),
+            "item_form": ItemChoiceForm(),
+            "copy_nonce": secrets.token_hex(4),
+        }
+    )
     return render(request, "annotation/researcher/study_detail.html", context)
 
 

@@ -15,14 +15,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation.domain.errors import StudyRuleError
 from annotation.domain.planning import Plan
 from annotation.forms.eligibility import rows_read
-from annotation.forms.study import LISTS, MARKDOWN_FIELDS, StudyForm
+from annotation.forms.study import LISTS, MARKDOWN_FIELDS, StudyForm, plan_of
 from annotation.forms.study_fields import usual_seconds
-from annotation.forms.study_plan import plan_of
 from annotation.kinds import KINDS
 from annotation.models import Study, StudyState
 from annotation.selectors.guidelines import guidelines_versions, starting_text
-from annotation.selectors.overview import study_get_for
 from annotation.services.studies import study_create, study_duplicate, study_update
+from annotation.views.common import study_of, study_page
 from web.access import ResearcherRequest, researcher_required
 from web.rendering import MAX_MARKDOWN
 
@@ -38,14 +37,6 @@ FORM_SECTIONS = (
     ("s-pay", "Pay"),
     ("s-deadline", "Deadline"),
 )
-
-
-def study_of(request: ResearcherRequest, slug: str) -> Study:
-    """The study, if they may see it."""
-    try:
-        return study_get_for(request.user, slug)
-    except Study.DoesNotExist:
-        raise Http404("There is no such study.") from None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -228,16 +219,7 @@ def markdown_preview(request: ResearcherRequest) -> HttpResponse:
 def study_guidelines(request: ResearcherRequest, slug: str) -> HttpResponse:
     """The guidelines in each of their versions, and what changed."""
     study = study_of(request, slug)
-    context = {
-        "section": "studies",
-        "study": study,
-        "crumbs": [
-            ("Studies", reverse("annotation:study-list")),
-            (study.title, reverse("annotation:study-detail", args=[study.slug])),
-            ("Guidelines", None),
-        ],
-        "versions": guidelines_versions(study),
-    }
+    context = study_page(study, ("Guidelines", None)) | {"versions": guidelines_versions(study)}
     return render(request, "annotation/researcher/study_guidelines.html", context)
 
 

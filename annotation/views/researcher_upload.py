@@ -24,7 +24,7 @@ from annotation.selectors.datasets import datasets_changeable_by, datasets_settl
 from annotation.services.criteria import criteria_add
 from annotation.services.datasets import DatasetImportError, dataset_import, dataset_update
 from annotation.services.item_choice import chosen_items_read, items_choose
-from annotation.views.researcher_study_form import study_of
+from annotation.views.common import study_of
 from web.access import ResearcherRequest, is_researcher, researcher_required
 from web.bodies import FORM_BYTES, accepts_body
 from web.upload import MAX_BYTES

@@ -10,7 +10,7 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from annotation.forms.login import LoginForm
+from annotation.forms.passwords import LoginForm
 from annotation.models import User
 from web.throttling import address_of, any_too_often, client_address, too_many_requests
 

@@ -14,9 +14,10 @@ from annotation.importers import DatasetBundle, ImportFileError, VerdictRecord
 from annotation.importers.errors import Faults, quoted
 from annotation.models import Dataset, Instruction, Item, ItemResponse, Label, Response
 from annotation.selectors.datasets import items_by_external_id
-from annotation.services.dataset_rows import batches, same
+from annotation.services.dataset_rows import same
 from annotation.services.datasets import ImportResult, count, dataset_import, dataset_lock
 from judges.models import BackendKind, Judge, Judgment
+from web.batches import batched
 
 BATCH = 5000
 
@@ -126,7 +127,7 @@ def judgments_import(
             add(record)
     faults.check()
     done = 0
-    for batch in batches(new, BATCH):
+    for batch in batched(new, BATCH):
         Judgment.objects.bulk_create(batch)
         done += len(batch)
         if progress is not None:

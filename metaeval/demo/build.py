@@ -16,8 +16,7 @@ from annotation.models import Dataset, Invitation, Role, Study, StudyState, User
 from annotation.selectors.reporting import study_find
 from annotation.services.datasets import dataset_import
 from annotation.services.simulation import labels_simulate
-from annotation.services.studies import invitation_create, study_create
-from annotation.services.study_opening import study_open
+from annotation.services.studies import invitation_create, study_create, study_open
 from annotation.services.users import user_ensure
 from judges.engine.runner import run_pending
 from judges.models import Judge, Sweep, SweepState

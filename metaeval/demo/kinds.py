@@ -16,8 +16,7 @@ from annotation.selectors.reporting import study_find
 from annotation.services.criteria import criteria_set
 from annotation.services.datasets import dataset_import
 from annotation.services.simulation import labels_simulate
-from annotation.services.studies import invitation_create, study_create
-from annotation.services.study_opening import study_open
+from annotation.services.studies import invitation_create, study_create, study_open
 
 COMMON: dict[str, Any] = {
     "overlap": 4,

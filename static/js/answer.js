@@ -49,7 +49,7 @@
     const form = event.target.closest?.("form[data-annotate]");
     if (!form || event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat) return;
     event.preventDefault();
-    const submit = form.querySelector(".dock button[type=submit]");
+    const submit = form.querySelector(".answer-bar button[type=submit]");
     if (submit.disabled) window.touchstoneAnswers.of(form)?.tell("local", "Your answer isn’t complete yet");
     else submit.click();
   });

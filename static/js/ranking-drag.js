@@ -94,7 +94,7 @@
       const passed = Math.min(now - (drag.frameAt ?? now), MAX_FRAME);
       drag.frameAt = now;
       const top = document.querySelector(".topbar")?.getBoundingClientRect().bottom ?? 0;
-      const bottom = document.querySelector(".dock")?.getBoundingClientRect().top ?? innerHeight;
+      const bottom = document.querySelector(".answer-bar")?.getBoundingClientRect().top ?? innerHeight;
       const over = Math.min(0, drag.y - Math.max(top, 0) - EDGE) + Math.max(0, drag.y - bottom + EDGE);
       if (over) {
         scrollBy({ top: Math.max(-1, Math.min(1, over / EDGE)) * SPEED * passed, behavior: "instant" });

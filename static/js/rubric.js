@@ -28,7 +28,7 @@
     // On the part and on none of its options: the one in the light would be favoured, and take keys that scroll.
     part.focus({ preventScroll: true, focusVisible: true });
     // A part that is higher than what is free between the bars shows its heading, not its middle.
-    const free = edge(".dock", "top", innerHeight) - Math.max(0, edge(".topbar", "bottom", 0));
+    const free = edge(".answer-bar", "top", innerHeight) - Math.max(0, edge(".topbar", "bottom", 0));
     const block = part.offsetHeight < free ? "center" : "start";
     part.scrollIntoView({ block, behavior: calm.matches ? "auto" : "smooth" });
   };

@@ -26,7 +26,7 @@
   /** What the key would do if nothing had the focus. */
   const scroll = ({ key, shiftKey }) => {
     const edge = (selector, side, otherwise) => document.querySelector(selector)?.getBoundingClientRect()[side] ?? otherwise;
-    const seen = edge(".dock", "top", innerHeight) - Math.max(0, edge(".topbar", "bottom", 0));
+    const seen = edge(".answer-bar", "top", innerHeight) - Math.max(0, edge(".topbar", "bottom", 0));
     const page = PAGE * Math.max(seen, LINE);
     const top = { ArrowUp: -LINE, ArrowDown: LINE, PageUp: -page, PageDown: page, " ": shiftKey ? -page : page }[key] ?? 0;
     const left = { ArrowLeft: -LINE, ArrowRight: LINE }[key] ?? 0;

@@ -1,5 +1,7 @@
 """The admin of the annotation half: it is there for administrators, it is not slow, and evidence stays as it is."""
 
+import re
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -173,3 +175,13 @@ class TestRoles:
         dora = User.objects.get(username="dora")
         assert dora.role == Role.RESEARCHER
         assert dora.check_password(password)
+
+
+def test_what_is_typed_runs_in_the_direction_of_its_script(cast):
+    study = study_make(title="מחקר")
+    pages = [url("study", "change", study.pk), url("dataset", "change", study.dataset_id)]
+    for page in [*pages, url("user", "change", user_make().pk)]:
+        html = client_of(cast.ann).get(page).content.decode()
+        typed = re.findall(r'<(?:input type="text"|textarea)[^>]*\bname="(?!initial-)[^"]*"[^>]*>', html)
+        assert typed
+        assert not [one for one in typed if 'dir="auto"' not in one]

@@ -22,7 +22,7 @@ PAGE = """{% extends "base_annotator.html" %}{% load static touchstone %}
 {% if error %}<p class="flash flash-error" role="alert">{{ error }}</p>{% endif %}
 {% if read %}<section class="card card-body" id="read"><h2>Read</h2><pre>{{ read }}</pre>
 {% include "annotation/annotator/kinds/answer.html" with value_fields=fields %}</section>{% endif %}
-{% include body %}</main>{% include dock %}</form>{% endblock %}"""
+{% include body %}</main>{% include bar %}</form>{% endblock %}"""
 
 ANSWER = """The area is the sum of **six equal faces**.
 
@@ -128,7 +128,7 @@ def kind_page(request: HttpRequest, kind: str, variant: str) -> HttpResponse:
         "error": form.error,
         "read": read,
         "body": kind_of(kind).template,
-        "dock": kind_of(kind).dock_template,
+        "bar": kind_of(kind).bar_template,
     }
     page = engines["django"].from_string(PAGE).render(context, request)
     return HttpResponse(page)

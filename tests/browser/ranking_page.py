@@ -42,7 +42,7 @@ PAGE = """{% extends "base_annotator.html" %}
 {% if error %}<p class="flash flash-error" role="alert">{{ error }}</p>{% endif %}
 {% include kind_template %}
 </main>
-{% include dock_template %}</form>{% endblock %}
+{% include bar_template %}</form>{% endblock %}
 """
 received: list[dict[str, Any]] = []
 
@@ -89,7 +89,7 @@ def ranking(request: HttpRequest, kind: str, ties: str) -> HttpResponse:
         "submit": "Submit",
         "error": form.error,
     }
-    context |= {"kind_template": kind_of(kind).template, "dock_template": kind_of(kind).dock_template}
+    context |= {"kind_template": kind_of(kind).template, "bar_template": kind_of(kind).bar_template}
     page = engines["django"].from_string(PAGE).render(context, request)
     return HttpResponse(page)
 

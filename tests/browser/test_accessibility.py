@@ -269,7 +269,7 @@ def test_the_demonstration(demo: Demo, live_server, page: Page):
     walker.heading("Guidelines")
     found += violations(page)
     press(page, "Enter")
-    page.wait_for_selector(".dock")
+    page.wait_for_selector(".answer-bar")
     press(page, "b")
     found += violations(page)
     press(page, "g")

@@ -77,10 +77,10 @@ def test_buttons_say_what_they_choose(live_server, new_context: Callable[..., Br
     page = new_context(viewport=window, has_touch=True, is_mobile=True).new_page()
     open_long(page, live_server, long_work("pairwise", tie_policy="both_bad", ask_strength=True))
     for words in ("A is better", "Tie", "Both bad", "B is better"):
-        choice = page.locator(".dock label.choice", has_text=words)
+        choice = page.locator(".answer-bar label.choice", has_text=words)
         expect(choice.get_by_text(words, exact=True)).to_be_visible()
         assert choice.evaluate("one => one.scrollWidth <= one.clientWidth")
-    page.locator(".dock label.choice", has_text="B is better").tap()
+    page.locator(".answer-bar label.choice", has_text="B is better").tap()
     assert answer_of(page)["choice"] == "2"
     assert_no_sideways_scroll(page)
 
@@ -109,7 +109,7 @@ def test_tab_in_a_bar_does_not_move_the_page(live_server, new_context, kind: str
     open_long(page, live_server, long_work(kind, ask_comment=True, ask_strength=kind == "pairwise"))
     press(page, "a" if kind == "pairwise" else "3")
     page.evaluate("scrollTo({ top: 200, behavior: 'instant' })")
-    for bar in (".dock", ".topbar"):
+    for bar in (".answer-bar", ".topbar"):
         first = page.locator(
             f"{bar} :is(a[href], button:not(:disabled), summary, input:checked):visible"
         ).first
@@ -174,12 +174,14 @@ def test_at_200_percent_the_bar_stays_in_view_with_a_comment_open(live_server, n
     page.locator("textarea[name=comment]").focus()
     for top in (0, 900):
         page.evaluate("top => scrollTo({ top, behavior: 'instant' })", top)
-        submit = page.locator(".dock button[type=submit]:visible").first
+        submit = page.locator(".answer-bar button[type=submit]:visible").first
         box = submit.bounding_box()
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= 360
         assert is_seen(submit)
-        assert page.locator(".dock").bounding_box()["height"] < 240  # the item is still there to be read
+        assert (
+            page.locator(".answer-bar").bounding_box()["height"] < 240
+        )  # the item is still there to be read
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -223,7 +225,7 @@ def test_forced_colors_show_where_one_is(live_server, new_context, kind: str):
     def style(selector: str, name: str) -> str:
         return page.locator(selector).first.evaluate("(one, name) => getComputedStyle(one)[name]", name)
 
-    assert style(".dock", "borderTopWidth") == "2px"
+    assert style(".answer-bar", "borderTopWidth") == "2px"
     bar = page.locator(".work-bar progress")
     pictures = []
     for value in (0, 2):

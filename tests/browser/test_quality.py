@@ -138,7 +138,7 @@ def test_adjudicated_by_keys_alone(page: Page, live_server, study):
     assert Adjudication.objects.count() == 1
     press(page, "Enter")  # nothing is chosen: the browser says so, and nothing is sent
     assert Adjudication.objects.count() == 1
-    while "/adjudicate/" in page.url and page.locator(".dock").count():
+    while "/adjudicate/" in page.url and page.locator(".answer-bar").count():
         before = page.url
         press(page, "t")
         press(page, "Enter")

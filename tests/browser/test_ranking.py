@@ -254,7 +254,9 @@ def test_dragging_with_a_finger(live_server, new_context: Callable[..., BrowserC
     page = new_context(viewport=PHONE, has_touch=True, is_mobile=True).new_page()
     visit(page, f"{live_server.url}/importance/ties/?rank-letter=1&rank-warm=2")
     cdp = page.context.new_cdp_session(page)
-    card(page, "college").evaluate("card => card.scrollIntoView({block: 'center'})")  # not under the dock
+    card(page, "college").evaluate(
+        "card => card.scrollIntoView({block: 'center'})"
+    )  # not under the answer bar
     grip = card(page, "college").locator("[data-grip]").bounding_box()
     above = card(page, "warm").bounding_box()
     x, y = grip["x"] + 10, grip["y"] + 20

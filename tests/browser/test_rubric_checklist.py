@@ -201,7 +201,7 @@ class TestPair:
         phone.goto(f"{kinds}/pairwise/full/")
         assert_no_sideways_scroll(phone)
         phone.locator("label.choice[for=choice-a]").tap()
-        for label in phone.locator(".dock label.choice").all():
+        for label in phone.locator(".answer-bar label.choice").all():
             box = label.bounding_box()
             assert min(box["height"], box["width"]) >= 44
         phone.locator("label[for=strength-much]").tap()

@@ -124,7 +124,7 @@ def answer_by_keys(page: Page, kind: str) -> None:
     for number, key in enumerate(keys, start=1):
         press(page, key)
         expect(page.locator(given)).to_have_count(number)
-    expect(page.locator(".dock button[type=submit]")).to_be_enabled()
+    expect(page.locator(".answer-bar button[type=submit]")).to_be_enabled()
     press(page, "Enter")
 
 

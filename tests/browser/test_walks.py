@@ -167,7 +167,7 @@ def test_an_earlier_answer_is_changed_from_the_list(live_server, page: Page):
     expect(page.get_by_text("You answered this item.")).to_be_visible()
     for name, rank in VALUES[Kind.IMPORTANCE]["ranks"].items():
         page.select_option(f"[name=rank-{name}]", str(rank))
-    walker.touch(page.locator(".dock button[type=submit]"))
+    walker.touch(page.locator(".answer-bar button[type=submit]"))
     expect(page.get_by_text("Your answer was changed.")).to_be_visible()
     walker.progress("2 of 3")
     values = [label.value for label in Label.objects.current().order_by("assignment")]
@@ -190,7 +190,7 @@ def test_begun_on_one_device_and_finished_on_another(live_server, page: Page, ne
     other = Walker(phone, study.kind, "touch")
     expect(phone.locator("#part-1-4")).to_be_checked()
     other.touch(phone.locator("label[for=part-2-5]"))
-    other.touch(phone.locator(".dock button[type=submit]"))
+    other.touch(phone.locator(".answer-bar button[type=submit]"))
     other.progress("1 of 2")
     # The first device still shows what the other one has answered, and says something else.
     walker.answer(right=False)
@@ -213,7 +213,7 @@ def test_reload_and_back_lose_nothing(live_server, page: Page):
     walker.fill()
     page.reload()
     expect(page.locator("[data-rank-count]")).to_have_text("All 3 ranked")
-    walker.touch(page.locator(".dock button[type=submit]"))
+    walker.touch(page.locator(".answer-bar button[type=submit]"))
     walker.progress("1 of 2")
     page.go_back()  # to before the work, since an item takes the place of the one before
     page.go_forward()

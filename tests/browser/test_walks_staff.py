@@ -78,7 +78,7 @@ class TestHiddenChecks:
         assert person.n_accepted == Label.objects.current().count()
         for address in ("", "work/", "answers/"):
             page.goto(f"{live_server.url}/s/{study.slug}/{address}")
-            expect(page.locator(".dock")).to_have_count(0)
+            expect(page.locator(".answer-bar")).to_have_count(0)
 
         person_open(office, live_server.url, study)
         form = panel(office, "Restore")
@@ -93,7 +93,7 @@ class TestHiddenChecks:
         page.goto(f"{live_server.url}/s/{study.slug}/")
         expect(page.locator(".notice-text")).to_have_text("Welcome back. Please take your time.")
         expect(page.get_by_text("too many of your recent answers differ")).to_have_count(0)
-        while page.locator(".dock").count():
+        while page.locator(".answer-bar").count():
             self.answer(walker, right=True)
         walker.code()
         person.refresh_from_db()
@@ -102,7 +102,7 @@ class TestHiddenChecks:
     def work_with_one_slip(self, walker: Walker, until: str) -> None:
         """The second check wrong, and everything else right, until something is said: some answers later."""
         for _ in range(12):
-            expect(walker.page.locator(".dock")).to_be_visible()
+            expect(walker.page.locator(".answer-bar")).to_be_visible()
             self.answer(walker, right=Label.objects.filter(role="check").count() != 1)
             if walker.page.get_by_text(until).count():
                 return
@@ -111,7 +111,7 @@ class TestHiddenChecks:
     def work_carelessly(self, walker: Walker, until: str) -> None:
         """Every answer wrong, until something is said."""
         for _ in range(16):
-            expect(walker.page.locator(".dock")).to_be_visible()
+            expect(walker.page.locator(".answer-bar")).to_be_visible()
             self.answer(walker, right=False)
             if walker.page.get_by_text(until).count():
                 return
@@ -334,11 +334,11 @@ def test_the_life_of_a_study(live_server, page: Page, office: Page, alice, tmp_p
     expect(office.get_by_text("What people said", exact=True)).to_have_count(0)
     for left in (1, 0):
         decided = Adjudication.objects.count()
-        office.locator(".dock label[for=choice-a]").click()
-        office.locator(".dock button[type=submit]").click()
+        office.locator(".answer-bar label[for=choice-a]").click()
+        office.locator(".answer-bar button[type=submit]").click()
         expect(office.get_by_text("Decided.")).to_be_visible()
         assert Adjudication.objects.count() == decided + 1
-        expect(office.locator(".dock")).to_have_count(left)
+        expect(office.locator(".answer-bar")).to_have_count(left)
 
     office.get_by_role("link", name="Pay", exact=True).click()
     office.get_by_role("row").filter(has_text="Done").get_by_role("link", name="Bonus").click()

@@ -18,7 +18,7 @@ def test_no_key_is_shown_without_scripts(live_server, new_context, study):
         live_server.url + reverse("annotation:resume", args=[enrollment_make(study=study).resume_token])
     )
     page.locator("main button[type=submit]").first.click()  # the claim, which scripts send by themselves
-    expect(page.locator(".dock")).to_be_visible()
+    expect(page.locator(".answer-bar")).to_be_visible()
     assert page.locator("kbd").count() > 0
     assert page.locator("kbd:visible").count() == 0
 
@@ -32,7 +32,7 @@ def test_the_decision_stays_in_view_at_200_percent(live_server, new_context, stu
     for chosen in (False, True):
         if chosen:
             press(page, "a")
-        for shown in (radio(page, "a"), radio(page, "b"), page.locator(".dock button[type=submit]")):
+        for shown in (radio(page, "a"), radio(page, "b"), page.locator(".answer-bar button[type=submit]")):
             box = shown.bounding_box()
             assert box is not None
             assert box["y"] >= 0

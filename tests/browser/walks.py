@@ -112,7 +112,7 @@ class Walker:
 
     def progress(self, words: str) -> None:
         """An item is there, and so many are done. (The page that asks for an item has a count as well.)"""
-        expect(self.page.locator(".dock")).to_be_visible()
+        expect(self.page.locator(".answer-bar")).to_be_visible()
         expect(self.page.locator(".progress-label")).to_have_text(words)
 
     def _cards(self, kind: str) -> list[str]:
@@ -176,7 +176,7 @@ class Walker:
     def answer(self, *, right: bool = True) -> None:
         """Answer what is on the page, and submit it."""
         self.fill(right=right)
-        submit = self.page.locator(".dock button[type=submit]")
+        submit = self.page.locator(".answer-bar button[type=submit]")
         expect(submit).to_be_enabled()
         if self.hand == "keys":
             self.focus_check()
@@ -201,7 +201,7 @@ class Walker:
         if self.hand == "keys":
             press(self.page, letter)
         else:
-            self.touch(self.page.locator(f".dock label[for=choice-{letter}]"))
+            self.touch(self.page.locator(f".answer-bar label[for=choice-{letter}]"))
 
     def _parts(self, options: list[str]) -> None:
         for number, option in enumerate(options, start=1):

@@ -113,7 +113,7 @@ ATTACKS = [
     r"$\text{</mtext></math><script>alert(1)</script>}$",
     r"$\text{&lt;script&gt;alert(1)&lt;/script&gt;}$",
     r"$\href{javascript:alert(1)}{x}$",
-    r"$\style{position:fixed;background:url(//evil.example)}{x} + \class{dock}{y} + \id{main}{z}$",
+    r"$\style{position:fixed;background:url(//evil.example)}{x} + \class{answer-bar}{y} + \id{main}{z}$",
     r"\[ \unicode{x3c}script\unicode{x3e} \]",
     r"$$\color{red;background:url(//evil.example)}{x}$$",
     r"\(<script>alert(1)</script>\)",

@@ -129,25 +129,25 @@ def test_tile_needs_only_a_label():
     assert "419" in render('{% include "components/tile.html" with label="Items" value=419 %}')
 
 
-def dock(fields, **rules):
+def bar(fields, **rules):
     return render(
-        '{% include "annotation/annotator/kinds/_pairwise_dock.html" %}', study=Study(**rules), fields=fields
+        '{% include "annotation/annotator/kinds/_pairwise_bar.html" %}', study=Study(**rules), fields=fields
     )
 
 
 @pytest.mark.parametrize(("choice", "name"), [("1", "a"), ("2", "b"), ("0", "tie"), ("bad", "bad")])
-def test_dock_marks_what_was_chosen(choice, name):
-    html = dock({"choice": choice}, tie_policy="both_bad")
+def test_bar_marks_what_was_chosen(choice, name):
+    html = bar({"choice": choice}, tie_policy="both_bad")
     assert html.count(" checked") == 1
     assert f'data-choice="{name}"' in html.split(" checked")[0].rsplit("<input", 1)[1]
 
 
-def test_dock_asks_what_the_study_asks():
-    assert "Tie" not in dock({}, tie_policy="off")
-    assert "Both bad" not in dock({}, tie_policy="tie")
-    assert "How much better?" not in dock({})
-    assert "<textarea" not in dock({})
-    html = dock({"choice": "1", "strength": "much", "comment": "<b>"}, ask_strength=True, ask_comment=True)
+def test_bar_asks_what_the_study_asks():
+    assert "Tie" not in bar({}, tie_policy="off")
+    assert "Both bad" not in bar({}, tie_policy="tie")
+    assert "How much better?" not in bar({})
+    assert "<textarea" not in bar({})
+    html = bar({"choice": "1", "strength": "much", "comment": "<b>"}, ask_strength=True, ask_comment=True)
     assert html.count(" checked") == 2
     assert "&lt;b&gt;</textarea>" in html
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Label
-from annotation.selectors.reporting import study_find, study_slugs
+from annotation.selectors.reporting import study_named
 from annotation.services.exports import FORMATS, SHAPES, export_lines
 
 
@@ -29,10 +29,10 @@ class Command(BaseCommand):
         parser.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = study_find(options["study"])
-        if study is None:
-            known = ", ".join(study_slugs()[:10]) or "none yet"
-            raise CommandError(f"There is no study {options['study']!r}; there is: {known}.")
+        try:
+            study = study_named(options["study"])
+        except LookupError as error:
+            raise CommandError(str(error)) from None
         path: Path = options["output"]
         chosen = options["format"] or path.suffix.lstrip(".")
         if chosen not in FORMATS:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.entry import PLATFORMS
 from annotation.entry.errors import EntryError
 from annotation.selectors.entry import platform_links_of
-from annotation.selectors.reporting import study_find, study_slugs
+from annotation.selectors.reporting import study_named
 from annotation.services.reconcile import ReconcilePlan, Rules, Step, reconcile_apply, reconcile_plan
 from annotation.services.secrets import secret_read
 
@@ -37,10 +37,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = study_find(options["study"])
-        if study is None:
-            known = ", ".join(study_slugs()[:10]) or "none yet"
-            raise CommandError(f"There is no study {options['study']!r}; there is: {known}.")
+        try:
+            study = study_named(options["study"])
+        except LookupError as error:
+            raise CommandError(str(error)) from None
         platform = PLATFORMS[options["platform"]]
         link = platform_links_of(study).get(platform.name)
         if link is None:

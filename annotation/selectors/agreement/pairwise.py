@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,8 +165,8 @@ def agreement_compute(columns: PairwiseColumns, people: People) -> Agreement:
         items_with_two=int((per_item >= 2).sum()),
         annotators=len(people),
         simulated=sum(is_simulated for _, is_simulated in people.values()),
-        people=_leave_one_out(slots, resamples),
-        best=_best(slots, resamples),
+        people=_pairs(leave_one_out_agreement, slots, resamples),
+        best=_pairs(best_reachable_agreement, slots, resamples),
         alpha=alpha_of(slots, resamples),
         ties=_ties(slots, resamples),
         shown_first=_prefers_first(slots_of(row, as_shown, len(items)), resamples),
@@ -175,25 +176,20 @@ def agreement_compute(columns: PairwiseColumns, people: People) -> Agreement:
     )
 
 
-def _leave_one_out(slots: Floats, resamples: Resamples, where: NDArray[np.bool_] | None = None) -> Estimate:
+def _pairs(
+    figure: Callable[..., Estimate],
+    slots: Floats,
+    resamples: Resamples,
+    where: NDArray[np.bool_] | None = None,
+) -> Estimate:
+    """A figure of items with two labels or more."""
     chosen = paired(slots) if where is None else paired(slots) & where
-    if not chosen.any():
-        return no_estimate(NO_PAIR)
-    return leave_one_out_agreement(slots, resamples=resamples, where=where)
-
-
-def _best(slots: Floats, resamples: Resamples, where: NDArray[np.bool_] | None = None) -> Estimate:
-    chosen = paired(slots) if where is None else paired(slots) & where
-    if not chosen.any():
-        return no_estimate(NO_PAIR)
-    return best_reachable_agreement(slots, resamples=resamples, where=where)
+    return figure(slots, resamples=resamples, where=where) if chosen.any() else no_estimate(NO_PAIR)
 
 
 def _ties(slots: Floats, resamples: Resamples, where: NDArray[np.bool_] | None = None) -> Estimate:
     given = ~np.isnan(slots).all(axis=1) if where is None else where
-    if not given.any():
-        return no_estimate(NO_LABELS)
-    return tie_rate(slots, resamples=resamples, where=where)
+    return tie_rate(slots, resamples=resamples, where=where) if given.any() else no_estimate(NO_LABELS)
 
 
 def _prefers_first(slots: Floats, resamples: Resamples) -> Estimate:
@@ -214,8 +210,8 @@ def _categories(
                 name=str(name),
                 items=int(where.sum()),
                 labels=int(per_item[where].sum()),
-                people=_leave_one_out(slots, resamples, where),
-                best=_best(slots, resamples, where),
+                people=_pairs(leave_one_out_agreement, slots, resamples, where),
+                best=_pairs(best_reachable_agreement, slots, resamples, where),
                 ties=_ties(slots, resamples, where),
             )
         )

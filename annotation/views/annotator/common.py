@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
 from annotation.kinds import kind_of
 from annotation.models import Enrollment, PayBasis, Stage, Study
@@ -72,6 +73,17 @@ def limited(*, group: str, rate: str, by: str, method: str | None = None) -> Cal
         return wrapped
 
     return decorate
+
+
+def for_step(view: View) -> View:
+    """A page inside a study that a person may send so often, as `for_enrollment`."""
+    return limited(group="steps", rate=POST_RATE, by="session", method="POST")(for_enrollment(view))
+
+
+def for_work(view: View) -> View:
+    """The same for what gives out or takes an item."""
+    limit = limited(group="submit", rate=POST_RATE, by="session", method="POST")
+    return require_http_methods(["GET", "HEAD", "POST"])(limit(for_enrollment(view)))
 
 
 def study_context(request: HttpRequest, enrollment: Enrollment) -> dict[str, Any]:

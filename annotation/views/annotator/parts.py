@@ -69,7 +69,7 @@ def item_context(
         "title": f"Your answer: {study.question}" if label else study.question,
         "here": reverse("annotation:assignment", args=[slug, found.pk]),
         "kind_template": study.kind_info.template,
-        "dock_template": study.kind_info.dock_template,
+        "bar_template": study.kind_info.bar_template,
         "item": item_shown(study, found.study_item.item, found.shown_order),
         "fields": form.fields if form else stored,
         "value_fields": stored if label else None,

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.domain.eligibility import eligibility_read
 from annotation.domain.errors import LabelValueError, StageError, StudyRuleError
-from annotation.forms.steps import EligibilityForm
+from annotation.forms.annotator import EligibilityForm
 from annotation.forms.work import ErrorText, WorkForm, draft_fields
 from annotation.models import Enrollment, QualificationQuestion, QuestionPart, Stage, StudyState
 from annotation.selectors.pay import earned_by
@@ -46,7 +46,7 @@ from annotation.services.qualification import (
     training_answer,
     training_finish,
 )
-from annotation.views.annotator.common import POST_RATE, for_enrollment, limited, money, study_context
+from annotation.views.annotator.common import for_enrollment, for_step, money, study_context
 
 logger = logging.getLogger(__name__)
 PAGES = "annotation/annotator"
@@ -200,8 +200,7 @@ ASKING: dict[Stage, Callable[..., HttpResponse]] = {
 }
 
 
-@limited(group="steps", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_step
 def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if request.method == "POST" and request.POST.get("answer") == "decline":
         enrollment_decline(enrollment=enrollment)
@@ -213,8 +212,7 @@ def consent(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return _here(enrollment)
 
 
-@limited(group="steps", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_step
 def eligibility(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if request.method != "POST" or enrollment.stage != Stage.ELIGIBILITY or is_shut(enrollment):
         return _here(enrollment)
@@ -228,8 +226,7 @@ def eligibility(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return _here(enrollment)
 
 
-@limited(group="steps", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_step
 def guidelines(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """GET shows them at any time; POST says that they were read."""
     if request.method == "POST":
@@ -242,8 +239,7 @@ def guidelines(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return _guidelines(request, enrollment)
 
 
-@limited(group="steps", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_step
 def training(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """An answer leads to what is to be said of it; `finish` leads on after the last one."""
     if request.method != "POST" or enrollment.stage != Stage.TRAINING or is_shut(enrollment):
@@ -268,8 +264,7 @@ def training_feedback(request: HttpRequest, enrollment: Enrollment, pk: int) -> 
     return _feedback(request, enrollment, pk)
 
 
-@limited(group="steps", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_step
 def qualification(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     if request.method != "POST" or enrollment.stage != Stage.QUALIFICATION or is_shut(enrollment):
         return _here(enrollment)
@@ -289,8 +284,7 @@ def qualification(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return _here(enrollment)
 
 
-@limited(group="steps", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_step
 def retry(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Begin another attempt at the test, if there is one and it is time."""
     if request.method == "POST" and not is_shut(enrollment):
@@ -321,8 +315,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isdecimal() and len(text) < 6 else None
 
 
-@limited(group="steps", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_step
 def finish(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Stop before everything is done, with the code for what was done. GET asks first."""
     if enrollment.stage != Stage.WORK:

@@ -20,7 +20,7 @@ from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenEr
 from annotation.forms.annotator import ItemReportForm, SkipForm
 from annotation.forms.work import WorkForm, draft_fields
 from annotation.models import Assignment, AssignmentState, Enrollment, Stage, StudyState
-from annotation.selectors.guidelines_read import guidelines_changes
+from annotation.selectors.guidelines import guidelines_changes
 from annotation.selectors.pay import earned_by
 from annotation.selectors.shown import value_rules
 from annotation.selectors.work import (
@@ -49,8 +49,9 @@ from annotation.services.leases import leases_release
 from annotation.services.quality import item_report, message_read
 from annotation.views.annotator.common import (
     DRAFT_RATE,
-    POST_RATE,
     for_enrollment,
+    for_step,
+    for_work,
     limited,
     money,
     study_context,
@@ -114,9 +115,7 @@ def _suspended(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     return render(request, "annotation/annotator/suspended.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@limited(group="submit", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_work
 def work(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """GET: to the item in hand, or the page that asks for the next. POST: the next item."""
     if request.method == "POST":
@@ -170,9 +169,7 @@ def _fetch(enrollment: Enrollment, pk: int) -> Assignment:
         raise Http404 from None
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@limited(group="submit", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_work
 def assignment(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
     """One item: to be answered, or with its answer."""
     found = _fetch(enrollment, pk)
@@ -206,19 +203,17 @@ def _show(
     return _work(request, context, status=422 if error else 200)
 
 
+def _form(request: HttpRequest, found: Assignment) -> WorkForm:
+    study = found.enrollment.study
+    return WorkForm(study, value_rules(study, found.study_item.item), request.POST)
+
+
 def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
-    enrollment = found.enrollment
-    form = WorkForm(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
+    enrollment, form = found.enrollment, _form(request, found)
     if not form.is_valid():
         return _show(request, found, form=form, error=form.error)
     try:
-        submission = assignment_submit(
-            assignment=found,
-            shown_value=form.shown_value,
-            comment=form.comment,
-            pasted_chars=form.pasted_chars,
-            active_ms=form.active_time,
-        )
+        submission = assignment_submit(assignment=found, **form.answer)
     except LabelValueError as error:
         return _show(request, found, form=form, error=error.message)
     if told := TOLD.get(submission.outcome):
@@ -231,19 +226,12 @@ def _submit(request: HttpRequest, found: Assignment) -> HttpResponse:
 
 
 def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
-    enrollment = found.enrollment
-    form = WorkForm(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
+    enrollment, form = found.enrollment, _form(request, found)
     if not form.is_valid():
         return _show(request, found, form=form, error=form.error)
     before = own_label(found)
     try:
-        standing = label_change(
-            assignment=found,
-            shown_value=form.shown_value,
-            comment=form.comment,
-            pasted_chars=form.pasted_chars,
-            active_ms=form.active_time,
-        )
+        standing = label_change(assignment=found, **form.answer)
     except LabelValueError as error:
         return _show(request, found, form=form, error=error.message)
     except StudyNotOpenError:
@@ -264,23 +252,19 @@ def _change(request: HttpRequest, found: Assignment) -> HttpResponse:
 def draft(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
     """Keep what is typed, on the server, so that it is there on every device; it renews the lease. Answers 204."""
     found = _fetch(enrollment, pk)
-    form = WorkForm(enrollment.study, value_rules(enrollment.study, found.study_item.item), request.POST)
+    form = _form(request, found)
     kept = draft_save(assignment=found, fields=draft_fields(request.POST), active_ms=form.active_time)
     # Too late is no fault of anybody's: the answer was submitted while its draft was on the way.
     return HttpResponse(status=204, headers={"X-Draft": "kept" if kept else "not needed"})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@limited(group="submit", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_work
 def skip(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
     """Leave an item out, with a reason. GET is the page for browsers without scripts."""
     return _leave_out(request, enrollment, pk, SkipForm, "annotation/annotator/skip.html")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@limited(group="submit", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_work
 def report(request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
     """Say that an item is broken, and leave it out. GET is the page for browsers without scripts."""
     return _leave_out(request, enrollment, pk, ItemReportForm, "annotation/annotator/report.html")
@@ -307,8 +291,7 @@ def _leave_out(
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@limited(group="steps", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_step
 def rest(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
     """Take a break: the item in hand is free for others at once, and its draft stays. GET asks first, or says that they
     have one.
@@ -336,8 +319,7 @@ def answers(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
 
 
 @require_POST
-@limited(group="steps", rate=POST_RATE, by="session", method="POST")
-@for_enrollment
+@for_step
 def message(_request: HttpRequest, enrollment: Enrollment, pk: int) -> HttpResponse:
     """Got it: a text to the person is read, and is not shown again."""
     message_read(enrollment=enrollment, message_id=pk)

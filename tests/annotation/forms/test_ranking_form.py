@@ -112,7 +112,7 @@ def test_answers_are_rendered_alike_whatever_their_form():
     assert "<strong>One</strong>" in page
     assert "<strong>Two</strong>" in page
     assert page.index("Answer A") < page.index("Answer B")
-    dock = render_to_string(
-        kind_of("answer_ranking").dock_template, {"item": item, "fields": {}, "study": Study()}
+    bar = render_to_string(
+        kind_of("answer_ranking").bar_template, {"item": item, "fields": {}, "study": Study()}
     )
-    assert "0 of 2 ranked" in dock
+    assert "0 of 2 ranked" in bar

@@ -21,7 +21,7 @@ from annotation.importers import (
     read_verdicts,
 )
 from annotation.importers.errors import MAX_ERRORS, RefusedFileError
-from annotation.importers.llmbar_verdicts import LLMBAR_FIELDS
+from annotation.importers.llmbar import LLMBAR_FIELDS
 from annotation.kinds import ValueRules
 from annotation.services.item_choice import chosen_items_read
 from metaeval.services.outside import ratings_read

@@ -42,7 +42,7 @@ PANDALM_ROW = {
     [
         ({"a": 1}, None, None, "expected a JSON list"),
         ([], None, None, "the list is empty"),
-        ([LLMBAR_ROW, 1], 2, None, "expected an object"),
+        ([LLMBAR_ROW, 1], 2, None, "expected a JSON object"),
         ([LLMBAR_ROW, LLMBAR_ROW | {"label": 0}], 2, "label", "expected 1 or 2, found 0"),
         ([LLMBAR_ROW | {"label": "1"}], 1, "label", "found '1'"),
         ([LLMBAR_ROW | {"extra": 1}], 1, "extra", "unknown field"),

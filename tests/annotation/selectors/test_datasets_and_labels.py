@@ -21,10 +21,14 @@ from annotation.selectors.datasets import (
     items_for_judging,
 )
 from annotation.selectors.labels import pairwise_labels
+from annotation.selectors.overview import items_for_reading
+from annotation.selectors.slices import slice_items
 from annotation.services.datasets import dataset_import
 from tests.annotation.factories import user_make
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+PATHS = ("Adversarial", "adversarial", "Adversarial/Neighbor", "Natural")
 
 
 def rows(n: int) -> list[dict[str, Any]]:
@@ -142,3 +146,9 @@ def test_labels_of_nothing(dataset: Dataset) -> None:
     assert pairwise_labels(dataset.pk, study_id=1).choice.dtype == np.int64
     with pytest.raises(ValueError, match="a dataset or a study"):
         pairwise_labels()
+
+
+def test_a_subset_path_is_of_its_capitals(dataset: Dataset) -> None:
+    found = {path: slice_items(dataset_id=dataset.pk, kind="pairwise", subset=path).count() for path in PATHS}
+    assert found == {"Adversarial": 4, "adversarial": 0, "Adversarial/Neighbor": 4, "Natural": 3}
+    assert {path: items_for_reading(dataset, subset=path).count() for path in PATHS} == found

@@ -91,7 +91,7 @@ def test_nothing_that_would_break_blindness_is_shown(kind):
     shown = item_shown(study, item, list(range(parts_count(study, item.pk))))
     context = {"study": study, "item": shown, "fields": {}, "submit": "Submit", "error": ""}
     page = repr(shown)
-    for template in (study.kind_info.template, study.kind_info.dock_template):
+    for template in (study.kind_info.template, study.kind_info.bar_template):
         page += render_to_string(template, context)
     assert "Name a prime." in page
     assert not [secret for secret in SECRETS if secret in page]

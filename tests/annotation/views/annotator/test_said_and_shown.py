@@ -149,8 +149,8 @@ def test_stopping_for_good_asks_once_on_a_page_of_its_own(browser, lease, study)
 
 def test_one_live_region_says_a_choice(browser, lease, study):
     page = browser.get(url("assignment", study, lease.pk)).content.decode()
-    dock = page[page.index('class="dock"') :]
-    assert len(re.findall(r'role="status"|aria-live', dock[: dock.index("</section>")])) == 1
+    bar = page[page.index('class="answer-bar"') :]
+    assert len(re.findall(r'role="status"|aria-live', bar[: bar.index("</section>")])) == 1
 
 
 def test_wall_time_is_the_servers(browser, lease, study):

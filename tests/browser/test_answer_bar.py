@@ -1,4 +1,4 @@
-"""The dock with the decision sticks to the bottom of the window and never hides the end of the work."""
+"""The answer bar with the decision sticks to the bottom of the window and never hides the end of the work."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,18 +12,18 @@ LANDSCAPE = {"width": 740, "height": 360}
 AT_THE_END = """() => {
   scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
   const top = (selector) => document.querySelector(selector).getBoundingClientRect();
-  return [top("main").bottom, top(".dock").top, top(".dock").bottom, innerHeight];
+  return [top("main").bottom, top(".answer-bar").top, top(".answer-bar").bottom, innerHeight];
 }"""
 
 
 def assert_the_end_is_seen(page: Page) -> None:
-    main_ends, dock_begins, dock_ends, window = page.evaluate(AT_THE_END)
-    assert main_ends <= dock_begins + 1
-    assert dock_ends == pytest.approx(window, abs=1)
+    main_ends, bar_begins, bar_ends, window = page.evaluate(AT_THE_END)
+    assert main_ends <= bar_begins + 1
+    assert bar_ends == pytest.approx(window, abs=1)
 
 
 @pytest.mark.parametrize("window", [DESKTOP, PHONE, LANDSCAPE], ids=["desktop", "phone", "landscape"])
-def test_the_dock_hides_nothing_however_high_it_grows(new_context, live_server, study, window):
+def test_the_bar_hides_nothing_however_high_it_grows(new_context, live_server, study, window):
     Study.objects.update(ask_strength=True, ask_comment=True, tie_policy="both_bad")
     page = new_context(viewport=window).new_page()
     open_work(page, live_server, study)
@@ -49,18 +49,19 @@ def test_a_new_item_is_not_framed(page: Page, live_server, study):
 
 
 @pytest.mark.parametrize("window", [{"width": 1280, "height": 500}, PHONE], ids=["desktop", "phone"])
-def test_what_has_the_focus_is_not_under_the_dock(new_context, live_server, study, window):
+def test_what_has_the_focus_is_not_under_the_bar(new_context, live_server, study, window):
     Response.objects.update(text=f"{LONG * 3}\n\n[A source](https://example.org/)")
     page = new_context(viewport=window).new_page()
     open_work(page, live_server, study)
-    expect(page.locator(".dock")).to_be_visible()
+    expect(page.locator(".answer-bar")).to_be_visible()
     page.wait_for_load_state("load")
     for _ in range(20):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.matches('.response-body a')"):
             break
-    link, dock = page.evaluate(
-        "[document.activeElement, document.querySelector('.dock')].map(one => one.getBoundingClientRect().toJSON())"
+    link, bar = page.evaluate(
+        "[document.activeElement, document.querySelector('.answer-bar')]"
+        ".map(one => one.getBoundingClientRect().toJSON())"
     )
     assert link["width"]
-    assert link["bottom"] <= dock["top"]
+    assert link["bottom"] <= bar["top"]

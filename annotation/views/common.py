@@ -1,0 +1,43 @@
+"""What the pages of a study share: the study of an address, and where a page is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.http import Http404
+from django.urls import reverse
+
+from annotation.models import Enrollment, Study
+from annotation.selectors.annotators import enrollment_of
+from annotation.selectors.overview import study_get_for
+from web.access import ResearcherRequest
+
+Crumb = tuple[str, str | None]
+
+
+def study_of(request: ResearcherRequest, slug: str) -> Study:
+    """The study, if they may see it."""
+    try:
+        return study_get_for(request.user, slug)
+    except Study.DoesNotExist:
+        raise Http404("There is no such study.") from None
+
+
+def study_page(study: Study, *crumbs: Crumb, tab: str = "") -> dict[str, Any]:
+    """What every page of a study has: where it is, and which of its tabs that is."""
+    here = reverse("annotation:study-detail", args=[study.slug]) if crumbs else None
+    return {
+        "section": "studies",
+        "study": study,
+        "tab": tab,
+        "crumbs": [("Studies", reverse("annotation:study-list")), (study.title, here), *crumbs],
+    }
+
+
+def enrollment_in(study: Study, public_id: str) -> Enrollment:
+    """A person of a study that was fetched for the user, by their pseudonym there."""
+    try:
+        return enrollment_of(study, public_id)
+    except (Enrollment.DoesNotExist, ValidationError):
+        raise Http404("There is no such person in this study.") from None
