@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.domain.pseudonyms import SHORT, pseudonym
-from annotation.models import Label, Study
+from annotation.models import Study
 from annotation.selectors.agreement.common import (
     FEW_ITEMS,
     NO_LABELS,
@@ -21,10 +19,10 @@ from annotation.selectors.agreement.common import (
     People,
     alpha_of,
     annotator_rows,
+    labels_read,
     median_known,
     paired,
     scores_of_labels,
-    seconds_of,
     share_of,
 )
 from metaeval.stats import (
@@ -111,39 +109,17 @@ def pairwise_agreement_so_far(study: Study) -> Agreement:
 
 def label_columns(study: Study) -> tuple[PairwiseColumns, People]:
     """The labels that count, and (short id, simulated?) of each annotator's primary key. One query."""
-    rows = (
-        Label.objects.current()
-        .filter(study=study, kind=study.kind)
-        .order_by("item__position", "item_id", "pk")
-        .values_list(
-            "item_id",
-            "item__instruction_id",
-            "annotator_id",
-            "choice",
-            "shown_order",
-            "active_ms",
-            "supersedes_id",
-            "item__instruction__category",
-            "annotator__public_id",
-            "annotator__is_simulated",
-        )
-    )
     people: People = {}
-    table: list[tuple[Any, ...]] = []
-    row: tuple[Any, ...]
-    for row in rows.iterator(chunk_size=5_000):
-        *values, public_id, is_simulated = row
-        people[row[2]] = (str(pseudonym(public_id, study=study.pk))[:SHORT], is_simulated)
-        table.append(tuple(values))
-    columns = list(zip(*table, strict=True)) if table else [()] * 8
-    item, instruction, annotator, choice, orders, active, earlier, category = columns
+    table = list(labels_read(study, people, "choice", "shown_order"))
+    columns = list(zip(*table, strict=True)) if table else [()] * 7
+    item, instruction, category, annotator, seconds, choice, orders = columns
     return PairwiseColumns(
         item=np.array(item, dtype=np.int64),
         instruction=np.array(instruction, dtype=np.int64),
         annotator=np.array(annotator, dtype=np.int64),
         choice=np.array(choice, dtype=np.float64),
         shown_first=np.array([order[0] + 1 if order else np.nan for order in orders], dtype=np.float64),
-        seconds=np.array(list(map(seconds_of, active, earlier)), dtype=np.float64),
+        seconds=np.array(seconds, dtype=np.float64),
         category=np.array(category, dtype=np.str_),
     ), people
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.domain.pseudonyms import SHORT, pseudonym
-from annotation.models import Label, Study
-from annotation.selectors.agreement.common import FEW_ITEMS, AnnotatorRow, People, seconds_of
+from annotation.models import Study
+from annotation.selectors.agreement.common import FEW_ITEMS, AnnotatorRow, People, labels_read
 from metaeval.stats import Estimate
 
 
@@ -73,24 +72,5 @@ class LabelRow:
 
 def label_values(study: Study, people: People) -> Iterator[LabelRow]:
     """The labels that count, by item; fills `people` on the way. One query."""
-    rows = (
-        Label.objects.current()
-        .filter(study=study, kind=study.kind)
-        .order_by("item__position", "item_id", "pk")
-        .values_list(
-            "item_id",
-            "item__instruction_id",
-            "item__instruction__category",
-            "annotator_id",
-            "value",
-            "active_ms",
-            "supersedes_id",
-            "annotator__public_id",
-            "annotator__is_simulated",
-        )
-    )
-    for item, instruction, category, annotator, value, ms, earlier, public_id, simulated in rows.iterator(
-        chunk_size=2_000
-    ):
-        people[annotator] = (str(pseudonym(public_id, study=study.pk))[:SHORT], simulated)
-        yield LabelRow(item, instruction, category, annotator, value, seconds_of(ms, earlier))
+    for item, instruction, category, annotator, seconds, value in labels_read(study, people, "value"):
+        yield LabelRow(item, instruction, category, annotator, value, seconds)
