@@ -60,6 +60,7 @@ IDENTITY = {
     "source": "source",
 }
 COLUMNS = tuple(SOURCES)
+ALL_SOURCES = SOURCES | IDENTITY
 # What the other columns are made of.
 MADE_OF = (
     *("item_id", "item__instruction_id", "item__dataset_id", "study_id"),
@@ -141,7 +142,7 @@ def label_rows(
     chosen = labels if history else labels.current()
     rows = (
         chosen.order_by("item__dataset_id", "item__position", "item_id", "pk")
-        .values(*filter(None, (SOURCES | IDENTITY).values()), *MADE_OF)
+        .values(*filter(None, ALL_SOURCES.values()), *MADE_OF)
         .iterator(chunk_size=CHUNK)
     )
     for chunk in batched(rows, CHUNK):
@@ -198,7 +199,7 @@ def _part_texts(chunk: list[dict[str, Any]]) -> dict[tuple[int, str], str]:
     return texts
 
 
-def _row(read: Mapping[str, Any], about: _About, columns: Iterable[str]) -> dict[str, Any]:
+def _row(read: Mapping[str, Any], about: _About, columns: Sequence[str]) -> dict[str, Any]:
     choice, value = read["choice"], read["value"]
     systems = about.systems.get(read["item_id"], [])
     name = pseudonym(read["annotator__public_id"], study=read["study_id"], dataset=read["item__dataset_id"])
@@ -212,15 +213,9 @@ def _row(read: Mapping[str, Any], about: _About, columns: Iterable[str]) -> dict
         "created_at": utc_text(read["created_at"]),
         "superseded": read["superseded_by"] is not None,
     }
-    sources, ratings = SOURCES | IDENTITY, value.get("ratings", {})
-    return {
-        column: made[column]
-        if column in made
-        else ratings.get(column.removeprefix(RATING))
-        if column.startswith(RATING)
-        else read[sources[column]]
-        for column in columns
-    }
+    rated = [column for column in columns if column.startswith(RATING)]
+    made |= {column: value.get("ratings", {}).get(column.removeprefix(RATING)) for column in rated}
+    return {column: made[column] if column in made else read[ALL_SOURCES[column]] for column in columns}
 
 
 def utc_text(moment: datetime) -> str:
