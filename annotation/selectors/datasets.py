@@ -12,13 +12,12 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 
-from annotation.kinds import KINDS, ValueRules, kind_of
+from annotation.kinds import ValueRules, kind_of
 from annotation.models import Criterion, Dataset, Instruction, Item, ItemResponse, Response, Split, User
 from annotation.models.datasets import Aspect
 from annotation.selectors.judging import context_for_judging
 
 CHUNK = 500
-ASPECT_KINDS = tuple(kind.name for kind in KINDS.values() if kind.parts == "aspects")
 
 
 class DatasetNotFound(LookupError):  # noqa: N818  (reads as what happened, like DoesNotExist)

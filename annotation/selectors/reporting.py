@@ -1,8 +1,8 @@
-"""What a report needs to know beside items and labels: the study it is about, and which annotators are simulated."""
+"""What a report needs to know beside items and labels: the study it is about."""
 
 from __future__ import annotations
 
-from annotation.models import Annotator, Study
+from annotation.models import Study
 
 
 def study_find(slug: str) -> Study | None:
@@ -22,9 +22,3 @@ def study_named(slug: str) -> Study:
 def study_slugs() -> list[str]:
     """All slugs, for telling which names are near."""
     return list(Study.objects.order_by("slug").values_list("slug", flat=True))
-
-
-def simulated_annotators(dataset_id: int) -> set[int]:
-    """Ids of the simulated annotators who labelled items of the dataset."""
-    rows = Annotator.objects.filter(is_simulated=True, labels__item__dataset_id=dataset_id)
-    return set(rows.order_by().values_list("pk", flat=True).distinct())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.kinds import KINDS
-from judges.models import Judgment, Order, ParseStatus
+from judges.models import Judgment
 
 _PAIRS = [kind.name for kind in KINDS.values() if kind.scale == "preference"]
 
@@ -82,46 +81,3 @@ def pairwise_verdicts(
 
 def _number(value: float | None) -> float:
     return np.nan if value is None else value
-
-
-@dataclass(frozen=True, slots=True)
-class KindValues:
-    """Parsed judgments of a kind other than pairs: parallel sequences, ordered by (judge, item's position).
-
-    Attributes
-    ----------
-    judge_id, item_id : ndarray of int64
-    value : tuple of dict
-        Each in the form of a label of the kind (`annotation.kinds`), beside what else the judge found out.
-    """
-
-    judge_id: NDArray[np.int64]
-    item_id: NDArray[np.int64]
-    value: tuple[dict[str, Any], ...]
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-
-def kind_values(
-    dataset_id: int, kind: str, judge_ids: Collection[int] | None = None, sample: int = 0
-) -> KindValues:
-    """The parsed judgments of one kind of a dataset's items, of all judges or of some; one query.
-
-    What could not be read, or failed, has no value and is left out.
-    """
-    judgments = Judgment.objects.filter(
-        item__dataset_id=dataset_id, item__kind=kind, sample=sample, order=Order.ORIGINAL, value__isnull=False
-    ).filter(status=ParseStatus.PARSED)
-    if judge_ids is not None:
-        judgments = judgments.filter(judge_id__in=list(judge_ids))
-    rows = list(
-        judgments.order_by("judge_id", "item__position", "item_id").values_list(
-            "judge_id", "item_id", "value"
-        )
-    )
-    return KindValues(
-        judge_id=np.array([row[0] for row in rows], dtype=np.int64),
-        item_id=np.array([row[1] for row in rows], dtype=np.int64),
-        value=tuple(row[2] or {} for row in rows),
-    )

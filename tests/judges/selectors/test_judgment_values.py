@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from annotation.models import Dataset, Item
+from annotation.models import Item
 from annotation.selectors.judging_labels import PeopleSaid
 from judges.models import Judge, Judgment
 from judges.selectors.disagreement import against_gold, against_people, spearman
-from judges.selectors.judgments import kind_values, pairwise_verdicts
+from judges.selectors.judgments import pairwise_verdicts
 from tests.annotation.factories import dataset_make
-from tests.annotation.kinds import kind_dataset_make
 from tests.judges.props import judge_make
 
 pytestmark = pytest.mark.django_db
@@ -59,21 +58,3 @@ def test_probabilities_as_arrays(django_assert_num_queries: Any) -> None:
     assert verdicts.probability.tolist()[0] == 0.75
     assert str(verdicts.probability[1]) == "nan"
     assert verdicts.choice.tolist() == [1.0, 2.0]
-
-
-@pytest.mark.both_databases
-def test_values_of_other_kinds(django_assert_num_queries: Any) -> None:
-    dataset: Dataset = kind_dataset_make("rubric")
-    judge, other = judge_make(), judge_make(strategy="shortest")
-    items = list(dataset.items.order_by("position"))
-    for item in items:
-        verdict(judge, item, None, status="parsed", value={"ratings": {"clarity": 4}, "expected": {}})
-    verdict(other, items[0], None, status="unparsed", value={"reason": "x"})
-    verdict(other, items[1], None, status="parsed", value={"ratings": {"clarity": 1}})
-    with django_assert_num_queries(1):
-        found = kind_values(dataset.pk, "rubric")
-    assert found.item_id.tolist() == [*(item.pk for item in items), items[1].pk]
-    assert found.judge_id.tolist() == [judge.pk] * len(items) + [other.pk]
-    assert found.value[-1] == {"ratings": {"clarity": 1}}
-    assert len(kind_values(dataset.pk, "rubric", [other.pk])) == 1
-    assert len(kind_values(dataset.pk, "checklist")) == 0

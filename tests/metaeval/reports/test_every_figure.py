@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from metaeval import stats
-from metaeval.figures import FIGURES
+from metaeval.figures import FIGURES, JudgeSample
+from metaeval.figures import estimate as figure_estimate
 from metaeval.inputs import Options
 from metaeval.stats import Resamples
 from tests.metaeval.kinds import content, inputs, judge
@@ -37,12 +38,18 @@ def drawn(rows=None):
     return sampled(rows, weights=WEIGHTS[rows])
 
 
-def same(breakdowns, expected, names):
-    """The report has these figures and no others, and each is what the function says, with its interval."""
+def same(breakdowns, expected, names, subject):
+    """The report has these figures and no others, and each is what the function says, with its interval; so is what
+    the registered function of the figure gives for the subject: people, or a judge.
+    """
     assert set(breakdowns) <= names
     assert set(expected) == set(breakdowns)
+    kind = FIGURES[(subject.sample if isinstance(subject, JudgeSample) else subject).inputs.kind]
+    for name in names - set(expected):
+        assert figure_estimate(kind, subject, name) is None
     for name, estimate in expected.items():
         shown = breakdowns[name]["overall"]
+        assert figure_estimate(kind, subject, name) == shown
         assert shown["value"] == pytest.approx(estimate.value, rel=1e-9), name
         for end in ("low", "high"):
             value = getattr(estimate, end)
@@ -52,6 +59,13 @@ def same(breakdowns, expected, names):
 def names_of(kind):
     registered = FIGURES[kind]
     return {one.name for one in registered.people}, {one.name for one in registered.judges}
+
+
+def sample_of(found, against="people"):
+    """Its people, and the first of its judges."""
+    options = Options(against=against, n_resamples=DRAWS)
+    sample = FIGURES[found.kind].sample(found, options)
+    return sample, sample.judges[0]
 
 
 def clustered(items):
@@ -73,7 +87,9 @@ def test_pairs(rng):
     cost, seconds = rng.random((2, N, 2))
     one = replace(judge_make("j", verdicts), cost=cost, seconds=seconds)
     found = inputs_make(lengths=lengths, gold=gold, labels=labels, cluster=CLUSTERS.tolist(), judges=(one,))
-    made = content_build(replace(found, weights=WEIGHTS), Options(n_resamples=DRAWS))
+    found = replace(found, weights=WEIGHTS)
+    made = content_build(found, Options(n_resamples=DRAWS))
+    of_people, judging = sample_of(found)
     people, judges = names_of("pairwise")
     options, every = drawn(), sampled()
     gwet = {"resamples": options["resamples"], "sampling_weights": WEIGHTS}
@@ -95,6 +111,7 @@ def test_pairs(rng):
             ),
         },
         people,
+        of_people,
     )
     (of_judge,) = (row["measures"] for row in made["judges"])
     counted = np.full(N, 2.0)
@@ -115,6 +132,7 @@ def test_pairs(rng):
             "seconds_each": stats.ratio_estimate(seconds.sum(axis=1), counted, bounds=None, **every),
         },
         judges,
+        judging,
     )
 
 
@@ -136,6 +154,7 @@ def test_rubrics(rng, against):
     one = judge("j", values, unparsed=[7])
     found = replace(inputs("rubric", clustered(items), labels, [one], CRITERIA), weights=WEIGHTS)
     made = content(found, against, n_resamples=DRAWS)
+    of_people, judging = sample_of(found, against)
     people, judges = names_of("rubric")
     options, both = drawn(), np.tile(np.arange(N), 2)
     slots = np.concatenate([given[:, :, 0], given[:, :, 1]])
@@ -170,6 +189,7 @@ def test_rubrics(rng, against):
             "mean_rating": mean(given.mean(axis=1), (1.0, 5.0), **options),
         },
         people,
+        of_people,
     )
     target = gold if against == "gold" else given.mean(axis=1)
     how = sampled() if against == "gold" else options
@@ -186,6 +206,7 @@ def test_rubrics(rng, against):
             "unparsed_rate": stats.unparsed_rate(whole, **sampled()),
         },
         judges,
+        judging,
     )
 
 
@@ -196,7 +217,9 @@ def test_checklists(rng):
     labels = [(k, p, answered(*(words[a] for a in given[k, p]))) for k in range(N) for p in range(PEOPLE)]
     one = judge("j", {k: answered(*(words[a] for a in said[k])) for k in range(N)})
     found = inputs("checklist", clustered(items_of(N, aspects=TREE)), labels, [one])
-    made = content(replace(found, weights=WEIGHTS), n_resamples=DRAWS)
+    found = replace(found, weights=WEIGHTS)
+    made = content(found, n_resamples=DRAWS)
+    of_people, judging = sample_of(found)
     people, judges = names_of("checklist")
     questions = np.repeat(np.arange(N), 3)
     slots = given.transpose(0, 2, 1).reshape(-1, PEOPLE).astype(float)
@@ -225,6 +248,7 @@ def test_checklists(rng):
             **mean_share,
         },
         people,
+        of_people,
     )
     yes, no = (slots == 1).sum(axis=1), (slots == 2).sum(axis=1)
     target = np.where(yes > no, 1.0, np.where(no > yes, 2.0, NAN))
@@ -245,6 +269,7 @@ def test_checklists(rng):
             "unparsed_rate": stats.unparsed_rate(np.ones(N), **sampled()),
         },
         judges,
+        judging,
     )
 
 
@@ -267,6 +292,7 @@ def test_rankings(rng, kind):
     one = judge("j", {k: ranked(*said[k].tolist()) for k in range(N)})
     found = replace(inputs(kind, clustered(items_of(N, **parts)), labels, [one]), weights=WEIGHTS)
     made = content(found, n_resamples=DRAWS)
+    of_people, judging = sample_of(found)
     people, judges = names_of(kind)
     options = drawn()
     # Equal orders are equal numbers.
@@ -281,6 +307,7 @@ def test_rankings(rng, kind):
             "undefined_rate": stats.mean_estimate(np.zeros(N), **options),
         },
         people,
+        of_people,
     )
     rho = np.array(
         [
@@ -295,4 +322,4 @@ def test_rankings(rng, kind):
     }
     if kind == "answer_ranking":
         expected["pearson"] = expected["spearman"]
-    same(made["judges"][0]["measures"], expected, judges)
+    same(made["judges"][0]["measures"], expected, judges, judging)
