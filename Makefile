@@ -6,7 +6,8 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 JOBS   ?= 2
 
-export PYTHONDONTWRITEBYTECODE ?= 1
+# Each worker of each run would compile all tests again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install install-dev demo dev test test-quick test-vllm test-litellm check format bench clean
 
@@ -36,8 +37,8 @@ dev: install-dev  ## A development server that reloads
 	$(BIN)/python manage.py migrate
 	DJANGO_DEBUG=true $(BIN)/python manage.py runserver $(PORT)
 
-test-quick: install-dev  ## Tests without a database, a service, a browser or a process of their own
-	$(BIN)/python -m pytest -n $(JOBS) -m "not (slow or database or browser or redis or both_databases)"
+test-quick: install-dev  ## Tests without a database, a service, a browser or a process of their own (under a minute)
+	$(BIN)/python -m pytest -n $(JOBS) -m quick
 
 # What fails is tried once more, since people and workers race in these tests; the summary lists every rerun.
 test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser

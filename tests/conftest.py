@@ -1,16 +1,27 @@
-"""What every test may ask for: the real data."""
+"""What every test may ask for: the real data. And which tests are quick."""
 
 import os
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
-# How long one example takes says more of the machine than of the code; a test's time is limited as a whole.
-settings.register_profile("any machine", deadline=None)
+from tests import outside
+
+if TYPE_CHECKING:
+    from tests.annotation.cast import Cast
+
+# How long one example takes says more of the machine than of the code; a test's time is limited as a whole. Each run
+# draws its examples anew, so half of the usual number costs none but a day.
+settings.register_profile("any machine", deadline=None, max_examples=50)
 settings.load_profile("any machine")
 
+
+# What `make test-quick` leaves out; all else is marked quick.
+NOT_QUICK = {"slow", "service", "database", "browser", "redis", "both_databases"}
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -24,6 +35,14 @@ def shared_data() -> Path:
     return path
 
 
+@pytest.fixture
+def cast(db: None) -> "Cast":
+    """Who may see what is asked of the same four people everywhere."""
+    from tests.annotation.cast import Cast
+
+    return Cast.make()
+
+
 def pytest_report_header() -> str | None:
     """Say what is not collected without the model libraries."""
     if find_spec("vllm") is None:
@@ -33,7 +52,7 @@ def pytest_report_header() -> str | None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What reads or writes rows is marked, so that `make test-quick` can leave it out.
+    """What reads or writes rows is marked, what asks a server, and what `make test-quick` runs.
 
     What waits for another process (a browser, a Redis) is tried up to three times, as on a busy machine its turn may
     come late; the summary lists every rerun. `make test` tries all else once more.
@@ -41,5 +60,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("django_db") or "db" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.database)
+        if "server" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.service)
+        if NOT_QUICK.isdisjoint(mark.name for mark in item.iter_markers()):
+            item.add_marker(pytest.mark.quick)
         if item.get_closest_marker("browser") or item.get_closest_marker("redis"):
             item.add_marker(pytest.mark.flaky(reruns=2))
+
+
+def pytest_sessionstart() -> None:
+    outside.watch()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    outside.reached.clear()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A quick test starts nothing and asks nobody; one that does is marked `service`."""
+    yield
+    if outside.reached and item.get_closest_marker("quick"):
+        pytest.fail(f"not marked `service`, but reached {outside.reached[0]}", pytrace=False)

@@ -1,17 +1,11 @@
-"""The cast: who may see what is asked of the same four people everywhere; and limits that do not race the clock."""
+"""Limits that do not race the clock."""
 
 import time
 from types import SimpleNamespace
 
 import pytest
 
-from tests.annotation.cast import Cast
 from web import throttling
-
-
-@pytest.fixture
-def cast(db: None) -> Cast:
-    return Cast.make()
 
 
 @pytest.fixture(autouse=True)

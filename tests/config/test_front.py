@@ -11,6 +11,8 @@ from tests.hostile import CSRF, Person, Wire, wire
 from tests.live_site import LiveSite, manage
 from tests.services import scratch_directory
 
+pytestmark = pytest.mark.service
+
 SLOW = 24  # connections: more than the site has threads
 HUGE = 300 * 2**20
 PASSWORD = "correct-horse-42"

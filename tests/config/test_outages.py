@@ -25,6 +25,8 @@ from tests import services
 from tests.hostile import Person
 from tests.live_site import LiveSite, PrivatePostgres, live_site, manage
 
+pytestmark = pytest.mark.service
+
 PASSWORD = "correct-horse-42"
 PERSON = f"""
 from annotation.models import User

@@ -10,6 +10,8 @@ import pytest
 
 from tests import services
 
+pytestmark = pytest.mark.service
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

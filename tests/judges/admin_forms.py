@@ -1,4 +1,4 @@
-"""What the tests of sweeps in the admin send, and where to."""
+"""What the tests of the admin send, where to, and what is answered."""
 
 from typing import Any
 
@@ -24,3 +24,12 @@ def url_of(name: str, sweep: Sweep) -> str:
 
 def state_of(sweep: Sweep) -> str:
     return Sweep.objects.get(pk=sweep.pk).state
+
+
+def judge_form(**fields: Any) -> dict[str, Any]:
+    return {"name": "A judge", "strategy": "vanilla", "temperature": "0", "max_tokens": "1024"} | fields
+
+
+def errors(response: Any) -> dict[str, list[str]]:
+    """What is said beside the fields of a form that was refused."""
+    return {field: list(map(str, found)) for field, found in response.context["form"].errors.items()}

@@ -1,4 +1,4 @@
-"""An administrator who is logged in, three pairs, and a port at which nobody answers."""
+"""An administrator who is logged in, three pairs, a server of made-up models, and a port at which nobody answers."""
 
 import socket
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from annotation.models import Dataset, Role
+from judges.backends.mock_server import MockServer, running_mock_server
 from tests.annotation.factories import dataset_make, user_make
 
 
@@ -28,3 +29,9 @@ def silent_port() -> Iterator[int]:
 @pytest.fixture
 def dataset() -> Dataset:
     return dataset_make(pairs=3)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MockServer]:
+    with running_mock_server() as running:
+        yield running

@@ -13,6 +13,8 @@ from tests.upgrade.stored import (
     stored_on_sqlite,
 )
 
+pytestmark = pytest.mark.service
+
 DJANGOS_OWN = {"annotation_user_groups", "annotation_user_user_permissions"}
 
 

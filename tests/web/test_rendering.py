@@ -489,6 +489,8 @@ print("done")
 """
 
 
+@pytest.mark.slow
+@pytest.mark.service
 def test_no_text_holds_a_thread(tmp_path):
     """Texts and code built to be slow, as long as is read at all: all of them in a process with 90 s of CPU time."""
     slow = {"texts": SLOW, "languages": sorted(SYNTAXES), "pieces": PIECES_OF_CODE}

@@ -36,7 +36,6 @@ from tests.annotation.entry.props import (
     SITE,
     arrive,
     door,
-    link_make,
     message,
     params,
     person_of,
@@ -51,11 +50,6 @@ from tests.races import all_at_once, before
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now().replace(microsecond=0)
-
-
-@pytest.fixture
-def link() -> PlatformLink:
-    return link_make(study_make(pairs=4, overlap=1, consent="", guidelines=""))
 
 
 # --- Tokens -------------------------------------------------------------------------------------------------------

@@ -30,11 +30,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def link() -> PlatformLink:
-    return link_make(study_make(pairs=4, overlap=1, consent="", guidelines=""))
-
-
-@pytest.fixture
 def secret(monkeypatch):
     monkeypatch.setenv("PROLIFIC_WEBHOOK_SECRET", SECRET)
 

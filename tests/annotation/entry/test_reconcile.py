@@ -39,11 +39,6 @@ from tests.races import all_at_once, before
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def link() -> PlatformLink:
-    return link_make(study_make(pairs=4, overlap=1, consent="", guidelines=""))
-
-
 def person_make(link: PlatformLink, number: int = 1, *, stage: str = Stage.WORK, **fields) -> Enrollment:
     return enrollment_make(
         study=link.study,

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.service
+
 ROOT = Path(__file__).resolve().parents[3]
 MEBIBYTE = 2**20
 # `ru_maxrss` of a process starts at the size of the one that forked it, which is that of all tests run so far. VmHWM

@@ -142,6 +142,7 @@ class TestPreferences:
         row = {"prompt": "Why?", "chosen": [asked[3], good], "rejected": [asked[3], bad]}
         assert shown(jsonl(tmp_path / "text.jsonl", row))[0] == ("Why?", "Because.", "No.", {"choice": 1})
 
+    @pytest.mark.service
     def test_parquet_with_scores_that_are_kept(self, tmp_path: Path) -> None:
         import pyarrow
         import pyarrow.parquet as parquet

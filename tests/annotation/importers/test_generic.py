@@ -111,6 +111,7 @@ def test_verdicts_with_scores_keep_them(tmp_path: Path) -> None:
     assert [v.status for v in verdicts] == ["parsed", "unparsed"]
 
 
+@pytest.mark.service
 def test_parquet_nested_flat_and_json_text(examples: Path) -> None:
     import pyarrow
     import pyarrow.parquet as parquet

@@ -11,6 +11,7 @@ from annotation.importers import ImportFileError, files, read_alpaca_human, read
 PAIR = b'{"id": "x", "instruction": "Say hello.", "responses": ["hello", "bye"]}\n'
 
 
+@pytest.mark.service
 def test_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     os.mkfifo(tmp_path / "pipe.jsonl")
@@ -88,6 +89,7 @@ def test_csv_cell_limit_holds_for_an_open_quote(tmp_path: Path, monkeypatch: pyt
 # --- Parquet ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.service
 def test_refused_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyarrow
     import pyarrow.parquet as parquet

@@ -60,6 +60,7 @@ def test_what_is_no_answer_is_refused(tmp_path: Path, value: Any, words: str) ->
         labels_of(tmp_path, value)
 
 
+@pytest.mark.service
 def test_a_gap_in_a_parquet_column_is_no_answer_to_another_items_aspect(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     pyarrow = pytest.importorskip("pyarrow")

@@ -21,8 +21,9 @@ from annotation.services.quality import (
     labels_take_back,
 )
 from tests.annotation.factories import enrollment_make, study_make
-from tests.annotation.services.test_concurrency import fresh, label_everything
+from tests.annotation.services.test_concurrency import label_everything
 from tests.annotation.services.test_guards import counters_are_right
+from tests.annotation.work import fresh
 from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.domain.errors import LabelValueError, StageError, StudyNotOpenError
-from annotation.models import Assignment, AssignmentState, Enrollment, Label, Stage, StudyItem, StudyState
+from annotation.models import Assignment, AssignmentState, Label, Stage, StudyItem, StudyState
 from annotation.selectors.work import items_left_ever, last_submitted, progress_get
 from annotation.services.assignments import (
     assignment_claim,
@@ -19,17 +19,10 @@ from annotation.services.assignments import (
 from annotation.services.enrollment import enrollment_finish
 from annotation.services.leases import leases_reap
 from tests.annotation.factories import enrollment_make, study_make
+from tests.annotation.work import claim, fresh
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 A_IS_BETTER = {"choice": 1}
-
-
-def fresh(enrollment):
-    return Enrollment.objects.select_related("study", "annotator").get(pk=enrollment.pk)
-
-
-def claim(enrollment, **kwargs):
-    return assignment_claim(enrollment=fresh(enrollment), **kwargs)
 
 
 def places(study):

@@ -31,6 +31,7 @@ from tests.annotation.factories import dataset_make, enrollment_make, study_make
 from tests.annotation.kinds import kind_study_make
 from tests.annotation.services.test_concurrency import label_everything
 from tests.annotation.services.test_quality import counters_are_right
+from tests.annotation.work import fresh
 from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
@@ -51,10 +52,6 @@ def study_with_checks(*, checks: int = 20, pairs: int = 4, **rules: Any) -> Stud
         for k, item in enumerate(gold.items.all())
     )
     return study
-
-
-def fresh(enrollment: Enrollment) -> Enrollment:
-    return Enrollment.objects.select_related("study", "annotator").get(pk=enrollment.pk)
 
 
 def check_answer(enrollment: Enrollment, *, right: bool) -> None:

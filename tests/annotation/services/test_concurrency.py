@@ -24,14 +24,11 @@ from annotation.services.labels import label_change
 from annotation.services.qualification import qualification_answer
 from annotation.services.studies import study_update
 from tests.annotation.factories import enrollment_make, invitation_make, study_make
+from tests.annotation.work import fresh
 from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 CROWD = 32
-
-
-def fresh(pk: int) -> Enrollment:
-    return Enrollment.objects.select_related("study", "annotator").get(pk=pk)
 
 
 def label_everything(pk: int) -> int:

@@ -30,7 +30,7 @@ from annotation.services.qualification import (
 )
 from tests.annotation.factories import enrollment_make, study_make
 from tests.annotation.kinds import ASPECTS, VALUES, kind_study_make
-from tests.annotation.services.test_qualification import fresh
+from tests.annotation.work import fresh
 from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

@@ -36,12 +36,9 @@ from annotation.services.studies import (
     study_update,
 )
 from tests.annotation.factories import dataset_make, enrollment_make, invitation_make, study_make
+from tests.annotation.work import fresh
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
-
-
-def fresh(enrollment):
-    return Enrollment.objects.select_related("study", "annotator").get(pk=enrollment.pk)
 
 
 class TestJoin:

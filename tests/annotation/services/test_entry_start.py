@@ -20,6 +20,7 @@ from annotation.services.enrollment import (
     invitation_refusal,
 )
 from tests.annotation.factories import annotator_make, enrollment_make, invitation_make, study_make
+from tests.annotation.work import fresh
 from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -38,10 +39,6 @@ DEGREE = {
         {"text": "Doctorate", "eligible": True},
     ],
 }
-
-
-def fresh(enrollment: Enrollment) -> Enrollment:
-    return Enrollment.objects.select_related("study", "annotator").get(pk=enrollment.pk)
 
 
 class TestStart:

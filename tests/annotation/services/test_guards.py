@@ -15,7 +15,7 @@ from annotation.services.assignments import assignment_claim, assignment_release
 from annotation.services.leases import leases_reap, leases_release
 from annotation.services.quality import enrollment_restore, enrollment_suspend
 from tests.annotation.factories import enrollment_make, study_make
-from tests.annotation.services.test_concurrency import fresh
+from tests.annotation.work import fresh
 from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]

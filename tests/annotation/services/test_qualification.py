@@ -30,13 +30,10 @@ from annotation.services.qualification import (
 )
 from tests.annotation.factories import annotator_make, enrollment_make, study_make
 from tests.annotation.kinds import kind_study_make
+from tests.annotation.work import fresh
 from tests.races import all_at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
-
-
-def fresh(enrollment: Enrollment) -> Enrollment:
-    return Enrollment.objects.select_related("study", "annotator").get(pk=enrollment.pk)
 
 
 def take_test(person: Enrollment, *, right: int, now=None) -> Enrollment:

@@ -36,7 +36,7 @@ from annotation.services.quality import (
     report_resolve,
 )
 from tests.annotation.factories import enrollment_make, study_make, user_make
-from tests.annotation.services.test_concurrency import fresh
+from tests.annotation.work import fresh
 
 pytestmark = pytest.mark.django_db
 

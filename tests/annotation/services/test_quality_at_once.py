@@ -19,8 +19,9 @@ from annotation.services.quality import (
     report_resolve,
 )
 from tests.annotation.factories import enrollment_make, study_make
-from tests.annotation.services.test_concurrency import fresh, label_everything
+from tests.annotation.services.test_concurrency import label_everything
 from tests.annotation.services.test_quality import counters_are_right, counts, labels_give
+from tests.annotation.work import fresh
 from tests.races import all_at_once, before
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]

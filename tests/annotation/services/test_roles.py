@@ -24,18 +24,11 @@ from annotation.services.deadlines import studies_close_due
 from annotation.services.labels import label_change
 from annotation.services.leases import leases_reap, leases_release
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
+from tests.annotation.work import claim, fresh
 from tests.races import before
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 A_IS_BETTER = {"choice": 1}
-
-
-def fresh(enrollment):
-    return Enrollment.objects.select_related("study", "annotator").get(pk=enrollment.pk)
-
-
-def claim(enrollment, **kwargs):
-    return assignment_claim(enrollment=fresh(enrollment), **kwargs)
 
 
 def checked_study(*, pairs=40, checks=5, **rules):

@@ -5,7 +5,6 @@ import threading
 
 import pytest
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
@@ -69,14 +68,6 @@ def by_mail(settings, monkeypatch):
     settings.SENDS_MAIL = True
     settings.SITE_URL = "http://127.0.0.1:8000"
     monkeypatch.setattr(password_forms, "soon", lambda send: send())
-
-
-@pytest.fixture
-def limited(settings):
-    settings.RATELIMIT_ENABLE = True
-    cache.clear()
-    yield
-    cache.clear()
 
 
 def new_password(client, address, one=NEW, two=NEW):

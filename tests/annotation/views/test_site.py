@@ -1,7 +1,6 @@
 """The doors: the first page, the login with its limits, and who gets in where."""
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
@@ -10,14 +9,6 @@ from tests.annotation.cast import client_of
 from tests.annotation.factories import PASSWORD, dataset_make
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def limited(settings):
-    settings.RATELIMIT_ENABLE = True
-    cache.clear()
-    yield
-    cache.clear()
 
 
 def log_in(client, username, password=PASSWORD, **extra):

@@ -10,16 +10,13 @@ from annotation.models import Role
 from judges.backends.mock_server import running_mock_server
 from judges.models import BackendKind, Endpoint
 from tests.annotation.factories import dataset_make, user_make
+from tests.judges.admin_forms import errors
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
 from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
 ADD = "admin:judges_endpoint_add"
-
-
-def errors(response: Any) -> dict[str, list[str]]:
-    return {field: list(map(str, found)) for field, found in response.context["form"].errors.items()}
 
 
 def endpoint_form(**fields: Any) -> dict[str, Any]:

@@ -14,20 +14,13 @@ from judges.services.prompts import prompt_save
 from judges.strategies.prompts import load_prompt
 from judges.strategies.registry import STRATEGIES
 from tests.annotation.factories import dataset_make, study_make, user_make
+from tests.judges.admin_forms import errors, judge_form
 from tests.judges.props import endpoint_make, judge_make, kinds_dataset_make, run, sweep_make
 from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
 ADD = "admin:judges_judge_add"
-
-
-def judge_form(**fields: Any) -> dict[str, Any]:
-    return {"name": "A judge", "strategy": "vanilla", "temperature": "0", "max_tokens": "1024"} | fields
-
-
-def errors(response: Any) -> dict[str, list[str]]:
-    return {field: list(map(str, found)) for field, found in response.context["form"].errors.items()}
 
 
 # --- drawn anew ---------------------------------------------------------------------------------------------------

@@ -11,19 +11,12 @@ from judges.models import BackendKind, Judge
 from judges.services.judges import heuristic_judges_ensure
 from judges.strategies.registry import STRATEGIES
 from tests.annotation.factories import dataset_make
+from tests.judges.admin_forms import errors, judge_form
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
 
 pytestmark = pytest.mark.django_db
 
 ADD = "admin:judges_judge_add"
-
-
-def judge_form(**fields: Any) -> dict[str, Any]:
-    return {"name": "A judge", "strategy": "vanilla", "temperature": "0", "max_tokens": "1024"} | fields
-
-
-def errors(response: Any) -> dict[str, list[str]]:
-    return {field: list(map(str, found)) for field, found in response.context["form"].errors.items()}
 
 
 def used_judge(**fields: Any) -> Judge:

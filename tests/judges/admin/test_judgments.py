@@ -1,7 +1,6 @@
 """The list of judgments with its filters, and the page of one."""
 
 import re
-from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
@@ -13,7 +12,7 @@ from annotation.domain.pseudonyms import pseudonym
 from annotation.models import Annotator, Item, Label, Role
 from annotation.selectors.judging_labels import people_said
 from judges.backends.mock_answers import THOUGHT
-from judges.backends.mock_server import MockServer, running_mock_server
+from judges.backends.mock_server import MockServer
 from judges.models import Judge, Judgment, ModelRequest
 from judges.selectors import judgment_list
 from judges.selectors.judgment_list import JudgmentFilter, judgment_neighbours, judgments_page
@@ -29,12 +28,6 @@ def admin() -> Client:
     client = Client()
     client.force_login(user_make(role=Role.ADMINISTRATOR))
     return client
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MockServer]:
-    with running_mock_server() as running:
-        yield running
 
 
 def words_of(page: str) -> str:

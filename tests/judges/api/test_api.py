@@ -6,7 +6,6 @@ from decimal import Decimal
 from io import StringIO
 
 import pytest
-from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
@@ -41,11 +40,6 @@ class Program:
     def _read(response, status):
         assert response.status_code == status, response.content
         return response.json()
-
-
-@pytest.fixture(autouse=True)
-def fresh_throttle():
-    cache.clear()
 
 
 @pytest.fixture

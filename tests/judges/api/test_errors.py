@@ -1,7 +1,6 @@
 """The API speaks JSON when something is wrong, too, and says the same whoever asks."""
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 
 from annotation.models import Role
@@ -12,11 +11,6 @@ from tests.judges.props import judge_make, sweep_make
 pytestmark = pytest.mark.django_db
 
 NOTHING = {"errors": [{"message": "There is nothing at this address."}]}
-
-
-@pytest.fixture(autouse=True)
-def fresh_throttle():
-    cache.clear()
 
 
 def client_make(role=None, **options):

@@ -18,6 +18,8 @@ from judges.backends.wire import WireRequest
 from judges.services.endpoints import endpoint_create, endpoint_try
 from tests.judges.props import endpoint_make
 
+pytestmark = pytest.mark.service
+
 CHAT = WireRequest(kind="chat", model="m", messages=(("user", "?"),))
 ROOT = Path(__file__).resolve().parents[3]
 

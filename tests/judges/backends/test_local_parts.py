@@ -307,6 +307,7 @@ def is_gone(pid: int, seconds: float = 90.0) -> bool:
     return False
 
 
+@pytest.mark.service
 def test_a_server_ends_with_all_its_processes_and_is_started_again():
     server = server_make()
     server.start()
@@ -327,6 +328,7 @@ def test_a_server_ends_with_all_its_processes_and_is_started_again():
         server.start()
 
 
+@pytest.mark.service
 def test_a_server_ends_with_the_process_that_started_it():
     script = (
         "import time\n"
@@ -346,6 +348,7 @@ def test_a_server_ends_with_the_process_that_started_it():
     assert all(is_gone(each.pid) for each in below)
 
 
+@pytest.mark.service
 def test_a_server_that_dies_or_is_late_shows_its_log():
     server = server_make("raise SystemExit('RuntimeError: no memory left')")
     with pytest.raises(EndpointError, match="ended before it was ready: RuntimeError: no memory left"):

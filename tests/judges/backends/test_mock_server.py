@@ -15,11 +15,7 @@ from judges.backends.mock_server import RETRY_AFTER, running_mock_server
 from judges.strategies.prompt_language import prompt_parts
 from judges.strategies.prompts import load_prompt, prompt_names
 
-
-@pytest.fixture
-def server():
-    with running_mock_server() as running:
-        yield running
+pytestmark = pytest.mark.service
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, Chat, ItemView, Verdict
 from tests.judges.strategies.kinds_props import ITEMS
 
+pytestmark = pytest.mark.service
+
 PAIR = ItemView(
     item_id=17,
     kind="pairwise",

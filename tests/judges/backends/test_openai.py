@@ -23,11 +23,7 @@ from judges.backends.wire import build_wire
 from judges.strategies.prompts import load_prompt
 from judges.strategies.types import Answer, Chat, Classify, Decoding, Embed, Score
 
-
-@pytest.fixture(scope="module")
-def server():
-    with running_mock_server() as running:
-        yield running
+pytestmark = pytest.mark.service
 
 
 @contextmanager

@@ -22,12 +22,6 @@ from tests.judges.backends.test_openai import ask, backend_for, collect
 QUESTION = (("user", "Which tea is green?"),)
 
 
-@pytest.fixture(scope="module")
-def server():
-    with running_mock_server() as running:
-        yield running
-
-
 def expected(model, context, continuation):
     """The sum over what the whole has beyond the context's own tokens."""
     tokens = pieces(context + continuation)
@@ -70,6 +64,7 @@ def test_an_answer_in_the_chat_template_is_scored_by_its_own_tokens(server):
     assert (answer.text, answer.finish_reason) == ("", "stop")
 
 
+@pytest.mark.service
 def test_the_context_of_several_answers_is_tokenised_once():
     with running_mock_server() as server, backend_for(server.url, capacity=1) as backend:
         for token in range(4):

@@ -11,11 +11,7 @@ from judges.backends.registry import create_backend, endpoint_identity
 from judges.backends.settings import proxy_for
 from tests.judges.backends.test_openai import ask, backend_for, raw_server
 
-
-@pytest.fixture(scope="module")
-def server():
-    with running_mock_server() as running:
-        yield running
+pytestmark = pytest.mark.service
 
 
 def test_the_key_is_read_from_the_environment_and_never_shown(monkeypatch):

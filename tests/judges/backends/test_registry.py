@@ -44,6 +44,7 @@ def test_a_backend_without_its_endpoint_is_refused():
         create_backend("openai")
 
 
+@pytest.mark.service
 @pytest.mark.parametrize("name", ["instant", "openai"])
 def test_backends_without_an_extra_can_be_built_and_closed(name):
     backend = create_backend(name, endpoint="http://127.0.0.1:1/v1")
@@ -101,6 +102,7 @@ def test_the_exception_tree():
     assert TransientBackendError("x", status=429, retry_after=2.0).retry_after == 2.0
 
 
+@pytest.mark.service
 def test_the_pure_cores_import_neither_django_nor_a_client():
     code = (
         "import sys, judges.backends.registry, judges.backends.instant, judges.backends.mock_server\n"

@@ -1,6 +1,5 @@
 """Judgments replayed: every request found again, and what cannot be found said."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from django.utils import timezone
 
 from annotation.models import Dataset
 from judges.backends.instant import InstantBackend
-from judges.backends.mock_server import MockServer, running_mock_server
+from judges.backends.mock_server import MockServer
 from judges.backends.registry import create_backend, endpoint_identity
 from judges.backends.vllm_options import VLLMOptions
 from judges.models import Generation, Judge, Judgment, ModelRequest
@@ -31,12 +30,6 @@ from tests.annotation.kinds import kind_dataset_make
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MockServer]:
-    with running_mock_server() as running:
-        yield running
 
 
 def judged(*judges: Judge, dataset: Dataset | None = None) -> list[Judgment]:

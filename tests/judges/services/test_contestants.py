@@ -1,7 +1,6 @@
 """From what contestants answered to responses and pairs: the service, the pages, the command, and the whole way."""
 
 import json
-from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from django.urls import reverse
 
 from annotation.importers import ImportFileError
 from annotation.models import Dataset, Instruction, Item, Response, Role
-from judges.backends.mock_server import MockServer, running_mock_server
+from judges.backends.mock_server import MockServer
 from judges.models import Generation, Judge, Judgment
 from judges.services.contestants import HUMAN, Baseline, PairsError, PairsResult, pairs_make
 from tests.annotation.factories import user_make
@@ -25,12 +24,6 @@ pytestmark = pytest.mark.django_db
 
 PAIRS = "admin:judges_generation_pairs"
 REFERENCE = Baseline(reference=True)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MockServer]:
-    with running_mock_server() as running:
-        yield running
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from judges.strategies.prompts import load_prompt
 from judges.strategies.types import Answer, Request, Verdict
 from tests.judges.strategies.kinds_props import ITEMS, is_label, start
 
+pytestmark = pytest.mark.service
+
 FIELDS = {
     "rubric_each": "ratings",
     "rubric_all": "ratings",

@@ -10,6 +10,7 @@ from judges.strategies.errors import MissingReferenceError, StrategyError
 from judges.strategies.registry import STRATEGIES, get_strategy
 from judges.strategies.spec import JudgeSpec, build_strategy
 from judges.strategies.types import Answer, Chat, ItemView, StrategyConfig, Verdict, several, single
+from tests.judges.strategies.kinds_props import text_of
 from tests.judges.strategies.replay import advance
 
 ITEM = ItemView(
@@ -36,10 +37,6 @@ def asked(strategy, item=ITEM, **fields) -> Chat:
     request = advance(start(strategy, item, **fields), [])
     assert isinstance(request, Chat)
     return request
-
-
-def text_of(request: Chat) -> str:
-    return "\n".join(content for _, content in request.messages)
 
 
 @pytest.mark.parametrize("strategy", ASKING)

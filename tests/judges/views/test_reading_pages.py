@@ -20,11 +20,6 @@ from tests.metaeval.rows import judge_make, judgments_make, sweep_make, swept
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def cast() -> Cast:
-    return Cast.make()
-
-
 def test_the_navigation_leads_to_sweeps_and_judges_beside_datasets_studies_and_reports(cast: Cast) -> None:
     page = client_of(cast.alice).get(reverse("metaeval:report-list")).content.decode()
     places = [page.index(f">{name}</a>") for name in ("Datasets", "Studies", "Judges", "Sweeps", "Reports")]

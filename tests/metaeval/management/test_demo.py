@@ -16,7 +16,7 @@ from tests import services
 from tests.hostile import Person
 from tests.live_site import ROOT
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.service]
 
 
 def demo(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:

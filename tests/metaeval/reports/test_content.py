@@ -325,6 +325,7 @@ def test_alpaca_figures(shared_data):
 LLMBAR_ROW = "96.0/96.0 85.4/94.8 89.7/90.2 72.3/83.0 83.7/84.8 82.8/88.2 85.4/89.8"
 
 
+@pytest.mark.slow
 def test_llmbar_table_row(shared_data):
     content = content_build(llmbar_inputs(shared_data), Options(n_resamples=100))
     validate(content)

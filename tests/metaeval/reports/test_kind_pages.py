@@ -21,13 +21,6 @@ KINDS = (Kind.RUBRIC, Kind.CHECKLIST, Kind.IMPORTANCE, Kind.ANSWER_RANKING)
 SUFFIXES = ("html", "md", "tex", "csv", "json")
 
 
-@pytest.fixture
-def researcher(client):
-    user = user_make()
-    client.force_login(user)
-    return user
-
-
 def made(client, key):
     return client.post(reverse("metaeval:report-new"), {"name": key}, follow=True)
 

@@ -29,6 +29,7 @@ def table(**fields):
     return LatexTable(**(given | fields))
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_is_text(text):
     words = escape(text)
@@ -124,6 +125,7 @@ def test_positional_agreement_by_subset_is_a_table():
     assert f"Judges: {'Positional agreement'} by subset" in written
 
 
+@pytest.mark.slow
 def test_llmbar_has_positional_agreement_by_subset(shared_data):
     content = content_build(llmbar_inputs(shared_data), Options(n_resamples=20))
     written = render(content, ".tex")

@@ -13,13 +13,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def researcher(client):
-    user = user_make()
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
 def dataset():
     dataset = dataset_make(pairs=8, name="pairs")
     labels_make(dataset=dataset, choices=[(1, 1, 2)] * 8)

@@ -36,6 +36,7 @@ def test_differences_are_paired_on_the_same_resamples():
     assert hsu.low <= lead.low <= plain.low
 
 
+@pytest.mark.slow
 def test_the_best_judge_is_rarely_ruled_out_however_many_there_are():
     # 27 judges, all equally good: by plain intervals one in four of them is ruled out.
     rng = np.random.default_rng(3)

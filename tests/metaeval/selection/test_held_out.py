@@ -46,6 +46,7 @@ def samples(draw):
     return found
 
 
+@pytest.mark.slow
 @given(samples(), st.sampled_from([None, 0.5]), st.integers(3, 4), st.integers(0, 99))
 @settings(max_examples=120, deadline=None)
 def test_as_nested_loops(datasets, least_agreement, n_folds, seed):

@@ -34,6 +34,7 @@ def test_the_same_instructions_twice_tell_nothing_new():
     assert apart.standing("a").objective.low > once.low + 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "chances", "weights"),
     [((10, 800), (0.95, 0.95), (1, 1)), ((10, 800), (0.8, 0.8), (0.1, 1)), ((30, 60), (0.6, 0.98), (3, 1))],

@@ -6,6 +6,7 @@ import pytest
 from bench.simulations_selection import World, equal, simulate, specialists
 
 
+@pytest.mark.slow
 def test_held_out_is_right_where_naive_is_not():
     found = simulate(World("", (equal(20),), (200,)), 40, seed=1, n_resamples=100)
     assert found["naive"] > 0.025
@@ -15,6 +16,7 @@ def test_held_out_is_right_where_naive_is_not():
     assert found["false_clear"] <= 0.05
 
 
+@pytest.mark.slow
 def test_composites_of_judges_that_do_not_differ():
     found = simulate(World("", (equal(8, n_categories=5),), (150,)), 40, seed=2, n_resamples=20)
     assert found["composite_naive"] > 0.05
@@ -28,6 +30,7 @@ def test_composites_of_specialists():
     assert abs(found["held_out"]) < 3 * found["error"] + 0.005
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [(60,), (30, 90)])
 def test_two_equally_best_are_seldom_told_apart(n):
     table = np.r_[np.full(2, 0.85), np.full(3, 0.7)][:, np.newaxis]

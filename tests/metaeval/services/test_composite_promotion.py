@@ -35,13 +35,6 @@ def sweep():
     return specialists()[0]
 
 
-@pytest.fixture
-def administrator(client):
-    user = user_make(role="administrator")
-    client.force_login(user)
-    return user
-
-
 def promote(sweep, user, **fields):
     return promote_any(sweep, user, judge=None, asked={}, **({"fingerprint": "composite"} | fields))
 

@@ -33,13 +33,6 @@ def sweep(dataset):
     return sweep_make(judges=[steady, unsure], datasets=[dataset])
 
 
-@pytest.fixture
-def researcher(client):
-    user = user_make()
-    client.force_login(user)
-    return user
-
-
 def at(sweep, name="label-next"):
     return reverse(f"metaeval:{name}", args=[sweep.pk])
 

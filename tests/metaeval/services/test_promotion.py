@@ -28,13 +28,6 @@ def sweep(dataset):
     return swept(dataset=dataset)[0]
 
 
-@pytest.fixture
-def administrator(client):
-    user = user_make(role="administrator")
-    client.force_login(user)
-    return user
-
-
 def form(sweep, dataset, judge="Good judge", **fields):
     content = report_build(dataset=dataset, sweep=sweep_view(sweep.pk))
     current = Decision.objects.filter(dataset=dataset, replaced_by__isnull=True).first()

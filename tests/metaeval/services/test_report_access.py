@@ -20,11 +20,6 @@ NEW, LIST = "/reports/new/", "/reports/"
 
 
 @pytest.fixture
-def cast() -> Cast:
-    return Cast.make()
-
-
-@pytest.fixture
 def study(cast: Cast) -> Study:
     """Alice's, on a dataset that every researcher may read."""
     study = study_make(pairs=4, owner=cast.alice, overlap=3, title="What Alice asked", slug="of-alice")

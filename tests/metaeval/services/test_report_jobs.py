@@ -23,11 +23,6 @@ from tests.races import all_at_once
 NEW = "/reports/new/"
 
 
-@pytest.fixture
-def cast(db: None) -> Cast:
-    return Cast.make()
-
-
 @pytest.fixture(autouse=True)
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every report takes long."""

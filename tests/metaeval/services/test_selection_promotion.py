@@ -30,13 +30,6 @@ def sweep():
     return two_datasets()[0]
 
 
-@pytest.fixture
-def administrator(client):
-    user = user_make(role="administrator")
-    client.force_login(user)
-    return user
-
-
 def seen_now(sweep):
     """What is in force on each dataset, as the page remembers it."""
     in_force = dict(Decision.objects.filter(replaced_by__isnull=True).values_list("dataset_id", "pk"))

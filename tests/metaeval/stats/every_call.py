@@ -11,7 +11,7 @@ from metaeval import stats
 from metaeval.stats import Resamples
 
 N = 40
-RESAMPLES = 60
+RESAMPLES = 30
 _RNG = np.random.default_rng(20_250_301)
 
 

@@ -86,6 +86,7 @@ def test_a_budget_that_is_no_whole_number():
     assert draw_items([0.5] * 10).tolist() == draw_items([0.5] * 10).tolist()
 
 
+@pytest.mark.slow
 def test_two_rounds_are_unbiased():
     # By weights of both rounds the labelled items stand for all: their weighted number and sum come out right.
     chance, truth = judged(200)
@@ -154,6 +155,7 @@ def test_doubt_that_says_nothing_is_not_followed():
     assert items_to_label_next(chance, doubt, budget=100).tau == 0.5
 
 
+@pytest.mark.slow
 def test_coverage_of_active_labels():
     inside = 0
     for seed in range(400):

@@ -257,6 +257,7 @@ def test_long_labels_are_the_dense_ones():
     assert [row.p_value for row in found.annotators] == [row.p_value for row in dense.annotators]
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_advantage_is_that_of_resampled_items():
     labels, verdicts = five(150, 0.7)
     labels[np.random.default_rng(4).random(labels.shape) < 0.3] = NAN

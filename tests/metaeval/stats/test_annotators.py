@@ -194,6 +194,7 @@ class TestPeopleAsASample:
         found = crossed_mean_estimate(scores.ravel(), item, person)
         assert found.value == pytest.approx(scores.mean())
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("n_people", "spread"), [(5, 0.3), (5, 0.6), (16, 0.6)])
     def test_coverage_for_other_items_and_other_people(self, n_people, spread):
         # Right if a normal variable is above 0: 0.6, the person's and the item's part, and noise.

@@ -116,6 +116,7 @@ class TestSelfPreference:
         other = self_preference(verdicts, ["gpt"] * 100, ["llama"] * 100, "llama")
         assert other.judge.value == pytest.approx(1 - found.judge.value)
 
+    @pytest.mark.slow
     def test_a_better_family_is_no_bias(self):
         """The family wins 70% by merit; a fair judge agrees with people, a vain one turns a fifth of its losses."""
         rng = np.random.default_rng(4)

@@ -67,6 +67,7 @@ class TestResampling:
             bradley_terry(*GAMES, n_resamples=50).strengths == bradley_terry(*GAMES, n_resamples=50).strengths
         )
 
+    @pytest.mark.slow
     def test_coverage(self):
         # 200 studies of 40 instructions with 8 comparisons each, an instruction being kind to some systems. What is
         # estimated is the strength over all instructions: found from a million comparisons.

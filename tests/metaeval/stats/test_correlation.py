@@ -127,6 +127,7 @@ def test_a_perfect_correlation_is_never_a_point():
     assert found.low < 1
 
 
+@pytest.mark.slow
 def test_a_million_ratings_are_linear_time():
     rng = np.random.default_rng(8)
     one = rng.integers(1, 6, 1_000_000).astype(float)

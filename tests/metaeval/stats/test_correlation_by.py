@@ -155,6 +155,7 @@ def test_criteria_of_newsroom(shared_data):
     assert (found.values < found.group_high).all()
 
 
+@pytest.mark.slow
 def test_coverage_of_the_mean_over_instructions():
     """Groups of 6 with correlations that differ: the mean of the groups' r has its expectation in the interval."""
     rng = np.random.default_rng(9)

@@ -9,6 +9,8 @@ import pytest
 from bench import coverage
 from metaeval.stats import mean_estimate, paired_difference
 
+pytestmark = pytest.mark.slow
+
 RARE = [(sizes, icc, share, n) for sizes in ("4", "1 to 20") for icc in (0.5, 0.7) for share in (0.9, 0.95, 0.98)
         for n in (40, 60, 100)]  # fmt: skip
 

@@ -38,6 +38,7 @@ def test_every_public_name_is_documented(name):
     assert f"`{name}`" in PAGES
 
 
+@pytest.mark.service
 def test_importing_it_needs_no_django():
     code = "import sys, metaeval.stats; print({n.split('.')[0] for n in sys.modules} & {'django', 'celery'})"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

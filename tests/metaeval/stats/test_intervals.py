@@ -100,6 +100,7 @@ class TestIntervals:
         assert (spread.clusters, spread.carriers) == pytest.approx((16 / 6, 2))
         assert spread_of(np.zeros(3), np.ones(3)) == Spread(3, 0)
 
+    @pytest.mark.slow
     @settings(deadline=None)
     @given(st.lists(st.integers(-3, 3), min_size=4, max_size=30).filter(lambda rows: len(set(rows)) > 1))
     def test_resamples_show_how_many_carry_the_variance(self, rows):

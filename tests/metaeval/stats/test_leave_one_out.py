@@ -138,6 +138,7 @@ class TestAgainstTheOracle:
         ]
         assert best == pytest.approx(float(sum(reached) / len(reached)))
 
+    @pytest.mark.slow
     @given(labels_strategy)
     @settings(deadline=None, max_examples=50)
     def test_random_tie_breaks_have_the_exact_expectation(self, labels):

@@ -65,6 +65,7 @@ def arrays(n=300, seed=0, lean=1.5, strength=0.3):
 
 
 class TestPublished:
+    @pytest.mark.slow
     def test_the_leaderboard(self, leaderboard):
         """Win rate, standard error and discrete win rate to the last digits; length-controlled within 0.2 points."""
         close = 0
@@ -139,6 +140,7 @@ class TestOracle:
         # Without difficulty every chance is the same.
         assert result.value == pytest.approx(1 / (1 + math.exp(-result.coefficients["model"])))
 
+    @pytest.mark.slow
     def test_each_resample_is_a_regression(self):
         preferences, baseline, model = arrays(60)
         resamples = Resamples(np.arange(60) // 2, 400, rng=3)
@@ -220,6 +222,7 @@ class TestInvariants:
         assert both.results[0] == both.results[1]
         assert [name for name, _ in both.table()] == ["a", "b"]
 
+    @pytest.mark.slow
     def test_coverage(self):
         # 200 studies of 120 instructions; the truth is the share at equal lengths of a large study.
         truth = 1 / (1 + math.exp(-0.4))

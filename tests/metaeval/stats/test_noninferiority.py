@@ -66,6 +66,7 @@ def test_the_score_test_holds_its_level_where_t_does_not(margin, score, t):
     assert sizes == pytest.approx({"score": score, "t": t}, abs=0.001)
 
 
+@pytest.mark.slow
 def test_size_with_clusters():
     # 40 instructions of 5 items, 3 of 5 of which share one outcome; the judge is exactly 0.2 worse.
     rng = np.random.default_rng(1)

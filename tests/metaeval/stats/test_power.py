@@ -134,6 +134,7 @@ class TestSimulated:
         assert pilot.items.value == pytest.approx(truth, rel=0.1)
         assert pilot.clusters == math.ceil(pilot.items.value / 4)
 
+    @pytest.mark.slow
     def test_the_interval_of_a_pilot_covers(self):
         truth = labels_needed(0.1, discordance=0.3)
         rng = np.random.default_rng(4)

@@ -255,6 +255,7 @@ def test_an_interval_holds_its_value_and_stays_inside():
             assert found.low < found.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("share", "right", "n", "clustered"),
     [(0.5, 0.9, 40, False), (0.8, 0.9, 40, False), (0.7, 0.85, 40, True)],
@@ -277,6 +278,7 @@ def test_coverage(share, right, n, clustered):
     assert gains / 600 > 1.15
 
 
+@pytest.mark.slow
 def test_cross_fitting_takes_the_bias_away():
     # 40 labels, a judge right in 98%: with one weight from all labels the mean is a third of an error too high.
     bias = {}

@@ -136,6 +136,7 @@ def test_alpaca_eval_win_rates_against_the_leaderboard(alpaca_2):
     assert found.reliability[0] > 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "noise", "rho"), [("pearson", 1.0, 0.95), ("spearman", 1.0, 0.6)])
 def test_coverage(method, noise, rho):
     """The interval holds the correlation of the systems' true means; 100 draws, so 0.87 is three errors below 0.95."""

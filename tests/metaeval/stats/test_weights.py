@@ -147,6 +147,7 @@ class TestIntervals:
         uneven = mean_estimate(np.ones(100), weights=np.r_[99.0, np.ones(99)])
         assert uneven.low < 0.55 < 0.9 < flat.low
 
+    @pytest.mark.slow
     def test_coverage_with_known_chances(self):
         # Hard items are labelled four times as often; unweighted, the mean is far off.
         rng = np.random.default_rng(3)

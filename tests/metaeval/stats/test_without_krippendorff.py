@@ -25,6 +25,8 @@ print(len(CASES), failed)
 """
 
 
+@pytest.mark.slow
+@pytest.mark.service
 def test_every_public_function_works_without_it():
     found = subprocess.run([sys.executable, "-c", _BLOCKED], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr

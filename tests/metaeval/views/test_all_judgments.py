@@ -26,11 +26,6 @@ from tests.metaeval.rows import judge_make, judgments_make, swept
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def cast() -> Cast:
-    return Cast.make()
-
-
 def page(name: str, dataset: Dataset, *args: object) -> str:
     return reverse(f"metaeval:dataset-{name}", args=[dataset.name, *args])
 

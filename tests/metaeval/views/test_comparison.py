@@ -14,20 +14,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def administrator(client):
-    user = user_make(role="administrator")
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
-def researcher(client):
-    user = user_make()
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
 def sweep():
     return swept(dataset=dataset_make(pairs=40, name="pairs"))[0]
 

@@ -37,20 +37,6 @@ RULES = {
 }
 
 
-@pytest.fixture
-def researcher(client):
-    user = user_make()
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
-def administrator(client):
-    user = user_make(role="administrator")
-    client.force_login(user)
-    return user
-
-
 def at(sweep, name="decision", *args):
     return reverse(f"metaeval:{name}", args=[sweep.pk, *args])
 

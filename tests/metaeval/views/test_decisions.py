@@ -17,20 +17,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def researcher(client):
-    user = user_make()
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
-def administrator(client):
-    user = user_make(role="administrator")
-    client.force_login(user)
-    return user
-
-
-@pytest.fixture
 def sweep():
     return two_datasets()[0]
 

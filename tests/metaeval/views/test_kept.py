@@ -27,11 +27,6 @@ COMPUTE = {
 }
 
 
-@pytest.fixture
-def cast() -> Cast:
-    return Cast.make()
-
-
 @pytest.fixture(autouse=True)
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every page takes long."""

@@ -35,13 +35,6 @@ def page(client, sweep, status=200, headers=None, **query):
     return response.content.decode()
 
 
-@pytest.fixture
-def researcher(client):
-    user = user_make()
-    client.force_login(user)
-    return user
-
-
 @pytest.mark.both_databases
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_its_section(client, researcher, kind):

@@ -124,13 +124,6 @@ def dataset():
     return made
 
 
-@pytest.fixture
-def researcher(client):
-    user = user_make()
-    client.force_login(user)
-    return user
-
-
 def at(dataset, name="systems"):
     return reverse(f"metaeval:{name}", args=[dataset.name])
 
