@@ -40,10 +40,9 @@ dev: install-dev  ## A development server that reloads
 test-quick: install-dev  ## Tests without a database, a service, a browser or a process of their own (under a minute)
 	$(BIN)/python -m pytest -n $(JOBS) -m quick
 
-# What fails is tried once more, since people and workers race in these tests; the summary lists every rerun.
 test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser
-	$(BIN)/python -m pytest -n $(JOBS) --reruns 1
-	TOUCHSTONE_TEST_DATABASE=postgres $(BIN)/python -m pytest -n $(JOBS) --reruns 1 -m both_databases
+	$(BIN)/python -m pytest -n $(JOBS)
+	TOUCHSTONE_TEST_DATABASE=postgres $(BIN)/python -m pytest -n $(JOBS) -m both_databases
 
 test-vllm:  ## Tests with real engines on tiny models: vLLM on processors, transformers; makes .venv-vllm (3.4 GB)
 	@$(PYTHON) tests/local_models/environment.py .venv-vllm

@@ -52,11 +52,7 @@ def pytest_report_header() -> str | None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What reads or writes rows is marked, what asks a server, and what `make test-quick` runs.
-
-    What waits for another process (a browser, a Redis) is tried up to three times, as on a busy machine its turn may
-    come late; the summary lists every rerun. `make test` tries all else once more.
-    """
+    """What reads or writes rows is marked, what asks a server, and what `make test-quick` runs."""
     for item in items:
         if item.get_closest_marker("django_db") or "db" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.database)
@@ -64,8 +60,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.service)
         if NOT_QUICK.isdisjoint(mark.name for mark in item.iter_markers()):
             item.add_marker(pytest.mark.quick)
-        if item.get_closest_marker("browser") or item.get_closest_marker("redis"):
-            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 def pytest_sessionstart() -> None:

@@ -97,7 +97,13 @@ def chromium_executable() -> str | None:
         if Path(playwright.chromium.executable_path).exists():
             return None
     for attempt in range(2):
-        for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
+        for name in (
+            "chromium-headless-shell",
+            "chromium",
+            "chromium-browser",
+            "google-chrome",
+            "google-chrome-stable",
+        ):
             if found := shutil.which(name):
                 return found
         if attempt == 0 and os.geteuid() == 0 and shutil.which("apt-get"):

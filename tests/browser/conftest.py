@@ -2,9 +2,14 @@
 fails the test that opened it.
 """
 
+import threading
 from collections.abc import Callable, Iterator
+from urllib.parse import urljoin
 
 import pytest
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.signals import request_finished, request_started
+from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from annotation.models import Study
@@ -20,6 +25,12 @@ LAUNCH = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # One process for the pages of a context, and no spare one: a process takes longer to start than a page to load.
+    "--process-per-site",
+    "--renderer-process-limit=1",
+    "--in-process-gpu",
+    "--num-raster-threads=1",
+    "--disable-features=IsolateOrigins,site-per-process,SpareRendererForSitePerProcess",
 ]
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
@@ -37,11 +48,82 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+class Contexts:
+    """Browser contexts of the session, lent to one test at a time; what a test leaves in one is cleared.
+
+    A new context costs four times what a new page in one costs.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.free: dict[str, list[BrowserContext]] = {}
+
+    def take(self, options: dict[str, object]) -> BrowserContext:
+        free = self.free.get(repr(sorted(options.items())))
+        if free:
+            return free.pop()
+        context = self.browser.new_context(**options)
+        context.set_default_timeout(PATIENCE_MS)
+        return context
+
+    def give_back(self, context: BrowserContext, options: dict[str, object]) -> None:
+        # A clock of Playwright's stays with a context for ever.
+        is_as_new = all("native code" in page.evaluate("String(Date)") for page in context.pages)
+        for page in context.pages:
+            page.close()
+        if not is_as_new:
+            context.close()
+            return
+        context.unroute_all()
+        context.set_offline(False)
+        context.clear_permissions()
+        context.set_storage_state({"cookies": [], "origins": []})
+        self.free.setdefault(repr(sorted(options.items())), []).append(context)
+
+
+@pytest.fixture(scope="session")
+def contexts(chromium: Browser) -> Contexts:
+    return Contexts(chromium)
+
+
+class Requests:
+    """How many the live server is at."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.changed = threading.Condition()
+        request_started.connect(self.begin)
+        request_finished.connect(self.end)
+
+    def begin(self, **_: object) -> None:
+        with self.changed:
+            self.n += 1
+
+    def end(self, **_: object) -> None:
+        with self.changed:
+            self.n -= 1
+            self.changed.notify_all()
+
+    def all_answered(self) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.n <= 0, PATIENCE_MS / 1000), "a request is not answered"
+
+
 @pytest.fixture
-def new_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
-    """Make browser contexts (each a person's browser) whose pages are watched for errors."""
+def requests(db: None) -> Iterator[Requests]:
+    """What a page sent when it closed is answered before the rows go: it would write among those of the next test."""
+    requests = Requests()
+    yield requests
+    requests.all_answered()
+    request_started.disconnect(requests.begin)
+    request_finished.disconnect(requests.end)
+
+
+@pytest.fixture
+def new_context(contexts: Contexts, requests: Requests) -> Iterator[Callable[..., BrowserContext]]:
+    """Lend browser contexts (each a person's browser) whose pages are watched for errors."""
     complaints: list[str] = []
-    contexts: list[BrowserContext] = []
+    lent: list[tuple[BrowserContext, dict[str, object]]] = []
 
     def watch(page: Page) -> None:
         def said(message: ConsoleMessage) -> None:
@@ -56,15 +138,16 @@ def new_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
         page.on("pageerror", lambda error: complaints.append(f"exception at {page.url}: {error}"))
 
     def make(**options: object) -> BrowserContext:
-        context = chromium.new_context(**({"viewport": DESKTOP, "reduced_motion": "reduce"} | options))
-        context.set_default_timeout(PATIENCE_MS)
+        options = {"viewport": DESKTOP, "reduced_motion": "reduce"} | options
+        context = contexts.take(options)
         context.on("page", watch)
-        contexts.append(context)
+        lent.append((context, options))
         return context
 
     yield make
-    for context in contexts:
-        context.close()
+    for context, options in lent:
+        context.remove_listener("page", watch)
+        contexts.give_back(context, options)
     assert not complaints, "\n".join(complaints)
 
 
@@ -94,6 +177,18 @@ def press(page: Page, key: str) -> None:
     """Press a key once the scripts of the page listen; nobody is faster than they are, except a test."""
     page.wait_for_load_state("load")
     page.keyboard.press(key)
+
+
+def log_in(page: Page, user: AbstractBaseUser, address: str) -> None:
+    """Open a page of the site as a user who is logged in, without the form of the login, which has tests of its own."""
+    client = Client()
+    client.force_login(user)
+    site = urljoin(address, "/")
+    page.context.add_cookies(
+        [{"name": one.key, "value": one.value, "url": site} for one in client.cookies.values()]
+    )
+    page.goto(address)
+    expect(page).to_have_url(address)
 
 
 def confirm(page: Page) -> None:

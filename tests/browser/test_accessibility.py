@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-import axe_playwright_python
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -19,7 +18,8 @@ from metaeval.demo.build import ADMINISTRATOR, PASSWORD, Demo, demo_build
 from tests.annotation.factories import study_make, user_make
 from tests.browser.admin_pages import NO_PAGES as ADMIN_NO_PAGES
 from tests.browser.admin_pages import admin_stops, own_names
-from tests.browser.conftest import DESKTOP, PHONE, assert_no_sideways_scroll, press
+from tests.browser.axe import violations
+from tests.browser.conftest import DESKTOP, PHONE, press
 from tests.browser.every_page import (
     IN_DEMO,
     NO_PAGES,
@@ -38,50 +38,6 @@ from tests.browser.every_page import (
 from tests.browser.walks import Walker, log_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-RULES = {
-    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    "resultTypes": ["violations"],
-    "preload": False,  # no rule of these reads style sheets or media
-}
-# What a width, a color scheme or a control that only one width has can change; the rest is the same document's.
-SEEN = {
-    **RULES,
-    "runOnly": {
-        "type": "rule",
-        "values": [
-            *("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"),
-            *("aria-hidden-focus", "button-name", "label", "link-name", "select-name"),
-        ],
-    },
-}
-VARIANTS = [(DESKTOP, "light", RULES), (PHONE, "dark", SEEN)]
-
-
-def violations(page: Page) -> list[str]:
-    """What axe finds on the page as it is, in each theme and width. Evaluated, so the page's own CSP stays."""
-    found = []
-    expect(page.locator(".htmx-request")).to_have_count(0)  # which is paler while it loads
-    for size, scheme, rules in VARIANTS:
-        page.set_viewport_size(size)
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        page.wait_for_load_state("load")
-        assert_no_sideways_scroll(page)
-        # So tall that no bar at its foot covers a part of it: axe would measure what is left of a button.
-        height = page.evaluate("document.documentElement.scrollHeight")
-        page.set_viewport_size({"width": size["width"], "height": max(size["height"], min(height, 6000))})
-        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        if not page.evaluate("'axe' in window"):
-            page.evaluate(AXE)
-        result = page.evaluate("rules => axe.run(document, rules)", rules)
-        found += [
-            f"{page.url} {size['width']} {scheme}: {rule['id']}: {node['html'][:200]}"
-            for rule in result["violations"]
-            for node in rule["nodes"]
-        ]
-    page.set_viewport_size(DESKTOP)
-    return found
 
 
 def picture(page: Page, name: str) -> None:

@@ -1,14 +1,13 @@
 """The comparison in a real browser: sorted, narrowed to a subset, promoted; on a desk and on a phone."""
 
-import re
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Instruction
 from metaeval.models import Decision, ReportJob
 from metaeval.services.report_jobs import report_jobs_work
-from tests.annotation.factories import PASSWORD, dataset_make, user_make
+from tests.annotation.factories import dataset_make, user_make
+from tests.browser import conftest
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll
 from tests.metaeval.kinds import figures_set
 from tests.metaeval.rows import labels_make, swept
@@ -30,12 +29,7 @@ def sweep():
 
 
 def log_in(page: Page, url: str, role: str) -> None:
-    user = user_make(role=role)
-    page.goto(f"{url}/login/")
-    page.fill("[name=username]", user.username)
-    page.fill("[name=password]", PASSWORD)
-    page.click("main button[type=submit]")
-    page.wait_for_url(re.compile(r"^(?!.*/login/)"))
+    conftest.log_in(page, user_make(role=role), f"{url}/studies/")
 
 
 def first_judge(page: Page):

@@ -19,8 +19,8 @@ from annotation.models import Enrollment, PlatformLink, Stage, Study
 from tests.annotation.cast import Cast
 from tests.annotation.entry.props import PID, SESSION, STUDY_ID, csv_file, csv_row, link_make
 from tests.annotation.factories import PASSWORD, study_make
+from tests.browser.axe import violations
 from tests.browser.conftest import DESKTOP, PHONE, assert_no_sideways_scroll, press
-from tests.browser.test_accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

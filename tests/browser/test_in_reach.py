@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from annotation.models import Label
+from tests.browser.axe import violations
 from tests.browser.conftest import DESKTOP, assert_no_sideways_scroll, press
 from tests.browser.long_items import KINDS, QUESTION, answer_of, long_work, open_long
-from tests.browser.test_accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PHONE = {"width": 390, "height": 844}

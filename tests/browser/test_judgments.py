@@ -8,10 +8,12 @@ from annotation.models import Dataset, Instruction, Label, Role
 from judges.backends.mock_server import running_mock_server
 from judges.models import Generation, Judge, Judgment, ModelRequest
 from judges.strategies.registry import STRATEGIES
-from tests.annotation.factories import PASSWORD, annotator_make, dataset_make, user_make
+from tests.annotation.factories import annotator_make, dataset_make, user_make
 from tests.annotation.kinds import VALUES, kind_dataset_make
+from tests.browser import conftest
+from tests.browser.axe import violations
 from tests.browser.conftest import press
-from tests.browser.test_accessibility import picture, violations
+from tests.browser.test_accessibility import picture
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -70,11 +72,7 @@ def judged() -> Dataset:
 
 
 def log_in(page: Page, live_server, address: str) -> None:
-    user_make(username="boss", role=Role.ADMINISTRATOR)
-    page.goto(f"{live_server.url}{address}")
-    page.get_by_label("Username").fill("boss")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    conftest.log_in(page, user_make(username="boss", role=Role.ADMINISTRATOR), f"{live_server.url}{address}")
 
 
 def test_the_pages_under_axe(page: Page, live_server, judged: Dataset) -> None:

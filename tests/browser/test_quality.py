@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.models import Adjudication, Assignment, Enrollment, Label, Study
+from annotation.models import Adjudication, Assignment, Enrollment, Label, Study, User
 from annotation.services.quality import item_report, message_send
 from tests.annotation.cast import label_make, labels_make
-from tests.annotation.factories import PASSWORD, annotator_make, enrollment_make, study_make, user_make
+from tests.annotation.factories import annotator_make, enrollment_make, study_make, user_make
+from tests.browser import conftest
+from tests.browser.axe import violations
 from tests.browser.conftest import PHONE, confirm, press
-from tests.browser.test_accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -45,11 +46,7 @@ def study() -> Study:
 
 
 def log_in(page: Page, live_server) -> None:
-    page.goto(f"{live_server.url}/login/")
-    page.get_by_label("Username").fill("alice")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Studies", level=1)).to_be_visible()
+    conftest.log_in(page, User.objects.get(username="alice"), f"{live_server.url}/studies/")
 
 
 def shots(page: Page, name: str) -> None:

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import BrowserContext, CDPSession, Page, expect
 
 from tests.browser import ranking_page
+from tests.browser.axe import violations
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
 from tests.browser.ranking_cards import SUBMIT, order, ranks
-from tests.browser.test_accessibility import violations
 
 pytestmark = [
     pytest.mark.browser,

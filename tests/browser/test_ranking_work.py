@@ -20,9 +20,9 @@ from annotation.models import (
 )
 from tests.annotation.factories import enrollment_make, study_make
 from tests.browser import ranking_page
+from tests.browser.axe import violations
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
 from tests.browser.ranking_cards import ASPECTS, SUBMIT, order, ranks
-from tests.browser.test_accessibility import violations
 
 pytestmark = [
     pytest.mark.browser,

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Dataset, Invitation, Study, User
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.factories import PASSWORD, dataset_make, study_make, user_make
+from tests.browser import conftest
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll, confirm, press
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -35,16 +36,16 @@ def shot():
 
 
 def log_in(page: Page, live_server) -> None:
+    conftest.log_in(page, User.objects.get(username="alice"), f"{live_server.url}/studies/")
+
+
+def test_from_login_to_labels(page: Page, live_server, alice, shot, tmp_path):
+    dataset_make(pairs=8, name="pairs")
     page.goto(live_server.url)
     page.get_by_label("Username").fill("alice")
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Studies", level=1)).to_be_visible()
-
-
-def test_from_login_to_labels(page: Page, live_server, alice, shot, tmp_path):
-    dataset_make(pairs=8, name="pairs")
-    log_in(page, live_server)
     expect(page.get_by_text("No studies yet")).to_be_visible()
 
     press(page, "n")

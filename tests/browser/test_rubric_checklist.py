@@ -14,8 +14,8 @@ from annotation.models import Enrollment, Label
 from annotation.services.criteria import criteria_set
 from annotation.services.datasets import dataset_import
 from tests.annotation.factories import enrollment_make, study_make
+from tests.browser.axe import violations
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
-from tests.browser.test_accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -12,8 +12,8 @@ from annotation.selectors.steps import question_next
 from annotation.services.qualification import qualification_answer
 from tests.annotation.factories import enrollment_make, invitation_make, study_make
 from tests.annotation.kinds import VALUES, kind_study_make
+from tests.browser.axe import violations
 from tests.browser.conftest import press
-from tests.browser.test_accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

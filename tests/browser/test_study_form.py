@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotation.models import Criterion, Study
-from tests.annotation.factories import PASSWORD, dataset_make, user_make
-from tests.browser.conftest import PHONE, assert_no_sideways_scroll
+from annotation.models import Criterion, Study, User
+from tests.annotation.factories import dataset_make, user_make
+from tests.browser.conftest import PHONE, assert_no_sideways_scroll, log_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -22,10 +22,7 @@ def form(new_context, live_server):
 
     def open_form(**options):
         page = new_context(**options).new_page()
-        page.goto(f"{live_server.url}/login/?next={reverse('annotation:study-create')}")
-        page.get_by_label("Username").fill("alice")
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Log in").click()
+        log_in(page, User.objects.get(username="alice"), live_server.url + reverse("annotation:study-create"))
         expect(page.get_by_role("heading", name="New study", level=1)).to_be_visible()
         page.wait_for_load_state("load")
         return page

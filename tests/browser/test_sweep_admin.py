@@ -14,7 +14,8 @@ from annotation.models import Role
 from judges.backends.mock_server import MockServer, running_mock_server
 from judges.models import Judge, Judgment, Sweep, SweepRun, SweepState
 from judges.services.judges import heuristic_judges_ensure
-from tests.annotation.factories import PASSWORD, dataset_make, user_make
+from tests.annotation.factories import dataset_make, user_make
+from tests.browser import conftest
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll
 from tests.judges.props import endpoint_make, judge_make, run, sweep_make
 
@@ -66,12 +67,7 @@ def slow_down(server: MockServer, *, after: int) -> threading.Event:
 
 
 def log_in(page: Page, live_server, name: str = "admin:index") -> None:
-    user = user_make(role=Role.ADMINISTRATOR)
-    page.goto(f"{live_server.url}{reverse(name)}")
-    page.get_by_label("Username").fill(user.username)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
-    expect(page).to_have_url(f"{live_server.url}{reverse(name)}")
+    conftest.log_in(page, user_make(role=Role.ADMINISTRATOR), f"{live_server.url}{reverse(name)}")
 
 
 def strategy_choose(page: Page, strategy: str) -> None:

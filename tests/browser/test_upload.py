@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotation.models import Dataset, Item
-from tests.annotation.factories import PASSWORD, user_make
-from tests.browser.conftest import PHONE, assert_no_sideways_scroll
+from annotation.models import Dataset, Item, User
+from tests.annotation.factories import user_make
+from tests.browser.conftest import PHONE, assert_no_sideways_scroll, log_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 ODD = "Question;A very long name of the first answer;Second;Best\nWhy?;a;b;1\nHow?;c;d;2\n"
@@ -19,10 +19,9 @@ def upload(new_context, live_server):
         if not Dataset.objects.exists():
             user_make(username="alice")
         page = new_context(**options).new_page()
-        page.goto(f"{live_server.url}/login/?next={reverse('annotation:dataset-upload')}")
-        page.get_by_label("Username").fill("alice")
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Log in").click()
+        log_in(
+            page, User.objects.get(username="alice"), live_server.url + reverse("annotation:dataset-upload")
+        )
         expect(page.get_by_role("heading", name="Upload a dataset", level=1)).to_be_visible()
         page.wait_for_load_state("load")
         return page

@@ -9,9 +9,10 @@ from typing import Any, Literal
 from django.urls import reverse
 from playwright.sync_api import Locator, Page, expect
 
-from annotation.models import Invitation, ItemRole, Kind, QualificationQuestion, Study, StudyItem
-from tests.annotation.factories import PASSWORD, invitation_make, study_make
+from annotation.models import Invitation, ItemRole, Kind, QualificationQuestion, Study, StudyItem, User
+from tests.annotation.factories import invitation_make, study_make
 from tests.annotation.kinds import ASPECTS, CRITERIA, RESPONSES, VALUES, kind_dataset_make
+from tests.browser import conftest
 from tests.browser.conftest import press
 
 Hand = Literal["keys", "mouse", "touch"]
@@ -233,8 +234,4 @@ def walker_at_work(page: Page, url: str, study: Study, *, hand: Hand = "mouse") 
 
 
 def log_in(page: Page, url: str, name: str = "alice", then: str = "/studies/") -> None:
-    page.goto(f"{url}/login/?next={then}")
-    page.get_by_label("Username").fill(name)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"{url}{then}")
+    conftest.log_in(page, User.objects.get(username=name), f"{url}{then}")

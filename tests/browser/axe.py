@@ -1,0 +1,92 @@
+"""What axe-core finds on a page, wide and light, narrow and dark: nothing may break WCAG 2.2 AA or scroll sideways."""
+
+from pathlib import Path
+
+import axe_playwright_python
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import DESKTOP, PHONE, assert_no_sideways_scroll
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    "resultTypes": ["violations"],
+    "preload": False,  # no rule of these reads style sheets or media
+}
+# What a width, a color scheme or a control that only one width has can change; the rest is the same document's.
+SEEN = {
+    **RULES,
+    "runOnly": {
+        "type": "rule",
+        "values": [
+            *("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"),
+            *("aria-hidden-focus", "button-name", "label", "link-name", "select-name"),
+        ],
+    },
+}
+VARIANTS = [(DESKTOP, "light", RULES), (PHONE, "dark", SEEN)]
+
+# The contrast of a text follows from its color, size and weight and from what is behind it. Measuring it is more than
+# half of axe's work, and most of what is on a page is on the one before as well: a text is measured where these are new,
+# and always where it or something around it may lie over what isn't around it.
+LOOKS = """() => {
+  const known = new Map([[null, ""]]);
+  const look = (one) => {
+    if (known.has(one)) return known.get(one);
+    const style = getComputedStyle(one), around = look(one.parentElement);
+    const drawn = [style.backgroundColor, style.backgroundImage, style.opacity, style.filter, style.mixBlendMode].join("|");
+    const isPlain = drawn === "rgba(0, 0, 0, 0)|none|1|none|normal";
+    const moves = ["absolute", "fixed", "sticky"].includes(style.position) || style.transform !== "none"
+      || (style.position === "relative" && [style.top, style.left].some((inset) => !["auto", "0px"].includes(inset)));
+    known.set(one, around === null || moves ? null : isPlain ? around : `${around}>${drawn}`);
+    return known.get(one);
+  };
+  window.looks = new Map();
+  for (const one of document.body.querySelectorAll("*")) {
+    const isText = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
+      || one.matches("input, select, textarea, button");
+    if (!isText || !one.checkVisibility() || !one.getClientRects().length) continue;
+    const style = getComputedStyle(one), around = look(one);
+    const self = [style.color, style.fontSize, style.fontWeight, style.textShadow, one.disabled, one.ariaDisabled];
+    const key = around === null ? `${looks.size} over something` : `${around}#${self.join("|")}`;
+    if (!looks.has(key)) looks.set(key, []);
+    looks.get(key).push(one);
+  }
+  return [...looks.keys()];
+}"""
+RUN = """async ([rules, looks]) => {
+  axe.configure({ rules: [{ id: "color-contrast", selector: "[data-measured]" }] });
+  for (const key of looks) {
+    // Of many that look the same, the first, one in the middle and the last.
+    const same = window.looks.get(key);
+    for (const one of [same[0], same[same.length >> 1], same.at(-1)]) one.dataset.measured = "";
+  }
+  const { violations } = await axe.run(document, rules);
+  for (const one of document.querySelectorAll("[data-measured]")) delete one.dataset.measured;
+  return violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.html.slice(0, 200)}`));
+}"""
+measured: dict[str, set[str]] = {"light": set(), "dark": set()}
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds on the page as it is, in each theme and width. Evaluated, so the page's own CSP stays."""
+    found = []
+    expect(page.locator(".htmx-request")).to_have_count(0)  # which is paler while it loads
+    for size, scheme, rules in VARIANTS:
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.wait_for_load_state("load")
+        assert_no_sideways_scroll(page)
+        # So tall that no bar at its foot covers a part of it: axe would measure what is left of a button.
+        height = page.evaluate("document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": size["width"], "height": max(size["height"], min(height, 6000))})
+        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(AXE)
+        looks = page.evaluate(LOOKS)
+        told = page.evaluate(RUN, [rules, [look for look in looks if look not in measured[scheme]]])
+        if not any(words.startswith("color-contrast") for words in told):
+            measured[scheme].update(look for look in looks if not look.endswith("over something"))
+        found += [f"{page.url} {size['width']} {scheme}: {words}" for words in told]
+    page.set_viewport_size(DESKTOP)
+    return found
