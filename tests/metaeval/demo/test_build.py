@@ -6,7 +6,7 @@ from django.db.models import F
 from annotation.models import Annotator, Item, Kind, Label, Study, StudyItem, User
 from annotation.selectors.agreement import agreement_so_far
 from judges.models import Judgment, Sweep, SweepState
-from metaeval.demo.build import demo_build
+from metaeval.demo.build import Demo, demo_build
 from metaeval.models import Report
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -19,8 +19,18 @@ def counts() -> dict[str, int]:
     return {model.__name__: model.objects.count() for model in models}
 
 
-def test_demo_has_a_study_a_finished_sweep_and_a_report():
+def test_it_has_studies_of_every_kind_a_sweep_and_reports_and_building_it_again_changes_nothing():
     demo = demo_build(mock_url=MOCK)
+    pairs_check(demo)
+    kinds_check(demo)
+    before = counts()
+    again = demo_build(mock_url=MOCK)
+    assert counts() == before
+    assert again.invitation.token == demo.invitation.token
+    assert again.report.pk == demo.report.pk
+
+
+def pairs_check(demo: Demo) -> None:
     assert demo.study.state == "open"
     assert demo.sweep.state == SweepState.FINISHED
     labels = Label.objects.filter(study=demo.study)
@@ -35,8 +45,7 @@ def test_demo_has_a_study_a_finished_sweep_and_a_report():
     assert {"Longer response", "Random choice", "ROUGE-L with the reference"} <= names
 
 
-def test_demo_has_a_study_of_every_kind():
-    demo = demo_build(mock_url=MOCK)
+def kinds_check(demo: Demo) -> None:
     kinds = {kind.study.kind: kind.study for kind in demo.kinds} | {demo.study.kind: demo.study}
     assert set(kinds) == set(Kind.values)
     for study in kinds.values():
@@ -49,12 +58,3 @@ def test_demo_has_a_study_of_every_kind():
         assert agreement.simulated == agreement.annotators > 2
     reported = {report.study: report.content["people"]["n_labels"] for report in demo.kind_reports}
     assert reported == {kind.study: kind.study.labels.count() for kind in demo.kinds}
-
-
-def test_building_it_again_changes_nothing():
-    first = demo_build(mock_url=MOCK)
-    before = counts()
-    second = demo_build(mock_url=MOCK)
-    assert counts() == before
-    assert second.invitation.token == first.invitation.token
-    assert second.report.pk == first.report.pk
