@@ -13,9 +13,9 @@ from metaeval.figures.groups import Layout
 from metaeval.figures.measures import gold_measures, judge_measures, people_measures
 from metaeval.figures.sample import Correlated, Part, Ratio
 from metaeval.inputs import Booleans, Floats, Inputs, Options
+from metaeval.progress import told
 from metaeval.reports.errors import ReportError
 from metaeval.reports.leading import comparable, select_means, selection_of
-from metaeval.reports.progress import told
 from metaeval.reports.replacement import choice_section, labels_by_person, replacement_section
 from metaeval.reports.report import (
     AnnotatorFigures,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metaeval.progress import told
 from metaeval.selection.evidence import Requirements
 from metaeval.selection.objective import Objective
 from metaeval.selection.table import ItemTable
@@ -196,7 +197,7 @@ def cross_validate(
     by_repeat: list[Floats] = []
     asked: Integers | None = None
     nothing, used = 0, 0
-    for _ in range(n_repeats):
+    for _ in told("Choosing on held-out instructions", n_repeats, range(n_repeats)):
         fold = deal_folds(table, n_folds, rng)
         item_fold = fold[table.cluster]
         outer, inner = _choices(table, requirements, fold, n_folds, min_clusters)

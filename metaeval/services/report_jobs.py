@@ -29,9 +29,9 @@ from judges.selectors.stored import judgments_on
 from metaeval.figures import FIGURES
 from metaeval.inputs import Options
 from metaeval.models import JobState, Report, ReportJob
+from metaeval.progress import listening
 from metaeval.reports.errors import ReportError
 from metaeval.reports.json_values import json_of, read_as
-from metaeval.reports.progress import listening
 from metaeval.selection.replacement import EPSILON
 from metaeval.services.page_contents import PageAsked, page_content
 from metaeval.services.reports import CACHE_SECONDS, report_build, report_save, report_subject, subject_report

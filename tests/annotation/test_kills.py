@@ -19,7 +19,7 @@ KILLS = ("worker", "postgres", "server", "postgres")
 PAUSE = (0.3, 1.5)  # seconds of work before each
 FEWEST = 30  # answers that have to get through, even on a slow machine
 
-pytestmark = pytest.mark.timeout(150)
+pytestmark = [pytest.mark.service, pytest.mark.timeout(150)]
 
 
 def killer(postgres: PrivatePostgres, site: LiveSite, seed: int) -> list[str]:

@@ -19,6 +19,13 @@ pytestmark = pytest.mark.service
 
 
 @pytest.fixture
+def server():
+    """One a test, unlike elsewhere: it counts requests and remembers which failed once."""
+    with running_mock_server() as running:
+        yield running
+
+
+@pytest.fixture
 def client(server):
     with httpx.Client(base_url=server.url, trust_env=False) as client:
         yield client

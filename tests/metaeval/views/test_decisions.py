@@ -4,10 +4,12 @@ import json
 import re
 
 import pytest
+from django.core.cache import cache
 from django.urls import reverse
 
 from judges.models import SweepState
-from metaeval.services.report_jobs import report_jobs_work
+from metaeval.models import JobState, ReportJob
+from metaeval.services.report_jobs import report_job_cancel, report_jobs_work
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.choices import two_datasets
 from tests.metaeval.kinds import figures_set
@@ -170,6 +172,26 @@ def test_while_it_computes(client, researcher, sweep, monkeypatch):
     assert report_jobs_work() == 1
     for text in (page(client, sweep), client.get(at(sweep, "decision-summary")).content.decode()):
         assert "Good judge is significantly better than the rest" in text
+
+
+def test_cancelled_while_the_choice_is_made(client, researcher, sweep, monkeypatch):
+    """Each repeat tells how far it is, so that the lease lasts and nobody waits for what was cancelled."""
+    figures_set(monkeypatch, "pairwise", quick_rows=1)
+    cache.clear()  # of the same choice in another test
+    page(client, sweep, now="1")
+    job = ReportJob.objects.get()
+
+    def stop():
+        job.refresh_from_db()
+        if job.step == "Choosing on held-out instructions":
+            report_job_cancel(job=job)
+        return False
+
+    assert report_jobs_work(stop) == 0
+    job.refresh_from_db()
+    assert job.state == JobState.CANCELLED
+    assert 0 <= job.n_done < job.n_total
+    assert not job.content
 
 
 def test_the_summary(client, administrator, sweep):
