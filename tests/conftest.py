@@ -56,7 +56,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("django_db") or "db" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.database)
-        if "server" in getattr(item, "fixturenames", ()):
+        # An engine starts processes of its own.
+        if "server" in getattr(item, "fixturenames", ()) or "local_models" in item.path.parts:
             item.add_marker(pytest.mark.service)
         if NOT_QUICK.isdisjoint(mark.name for mark in item.iter_markers()):
             item.add_marker(pytest.mark.quick)
