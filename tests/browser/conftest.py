@@ -43,10 +43,6 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-# A clock of Playwright's has no entries of what was painted.
-PAINTED = "() => !String(Date).includes('native code') || performance.getEntriesByType('paint').length > 0"
-
-
 class Contexts:
     """Browser contexts of the session, lent to one test at a time; what a test leaves in one is cleared.
 
@@ -173,12 +169,8 @@ def study() -> Study:
 
 
 def press(page: Page, key: str) -> None:
-    """Press a key once the page is painted and its scripts listen; nobody is faster than they are, except a test.
-
-    Chromium drops what is typed before the first paint.
-    """
+    """Press a key once the scripts of the page listen; nobody is faster than they are, except a test."""
     page.wait_for_load_state("load")
-    page.wait_for_function(PAINTED)
     page.keyboard.press(key)
 
 
