@@ -37,7 +37,7 @@ dev: install-dev  ## A development server that reloads
 	$(BIN)/python manage.py migrate
 	DJANGO_DEBUG=true $(BIN)/python manage.py runserver $(PORT)
 
-test-quick: install-dev  ## Tests without a database, a service, a browser or a process of their own (under a minute)
+test-quick: install-dev  ## Tests without a database, a service, a browser or a process of their own
 	$(BIN)/python -m pytest -n $(JOBS) -m quick
 
 test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser

@@ -26,7 +26,7 @@ from metaeval.models import Decision, ReportJob
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.comparisons import comparison_get
 from metaeval.services.promotions import judge_promote
-from metaeval.services.reports import report_create
+from metaeval.services.report_jobs import report_request
 from tests.annotation.cast import labels_make
 from tests.annotation.entry.props import link_make
 from tests.annotation.factories import dataset_make, enrollment_make, invitation_make, study_make, user_make
@@ -87,7 +87,7 @@ class World:
         Dataset.objects.filter(pk=checklists.pk).update(owner=self.alice, split=split)
         link = link_make(self.study)
         item = self.study.study_items.order_by("position")[2].item  # disputed
-        agreement = report_create(user=self.alice, study=self.study.slug)
+        agreement = report_request(user=self.alice, study=self.study.slug)
         self.accounts = {
             "annotator": user_make(username="carl", role=Role.ANNOTATOR),
             "stranger": user_make(username="dora", role=Role.ANNOTATOR),

@@ -32,7 +32,7 @@ class OwnPages(admin.ModelAdmin[Row], Generic[Row]):
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=args)
 
     def require_reading(self, request: HttpRequest) -> None:
-        """Raise PermissionDenied for whoever may not look at the model's rows."""
+        """Raise PermissionDenied for users who may not view the model's rows."""
         if not self.has_view_or_change_permission(request):
             raise PermissionDenied
 

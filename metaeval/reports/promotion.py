@@ -127,7 +127,7 @@ class PromotionOption:
     figure : mapping or None
         Its figure on the page, of ``of`` what.
     although : tuple of str
-        What speaks against it: whoever promotes it has to insist.
+        What speaks against it: promoting it has to be confirmed.
     obstacle : str
         Why it cannot be promoted at all.
     is_proposed : bool

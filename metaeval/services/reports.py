@@ -165,24 +165,6 @@ def _key(inputs_hash: str) -> str:
     return f"report:{software_version()}:{inputs_hash}"
 
 
-def report_create(
-    *, user: User, dataset: str = "", kind: str | None = None, study: str = "", epsilon: float = EPSILON
-) -> StoredReport:
-    """Report on a study, or on a dataset, that this person may see, with the default options, and store it.
-
-    Labels of studies that are not theirs to see are no part of it.
-
-    Raises
-    ------
-    UnknownNameError
-        There is none that they may see.
-    ReportError
-        There is nothing to report on.
-    """
-    subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
-    return subject_report(user=user, subject=subject, epsilon=epsilon)
-
-
 class Subject(NamedTuple):
     """What a report is about."""
 

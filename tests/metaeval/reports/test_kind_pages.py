@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation.models import Dataset, Kind
 from metaeval.models import Report
 from metaeval.selectors.reports import report_targets
-from metaeval.services.reports import report_create
+from metaeval.services.report_jobs import report_request
 from tests.annotation.factories import dataset_make, study_make, user_make
 from tests.annotation.kinds import kind_dataset_make
 from tests.metaeval.kinds import joined, kind_judgments, kind_labels, kind_swept
@@ -67,7 +67,7 @@ def test_two_at_once_store_one_report():
     user = user_make()
     dataset, _ = kind_swept(Kind.IMPORTANCE)
 
-    found = all_at_once(lambda _: report_create(user=user, dataset=dataset.name).pk, range(4))
+    found = all_at_once(lambda _: report_request(user=user, dataset=dataset.name).pk, range(4))
     assert len(set(found)) == Report.objects.count() == 1
 
 
@@ -115,7 +115,7 @@ def test_only_of_what_one_may_see_and_what_is_there(client, researcher, key):
 def test_who_may_see_it(client):
     owner = user_make()
     dataset, _ = kind_swept(Kind.RUBRIC, split="private", owner=owner)
-    report = report_create(user=owner, dataset=dataset.name)
+    report = report_request(user=owner, dataset=dataset.name)
     urls = [
         reverse("metaeval:report-detail", args=[report.pk]),
         *(download(report, each) for each in SUFFIXES),
@@ -139,7 +139,7 @@ def test_who_may_see_it(client):
 def test_pages_take_few_queries(client, researcher, django_assert_max_num_queries):
     for kind in KINDS:
         dataset, _ = kind_swept(kind)
-        report = report_create(user=researcher, dataset=dataset.name)
+        report = report_request(user=researcher, dataset=dataset.name)
     with django_assert_max_num_queries(8):
         client.get(reverse("metaeval:report-list"))
     with django_assert_max_num_queries(4):

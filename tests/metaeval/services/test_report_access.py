@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation.models import Dataset, Label, Study
 from metaeval.models import Report
 from metaeval.selectors.reports import report_targets
-from metaeval.services.reports import report_create
+from metaeval.services.report_jobs import report_request
 from tests.annotation.cast import Cast, client_of
 from tests.annotation.cast import labels_make as study_labels_make
 from tests.annotation.factories import dataset_make, study_make
@@ -43,11 +43,11 @@ def test_others_are_offered_no_study_and_cannot_report_on_one(cast: Cast, study:
 
 def test_the_service_refuses_anothers_study(cast: Cast, study: Study) -> None:
     with pytest.raises(Exception, match="There is no study 'of-alice'"):
-        report_create(user=cast.bob, study="of-alice")
+        report_request(user=cast.bob, study="of-alice")
 
 
 def test_a_report_on_a_study_is_read_by_who_may_see_the_study(cast: Cast, study: Study) -> None:
-    report = report_create(user=cast.alice, study=study.slug)
+    report = report_request(user=cast.alice, study=study.slug)
     for user, status in ((cast.bob, 404), (cast.alice, 200), (cast.ann, 200)):
         assert client_of(user).get(reverse("metaeval:report-detail", args=[report.pk])).status_code == status
         address = reverse("metaeval:report-download", args=[report.pk, "json"])
@@ -61,7 +61,7 @@ def test_a_report_on_the_dataset_counts_no_label_of_anothers_study(cast: Cast, s
     own = study_make(dataset=dataset, owner=cast.bob)
     study_labels_make(own, [[1, 1]] * 4)
     counted = {
-        user.username: report_create(user=user, dataset=dataset.name).content["people"]["n_labels"]
+        user.username: report_request(user=user, dataset=dataset.name).content["people"]["n_labels"]
         for user in (cast.bob, cast.alice, cast.ann)
     }
     assert counted == {"bob": 8 + 8, "alice": 8 + 12, "ann": 8 + 8 + 12}
@@ -72,8 +72,8 @@ def test_a_report_on_the_dataset_is_not_read_by_who_may_not_see_a_study_of_it(
     cast: Cast, study: Study
 ) -> None:
     labels_make(dataset=study.dataset, choices=[[1, 2]] * 4)
-    by_alice = report_create(user=cast.alice, dataset=study.dataset.name)
-    by_bob = report_create(user=cast.bob, dataset=study.dataset.name)
+    by_alice = report_request(user=cast.alice, dataset=study.dataset.name)
+    by_bob = report_request(user=cast.bob, dataset=study.dataset.name)
     assert by_alice.pk != by_bob.pk
     for user, own, other in ((cast.bob, by_bob, by_alice), (cast.alice, by_alice, None)):
         assert client_of(user).get(reverse("metaeval:report-detail", args=[own.pk])).status_code == 200
@@ -96,7 +96,7 @@ def test_who_makes_the_same_report_gets_one_that_they_may_read(cast: Cast, study
 def test_reports_on_a_dataset_without_anothers_labels_are_shared(cast: Cast) -> None:
     dataset = dataset_make(pairs=4)
     labels_make(dataset=dataset, choices=[[1, 2]] * 4)
-    report = report_create(user=cast.alice, dataset=dataset.name)
+    report = report_request(user=cast.alice, dataset=dataset.name)
     assert client_of(cast.bob).get(reverse("metaeval:report-detail", args=[report.pk])).status_code == 200
 
 
