@@ -9,7 +9,9 @@ by database keys, so the same files imported on another machine have the same ha
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Literal, cast
@@ -17,6 +19,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.kinds import ItemKind
 from metaeval.selection.replacement import EPSILON
 from metaeval.stats import InvalidInputError
 
@@ -26,6 +29,8 @@ Integers = NDArray[np.intp]
 Against = Literal["people", "gold"]
 TieBreak = Literal["expected", "random", "alpaca_eval"]
 Unparsed = Literal["wrong", "omit"]
+Stored = Mapping[str, Any]
+Parts = Sequence[Sequence[str]]
 
 SCHEMA = "touchstone.inputs/1"
 PEOPLE: Against = "people"
@@ -159,6 +164,8 @@ class Labels:
         Labels left out because their annotator had labelled the item before, in another study.
     ties_allowed : bool
         Whether a study that labels come from offers a tie. Labels from elsewhere could be ties if one of them is.
+    shown_first : ndarray of shape (n_labels,) or None
+        Of pairs, the response (1 or 2) that was shown first, NaN where that is unknown; None where nobody asked.
     """
 
     item: Integers
@@ -167,6 +174,7 @@ class Labels:
     simulated: Booleans
     n_repeated: int = 0
     ties_allowed: bool = False
+    shown_first: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.item)
@@ -317,3 +325,63 @@ class Inputs:
             if judge.finer is not None:
                 array(judge.finer)
         return digest.hexdigest()
+
+
+# --- rows of a database as arrays ------------------------------------------------------------------------------------
+
+
+def columns_of(kind: ItemKind, stored: Sequence[Any], parts: Parts, width: int) -> Floats:
+    """What the column of labels or judgments that a kind reads says, as rows of numbers: (n_values, width)."""
+    if kind.column == "choice":
+        return np.array(stored, dtype=np.float64).reshape(-1, 1)  # None is NaN
+    return values_of(kind, stored, parts, width)
+
+
+def values_of(kind: ItemKind, values: Iterable[Stored | None], parts: Parts, width: int) -> Floats:
+    """Values in the form of labels as rows of numbers, (n_values, width), each of the parts of its item."""
+    rows = [
+        numbers_row(kind, kind.numbers(value or {}), names, width)
+        for value, names in zip(values, parts, strict=True)
+    ]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width)
+
+
+def numbers_row(
+    kind: ItemKind, numbers: Mapping[str, float | None], parts: Sequence[str], width: int
+) -> list[float]:
+    """Numbers by part as a row; NaN of a part that has none, and everywhere of a ranking of other parts."""
+    nothing = [math.nan] * width
+    # A ranking of other parts says nothing of these.
+    if kind.scale == "ranks" and (len(numbers) != len(parts) or not all(name in numbers for name in parts)):
+        return nothing
+    row = [
+        math.nan if name not in numbers else UNSURE if (number := numbers[name]) is None else number
+        for name in parts
+    ]
+    return row + nothing[len(row) :]
+
+
+def weights_drawn(items: Sequence[Any], chances: Iterable[tuple[Any, Any, float]]) -> Floats | None:
+    """One over the chance with which each item was drawn for labelling; None where all were certain.
+
+    Parameters
+    ----------
+    items : sequence of length n_items
+        The names of the items.
+    chances : iterable of (item, study, chance)
+        Of labels, the earlier ones first; items that nobody drew lots for may be left out. An item that several
+        studies drew by chance was labelled with the chance that any of them drew it; a label that nobody drew lots for
+        (an import, a study of all its items) makes it certain.
+
+    Examples
+    --------
+    >>> weights_drawn(["a", "b"], [("a", 1, 0.5), ("b", 1, 1.0)]).tolist()
+    [2.0, 1.0]
+    """
+    missed: dict[Any, dict[Any, float]] = defaultdict(dict)
+    for item, study, chance in chances:
+        missed[item].setdefault(study, 1.0 - min(1.0, chance))
+    never = {item: math.prod(of_studies.values()) for item, of_studies in missed.items()}
+    if not any(never.values()):
+        return None
+    return np.array([1.0 / (1.0 - never.get(item, 0.0)) for item in items])

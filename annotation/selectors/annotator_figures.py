@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from annotation.kinds import kind_of
 from annotation.models import WorkRole
-from annotation.selectors.agreement.common import share_of
-from metaeval.stats import Estimate
+from metaeval.stats import Estimate, wilson_interval
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -136,8 +135,16 @@ def _repeats(kind: str, answers: Sequence[AnnotatorAnswer]) -> list[float]:
 
 
 def share_estimate(scores: Sequence[float]) -> Estimate | None:
-    """Mean of scores from 0 to 1 with Wilson's interval; None without any."""
-    return share_of(np.array(scores, dtype=np.float64)) if scores else None
+    """Mean of scores from 0 to 1; None without any.
+
+    They are on different items, hence taken as independent: Wilson's interval. No numbers between 0 and 1 vary more
+    about their mean than zeros and ones do, so where a score is a fraction it is wider than it need be, never narrower.
+    """
+    if not scores:
+        return None
+    value, n = float(np.mean(scores)), len(scores)
+    low, high = wilson_interval(value, n)
+    return Estimate(value, low, high, n=n, n_clusters=n, method="wilson")
 
 
 def fast_answers(item: NDArray[np.int64], seconds: Floats) -> Floats:

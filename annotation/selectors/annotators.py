@@ -24,8 +24,7 @@ from annotation.models import (
     Study,
     WorkRole,
 )
-from annotation.selectors.agreement import agreement_so_far, label_stamp
-from annotation.selectors.agreement.common import seconds_of
+from annotation.selectors.agreement import agreement_so_far, label_stamp, seconds_of
 from annotation.selectors.annotator_figures import (
     FEW,
     AnnotatorAnswer,
@@ -34,9 +33,10 @@ from annotation.selectors.annotator_figures import (
     figures_compute,
 )
 from annotation.selectors.datasets import aspect_keys
+from metaeval.figures import FIGURES, Figure
 from metaeval.stats import Estimate
 
-VERSION = 1  # of the cached figures
+VERSION = 2  # of the cached figures
 CACHE_SECONDS = 24 * 60 * 60
 
 FAST_FLAG = 0.2
@@ -84,11 +84,7 @@ class StudyPeople:
     rows: tuple[PersonRow, ...]
     everybody: Figures
     agreement: float | None  # mean over everybody's labels
-    agreement_unit: str
-
-    @property
-    def agreement_low(self) -> float:
-        return -1.0 if self.agreement_unit == "number" else 0.0
+    figure: Figure | None  # what the agreement of each is
 
 
 def people_stamp(study: Study) -> str:
@@ -127,7 +123,7 @@ def people_of(study: Study) -> StudyPeople:
         known = figures_compute(study.kind, answers_of(study)), agreement
         cache.set(key, known, CACHE_SECONDS)
     figures, agreements = known
-    unit = "number" if kind_of(study.kind).scale == "ranks" else "percent"
+    figure = FIGURES[study.kind].of_one_person if study.kind in FIGURES else None
     mean = _mean_of(agreements.values())
     seen = _last_seen(study)
     rows = []
@@ -138,7 +134,7 @@ def people_of(study: Study) -> StudyPeople:
         flags = flags_of(study, own, agreement_row, mean)
         rows.append(PersonRow(enrollment, own, agreement_row, seen.get(enrollment.pk), flags))
     rows.sort(key=lambda row: (-row.figures.labels, row.short_id))
-    return StudyPeople(tuple(rows), figures.everybody, mean, unit)
+    return StudyPeople(tuple(rows), figures.everybody, mean, figure)
 
 
 def _last_seen(study: Study) -> dict[int, datetime]:

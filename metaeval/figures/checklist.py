@@ -378,6 +378,8 @@ KIND = KindFigures(
     judges=JUDGES,
     gold=GOLD,
     primaries=("agreement",),
+    so_far=("alpha", "pair_exact", "agreement", "cannot_tell_rate", "drfr"),
+    of_everyone="agreement",
     of_one_person=Figure(
         "agreement",
         "Answers that most of the others gave too",

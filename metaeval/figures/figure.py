@@ -12,6 +12,7 @@ from metaeval.stats.intervals import AMOUNT
 
 Unit = Literal["percent", "points", "number", "money", "seconds"]
 Bounds = tuple[float, float] | None
+CORRELATION: Bounds = (-1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Figure:
         The sentence on the leading judge, from ``{name}`` and ``{value}``; empty: with the label and people's figure.
     lacking : str
         Why it is undefined for every judge; empty: with the label.
+    neutral : float or None
+        Its value without any bias: a dashed line on plots. Of agreement beyond chance that is 0.
     """
 
     name: str
@@ -68,6 +71,12 @@ class Figure:
     of_gold: bool = False
     lead: str = ""
     lacking: str = ""
+    neutral: float | None = None
+
+    @property
+    def mark(self) -> float | None:
+        """Where plots have a dashed line."""
+        return 0.0 if self.bounds == CORRELATION else self.neutral
 
     @property
     def head(self) -> str:
@@ -86,7 +95,6 @@ class Figure:
 
 
 GROUPS = ("subset", "category")
-CORRELATION: Bounds = (-1.0, 1.0)
 UNPARSED = Figure(
     "unparsed_rate",
     "Unparsed",
@@ -107,8 +115,12 @@ class KindFigures:
         In the order of a report. The first of people is the one that is said where there are no judges.
     primaries : tuple of str
         By which figures judges may be ranked; by the first where there is nothing else to say.
-    of_one_person : Figure or None
+    so_far : tuple of str
+        The figures of people that the page of a study shows while it fills.
+    of_one_person : Figure
         Agreement of one annotator with the others, from `Sample.with_others`.
+    of_everyone : str
+        The figure of people that this is one person's part of.
     beside_names : mapping of str
         The figure of people that stands beside a figure of judges, where it has another name.
     of_responses : str
@@ -143,7 +155,9 @@ class KindFigures:
     judges: tuple[Figure, ...]
     gold: tuple[Figure, ...] = ()
     primaries: tuple[str, ...]
-    of_one_person: Figure | None = None
+    so_far: tuple[str, ...]
+    of_one_person: Figure
+    of_everyone: str
     beside_names: Mapping[str, str] = field(default_factory=dict)
     of_responses: str = ""
     options: tuple[str, ...] = ("against", "confidence", "n_resamples", "seed")
@@ -174,10 +188,10 @@ class KindFigures:
         beside = self.beside_names.get(name, name)
         return beside if any(figure.name == beside for figure in self.people) else ""
 
-    def only(self, name: str) -> KindFigures:
-        """The same with the figures of one name."""
+    def only(self, *names: str) -> KindFigures:
+        """The same with the figures of these names."""
         people, judges = (
-            tuple(one for one in figures if one.name == name) for figures in (self.people, self.judges)
+            tuple(one for one in figures if one.name in names) for figures in (self.people, self.judges)
         )
         return replace(self, people=people, judges=judges)
 

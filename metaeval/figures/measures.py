@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+import numpy as np
 
 from metaeval.figures.estimates import Breakdown, Measure, breakdowns, plain, weighted
 from metaeval.figures.figure import Figure, KindFigures
@@ -17,8 +19,10 @@ from metaeval.figures.sample import (
     Sample,
     quiet,
 )
-from metaeval.inputs import Floats
-from metaeval.stats import Estimate, correlation, ratio_estimate
+from metaeval.inputs import Floats, Integers
+from metaeval.stats import Estimate, correlation, mean_estimate, ratio_estimate
+
+_NOT_SHARED = "no item shared with others"
 
 
 def people_measures(kind: KindFigures, sample: Sample) -> dict[str, Breakdown]:
@@ -26,6 +30,30 @@ def people_measures(kind: KindFigures, sample: Sample) -> dict[str, Breakdown]:
     if not (len(sample.labels) or kind.says_undefined):
         return {}
     return measured(sample, kind.people, sample, lambda _: sample.drawn)
+
+
+def annotator_agreements(kind: KindFigures, sample: Sample) -> Iterator[tuple[Integers, Estimate]]:
+    """The labels of each annotator, and the mean agreement of these with the others' of the same items."""
+    figure, labels, options = kind.of_one_person, sample.labels, sample.options
+    if not len(labels):
+        return
+    with_others = sample.with_others()
+    cluster = np.array(sample.items.cluster, dtype=np.str_)[labels.item]
+    order = np.argsort(labels.annotator, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(labels.annotator[order])) + 1):
+        # Each person's items by themselves: to resample all items for each would cost people times items.
+        with quiet():
+            estimate = mean_estimate(
+                with_others[own],
+                bounds=figure.bounds,
+                reason=_NOT_SHARED,
+                clusters=cluster[own],
+                n_resamples=options.n_resamples,
+                weights=None if sample.drawn is None else sample.drawn[labels.item[own]],
+                confidence=options.confidence,
+                rng=options.seed,
+            )
+        yield own, estimate
 
 
 def gold_measures(kind: KindFigures, sample: Sample) -> dict[str, Breakdown]:

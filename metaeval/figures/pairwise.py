@@ -9,7 +9,7 @@ import numpy as np
 
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
 from metaeval.figures.sample import ByGroup, JudgeSample, Part, Ratio, Sample, mean_of, row_sums, share_of
-from metaeval.inputs import Booleans, Floats, JudgeAnswers, baseline_judge
+from metaeval.inputs import Booleans, Floats, JudgeAnswers, TieBreak, baseline_judge
 from metaeval.stats import (
     Estimate,
     accuracy_contributions,
@@ -22,6 +22,8 @@ from metaeval.stats import (
     positional_agreement_contributions,
 )
 from metaeval.stats.arrays import slots_of
+from metaeval.stats.counts import read_labels
+from metaeval.stats.leave_one_out import leave_one_out_scores
 from metaeval.stats.preference import expected_win_contributions
 
 # AlpacaEval compares lengths only where they differ by more than this many characters.
@@ -191,6 +193,21 @@ class PairSample(Sample):
         wins = row_sums(self.slots == 1) + row_sums(self.slots == 0) / 2
         return Ratio(wins, row_sums(self.given), _NO_LABELS)
 
+    def first_shown(self) -> Ratio | None:
+        """Labels for the response shown first, of labels that prefer one and whose order is known."""
+        if self.labels.shown_first is None:
+            return None
+        first = slots_of(self.labels.item, self.labels.shown_first, self.n_items)
+        decided = (self.slots > 0) & ~np.isnan(first)
+        return share_of(self.slots == first, decided, "no preference with a known order")
+
+    def with_others(self) -> Floats:
+        """How often the label is the mode of the others, ties between modes by expectation (or at random)."""
+        tie_break: TieBreak = "random" if self.options.tie_break == "random" else "expected"
+        labels = (self.labels.item, np.arange(len(self.labels)), self.labels.choice)
+        read = read_labels(labels, self.n_items)
+        return leave_one_out_scores(read, tie_break=tie_break, rng=self.options.seed)
+
     def first_label(self) -> Ratio:
         """AlpacaEval's preference for the longer response."""
         if not self.slots.shape[1]:
@@ -329,6 +346,14 @@ PEOPLE = (
         gap=True,
     ),
     Figure(
+        "first_shown_rate",
+        "Position bias (first-position rate)",
+        "Share of the labels with a preference that prefer the response shown first, where the order is known.",
+        PairSample.first_shown,
+        short="First-position rate",
+        neutral=0.5,
+    ),
+    Figure(
         "prefers_first",
         "Prefers the first response",
         "Share of the labels that prefer the first response in stored order, a tie counting one half.",
@@ -455,6 +480,14 @@ KIND = KindFigures(
     judges=JUDGES,
     primaries=("agreement", "accuracy"),
     beside_names={"agreement": "leave_one_out"},
+    so_far=("leave_one_out", "best_reachable", "krippendorff_alpha", "tie_rate", "first_shown_rate"),
+    of_one_person=Figure(
+        "agreement",
+        "Leave-one-out agreement",
+        "Chance that this annotator's label is the mode of the other labels of the same pair.",
+        PairSample.leave_one_out,
+    ),
+    of_everyone="leave_one_out",
     options=("tie_break", "unparsed", "confidence", "n_resamples", "seed", "epsilon"),
     n_resamples=10_000,
     quick=15_000,

@@ -183,7 +183,7 @@ class RankingSample(Sample):
             values[row, 0, : len(each)] = rankdata(each, method="min")
         return (baseline_judge(key, name, values),)
 
-    def remarks(self) -> tuple[str, ...]:
+    def remarks_on_people(self) -> tuple[str, ...]:
         has_target = self.has_target("")
         two = int((has_target & (self.n_parts == 2)).sum())
         if not two:
@@ -271,6 +271,7 @@ OF_ONE_PERSON = Figure(
     "number",
     CORRELATION,
 )
+SO_FAR = ("spearman", "same_first", "undefined_rate")
 EACH = "each human annotator who ranked the item"
 SPEARMAN = (
     "Spearman's rho of two annotators (average ranks for ties) is averaged over the pairs of annotators of an item, "

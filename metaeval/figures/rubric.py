@@ -341,6 +341,8 @@ KIND = KindFigures(
     judges=JUDGES,
     gold=GOLD,
     primaries=("spearman",),
+    so_far=("alpha", "pair_exact", "pair_near", "within_one", "mean_rating"),
+    of_everyone="within_one",
     of_one_person=Figure(
         "agreement",
         "Ratings within one point of the mean of the others",

@@ -139,9 +139,13 @@ class Sample:
         """What is had without reading anything, as judges: the floor that a judge must beat."""
         return ()
 
-    def remarks(self) -> tuple[str, ...]:
-        """What a reader has to know of these items and labels."""
+    def remarks_on_people(self) -> tuple[str, ...]:
+        """What a reader of the figures of people has to know of these items and labels."""
         return ()
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of a report has to know of these items and labels."""
+        return self.remarks_on_people()
 
 
 @contextmanager

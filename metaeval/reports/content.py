@@ -10,7 +10,7 @@ from annotation.kinds import kind_of
 from metaeval.figures import FIGURES, JudgeSample, KindFigures, Sample, quiet
 from metaeval.figures.estimates import plain
 from metaeval.figures.groups import Layout
-from metaeval.figures.measures import gold_measures, judge_measures, people_measures
+from metaeval.figures.measures import annotator_agreements, gold_measures, judge_measures, people_measures
 from metaeval.figures.sample import Correlated, Part, Ratio
 from metaeval.inputs import Booleans, Floats, Inputs, Options
 from metaeval.progress import told
@@ -27,9 +27,7 @@ from metaeval.reports.report import (
     ReportedItems,
     software_version,
 )
-from metaeval.stats import correlation, correlation_difference, mean_estimate
-
-_NOT_SHARED = "no item shared with others"
+from metaeval.stats import correlation, correlation_difference
 
 
 def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -> ReportContent:
@@ -124,29 +122,17 @@ def _people(kind: KindFigures, sample: Sample) -> PeopleFigures:
 
 
 def _annotators(kind: KindFigures, sample: Sample) -> tuple[AnnotatorFigures, ...]:
-    """A row a person: labels, and the mean agreement of these with the others' of the same items."""
-    figure, labels, options = kind.of_one_person, sample.labels, sample.options
-    if figure is None:
-        return ()
-    with_others = sample.with_others()
-    cluster = np.array(sample.items.cluster, dtype=np.str_)[labels.item]
-    rows = []
-    for number in np.unique(labels.annotator).tolist():
-        own = np.flatnonzero(labels.annotator == number)
-        # Each person's items by themselves: to resample all items for each would cost people times items.
-        estimate = mean_estimate(
-            with_others[own],
-            bounds=figure.bounds,
-            reason=_NOT_SHARED,
-            clusters=cluster[own],
-            n_resamples=options.n_resamples,
-            weights=None if sample.drawn is None else sample.drawn[labels.item[own]],
-            confidence=options.confidence,
-            rng=options.seed,
+    """A row a person: labels, and how far these agree with the others' of the same items."""
+    labels = sample.labels
+    return tuple(
+        AnnotatorFigures(
+            number=int(labels.annotator[own[0]]) + 1,
+            n_labels=len(own),
+            is_simulated=bool(labels.simulated[own[0]]),
+            agreement=cast("EstimateJson", plain(estimate)),
         )
-        agreement = cast("EstimateJson", plain(estimate))
-        rows.append(AnnotatorFigures(number + 1, len(own), bool(labels.simulated[own[0]]), agreement))
-    return tuple(rows)
+        for own, estimate in annotator_agreements(kind, sample)
+    )
 
 
 def _judge(kind: KindFigures, one: JudgeSample, by_person: Floats | None) -> JudgeFigures:

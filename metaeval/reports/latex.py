@@ -50,7 +50,7 @@ def _people(report: ReportContent) -> list[LatexTable]:
         )
         found.append(_grid(table, words, counts=True))
     one = report.figures.of_one_person
-    if one is None or not report.people.annotators:
+    if not report.people.annotators:
         return found
     rows = tuple(
         (

@@ -76,7 +76,7 @@ def _people(report: ReportContent) -> list[str]:
     for table in people_tables(report):
         parts += [f"### {table.title}", _table(table)]
     one = report.figures.of_one_person
-    if one is not None and report.people.annotators:
+    if report.people.annotators:
         people = [
             (str(row.number), f"{row.n_labels:,}", full_text(row.agreement, one.unit))
             for row in report.people.annotators

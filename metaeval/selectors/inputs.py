@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,24 @@ from judges.selectors.items import orders_of
 from judges.selectors.reading import judges_of_dataset
 from judges.selectors.stored import judgments_on
 from metaeval.figures import FIGURES
-from metaeval.inputs import UNSURE, Booleans, Floats, Inputs, Items, JudgeAnswers, Labels
+from metaeval.inputs import (
+    Booleans,
+    Floats,
+    Inputs,
+    Items,
+    JudgeAnswers,
+    Labels,
+    Parts,
+    columns_of,
+    numbers_row,
+    values_of,
+    weights_drawn,
+)
 from metaeval.reports.errors import ReportError, UnknownNameError
 from metaeval.reports.names import near_names
 from metaeval.selectors.sweeps import SweepView
 
 Row = Mapping[str, Any]
-Parts = Sequence[Sequence[str]]
 
 
 def kinds_of(dataset: Dataset) -> tuple[str, ...]:
@@ -179,29 +190,6 @@ def _padded(rows: Sequence[Sequence[float]], width: int) -> Floats:
 # --- values --------------------------------------------------------------------------------------------------------
 
 
-def values_of(kind: ItemKind, values: Iterable[Row | None], parts: Parts, width: int) -> Floats:
-    """Values in the form of labels as rows of numbers, (n_values, width), each of the parts of its item."""
-    rows = [
-        _row(kind, kind.numbers(value or {}), names, width)
-        for value, names in zip(values, parts, strict=True)
-    ]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), width)
-
-
-def _row(
-    kind: ItemKind, numbers: Mapping[str, float | None], parts: Sequence[str], width: int
-) -> list[float]:
-    nothing = [math.nan] * width
-    # A ranking of other parts says nothing of these.
-    if kind.scale == "ranks" and (len(numbers) != len(parts) or not all(name in numbers for name in parts)):
-        return nothing
-    row = [
-        math.nan if name not in numbers else UNSURE if (number := numbers[name]) is None else number
-        for name in parts
-    ]
-    return row + nothing[len(row) :]
-
-
 def finer_of(kind: ItemKind, values: Sequence[Row], parts: Parts, width: int) -> Floats | None:
     """What is finer than the values of judgments, by the first of the kind's fields that says it of an item."""
     fields = FIGURES[kind.name].finer
@@ -216,7 +204,7 @@ def finer_of(kind: ItemKind, values: Sequence[Row], parts: Parts, width: int) ->
                 for key, said in given.items()
                 if isinstance(said, int | float) and not isinstance(said, bool) and math.isfinite(said)
             }
-            found[k] = _row(kind, numbers, names, width)
+            found[k] = numbers_row(kind, numbers, names, width)
             if not np.isnan(found[k]).all():
                 break
     return None if np.isnan(found).all() else found
@@ -256,18 +244,11 @@ def _labels(
     return Labels(
         item=item,
         annotator=np.array([row[1] for row in found], dtype=np.intp),
-        values=_columns(kind, [row[2] for row in found], item, items),
+        values=columns_of(kind, [row[2] for row in found], [items.parts[row] for row in item], items.width),
         simulated=np.array([row[3] for row in found], dtype=np.bool_),
         n_repeated=n_repeated,
         ties_allowed=kind.scale == "preference" and _ties_allowed(dataset, kind, study, reader),
     )
-
-
-def _columns(kind: ItemKind, stored: Sequence[Any], item: Iterable[int], items: Items) -> Floats:
-    """What a column of labels or judgments says, as rows of numbers."""
-    if kind.column == "choice":
-        return np.array(stored, dtype=np.float64).reshape(-1, 1)  # None is NaN
-    return values_of(kind, stored, [items.parts[row] for row in item], items.width)
 
 
 def _ties_allowed(dataset: Dataset, kind: ItemKind, study: Study | None, reader: User | None) -> bool:
@@ -286,23 +267,13 @@ def sampling_weights(
     reader: User | None = None,
     kind: str = DEFAULT_KIND,
 ) -> Floats | None:
-    """One over the chance with which each item was drawn for labelling; None where all were certain.
-
-    An item that several studies drew by chance was labelled with the chance that any of them drew it; a label that
-    nobody drew lots for (an import, a study of all its items) makes it certain.
-    """
+    """`weights_drawn` of the items of these names, from the labels that this person may see."""
     visible = labels_visible_to(reader)
     labels = visible.current().filter(kind=kind, item__dataset=dataset).order_by("pk")
     if study is not None:
         labels = labels.filter(study=study)
     drawn = labels.filter(item_id__in=labels.order_by().filter(probability__lt=1).values("item_id"))
-    missed: dict[str, dict[int | None, float]] = defaultdict(dict)
-    for external_id, study_id, chance in drawn.values_list("item__external_id", "study", "probability"):
-        missed[external_id].setdefault(study_id, 1.0 - min(1.0, chance))
-    if not missed:
-        return None
-    never = {external_id: math.prod(chances.values()) for external_id, chances in missed.items()}
-    return np.array([1.0 / (1.0 - never.get(name, 0.0)) for name in names])
+    return weights_drawn(names, drawn.values_list("item__external_id", "study", "probability"))
 
 
 def judges_chosen(
@@ -371,7 +342,7 @@ def _judge(
     # Nobody measured what an imported verdict cost.
     measured = np.nan if judge.backend == BackendKind.IMPORTED else 1.0
     read = [value if one == ParseStatus.PARSED else None for value, one in zip(stored, status, strict=True)]
-    values = _columns(kind, read, item, items)
+    values = columns_of(kind, read, [items.parts[row] for row in item], items.width)
     finer = None
     if FIGURES[kind.name].finer:
         finer = finer_of(kind, [value or {} for value in read], [items.parts[k] for k in item], items.width)

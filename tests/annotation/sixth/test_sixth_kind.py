@@ -1,10 +1,11 @@
-"""A sixth kind of item goes the whole way, from a file to agreement, by one class and one template."""
+"""A sixth kind of item goes the whole way, from a file to agreement, by one class, its figures and one template."""
 
 import copy
 import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from annotation.selectors.adjudication import disputed_items
 from annotation.selectors.shown import cache_clear
 from annotation.services.studies import study_create
 from judges.models import Judgment
+from metaeval.figures import FIGURES, checklist
 from tests.annotation.cast import client_of, study_fields, text_of
 from tests.annotation.factories import user_make
 from tests.annotation.sixth import Acceptable
@@ -41,6 +43,9 @@ ROWS: list[dict[str, Any]] = [
     for number, what in enumerate(("tree", "fish", "bird"))
 ]
 
+# One question with two answers: a checklist of one aspect.
+FIGURES_OF_ACCEPTABLE = replace(checklist.KIND, so_far=("pair_exact", "agreement"))
+
 
 @pytest.fixture(autouse=True)
 def sixth(settings: Any) -> Iterator[Acceptable]:
@@ -49,8 +54,9 @@ def sixth(settings: Any) -> Iterator[Acceptable]:
     templates[0]["DIRS"] = [*templates[0]["DIRS"], Path(__file__).parent / "templates"]
     settings.TEMPLATES = templates
     register(kind)
+    FIGURES[kind.name] = FIGURES_OF_ACCEPTABLE
     yield kind
-    del KINDS[kind.name]
+    del KINDS[kind.name], FIGURES[kind.name]
     cache_clear()
 
 
@@ -119,7 +125,7 @@ def test_from_a_file_to_agreement(tmp_path: Path):
     assert "You answered: Acceptable" in text_of(first)
 
     live = text_of(alice.get(reverse("annotation:study-live", args=[study.slug])))
-    assert "Same answer" in live
+    assert "Pairwise agreement" in live
     assert "66.7" in live
     people = text_of(alice.get(reverse("annotation:study-people", args=[study.slug])))
     assert "As shown" not in people

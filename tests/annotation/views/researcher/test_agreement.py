@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.models import Label
-from annotation.selectors.agreement import agreement_so_far, label_stamp
-from annotation.selectors.agreement.common import scores_of_labels
-from annotation.selectors.agreement.pairwise import PairwiseColumns, agreement_compute
+from annotation.selectors.agreement import LabelRow, agreement_compute, agreement_so_far, label_stamp
 from annotation.services.quality import labels_set_aside, labels_take_back
 from metaeval.stats import krippendorff_alpha, leave_one_out_agreement
 from tests.annotation.cast import label_make, labels_make
@@ -22,43 +20,44 @@ from tests.annotation.factories import annotator_make, study_make
 NAN = float("nan")
 
 
-def columns_of(table, *, shown_first=1.0, instruction=None):
-    """Label columns of a table of items by annotators, NaN where there is no label."""
-    table = np.asarray(table, dtype=float)
-    item, annotator = np.nonzero(~np.isnan(table))
-    n = len(item)
-    return PairwiseColumns(
-        item=item.astype(np.int64),
-        instruction=(item if instruction is None else np.asarray(instruction)[item]).astype(np.int64),
-        annotator=annotator.astype(np.int64),
-        choice=table[item, annotator],
-        shown_first=np.full(n, shown_first),
-        seconds=np.arange(n, dtype=float),
-        category=np.array(["A" if k % 2 else "B" for k in item], dtype=np.str_),
+def rows_of(table, *, shown_first=1, instruction=None, chances=None):
+    """Labels of a table of items by annotators, NaN where there is no label."""
+    found = []
+    for item, cells in enumerate(table):
+        for annotator, choice in enumerate(cells):
+            if not math.isnan(choice):
+                whose = item if instruction is None else instruction[item]
+                chance = 1.0 if chances is None else chances[item]
+                order = [shown_first - 1, 2 - shown_first]
+                found.append(
+                    LabelRow(item, whose, "BA"[item % 2], annotator, float(len(found)), chance, order, choice)
+                )
+    return found
+
+
+def compute(table, **options):
+    rows = rows_of(table, **options)
+    return agreement_compute(
+        "pairwise", rows, {row.annotator: (f"{row.annotator:08x}", False) for row in rows}
     )
 
 
-def people_of(columns):
-    return {int(key): (f"{key:08x}", False) for key in np.unique(columns.annotator)}
-
-
 def test_known_figures():
-    columns = columns_of([[1, 1, 2], [2, 2, 2]])
-    found = agreement_compute(columns, people_of(columns))
-    assert found.people.value == pytest.approx((1 / 3 + 1) / 2)
-    assert found.best.value == pytest.approx((2 / 3 + 1) / 2)
-    assert found.ties.value == 0
-    assert found.shown_first.value == pytest.approx(2 / 6)
+    found = compute([[1, 1, 2], [2, 2, 2]])
+    assert found.overall("leave_one_out")["value"] == pytest.approx((1 / 3 + 1) / 2)
+    assert found.overall("best_reachable")["value"] == pytest.approx((2 / 3 + 1) / 2)
+    assert found.overall("tie_rate")["value"] == 0
+    assert found.overall("first_shown_rate")["value"] == pytest.approx(2 / 6)
     assert (found.labels, found.items, found.items_with_two, found.annotators) == (6, 2, 2, 3)
     assert found.seconds == 2.5
-    assert [(row.name, row.items, row.labels) for row in found.categories] == [("A", 1, 3), ("B", 1, 3)]
-    assert found.categories[0].people.value == 1
+    assert {(row.name, row.items, row.labels) for row in found.rows} == {("A", 1, 3), ("B", 1, 3)}
+    (first, *_) = next(cells for row, cells in found.table if row.name == "A")
+    assert (first[0].name, first[1]["value"]) == ("leave_one_out", 1)
     assert found.is_early
 
 
 def test_each_person_is_compared_with_the_others():
-    columns = columns_of([[1, 1, 2], [2, 2, 2], [NAN, 1, NAN]])
-    rows = {row.short_id[-1]: row for row in agreement_compute(columns, people_of(columns)).by_annotator}
+    rows = {row.short_id[-1]: row for row in compute([[1, 1, 2], [2, 2, 2], [NAN, 1, NAN]]).by_annotator}
     # First item: against {1, 2} a label 1 is one of two modes; the third stands against {1, 1}.
     assert [rows[key].agreement.value for key in "012"] == [0.75, 0.75, 0.5]
     assert [rows[key].labels for key in "012"] == [2, 3, 2]
@@ -66,66 +65,55 @@ def test_each_person_is_compared_with_the_others():
     assert rows["0"].agreement.low < 0.75 < rows["0"].agreement.high
 
 
+def test_items_drawn_by_chance_weigh_what_they_stand_for():
+    table = [[1, 1], [1, 2], [2, 2]]
+    found = compute(table, chances=[1.0, 0.25, 0.5])
+    expected = leave_one_out_agreement(np.array(table, dtype=float), weights=[1, 4, 2], n_resamples=0)
+    assert found.overall("leave_one_out")["value"] == pytest.approx(expected.value) == pytest.approx(3 / 7)
+    assert [row.agreement.value for row in found.by_annotator] == pytest.approx([3 / 7, 3 / 7])
+
+
 choices = st.sampled_from([0.0, 1.0, 2.0, NAN])
 
 
-@settings(deadline=None)
-@given(
-    st.integers(1, 5).flatmap(
-        lambda m: st.lists(st.lists(choices, min_size=m, max_size=m), min_size=1, max_size=8)
-    )
-)
-def test_the_persons_parts_add_up_to_the_leave_one_out_figure(table):
-    columns = columns_of(table)
-    items, row = np.unique(columns.item, return_inverse=True)
-    slots = np.asarray(table, dtype=float)[items]
-    scores = scores_of_labels(row, columns.choice, len(items))
-    paired = [k for k in range(len(items)) if np.isfinite(scores[row == k]).any()]
-    if paired:
-        by_item = [scores[row == k].mean() for k in paired]
-        assert np.mean(by_item) == pytest.approx(leave_one_out_agreement(slots[paired], n_resamples=0).value)
-    else:
-        assert not np.isfinite(scores).any()
-
-
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(
     st.integers(2, 5).flatmap(
         lambda m: st.lists(st.lists(choices, min_size=m, max_size=m), min_size=1, max_size=8)
     )
 )
 def test_any_table_has_figures_or_reasons_and_no_warning(table):
-    columns = columns_of(table)
-    found = agreement_compute(columns, people_of(columns))
-    for estimate in (found.people, found.best, found.alpha, found.ties, found.shown_first):
-        if estimate.defined:
-            assert math.isnan(estimate.low) or estimate.low - 1e-9 <= estimate.value <= estimate.high + 1e-9
-        else:
-            assert estimate.reason
-    if found.people.defined:
-        assert found.people.value <= found.best.value + 1e-12
+    found = compute(table)
+    for _figure, estimate in found.figures:
+        if estimate["value"] is None:
+            assert estimate["reason"]
+        elif estimate["low"] is not None:
+            assert estimate["low"] - 1e-9 <= estimate["value"] <= estimate["high"] + 1e-9
+    if found.labels and found.overall("leave_one_out")["value"] is not None:
+        people, best, alpha = (
+            found.overall(name)["value"] for name in ("leave_one_out", "best_reachable", "krippendorff_alpha")
+        )
+        assert people <= best + 1e-9
         slots = np.asarray(table, dtype=float)
-        assert found.people.value == pytest.approx(leave_one_out_agreement(slots, n_resamples=0).value)
-        if found.alpha.defined:
-            assert found.alpha.value == pytest.approx(krippendorff_alpha(slots, n_resamples=0).value)
+        assert people == pytest.approx(leave_one_out_agreement(slots, n_resamples=0).value)
+        if alpha is not None:
+            assert alpha == pytest.approx(krippendorff_alpha(slots, n_resamples=0).value)
 
 
 def test_nothing_at_all():
-    columns = columns_of(np.zeros((0, 2)))
-    found = agreement_compute(columns, {})
+    found = compute([])
     assert found.labels == found.items == 0
-    assert found.categories == found.by_annotator == ()
+    assert found.rows == found.by_annotator == ()
     assert found.seconds is None
+    assert found.figures == found.columns == found.table == []
 
 
 def test_items_of_one_instruction_move_together():
     table = [[1, 1], [1, 1], [1, 2], [1, 2]] * 20
-    alone = agreement_compute(columns_of(table), {0: ("a", False), 1: ("b", False)})
-    grouped = columns_of(table, instruction=[k // 2 for k in range(80)])
-    together = agreement_compute(grouped, {0: ("a", False), 1: ("b", False)})
-    assert together.people.value == alone.people.value
-    assert together.people.high - together.people.low > alone.people.high - alone.people.low
-    assert together.people.n_clusters == 40
+    alone = compute(table).overall("leave_one_out")
+    together = compute(table, instruction=[k // 2 for k in range(80)]).overall("leave_one_out")
+    assert together["value"] == alone["value"]
+    assert together["high"] - together["low"] > alone["high"] - alone["low"]
 
 
 @pytest.mark.django_db
@@ -146,8 +134,8 @@ class TestFromRows:
             if order != [0, 1]:
                 self.replace(label, order)
         found = agreement_so_far(study)
-        assert found.shown_first.value == pytest.approx(2 / 3)
-        assert found.ties.value == pytest.approx(1 / 5)
+        assert found.overall("first_shown_rate")["value"] == pytest.approx(2 / 3)
+        assert found.overall("tie_rate")["value"] == pytest.approx(1 / 5)
         assert found.labels == 5
 
     def replace(self, label, order):
@@ -209,10 +197,10 @@ class TestFromRows:
         one, other, _ = labels_make(study, [[1, 2, 1], [1, 2, 1]])
         first, second = (study.enrollments.get(annotator=person) for person in (one, other))
         labels_set_aside(enrollment=first, by=None, reason="in doubt")
-        before = agreement_so_far(study).people.value
+        before = agreement_so_far(study).overall("leave_one_out")["value"]
         labels_take_back(enrollment=first, by=None)
         labels_set_aside(enrollment=second, by=None, reason="in doubt")
-        assert (before, agreement_so_far(study).people.value) == (0.0, 1.0)
+        assert (before, agreement_so_far(study).overall("leave_one_out")["value"]) == (0.0, 1.0)
 
     def test_the_time_of_a_change_is_not_that_of_the_item(self):
         study = study_make(pairs=1)

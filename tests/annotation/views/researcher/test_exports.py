@@ -289,10 +289,11 @@ def test_the_figures_of_the_study_page_can_be_computed_from_the_csv_alone(cast, 
 
     figures = agreement_so_far(study)
     found = leave_one_out_agreement((item, annotator, choice.astype(float)), clusters=instruction[order])
-    assert (found.value, found.n) == pytest.approx((figures.people.value, figures.people.n))
+    people = figures.overall("leave_one_out")
+    assert (found.value, found.n) == pytest.approx((people["value"], people["n"]))
     # The file has its items in another order, so that the resamples draw others.
-    assert (found.low, found.high) == pytest.approx((figures.people.low, figures.people.high), rel=0.02)
-    assert figures.people.n == 7
+    assert (found.low, found.high) == pytest.approx((people["low"], people["high"]), rel=0.02)
+    assert people["n"] == 7
     for row in figures.by_annotator:
         mine = np.char.startswith(annotator, row.short_id)
         assert row.labels == mine.sum()

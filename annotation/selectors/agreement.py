@@ -1,0 +1,320 @@
+"""Agreement so far: the labels of a study as the inputs of `metaeval.figures`, and what the figures of their kind are.
+
+Which figures there are, what they are called and how they are computed stands in `metaeval.figures`, as for reports.
+What is said of labels is never changed, so their number, how many of them count and the latest of them say whether
+anything is new: figures are kept in the cache until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from django.core.cache import cache
+from django.db.models import Count, Max, Q, Subquery
+
+from annotation.domain.pseudonyms import SHORT, pseudonym
+from annotation.kinds import ItemKind, kind_of
+from annotation.models import Criterion, Intervention, Label, Study, WorkRole
+from metaeval.figures import FIGURES, Figure, Sample
+from metaeval.figures.measures import annotator_agreements, people_measures
+from metaeval.inputs import Floats, Inputs, Items, Labels, Options, columns_of, weights_drawn
+from metaeval.stats import Estimate
+
+# Primary key of an annotator to (short id, simulated?).
+People: TypeAlias = dict[int, tuple[str, bool]]
+
+# Part of the cache key: goes up when what is computed changes.
+VERSION = 4
+CACHE_SECONDS = 24 * 60 * 60
+# Below this many items with two labels, the page says that it is early.
+FEW_ITEMS = 20
+
+
+class LabelRow(NamedTuple):
+    """A label that counts; `stored` is what the column says that its kind reads."""
+
+    item: int
+    instruction: int
+    category: str
+    annotator: int
+    seconds: float
+    probability: float
+    shown_order: Sequence[int] | None
+    stored: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorRow:
+    """One annotator: their agreement with the others, on items that others labelled too."""
+
+    annotator: int
+    short_id: str
+    is_simulated: bool
+    labels: int
+    seconds: float | None
+    agreement: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """A criterion or a category: how much there is of it, and its figures in the order of the columns."""
+
+    name: str
+    items: int
+    labels: int
+    estimates: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What the labels of a study say so far."""
+
+    kind: str
+    labels: int = 0
+    items: int = 0
+    items_with_two: int = 0
+    annotators: int = 0
+    simulated: int = 0
+    seconds: float | None = None
+    measures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    rows: tuple[AgreementRow, ...] = ()
+    by_annotator: tuple[AnnotatorRow, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def is_early(self) -> bool:
+        return self.items_with_two < FEW_ITEMS
+
+    def overall(self, name: str) -> Mapping[str, Any]:
+        """A figure of all labels."""
+        found: Mapping[str, Any] = self.measures[name]["overall"]
+        return found
+
+    @property
+    def figures(self) -> list[tuple[Figure, Mapping[str, Any]]]:
+        """What is known, each figure with its estimate over all labels."""
+        return [(figure, self.overall(figure.name)) for figure in _figures(self.kind, self.measures)]
+
+    @property
+    def columns(self) -> list[Figure]:
+        """The figures that stand in the table of criteria or categories."""
+        return _columns(self.kind, self.measures)
+
+    @property
+    def table(self) -> list[tuple[AgreementRow, list[tuple[Figure, Mapping[str, Any], Mapping[str, Any]]]]]:
+        """Each row with its cells: the figure, its estimate in the row, and over all labels."""
+        columns = self.columns
+        whole = [self.overall(figure.name) for figure in columns]
+        return [(row, list(zip(columns, row.estimates, whole, strict=True))) for row in self.rows]
+
+    @property
+    def axis(self) -> str:
+        """What the rows of the table are: criteria or categories."""
+        return _axis(kind_of(self.kind))
+
+    @property
+    def of_one_person(self) -> Figure:
+        """What the agreement of each annotator is."""
+        return FIGURES[self.kind].of_one_person
+
+    @property
+    def of_everyone(self) -> Mapping[str, Any]:
+        """The figure that the annotators' own are parts of."""
+        return self.overall(FIGURES[self.kind].of_everyone)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelStamp:
+    """Identifies the labels of a study at a moment: new ones raise `latest`, set aside ones lower `counted`.
+
+    As many may be taken back as are set aside of somebody else; `changed`, the latest time that labels were, tells.
+    """
+
+    count: int
+    counted: int
+    latest: int
+    changed: int
+
+    def __str__(self) -> str:
+        return f"{self.count}-{self.counted}-{self.latest}-{self.changed}"
+
+
+def label_stamp(study: Study) -> LabelStamp:
+    """One query."""
+    counted = Count("pk", filter=Q(is_surplus=False, is_set_aside=False, role=WorkRole.WORK))
+    interventions = Intervention.objects.filter(enrollment__study=study, n_labels__gt=0).order_by("-pk")
+    row = Label.objects.filter(study=study).aggregate(
+        count=Count("pk"),
+        counted=counted,
+        latest=Max("pk"),
+        changed=Max(Subquery(interventions.values("pk")[:1])),
+    )
+    return LabelStamp(row["count"], row["counted"], row["latest"] or 0, row["changed"] or 0)
+
+
+def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement:
+    """What the labels of a study say so far of how far its people agree. No query where nothing is new."""
+    stamp = stamp or label_stamp(study)
+    key = f"agreement:{VERSION}:{study.pk}:{study.created_at.timestamp()}:{stamp}"
+    known: Agreement | None = cache.get(key)
+    if known is None:
+        people: People = {}
+        rows = list(_labels_read(study, people))
+        criteria: tuple[str, ...] = ()
+        if kind_of(study.kind).parts == "criteria":
+            found = Criterion.objects.filter(dataset_id=study.dataset_id).order_by("position")
+            criteria = tuple(found.values_list("key", flat=True))
+        known = agreement_compute(study.kind, rows, people, criteria)
+        cache.set(key, known, CACHE_SECONDS)
+    return known
+
+
+def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
+    """The labels that count, by item; fills `people` on the way. One query."""
+    labels = Label.objects.current().filter(study=study, kind=study.kind)
+    about = ("item_id", "item__instruction_id", "item__instruction__category", "annotator_id")
+    own = ("active_ms", "supersedes_id", "probability", "shown_order", kind_of(study.kind).column)
+    names = (*about, *own, "annotator__public_id", "annotator__is_simulated")
+    found = labels.order_by("item__position", "item_id", "pk").values_list(*names)
+    row: tuple[Any, ...]
+    for row in found.iterator(chunk_size=5_000):
+        item, instruction, category, annotator, ms, earlier, chance, order, stored, public_id, simulated = row
+        if annotator not in people:
+            people[annotator] = (str(pseudonym(public_id, study=study.pk))[:SHORT], simulated)
+        seconds = seconds_of(ms, earlier)
+        yield LabelRow(item, instruction, category, annotator, seconds, chance, order, stored)
+
+
+def seconds_of(active_ms: int | None, supersedes: int | None) -> float:
+    """Active time on an item, NaN where it is unknown. That of a change says nothing of how long the item took."""
+    return float("nan") if active_ms is None or supersedes is not None else active_ms / 1000
+
+
+def agreement_compute(
+    kind: str, rows: Sequence[LabelRow], people: People, criteria: tuple[str, ...] = ()
+) -> Agreement:
+    """The figures of these labels, ordered by item; ``criteria`` are the keys of the dataset's, in their order."""
+    if kind not in FIGURES or not rows:
+        return Agreement(kind)
+    figures = FIGURES[kind]
+    sample = figures.sample(
+        _inputs(kind_of(kind), rows, people, criteria), Options(n_resamples=figures.n_resamples)
+    )
+    measures = people_measures(figures.only(*figures.so_far), sample)
+    seconds = np.array([row.seconds for row in rows], dtype=np.float64)
+    by_annotator = [
+        AnnotatorRow(
+            key := rows[own[0]].annotator, *people[key], len(own), _median_known(seconds[own]), estimate
+        )
+        for own, estimate in annotator_agreements(figures, sample)
+    ]
+    return Agreement(
+        kind=kind,
+        labels=len(rows),
+        items=sample.n_items,
+        items_with_two=int((np.bincount(sample.labels.item) >= 2).sum()),
+        annotators=len(people),
+        simulated=sum(simulated for _, simulated in people.values()),
+        seconds=_median_known(seconds),
+        measures=measures,
+        rows=tuple(_rows(kind, sample, measures)),
+        by_annotator=tuple(sorted(by_annotator, key=lambda row: (-row.labels, row.short_id))),
+        remarks=sample.remarks_on_people(),
+    )
+
+
+def _inputs(kind: ItemKind, rows: Sequence[LabelRow], people: People, criteria: tuple[str, ...]) -> Inputs:
+    """The labels as the inputs of figures; items are those that have one."""
+    index: dict[int, int] = {}
+    first: list[LabelRow] = []
+    for row in rows:
+        if row.item not in index:
+            index[row.item] = len(first)
+            first.append(row)
+    item = np.array([index[row.item] for row in rows], dtype=np.intp)
+    parts = _parts(kind, rows, item.tolist(), len(first), criteria)
+    width = max(map(len, parts))
+    numbers: dict[int, int] = {}
+    persons: dict[int, int] = {}
+    orders = [row.shown_order for row in rows]
+    return Inputs(
+        kind=kind.name,
+        name="",
+        facts={},
+        items=Items(
+            external_id=tuple(str(row.item) for row in first),
+            cluster=tuple(str(numbers.setdefault(row.instruction, len(numbers))) for row in first),
+            category=tuple(row.category for row in first),
+            subset=("",) * len(first),
+            parts=tuple(parts),
+            gold=np.full((len(first), width), np.nan),
+            lengths=np.zeros((len(first), 0), dtype=np.intp),
+            parents=tuple(("",) * len(names) for names in parts),
+            voted=np.zeros(len(first), dtype=np.bool_),
+        ),
+        labels=Labels(
+            item=item,
+            annotator=np.array(
+                [persons.setdefault(row.annotator, len(persons)) for row in rows], dtype=np.intp
+            ),
+            values=columns_of(kind, [row.stored for row in rows], [parts[k] for k in item], width),
+            simulated=np.array([people[row.annotator][1] for row in rows], dtype=np.bool_),
+            shown_first=np.array([order[0] + 1 if order else np.nan for order in orders], dtype=np.float64),
+        ),
+        criteria=criteria,
+        weights=weights_drawn(
+            [row.item for row in first], ((row.item, None, row.probability) for row in rows)
+        ),
+    )
+
+
+def _parts(
+    kind: ItemKind, rows: Sequence[LabelRow], item: Sequence[int], n_items: int, criteria: tuple[str, ...]
+) -> list[tuple[str, ...]]:
+    """What the values of each item say something of: criteria, else what its labels name; a ranking of other parts
+    than the first of its item (the item has changed) is left out.
+    """
+    if kind.column == "choice" or kind.parts == "criteria":
+        return [criteria or ("",)] * n_items
+    found: list[dict[str, None]] = [{} for _ in range(n_items)]
+    for row, place in zip(rows, item, strict=True):
+        if not found[place] or kind.scale != "ranks":
+            found[place].update(dict.fromkeys(kind.numbers(row.stored)))
+    return [tuple(sorted(names)) for names in found]
+
+
+def _median_known(seconds: Floats) -> float | None:
+    known = seconds[~np.isnan(seconds)]
+    return float(np.median(known)) if len(known) else None
+
+
+def _axis(kind: ItemKind) -> str:
+    return "criterion" if kind.parts == "criteria" else "category"
+
+
+def _figures(kind: str, measures: Mapping[str, Any]) -> list[Figure]:
+    return [figure for figure in FIGURES[kind].people if figure.name in measures] if measures else []
+
+
+def _columns(kind: str, measures: Mapping[str, Any]) -> list[Figure]:
+    axis = _axis(kind_of(kind))
+    return [figure for figure in _figures(kind, measures) if axis in figure.axes]
+
+
+def _rows(kind: str, sample: Sample, measures: Mapping[str, Any]) -> Iterator[AgreementRow]:
+    """The table of criteria or categories: items and labels that say something of each, and its figures."""
+    axis, labels = _axis(kind_of(kind)), sample.labels
+    if axis == "criterion":
+        groups = [
+            (name, ~np.isnan(labels.values[:, place])) for place, name in enumerate(sample.inputs.criteria)
+        ]
+    else:
+        groups = [
+            (group.name, group.members[labels.item]) for group in sample.layout.groups if group.kind == axis
+        ]
+    for name, own in groups:
+        estimates = tuple(measures[figure.name][axis][name] for figure in _columns(kind, measures))
+        yield AgreementRow(name, len(np.unique(labels.item[own])), int(own.sum()), estimates)
