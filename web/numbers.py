@@ -59,13 +59,17 @@ def interval_text(low: float, high: float, unit: str = "percent") -> str:
     return f"[{figure_text(low, unit, sign=False)}, {figure_text(high, unit, sign=False)}]"
 
 
+def estimate_interval(estimate: object, unit: str = "percent") -> str:
+    """The interval alone: "[63.1, 68.2]"; empty where there is none."""
+    low, high = part_of(estimate, "low"), part_of(estimate, "high")
+    return "" if low is None or high is None else interval_text(low, high, unit)
+
+
 def estimate_range(estimate: object, unit: str = "percent") -> str:
     """Interval and n: "[63.1, 68.2], n = 648"; the reason where the value is undefined."""
-    low, high, n = (part_of(estimate, name) for name in ("low", "high", "n"))
+    interval, n = estimate_interval(estimate, unit), part_of(estimate, "n")
     reason = estimate.get("reason") if isinstance(estimate, dict) else getattr(estimate, "reason", None)
-    parts = []
-    if low is not None and high is not None:
-        parts.append(interval_text(low, high, unit))
+    parts = [interval] if interval else []
     if n is not None:
         parts.append(f"n = {_count(n)}")
     if part_of(estimate, "value") is None and reason:

@@ -85,6 +85,14 @@ def _draws(measures: Iterable[Measure], layout: Layout, resamples: Resamples) ->
     n_groups = len(layout.groups)
     if not resamples.n_resamples:
         return {measure.name: np.zeros((0, n_groups)) for measure in measures}
+    if not layout.combinations:
+        # Of a bounded ratio the ends depend on the data alone; one resample says that they are asked for.
+        bounded = [measure for measure in measures if _is_bounded(measure)]
+        rest = [measure for measure in measures if not _is_bounded(measure)]
+        if bounded:
+            return {measure.name: np.zeros((1, n_groups)) for measure in bounded} | _draws(
+                rest, layout, resamples
+            )
     members = np.stack([group.members for group in layout.groups], axis=1)
     columns = np.concatenate(
         [side[:, np.newaxis] * members for measure in measures for side in (measure.top, measure.bottom)],
@@ -94,6 +102,10 @@ def _draws(measures: Iterable[Measure], layout: Layout, resamples: Resamples) ->
     with np.errstate(invalid="ignore", divide="ignore"):
         figures = totals[:, :, 0] / totals[:, :, 1]
     return {measure.name: figures[:, place] for place, measure in enumerate(measures)}
+
+
+def _is_bounded(measure: Measure) -> bool:
+    return measure.bounds is not None and math.isfinite(measure.bounds[1] - measure.bounds[0])
 
 
 def _breakdown(

@@ -48,7 +48,8 @@ def annotator_agreements(kind: KindFigures, sample: Sample) -> Iterator[tuple[In
                 bounds=figure.bounds,
                 reason=_NOT_SHARED,
                 clusters=cluster[own],
-                n_resamples=options.n_resamples,
+                # Of a bounded mean the ends depend on the data alone; one resample says that they are asked for.
+                n_resamples=min(1, options.n_resamples),
                 weights=None if sample.drawn is None else sample.drawn[labels.item[own]],
                 confidence=options.confidence,
                 rng=options.seed,

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from web.numbers import (
     UNDEFINED,
     duration,
+    estimate_interval,
     estimate_range,
     estimate_value,
     interval_text,
@@ -22,7 +23,7 @@ from web.numbers import (
 from web.rendering import render_markdown, render_plain
 
 register = template.Library()
-for each in (percent, estimate_value, estimate_range, duration, money):
+for each in (percent, estimate_value, estimate_interval, estimate_range, duration, money):
     register.filter(each)
 
 TYPED = ("text", "search")
