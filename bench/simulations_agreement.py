@@ -1,23 +1,19 @@
-"""Do the intervals of agreement cover: kappas, people as a sample too, and the accuracies of the label model?
+"""Do the intervals of agreement cover: kappas, and the accuracies of the label model?
 
 The tables of docs/statistics/agreement.md and docs/statistics/label-models.md.
 """
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from metaeval.stats.alpha import krippendorff_alpha
-from metaeval.stats.crossed import crossed_mean_estimate
 from metaeval.stats.dawid_skene import dawid_skene
 from metaeval.stats.errors import StatisticsWarning
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.gwet import gwet_ac
-from metaeval.stats.intervals import mean_estimate
 from metaeval.stats.kappa import cohen_kappa, fleiss_kappa
 
 Figure = Callable[[Any, int], Estimate]
@@ -37,17 +33,6 @@ FIGURES: list[tuple[str, Figure, int, int, bool]] = [
     ("ac2_quadratic", lambda x, r: gwet_ac(x, weights="quadratic", n_resamples=r), 3, 5, True),
     ("alpha_interval", lambda x, r: krippendorff_alpha(x, level="interval", n_resamples=r), 3, 5, True),
 ]
-# Items, people, labels an item, standard deviations of the people's and of the items' part, mean on the probit scale.
-CROSSED = [
-    (100, 3, 3, 0.3, 0.5, 0.6),
-    (100, 5, 5, 0.3, 0.5, 0.6),
-    (100, 5, 5, 0.6, 0.5, 0.6),
-    (300, 16, 4, 0.3, 0.5, 0.6),
-    (300, 16, 4, 0.6, 0.5, 0.6),
-    (300, 40, 3, 0.5, 0.5, 0.6),
-    (100, 10, 3, 0.0, 0.5, 0.6),
-    (300, 16, 4, 0.3, 0.5, 1.8),
-]
 # Items, people, labels an item, values.
 MODELS = [(200, 4, 3, 2), (200, 5, 3, 2), (200, 5, 5, 2), (500, 10, 3, 3), (500, 10, 5, 3)]
 
@@ -57,7 +42,7 @@ def run(quick: bool = False) -> dict[str, float]:
     times = 60 if quick else 500
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticsWarning)
-        return _beyond_chance(times) | _people(times) | _label_model(max(20, times // 4))
+        return _beyond_chance(times) | _label_model(max(20, times // 4))
 
 
 def _labels(rng: np.random.Generator, n: int, width: int, n_values: int, error: float, near: bool) -> Any:
@@ -85,32 +70,6 @@ def _beyond_chance(times: int) -> dict[str, float]:
                 key = f"{name}_{truth:.2f}_n{n}"
                 result[key] = covered / times
                 print(f"  {key:32} {100 * result[key]:5.1f}%   mean width {np.mean(widths):.2f}", flush=True)
-    return result
-
-
-def _people(times: int) -> dict[str, float]:
-    """Right if mean + person + item + noise is above 0; the truth is over other people and items."""
-    rng = np.random.default_rng(1)
-    result = {}
-    for n, people, each, of_people, of_items, mean in CROSSED:
-        truth = float(special.ndtr(mean / math.sqrt(1 + of_people**2 + of_items**2)))
-        covered = fixed = 0
-        for _ in range(times):
-            part = rng.normal(0, of_people, people)
-            who = np.argsort(rng.random((n, people)), axis=1)[:, :each]
-            score = mean + part[who] + rng.normal(0, of_items, (n, 1)) + rng.normal(size=(n, each)) > 0
-            found = crossed_mean_estimate(
-                score.ravel(), np.repeat(np.arange(n), each), who.ravel(), n_resamples=400
-            )
-            plain = mean_estimate(score.mean(axis=1), n_resamples=400)
-            covered += found.low <= truth <= found.high
-            fixed += plain.low <= truth <= plain.high
-        key = f"people_sampled_{n}x{people}_each{each}_sd{of_people}_{truth:.2f}"
-        result[key] = covered / times
-        print(
-            f"  {key:44} {100 * covered / times:5.1f}%   people fixed {100 * fixed / times:5.1f}%",
-            flush=True,
-        )
     return result
 
 

@@ -31,7 +31,7 @@ from metaeval.stats import (
 )
 from metaeval.stats.arrays import slots_of
 from metaeval.stats.counts import read_labels
-from metaeval.stats.leave_one_out import leave_one_out_scores
+from metaeval.stats.leave_one_out_scores import leave_one_out_scores
 
 YES, NO = 1.0, 0.0
 _NO_QUESTION = "no judged question has an answer to compare with"

@@ -85,10 +85,12 @@ from metaeval.stats.intervals import mean_estimate, ratio_estimate, wilson_inter
 from metaeval.stats.kappa import cohen_kappa, fleiss_kappa
 from metaeval.stats.label_models import MajorityVote, aggregate_labels, majority_vote, soft_labels
 from metaeval.stats.leave_one_out import (
+    LeaveOneOut,
     best_reachable_agreement,
     leave_one_out_agreement,
-    leave_one_out_contributions,
+    leave_one_out_difference,
 )
+from metaeval.stats.leave_one_out_scores import leave_one_out_contributions
 from metaeval.stats.length_control import (
     LengthControlled,
     LengthControlledTable,
@@ -141,6 +143,7 @@ __all__ = [
     "InvalidInputError",
     "LabelPlan",
     "LabelsNeeded",
+    "LeaveOneOut",
     "LengthControlled",
     "LengthControlledTable",
     "LikelihoodCorrelation",
@@ -212,6 +215,7 @@ __all__ = [
     "leave_one_out_by",
     "leave_one_out_by_annotator",
     "leave_one_out_contributions",
+    "leave_one_out_difference",
     "length_bias_rate",
     "length_controlled_win_rate",
     "length_controlled_win_rates",

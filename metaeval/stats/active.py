@@ -24,9 +24,9 @@ from metaeval.stats.arrays import (
     check_choices,
     check_option,
     generator,
+    mean_of_orders,
 )
 from metaeval.stats.errors import InvalidInputError
-from metaeval.stats.leave_one_out import mean_of_orders
 from metaeval.stats.options import as_count, as_level, as_number, as_positive, as_range
 from metaeval.stats.prediction_powered import ppi_mean
 from metaeval.stats.rectified import Target

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Floats, as_items, as_matrix, as_verdicts, check_option
+from metaeval.stats.arrays import Floats, as_items, as_matrix, as_verdicts, check_option, mean_of_orders
 from metaeval.stats.counts import count_labels
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
-from metaeval.stats.leave_one_out import Unparsed, mean_of_orders
+from metaeval.stats.leave_one_out_scores import Unparsed
 from metaeval.stats.options import as_number
 from metaeval.stats.pairs import pairwise_agreement_contributions
 

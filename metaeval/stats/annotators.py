@@ -11,7 +11,7 @@ from metaeval.stats.counts import LongLabels, read_labels
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import Sampling, mean_estimate, resolve
-from metaeval.stats.leave_one_out import (
+from metaeval.stats.leave_one_out_scores import (
     TieBreak,
     Unparsed,
     leave_one_out_contributions,

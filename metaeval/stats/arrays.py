@@ -200,3 +200,14 @@ def slots_of(row: Integers, values: Floats, n_items: int) -> Floats:
     ordered = row[order]
     slots[ordered, np.arange(len(row)) - starts[ordered]] = values[order]
     return slots
+
+
+def mean_of_orders(scores: Floats) -> Floats:
+    """Mean over presentation orders, (n_items, n_orders) to (n_items,); NaN takes no part, all NaN is NaN."""
+    missing = np.isnan(scores)
+    if scores.shape[1] and not missing.any():
+        mean: Floats = scores.mean(axis=1)
+        return mean
+    counted = (~missing).sum(axis=1)
+    total = np.where(missing, 0.0, scores).sum(axis=1)
+    return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)

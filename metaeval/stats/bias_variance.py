@@ -12,7 +12,7 @@ from metaeval.stats.arrays import Floats, as_matrix, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
-from metaeval.stats.leave_one_out import Unparsed, leave_one_out_contributions
+from metaeval.stats.leave_one_out_scores import Unparsed, leave_one_out_contributions
 
 VoteTieBreak: TypeAlias = Literal["expected", "alpaca_eval"]
 

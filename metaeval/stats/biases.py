@@ -8,12 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Floats, as_items, as_list, as_matrix, as_texts, check_choices, check_option
+from metaeval.stats.arrays import (
+    Floats,
+    as_items,
+    as_list,
+    as_matrix,
+    as_texts,
+    check_choices,
+    check_option,
+    mean_of_orders,
+)
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.ids import is_missing
 from metaeval.stats.intervals import Sampling, mean_estimate
-from metaeval.stats.leave_one_out import mean_of_orders
 from metaeval.stats.options import as_number
 
 LeaningTies: TypeAlias = Literal["neither", "omit"]

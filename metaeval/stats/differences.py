@@ -1,7 +1,7 @@
 """Differences of judges: of two given ones, and of the best of many to each of the others."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Unpack
 
 import numpy as np
@@ -24,7 +24,7 @@ from metaeval.stats.intervals import (
 )
 from metaeval.stats.options import as_count, as_level, as_positive, as_range
 from metaeval.stats.resampling import Resamples, as_resamples
-from metaeval.stats.spread import variance_freedom
+from metaeval.stats.spread import PeopleVariance, variance_freedom
 
 # Simulated quantiles are good to about one in a hundred; the seed is fixed because they are constants.
 _CRITICAL_DRAWS = 20_000
@@ -72,6 +72,23 @@ def paired_difference(
     >>> difference.value, difference.low > 0, difference.share_better > 0.99
     (0.25, True, True)
     """
+    return difference_of(first, second, bounds=bounds, critical=critical, **options)
+
+
+def difference_of(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    bounds: tuple[float, float] | None,
+    critical: float | None,
+    people: Callable[[Floats, Resamples], PeopleVariance] | None = None,
+    **options: Unpack[Sampling],
+) -> PairedDifference:
+    """What `paired_difference` gives; with ``people``, for people like these too.
+
+    ``people`` is given what each item weighs, and says how much the difference varies between people
+    (`metaeval.stats.crossed`).
+    """
     one, two = as_items(first, "first"), as_items(second, "second")
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
@@ -100,10 +117,9 @@ def paired_difference(
     if len(totals) < 2:
         warn(ONE_CLUSTER)
         return PairedDifference(value, math.nan, math.nan, n, len(totals), reason=ONE_CLUSTER)
-    if critical is not None:
-        critical = as_positive(critical, "critical")
-    else:
-        critical = float(special.stdtrit(len(totals) - 1, (1 + confidence) / 2))
+    freedom = float(len(totals) - 1)
+    plain = float(special.stdtrit(freedom, (1 + confidence) / 2))
+    critical = plain if critical is None else as_positive(critical, "critical")
     # The largest gap that there can be is the unit of the adjustment; without bounds, the largest that there is.
     unit = bounds[1] - bounds[0] if bounds is not None else float(np.abs(one - two)[counted].max())
     if unit == 0:
@@ -118,7 +134,15 @@ def paired_difference(
             gaps / unit, sizes[:, np.newaxis], differing / unit, np.array([centre]), confidence=confidence
         )
     )
-    better = confidence_ahead(centre, error, len(totals) - 1)
+    if people is not None:
+        found = people(size, resamples)
+        if found.reason is not None:
+            warn(found.reason)
+            return PairedDifference(value, math.nan, math.nan, n, len(totals), reason=found.reason)
+        variance, freedom = found.total(error**2, freedom)
+        error = math.sqrt(variance)
+        critical *= float(special.stdtrit(freedom, (1 + confidence) / 2)) / plain
+    better = confidence_ahead(centre, error, freedom)
     low, high = (centre - critical * error) * unit, (centre + critical * error) * unit
     if bounds is not None:
         low, high = max(-unit, low), min(unit, high)

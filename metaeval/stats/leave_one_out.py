@@ -1,27 +1,221 @@
-"""Leave-one-out agreement of people, of a judge, and of the best judge there could be."""
+"""Leave-one-out agreement of people, of a judge, and of the best judge there could be, and their differences.
 
-from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+Of these people on other items, or of people like these: see `metaeval.stats.crossed`.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.alpaca_convention import alpaca_judge, alpaca_people
-from metaeval.stats.arrays import Floats, Integers, Seed, as_verdicts, check_option, generator
-from metaeval.stats.counts import LabelCounts, LongLabels, count_labels, pattern_table, read_labels
-from metaeval.stats.crossed import crossed_mean_estimate
-from metaeval.stats.estimate import Estimate
+from metaeval.stats.arrays import (
+    Booleans,
+    Floats,
+    Seed,
+    as_verdicts,
+    check_option,
+    generator,
+    mean_of_orders,
+)
+from metaeval.stats.counts import LongLabels, read_labels
+from metaeval.stats.crossed import (
+    CrossedScores,
+    Crossing,
+    corrected_effects,
+    crossed_difference,
+    crossed_estimate,
+)
+from metaeval.stats.differences import paired_difference
+from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.estimate import Estimate, PairedDifference
 from metaeval.stats.intervals import Sampling, mean_estimate
-from metaeval.stats.modes import Tops, label_scores, tops
+from metaeval.stats.label_effects import LabelEffects
+from metaeval.stats.leave_one_out_scores import TieBreak, Unparsed, leave_one_out_contributions
+from metaeval.stats.options import as_count
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
 
-TieBreak: TypeAlias = Literal["expected", "random", "alpaca_eval"]
-Unparsed: TypeAlias = Literal["wrong", "omit"]
 People: TypeAlias = Literal["fixed", "sampled"]
+Side: TypeAlias = ArrayLike | Literal["people", "best_reachable"]
 
+_PEOPLE = ("fixed", "sampled")
 _TIE_BREAKS = ("expected", "random", "alpaca_eval")
 _NO_LABELS = "no item has two labels"
+_FEWEST = 2
+
+
+class LeaveOneOut:
+    """Leave-one-out scores of the same labels: people's, judges', the best judge's, for intervals of both populations.
+
+    What `leave_one_out_agreement` and `leave_one_out_difference` are made of, for many judges: labels are read once.
+
+    Parameters
+    ----------
+    labels : array_like of shape (n_items, n_annotators), or tuple of three arrays of shape (n_labels,)
+        As of `leave_one_out_agreement`.
+    n_items : int, optional
+        How many items there must be.
+    tie_break, unparsed, rng, n_labels
+        As of `leave_one_out_agreement`.
+
+    Examples
+    --------
+    >>> labels = np.repeat([[1, 1, 1, 2, 2], [2, 2, 2, 2, 1]], 30, axis=0)
+    >>> sample = LeaveOneOut(labels)
+    >>> one, two = sample.judge(np.repeat([1, 2], 30)), sample.judge(np.repeat([1, 1], 30))
+    >>> found = sample.difference(one, two, people="sampled")
+    >>> round(found.value, 3), found.low > 0
+    (0.5, True)
+    """
+
+    def __init__(
+        self,
+        labels: Any,
+        n_items: int | None = None,
+        *,
+        tie_break: TieBreak = "expected",
+        unparsed: Unparsed = "wrong",
+        rng: Seed = None,
+        n_labels: int | None = None,
+    ) -> None:
+        check_option(tie_break, _TIE_BREAKS, "tie_break")
+        check_option(unparsed, ("wrong", "omit"), "unparsed")
+        if n_labels is not None:
+            n_labels = as_count(n_labels, "n_labels", _FEWEST)
+            if tie_break != "expected":
+                raise InvalidInputError("n_labels: has exact expectations only, with tie_break='expected'")
+        self.read: LongLabels = read_labels(labels, n_items)
+        self.n_labels = n_labels
+        self._tie_break: TieBreak = tie_break
+        self._unparsed: Unparsed = unparsed
+        self._rng: Seed = rng
+        self._effects = LabelEffects(self.read, n_labels)
+
+    @property
+    def n_items(self) -> int:
+        """Items, those without a label included."""
+        return self.read.n_items
+
+    @property
+    def known_for_others(self) -> bool:
+        """Whether the convention says what each label does; AlpacaEval's published one does not."""
+        return self._tie_break != "alpaca_eval"
+
+    @cached_property
+    def crossing(self) -> Crossing:
+        """Who labelled which item."""
+        return Crossing.of(self.read.item, self.read.annotator)
+
+    @cached_property
+    def _table(self) -> tuple[Any, Any, Any]:
+        read = self.read
+        return read.item, read.annotator, read.values[read.code]
+
+    def people(self) -> CrossedScores:
+        """People's own."""
+        return self._scores(None)
+
+    def judge(self, verdicts: ArrayLike, judged: Booleans | None = None) -> CrossedScores:
+        """A judge's; where ``judged``, (n_items, n_orders), is False it was not asked, which is not the same as NaN."""
+        columns = as_verdicts(verdicts, self.n_items)
+        parts = []
+        for order, column in enumerate(columns.T):
+            found = self._scores(column, order)
+            left_out = np.isnan(column) if self._unparsed == "omit" else np.zeros(len(column), dtype=bool)
+            if judged is not None:
+                left_out |= ~judged[:, order]
+            if left_out.any():
+                found = CrossedScores(np.where(left_out, np.nan, found.items), found.labels)
+            parts.append(found)
+        if len(parts) == 1:
+            return parts[0]
+        items = np.stack([part.items for part in parts], axis=1)
+        counted = ~np.isnan(items)[self.read.item]
+        labels = np.where(counted, np.stack([part.labels for part in parts], axis=1), 0.0).sum(axis=1)
+        return CrossedScores(mean_of_orders(items), labels / np.maximum(counted.sum(axis=1), 1))
+
+    def best_reachable(self) -> CrossedScores:
+        """That of the best verdict on every item; with random tie-breaks, of the one that is best in expectation."""
+        if self.known_for_others:
+            items, effects = self._effects.best()
+            return self._corrected(items, effects, "best")
+        verdicts = (np.full(self.n_items, value) for value in self.read.values)
+        scores = [
+            leave_one_out_contributions(self._dense, one, tie_break=self._tie_break) for one in verdicts
+        ]
+        items = np.stack(scores).max(axis=0) if scores else np.full(self.n_items, np.nan)
+        return CrossedScores(items, np.full(len(self.read.item), np.nan))
+
+    def estimate(
+        self, scores: CrossedScores, *, people: People = "fixed", **options: Unpack[Sampling]
+    ) -> Estimate:
+        """The mean of scores over items, with an interval of either population."""
+        check_option(people, _PEOPLE, "people")
+        reason = _NO_LABELS if self.n_labels is None else f"no item has {self.n_labels} labels"
+        if people == "fixed":
+            return mean_estimate(scores.items, reason=reason, **options)
+        return crossed_estimate(scores, self.crossing, reason=reason, **options)
+
+    def difference(
+        self,
+        first: CrossedScores,
+        second: CrossedScores,
+        *,
+        people: People = "fixed",
+        critical: float | None = None,
+        **options: Unpack[Sampling],
+    ) -> PairedDifference:
+        """The mean of the first minus that of the second, paired by item, with an interval of either population."""
+        check_option(people, _PEOPLE, "people")
+        if people == "fixed":
+            return paired_difference(first.items, second.items, critical=critical, **options)
+        return crossed_difference(first, second, self.crossing, critical=critical, **options)
+
+    @property
+    def _dense(self) -> Any:
+        item, annotator, value = self._table
+        # Items without a label keep their place by an id of their own, which is their row.
+        return (
+            np.r_[item, np.arange(self.n_items)],
+            np.r_[annotator, np.full(self.n_items, -1)],
+            np.r_[value, np.full(self.n_items, np.nan)],
+        )
+
+    def _scores(self, verdict: Floats | None, order: int = 0) -> CrossedScores:
+        if self.known_for_others:
+            items, effects = self._effects.people() if verdict is None else self._effects.judge(verdict)
+            found = self._corrected(items, effects, "people" if verdict is None else "judge")
+        else:
+            found = CrossedScores(np.zeros(0), np.full(len(self.read.item), np.nan))
+        if self._tie_break == "expected":
+            return found
+        rng = generator(self._rng, order + 1)
+        items = leave_one_out_contributions(self._dense, verdict, tie_break=self._tie_break, rng=rng)
+        return CrossedScores(items, found.labels)
+
+    def _corrected(self, items: Floats, effects: Floats, of: str) -> CrossedScores:
+        size = self._effects.size[self.read.item]
+        return CrossedScores(
+            items, corrected_effects(effects, _of_others(size, self.n_labels, of), self.crossing)
+        )
+
+
+def _of_others(size: Any, n_labels: int | None, of: str) -> Floats:
+    """What the others of an item do to the effect of one label, per unit of what its own person does.
+
+    Exact where two or three labels are compared: a judge is compared with single labels or pairs of them, whose mean
+    is linear, and the effects of an item add up to 0; two people agree or not, so both have the whole effect. With
+    more labels it depends on how divided people are, and these are values in between (worked out for two values and
+    55 to 85% on one side). They matter with a handful of people only.
+    """
+    compared = size if n_labels is None else np.minimum(size, n_labels)
+    few = compared <= 3
+    if of == "judge":
+        return np.where(few, -1.0, -0.5)
+    pairs = (3 - size) / np.maximum(size - 1, 1)
+    return np.where(few, pairs, np.where(size > compared, -0.3, 1.0 if of == "best" else 0.3))
 
 
 @aligned()
@@ -33,6 +227,7 @@ def leave_one_out_agreement(
     tie_break: TieBreak = "expected",
     unparsed: Unparsed = "wrong",
     people: People = "fixed",
+    n_labels: int | None = None,
     rng: Seed = None,
     confidence: float = 0.95,
     n_resamples: int = DEFAULT_RESAMPLES,
@@ -63,8 +258,12 @@ def leave_one_out_agreement(
     unparsed : {"wrong", "omit"}
         An unparsed verdict never matches and stays in the denominator, or is left out.
     people : {"fixed", "sampled"}
-        Whether the interval speaks of these people on other items, or of other people too: people are crossed with
-        items, and ``"sampled"`` resamples both (see `metaeval.stats.crossed`). The figure is the same.
+        Whether the interval speaks of these people on other items, or of people like these on other items. The figure
+        is the same. From fewer than five people there is no interval of others.
+    n_labels : int, optional
+        Agreement *at this many labels an item*: the exact expectation over all ways to keep so many, of the items that
+        have them. Two people agree less often with one other than with the mode of nine, so figures of different
+        overlap are to be compared at one number.
     rng : int, numpy.random.Generator or None
         Seed of the interval and of ``tie_break="random"``. None is a fixed seed.
     confidence, n_resamples, resamples, where, weights
@@ -78,7 +277,9 @@ def leave_one_out_agreement(
     References
     ----------
     Y. Dubois et al., "AlpacaFarm", NeurIPS 2023, and the AlpacaEval repository; X. Lyu et al., "HREF: Human
-    Response-Guided Evaluation of Instruction Following in Language Models", 2024.
+    Response-Guided Evaluation of Instruction Following in Language Models", 2024. Of the interval for others:
+    A. C. Cameron, J. B. Gelbach and D. L. Miller, "Robust inference with multiway clustering", J. Bus. Econ. Stat. 29
+    (2011), section 2; B. Efron and C. Stein, "The jackknife estimate of variance", Ann. Statist. 9 (1981).
 
     Examples
     --------
@@ -87,8 +288,10 @@ def leave_one_out_agreement(
     0.666667
     >>> round(leave_one_out_agreement(labels, [1, 2]).value, 6)     # (2/3 + 1) / 2
     0.833333
+    >>> round(leave_one_out_agreement(labels, n_labels=2).value, 6)     # one pair of three agrees; all do
+    0.666667
     """
-    check_option(people, ("fixed", "sampled"), "people")
+    check_option(people, _PEOPLE, "people")
     options: Sampling = {
         "clusters": clusters,
         "resamples": resamples,
@@ -98,119 +301,30 @@ def leave_one_out_agreement(
         "rng": rng,
         "weights": weights,
     }
-    if people == "fixed":
+    if people == "fixed" and n_labels is None:
         contributions = leave_one_out_contributions(
             labels, verdicts, tie_break=tie_break, unparsed=unparsed, rng=rng
         )
         return mean_estimate(contributions, reason=_NO_LABELS, **options)
-    read = read_labels(labels, None if verdicts is None else len(as_verdicts(verdicts)))
-    scores = leave_one_out_scores(read, verdicts, tie_break=tie_break, unparsed=unparsed, rng=rng)
-    counted = ~np.isnan(scores)
-    n_labels = np.bincount(read.item[counted], minlength=read.n_items)
-    return crossed_mean_estimate(
-        scores,
-        read.item,
-        read.annotator,
-        n_items=read.n_items,
-        shares=1.0 / np.maximum(n_labels, 1)[read.item],
-        reason=_NO_LABELS,
-        **options,
+    sample = LeaveOneOut(
+        labels,
+        None if verdicts is None else len(as_verdicts(verdicts)),
+        tie_break=tie_break,
+        unparsed=unparsed,
+        rng=rng,
+        n_labels=n_labels,
     )
-
-
-def leave_one_out_scores(
-    read: LongLabels,
-    verdicts: ArrayLike | None = None,
-    *,
-    tie_break: TieBreak = "expected",
-    unparsed: Unparsed = "wrong",
-    rng: Seed = None,
-) -> Floats:
-    """What each *label* contributes: its own agreement with the mode of the others, or the verdict's in its place.
-
-    Parameters
-    ----------
-    read : LongLabels
-        What `read_labels` gives.
-    verdicts, unparsed, rng
-        As of `leave_one_out_agreement`.
-    tie_break : {"expected", "random"}
-        The published convention compares judges with another mode than people, so it has no score of a label.
-
-    Returns
-    -------
-    ndarray of shape (n_labels,)
-        NaN where the item has no other label, and for an unparsed verdict that is left out.
-
-    Examples
-    --------
-    >>> leave_one_out_scores(read_labels([[1, 1, 2]])).tolist()
-    [0.5, 0.5, 0.0]
-    """
-    check_option(tie_break, ("expected", "random"), "tie_break")
-    check_option(unparsed, ("wrong", "omit"), "unparsed")
-    if verdicts is None:
-        return _drawn(label_scores(read), tie_break, generator(rng, 1))
-    columns = as_verdicts(verdicts, read.n_items).T
-    parts = []
-    for order, column in enumerate(columns):
-        scores = _drawn(label_scores(read, column), tie_break, generator(rng, order + 1))
-        if unparsed == "omit":
-            scores[np.isnan(column)[read.item]] = np.nan
-        parts.append(scores)
-    return parts[0] if len(parts) == 1 else mean_of_orders(np.stack(parts, axis=1))
-
-
-def _drawn(scores: Floats, tie_break: TieBreak, rng: np.random.Generator) -> Floats:
-    """The scores, or with random tie-breaks 1 with that chance and else 0."""
-    if tie_break == "expected":
-        return scores
-    return np.where(np.isnan(scores), np.nan, rng.random(len(scores)) < scores)
-
-
-@aligned()
-def leave_one_out_contributions(
-    labels: Any,
-    verdicts: ArrayLike | None = None,
-    *,
-    tie_break: TieBreak = "expected",
-    unparsed: Unparsed = "wrong",
-    rng: Seed = None,
-) -> Floats:
-    """What each item contributes to `leave_one_out_agreement`: shape (n_items,), NaN where it has none.
-
-    Examples
-    --------
-    >>> leave_one_out_contributions([[1, 1, 2, 2], [1, 2, 2, 2], [1, float("nan")] * 2][:2], [1, 2]).tolist()
-    [0.5, 1.0]
-    """
-    check_option(tie_break, _TIE_BREAKS, "tie_break")
-    check_option(unparsed, ("wrong", "omit"), "unparsed")
-    judged = None if verdicts is None else as_verdicts(verdicts)
-    counts = count_labels(labels, None if judged is None else len(judged))
-    if judged is None:
-        return _people(counts, tie_break, rng)
-    scores = [
-        _judge(counts, column, tie_break, generator(rng, order + 1)) for order, column in enumerate(judged.T)
-    ]
-    for score, column in zip(scores, judged.T, strict=True):
-        missing = np.isnan(column)
-        if missing.any():
-            score[missing & ~np.isnan(score)] = 0.0 if unparsed == "wrong" else np.nan
-    return scores[0] if len(scores) == 1 else mean_of_orders(np.stack(scores, axis=1))
+    scores = sample.people() if verdicts is None else sample.judge(verdicts)
+    return sample.estimate(scores, people=people, **options)
 
 
 @aligned()
 def best_reachable_agreement(
     labels: Any,
     *,
-    clusters: Any = None,
-    rng: Seed = None,
-    confidence: float = 0.95,
-    n_resamples: int = DEFAULT_RESAMPLES,
-    resamples: Resamples | None = None,
-    where: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
+    people: People = "fixed",
+    n_labels: int | None = None,
+    **options: Unpack[Sampling],
 ) -> Estimate:
     """The leave-one-out agreement of a judge that always predicts the mode of all labels.
 
@@ -218,134 +332,96 @@ def best_reachable_agreement(
     compared with a mode that their own label had no part in. Which of several modes is predicted makes no
     difference.
 
+    Parameters
+    ----------
+    labels, people, n_labels
+        As of `leave_one_out_agreement`.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    Estimate
+        In [0, 1].
+
+    References
+    ----------
+    As of `leave_one_out_agreement`.
+
     Examples
     --------
     >>> round(best_reachable_agreement([[1, 1, 2], [2, 2, 2]]).value, 6)
     0.833333
     """
-    counts = count_labels(labels)
-    top = tops(counts.matrix)
-    scores = _judge_expected(top.first, top)[counts.row]
-    return mean_estimate(
-        scores,
-        reason=_NO_LABELS,
-        clusters=clusters,
-        resamples=resamples,
-        where=where,
-        confidence=confidence,
-        n_resamples=n_resamples,
-        rng=rng,
-        weights=weights,
+    sample = LeaveOneOut(labels, n_labels=n_labels)
+    return sample.estimate(sample.best_reachable(), people=people, **options)
+
+
+@aligned()
+def leave_one_out_difference(
+    labels: Any,
+    first: Side,
+    second: Side = "people",
+    *,
+    people: People = "fixed",
+    tie_break: TieBreak = "expected",
+    unparsed: Unparsed = "wrong",
+    n_labels: int | None = None,
+    critical: float | None = None,
+    **options: Unpack[Sampling],
+) -> PairedDifference:
+    """Leave-one-out agreement of one minus another's: of a judge minus people's, or minus another judge's.
+
+    Parameters
+    ----------
+    labels : array_like of shape (n_items, n_annotators), or tuple of three arrays of shape (n_labels,)
+        As of `leave_one_out_agreement`.
+    first, second : array_like of shape (n_items,) or (n_items, 2), "people" or "best_reachable"
+        Verdicts of a judge; or people's own figure, or that of the best judge that there could be.
+    people : {"fixed", "sampled"}
+        Whether the interval speaks of these people on other items, or of people like these on other items.
+    tie_break, unparsed, n_labels
+        As of `leave_one_out_agreement`.
+    critical : float, optional
+        As of `paired_difference`.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    PairedDifference
+        On the items that both have a score on; in [-1, 1].
+
+    References
+    ----------
+    X. Lyu et al., "HREF: Human Response-Guided Evaluation of Instruction Following in Language Models", 2024, table 2:
+    a judge beside human agreement. Of the interval: as of `leave_one_out_agreement`.
+
+    Examples
+    --------
+    >>> labels = np.array([[1, 1, 1, 2, 1], [2, 2, 2, 2, 2]] * 20)
+    >>> found = leave_one_out_difference(labels, [1, 2] * 20, people="sampled")
+    >>> round(found.value, 3), found.low < 0
+    (0.1, True)
+    """
+    given = {
+        name: as_verdicts(side, None, name)
+        for side, name in ((first, "first"), (second, "second"))
+        if not isinstance(side, str)
+    }
+    n_items = next((len(verdicts) for verdicts in given.values()), None)
+    sample = LeaveOneOut(
+        labels, n_items, tie_break=tie_break, unparsed=unparsed, rng=options.get("rng"), n_labels=n_labels
     )
-
-
-def mean_of_orders(scores: Floats) -> Floats:
-    """Mean over presentation orders, (n_items, n_orders) to (n_items,); NaN takes no part, all NaN is NaN."""
-    missing = np.isnan(scores)
-    if scores.shape[1] and not missing.any():
-        mean: Floats = scores.mean(axis=1)
-        return mean
-    counted = (~missing).sum(axis=1)
-    total = np.where(missing, 0.0, scores).sum(axis=1)
-    return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)
-
-
-def _people_terms(top: Tops) -> tuple[Integers, Floats]:
-    """(how many labels can match at all, the chance that each does); the others never match.
-
-    A label matches only if its value still is a mode when it is taken away: it must be the sole mode, and
-    then it stays alone if it was two ahead, and is level with the runners-up if it was one ahead.
-    """
-    ahead = top.first - top.second
-    chance = np.where(ahead >= 2, 1.0, 1.0 / (1 + top.n_second))
-    return np.where(top.n_first == 1, top.first, 0), chance
-
-
-def _judge_terms(own: Integers, top: Tops) -> list[tuple[Integers, Floats]]:
-    """Labels left out, by what their absence does for a verdict: [(how many, the chance of a match)].
-
-    ``own`` is how often the verdict's value was given; its strongest rivals have ``rival`` labels each and
-    are ``n_rivals``. Leaving out one of its own labels weakens the verdict, leaving out a rival's
-    strengthens it.
-    """
-    is_first = own == top.first
-    sole = is_first & (top.n_first == 1)
-    rival = np.where(sole, top.second, top.first)
-    n_rivals = np.where(sole, top.n_second, top.n_first - is_first)
-    ahead, level = own > rival, (own == rival) & (own > 0)
-    # One behind a single rival: level with it, and with others of the same count, when the rival loses a
-    # label.
-    behind = (own == rival - 1) & (n_rivals == 1) & (own > 0)
-    others = top.total - own
-    weakened = np.where(ahead, own, 0)
-    strengthened = np.where(level, rival * n_rivals, np.where(behind, rival, 0))
-    chance_weakened = np.where(own - 1 > rival, 1.0, 1.0 / (1 + n_rivals))
-    chance_strengthened = np.where(level, 1.0 / np.maximum(n_rivals, 1), 1.0 / (1 + top.n_second))
-    rest = np.where(ahead, others, np.where(level, others - rival * n_rivals, 0))
-    chance_rest = np.where(ahead, 1.0, 1.0 / (1 + n_rivals))
-    return [(weakened, chance_weakened), (strengthened, chance_strengthened), (rest, chance_rest)]
-
-
-def _over_labels(matches: Floats, total: Integers) -> Floats:
-    """Matches as a share of the labels left out; undefined where no label would be left."""
-    return np.where(total >= 2, matches / np.maximum(total, 1), np.nan)
-
-
-def _people_expected(top: Tops) -> Floats:
-    how_many, chance = _people_terms(top)
-    return _over_labels(how_many * chance, top.total)
-
-
-def _judge_expected(own: Integers, top: Tops) -> Floats:
-    matches = np.zeros(len(own))
-    for how_many, chance in _judge_terms(own, top):
-        matches += how_many * chance
-    return _over_labels(matches, top.total)
-
-
-@lru_cache(maxsize=32)
-def _people_table(n_annotators: int, n_values: int) -> Floats:
-    return _people_expected(tops(pattern_table(n_annotators, n_values)))
-
-
-@lru_cache(maxsize=32)
-def _judge_table(n_annotators: int, n_values: int) -> Floats:
-    """Scores of every pattern and verdict, flattened; the last verdict is a value that nobody gave."""
-    matrix = pattern_table(n_annotators, n_values)
-    top = tops(matrix)
-    nobody = np.zeros(len(matrix), dtype=np.intp)
-    return np.stack([_judge_expected(own, top) for own in [*matrix.T, nobody]], axis=1).ravel()
-
-
-def _table_key(counts: LabelCounts) -> tuple[int, int]:
-    """(annotators, values) of a table of patterns: its last row is all annotators on every value."""
-    return int(counts.matrix[-1, 0]), len(counts.values)
-
-
-def _people(counts: LabelCounts, tie_break: TieBreak, rng: Seed) -> Floats:
-    if tie_break == "alpaca_eval":
-        return alpaca_people(counts)[counts.row]
-    if tie_break == "expected":
-        scores = (
-            _people_table(*_table_key(counts)) if counts.tabular else _people_expected(tops(counts.matrix))
-        )
-        return scores.take(counts.row)
-    top = tops(counts.matrix).of(counts.row)
-    how_many, chance = _people_terms(top)
-    return _over_labels(generator(rng, 1).binomial(how_many, chance).astype(np.float64), top.total)
-
-
-def _judge(counts: LabelCounts, verdict: Floats, tie_break: TieBreak, rng: np.random.Generator) -> Floats:
-    if tie_break == "alpaca_eval":
-        return alpaca_judge(counts, verdict)
-    column = counts.columns(verdict)
-    if tie_break == "expected" and counts.tabular:
-        return _judge_table(*_table_key(counts)).take(counts.row * (len(counts.values) + 1) + column)
-    padded = np.concatenate([counts.matrix, np.zeros((len(counts.matrix), 1), dtype=np.intp)], axis=1)
-    own, top = padded[counts.row, column], tops(counts.matrix).of(counts.row)
-    if tie_break == "expected":
-        return _judge_expected(own, top)
-    matches = np.zeros(len(own))
-    for how_many, chance in _judge_terms(own, top):
-        matches += rng.binomial(how_many, chance)
-    return _over_labels(matches, top.total)
+    people_or_best: dict[Any, Callable[[], CrossedScores]] = {
+        "people": sample.people,
+        "best_reachable": sample.best_reachable,
+    }
+    sides = []
+    for side, name in ((first, "first"), (second, "second")):
+        if name in given:
+            sides.append(sample.judge(as_verdicts(given[name], sample.n_items, name)))
+        else:
+            check_option(side, tuple(people_or_best), name)  # type: ignore[arg-type]
+            sides.append(people_or_best[side]())
+    return sample.difference(*sides, people=people, critical=critical, **options)

@@ -80,3 +80,58 @@ def label_scores(read: LongLabels, verdict: Floats | None = None) -> Floats:
         column = counts.columns(verdict)[read.item]
         matching = padded[read.item, column] - (column == read.code) == most
     return np.where(top.total >= 2, matching / np.maximum(n_most, 1), np.nan)
+
+
+def people_terms(top: Tops) -> tuple[Integers, Floats]:
+    """(how many labels can match at all, the chance that each does); the others never match.
+
+    A label matches only if its value still is a mode when it is taken away: it must be the sole mode, and
+    then it stays alone if it was two ahead, and is level with the runners-up if it was one ahead.
+    """
+    ahead = top.first - top.second
+    chance = np.where(ahead >= 2, 1.0, 1.0 / (1 + top.n_second))
+    return np.where(top.n_first == 1, top.first, 0), chance
+
+
+def judge_terms(own: Integers, top: Tops) -> list[tuple[Integers, Floats]]:
+    """Labels left out, by what their absence does for a verdict: [(how many, the chance of a match)].
+
+    ``own`` is how often the verdict's value was given; its strongest rivals have ``rival`` labels each and
+    are ``n_rivals``. Leaving out one of its own labels weakens the verdict, leaving out a rival's
+    strengthens it.
+    """
+    is_first = own == top.first
+    sole = is_first & (top.n_first == 1)
+    rival = np.where(sole, top.second, top.first)
+    n_rivals = np.where(sole, top.n_second, top.n_first - is_first)
+    ahead, level = own > rival, (own == rival) & (own > 0)
+    # One behind a single rival: level with it, and with others of the same count, when the rival loses a
+    # label.
+    behind = (own == rival - 1) & (n_rivals == 1) & (own > 0)
+    others = top.total - own
+    weakened = np.where(ahead, own, 0)
+    strengthened = np.where(level, rival * n_rivals, np.where(behind, rival, 0))
+    chance_weakened = np.where(own - 1 > rival, 1.0, 1.0 / (1 + n_rivals))
+    chance_strengthened = np.where(level, 1.0 / np.maximum(n_rivals, 1), 1.0 / (1 + top.n_second))
+    rest = np.where(ahead, others, np.where(level, others - rival * n_rivals, 0))
+    chance_rest = np.where(ahead, 1.0, 1.0 / (1 + n_rivals))
+    return [(weakened, chance_weakened), (strengthened, chance_strengthened), (rest, chance_rest)]
+
+
+def over_labels(matches: Floats, total: Integers) -> Floats:
+    """Matches as a share of the labels left out; undefined where no label would be left."""
+    return np.where(total >= 2, matches / np.maximum(total, 1), np.nan)
+
+
+def people_score(top: Tops) -> Floats:
+    """Leave-one-out agreement of people on rows of counts, ties between modes by expectation."""
+    how_many, chance = people_terms(top)
+    return over_labels(how_many * chance, top.total)
+
+
+def judge_score(own: Integers, top: Tops) -> Floats:
+    """The same of a verdict whose value was given ``own`` times."""
+    matches = np.zeros(len(own))
+    for how_many, chance in judge_terms(own, top):
+        matches += how_many * chance
+    return over_labels(matches, top.total)

@@ -18,10 +18,10 @@ from metaeval.stats.arrays import (
     as_matrix,
     check_choices,
     check_option,
+    mean_of_orders,
 )
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.leave_one_out import mean_of_orders
 from metaeval.stats.options import as_level, as_number, as_range
 from metaeval.stats.rectified import Interval, Target, cross_fitted, estimate, imbalance, optimal, read
 

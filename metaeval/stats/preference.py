@@ -6,12 +6,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Booleans, Floats, as_items, as_matrix, check_choices, check_option
+from metaeval.stats.arrays import (
+    Booleans,
+    Floats,
+    as_items,
+    as_matrix,
+    check_choices,
+    check_option,
+    mean_of_orders,
+)
 from metaeval.stats.biases import lean_contributions
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
-from metaeval.stats.leave_one_out import mean_of_orders
 from metaeval.stats.options import as_number
 
 Ties: TypeAlias = Literal["half", "win", "loss", "omit"]

@@ -145,3 +145,39 @@ def effective_sample_size(
         float(special.stdtrit(variance_freedom(spread.carriers, n_clusters), tail) / special.ndtri(tail)) ** 2
     )
     return max(1.0, most / max(variance, min(variance * doubt, most / spread.clusters)))
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleVariance:
+    """The part of a figure's variance that comes from people, beyond what it has between items.
+
+    Attributes
+    ----------
+    variance : float
+        To be added to the variance between items; 0 where people differ no more than their labels do.
+    n_people : int
+    between, within : float
+        The variance between people, and what of it is of one person on one item; it is their difference.
+    freedom, within_freedom : float
+        Their degrees of freedom.
+    reason : str or None
+        Why there is none: too few people.
+    """
+
+    variance: float
+    n_people: int
+    between: float = 0.0
+    within: float = 0.0
+    freedom: float = 1.0
+    within_freedom: float = 1.0
+    reason: str | None = None
+
+    def total(self, of_items: float, freedom: float) -> tuple[float, float]:
+        """(variance, degrees of freedom) together with the variance between items, by Satterthwaite."""
+        whole, freedom = of_items + self.variance, max(1.0, freedom)
+        if whole <= 0:
+            return 0.0, 1.0
+        parts = of_items**2 / freedom
+        if self.variance > 0:
+            parts += self.between**2 / self.freedom + self.within**2 / self.within_freedom
+        return whole, min(freedom, max(1.0, whole**2 / parts))

@@ -136,7 +136,7 @@ CASES = [
     ),
     case(
         "crossed_mean_estimate",
-        {"scores": (LONG[2] > 2).astype(float), "item": LONG[0], "annotator": LONG[1]},
+        {"scores": (LONG[2] > 2).astype(float), "item": LONG[0], "annotator": np.arange(2 * N) % 6},
         ["scores"],
         long=True,
     ),
@@ -217,6 +217,11 @@ CASES = [
     ),
     case("leave_one_out_by_annotator", {"labels": LABELS, "verdicts": VERDICTS}),
     case("leave_one_out_contributions", {"labels": LABELS, "verdicts": VERDICTS}, itemwise=True),
+    case(
+        "leave_one_out_difference",
+        {"labels": np.concatenate([LABELS, VERDICTS], axis=1), "first": ONE_ORDER, "second": GOLD},
+        given={"people": "sampled"},
+    ),
     case("length_bias_rate", {"verdicts": VERDICTS, "length_1": LENGTHS[:, 0], "length_2": LENGTHS[:, 1]}),
     case(
         "length_controlled_win_rate",

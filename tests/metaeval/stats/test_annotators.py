@@ -1,4 +1,4 @@
-"""Leave-one-out by group and annotator, people as a sample, bias and variance: by hand, references, oracles, edges."""
+"""Leave-one-out by group and annotator, bias and variance: by hand, references, oracles, edges."""
 
 import csv
 import json
@@ -8,19 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse, special
 
 from metaeval.stats.annotators import leave_one_out_by, leave_one_out_by_annotator
 from metaeval.stats.bias_variance import bias_and_variance
 from metaeval.stats.counts import read_labels
-from metaeval.stats.crossed import crossed_mean_estimate, resampled
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
-from metaeval.stats.intervals import mean_estimate
-from metaeval.stats.leave_one_out import (
-    leave_one_out_agreement,
-    leave_one_out_contributions,
-    leave_one_out_scores,
-)
+from metaeval.stats.leave_one_out import leave_one_out_agreement
+from metaeval.stats.leave_one_out_scores import leave_one_out_contributions, leave_one_out_scores
 from metaeval.stats.resampling import Resamples
 from tests.metaeval.stats import oracle
 
@@ -165,88 +159,6 @@ class TestByAnnotator:
         )
         assert fixed.value == pytest.approx(sampled.value)
         assert sampled.high - sampled.low > 1.2 * (fixed.high - fixed.low)
-
-
-class TestPeopleAsASample:
-    def test_the_figure_is_the_same(self, study):
-        labels, verdicts = study
-        for judged in (None, verdicts, np.stack([verdicts, verdicts[::-1]], axis=1)):
-            for unparsed in ("wrong", "omit"):
-                fixed = leave_one_out_agreement(labels, judged, unparsed=unparsed)
-                sampled = leave_one_out_agreement(labels, judged, unparsed=unparsed, people="sampled")
-                if judged is None or judged.ndim == 1 or unparsed == "wrong":
-                    assert sampled.value == pytest.approx(fixed.value)
-                    assert (sampled.n, sampled.n_clusters) == (fixed.n, fixed.n_clusters)
-                assert sampled.method == "pigeonhole"
-                assert sampled.low < fixed.low < fixed.high < sampled.high
-
-    def test_the_variance_is_that_of_plain_two_way_resampling(self):
-        rng = np.random.default_rng(0)
-        scores = (rng.random((30, 6)) < rng.random(6)).astype(float)
-        item, person = np.nonzero(scores >= 0)
-        drawn = []
-        for _ in range(4_000):
-            rows, columns = rng.integers(0, 30, 30), rng.integers(0, 6, 6)
-            drawn.append(scores[np.ix_(rows, columns)].mean())
-        top, bottom = sparse.csr_array(scores), sparse.csr_array(np.ones((30, 6)))
-        ours = resampled(top, bottom, Resamples(30, 4_000), np.random.default_rng(1))
-        assert ours.std() == pytest.approx(np.std(drawn), rel=0.08)
-        found = crossed_mean_estimate(scores.ravel(), item, person)
-        assert found.value == pytest.approx(scores.mean())
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(("n_people", "spread"), [(5, 0.3), (5, 0.6), (16, 0.6)])
-    def test_coverage_for_other_items_and_other_people(self, n_people, spread):
-        # Right if a normal variable is above 0: 0.6, the person's and the item's part, and noise.
-        rng = np.random.default_rng(2)
-        truth = float(special.ndtr(0.6 / math.sqrt(1 + spread**2 + 0.5**2)))
-        covered = fixed = 0
-        for _ in range(150):
-            part = rng.normal(0, spread, n_people)
-            who = np.argsort(rng.random((100, n_people)), axis=1)[:, :4]
-            right = rng.normal(size=(100, 4)) + 0.6 + part[who] + rng.normal(0, 0.5, (100, 1)) > 0
-            item = np.repeat(np.arange(100), 4)
-            found = crossed_mean_estimate(right.ravel(), item, who.ravel(), n_resamples=200)
-            covered += found.low <= truth <= found.high
-            plain = mean_estimate(right.mean(axis=1), n_resamples=200)
-            fixed += plain.low <= truth <= plain.high
-        assert covered / 150 >= 0.92
-        # Of these very people it says what it should; of others far too much.
-        assert fixed / 150 < 0.8
-
-    def test_all_right_is_worth_as_much_as_the_people_there_are(self):
-        item, person = np.repeat(np.arange(100), 4), np.tile(np.arange(4), 100)
-        found = crossed_mean_estimate(np.ones(400), item, person)
-        assert (found.value, found.high) == (1, 1)
-        assert found.low == pytest.approx(0.5101, abs=1e-3)  # Wilson's of 4 out of 4
-
-    def test_edges(self):
-        with pytest.warns(StatisticsWarning, match="one person"):
-            found = crossed_mean_estimate([1, 0, 1], [0, 1, 2], [0, 0, 0])
-        assert (found.value, math.isnan(found.low)) == (pytest.approx(2 / 3), True)
-        with pytest.warns(StatisticsWarning, match="no item has two labels"):
-            assert not leave_one_out_agreement([[1, NAN]], people="sampled").defined
-        assert crossed_mean_estimate([1, 0], [0, 1], [0, 1], n_resamples=0).method == "none"
-        with pytest.raises(InvalidInputError, match="item"):
-            crossed_mean_estimate([1], [5], [0], n_items=3)
-        with pytest.raises(InvalidInputError, match="annotator"):
-            crossed_mean_estimate([1, 0], [0, 1], ["a", None])
-        by_number = crossed_mean_estimate([1, 0, 1], [0, 1, 2], [0, 1, 1])
-        assert crossed_mean_estimate([1, 0, 1], [0, 1, 2], ["a", "b", "b"]) == by_number
-        with pytest.raises(InvalidInputError, match="people"):
-            leave_one_out_agreement([[1, 2]], people="random")
-
-    def test_where_weights_and_clusters(self, study):
-        labels, _ = study
-        where = np.arange(60) < 30
-        selected = leave_one_out_agreement(labels, people="sampled", where=where)
-        assert selected.value == pytest.approx(leave_one_out_agreement(labels[:30]).value)
-        twice = np.where(where, 2, 1)
-        weighted = leave_one_out_agreement(labels, people="sampled", weights=twice)
-        assert weighted.value == pytest.approx(
-            leave_one_out_agreement(np.repeat(labels, twice, axis=0)).value
-        )
-        assert leave_one_out_agreement(labels, people="sampled", clusters=np.arange(60) // 3).n_clusters == 20
 
 
 # A made-up study: 60 items, four people, a judge asked four times; of the second judge some answers are graded.
