@@ -23,7 +23,7 @@ from metaeval.stats import (
 )
 from metaeval.stats.arrays import slots_of
 from metaeval.stats.counts import read_labels
-from metaeval.stats.leave_one_out import leave_one_out_scores
+from metaeval.stats.leave_one_out_scores import leave_one_out_scores
 from metaeval.stats.preference import expected_win_contributions
 
 # AlpacaEval compares lengths only where they differ by more than this many characters.
