@@ -6,7 +6,7 @@ Coverage of the intervals themselves is `python -m bench coverage`; the tables a
 import importlib
 from collections.abc import Sequence
 
-FAMILIES = ("agreement", "people", "correlation", "win_rates", "tests", "labels", "selection")
+FAMILIES = ("agreement", "people", "correlation", "win_rates", "tests", "labels", "errors", "selection")
 
 
 def run(quick: bool = False, only: Sequence[str] = ()) -> dict[str, float]:

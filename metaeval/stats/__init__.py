@@ -5,6 +5,12 @@ unparsed verdict. Every figure is an `Estimate` with an interval from resampled 
 is NaN with a `StatisticsWarning`. Formulas and conventions: ``docs/statistics.md``.
 """
 
+from metaeval.stats.abstention import (
+    AbstentionThreshold,
+    RiskCoverage,
+    abstention_threshold,
+    risk_coverage,
+)
 from metaeval.stats.accuracy import (
     accuracy,
     accuracy_contributions,
@@ -54,8 +60,17 @@ from metaeval.stats.biases import (
 )
 from metaeval.stats.bradley_terry import bradley_terry
 from metaeval.stats.bradley_terry_result import BradleyTerry
+from metaeval.stats.calibration import (
+    BrierScore,
+    CalibrationError,
+    ReliabilityBin,
+    brier_score,
+    calibration_error,
+)
 from metaeval.stats.capacity import CapacityCurve, capacity_curve
 from metaeval.stats.combined import macro_mean
+from metaeval.stats.confusion import Confusion, confusion, error_cost, error_cost_contributions
+from metaeval.stats.corrected import CorrectedRate, corrected_rate, rogan_gladen_interval
 from metaeval.stats.correlation import correlation, correlation_difference, person_correlation
 from metaeval.stats.correlation_by import GroupedCorrelation, correlation_by
 from metaeval.stats.crossed import crossed_mean_estimate
@@ -119,6 +134,7 @@ from metaeval.stats.preference import (
 )
 from metaeval.stats.presets import PRESETS, Preset, preset
 from metaeval.stats.rankings import RankPairs, rank_agreement, rank_agreement_contributions, rank_pairs
+from metaeval.stats.recalibration import CalibrationMap, Recalibration, recalibrate
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.style_control import style_counts, style_covariates
 from metaeval.stats.systems import SystemCorrelation, system_correlation
@@ -126,12 +142,18 @@ from metaeval.stats.win_matrix import WinMatrix, win_matrix
 
 __all__ = [
     "PRESETS",
+    "AbstentionThreshold",
     "AlternativeAnnotatorTest",
     "BiasAndVariance",
     "BiasRow",
     "BradleyTerry",
+    "BrierScore",
+    "CalibrationError",
+    "CalibrationMap",
     "CapacityCurve",
     "Comparison",
+    "Confusion",
+    "CorrectedRate",
     "DawidSkene",
     "EloRatings",
     "Estimate",
@@ -155,8 +177,11 @@ __all__ = [
     "PredictionPowered",
     "Preset",
     "RankPairs",
+    "Recalibration",
     "RegularisingRows",
+    "ReliabilityBin",
     "Resamples",
+    "RiskCoverage",
     "ScoreDifferences",
     "StatisticsWarning",
     "SubsetRow",
@@ -164,6 +189,7 @@ __all__ = [
     "SystemCorrelation",
     "TestResult",
     "WinMatrix",
+    "abstention_threshold",
     "accuracy",
     "accuracy_contributions",
     "active_probabilities",
@@ -177,9 +203,13 @@ __all__ = [
     "bias_and_variance",
     "bias_table",
     "bradley_terry",
+    "brier_score",
+    "calibration_error",
     "capacity_curve",
     "cohen_kappa",
     "compare_all",
+    "confusion",
+    "corrected_rate",
     "correlation",
     "correlation_by",
     "correlation_difference",
@@ -189,6 +219,8 @@ __all__ = [
     "draw_items",
     "drfr",
     "elo_ratings",
+    "error_cost",
+    "error_cost_contributions",
     "evaluator_correlations",
     "evaluator_correlations_by",
     "expected_win_rate",
@@ -249,6 +281,9 @@ __all__ = [
     "rank_pairs",
     "rating_verdicts",
     "ratio_estimate",
+    "recalibrate",
+    "risk_coverage",
+    "rogan_gladen_interval",
     "self_consistency",
     "self_consistency_contributions",
     "self_preference",

@@ -13,6 +13,7 @@ from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.ids import as_codes
 from metaeval.stats.intervals import wilson_interval
+from metaeval.stats.spread import ratio_spread, variance_freedom
 
 Interval: TypeAlias = Literal["t", "normal"]
 Target: TypeAlias = Literal["population", "items"]
@@ -21,6 +22,8 @@ _ONE_CLUSTER = "no interval: the labelled items are one cluster"
 _NOTHING_VARIES = "no interval: all labels are the same, and the scale has no ends"
 # A variance below the square of this share of the largest label is a rounding error.
 _GRAIN = 1e-12
+# Below this share of the clusters Kish's number says that weights or clusters are uneven.
+_EVEN = 0.95
 # With fewer disagreements than this the labels cannot tell how rare these are.
 _FEW_DISAGREEMENTS = 5
 
@@ -156,8 +159,9 @@ def imbalance(data: Data) -> float:
     return gap / math.sqrt(variance) if variance > 0 else math.nan
 
 
-def _variances(data: Data, tuning: float | Floats) -> tuple[float, float, float]:
-    """Of the figure, of its part from labelled items, of its part from the reference."""
+def _variances(data: Data, tuning: float | Floats) -> tuple[float, Floats, Floats]:
+    """Of the figure; and what each cluster adds to the deviation of its part from labelled items, and from the
+    reference."""
     share, reference = data.share, data.reference
     contrast = data.judgment - reference @ data.judgment
     weight = float(share @ (tuning * np.ones(len(contrast))))
@@ -167,13 +171,13 @@ def _variances(data: Data, tuning: float | Floats) -> tuple[float, float, float]
         more = len(contrast) / max(1, len(contrast) - data.n_labelled) if data.rest else 1.0
         residual = data.label - more * tuning * contrast
         part = data.clustered(share * np.sqrt(1 - data.sampled) * (residual - share @ residual))
-        return float(part @ part), float(part @ part), 0.0
+        return float(part @ part), part, np.zeros(len(part))
     # Each item with its own weight: that the weights differ adds to the error too.
     residual = data.label - tuning * contrast
     labelled = data.clustered(share * (residual - share @ residual))
     judged = data.clustered(weight * reference * contrast)
     both = labelled + judged
-    return float(both @ both), float(labelled @ labelled), float(judged @ judged)
+    return float(both @ both), labelled, judged
 
 
 def estimate(
@@ -191,7 +195,8 @@ def estimate(
     shares = data.clustered(data.share)
     n_clusters = int(np.count_nonzero(shares))
     nothing = Estimate(value, math.nan, math.nan, data.n_labelled, n_clusters)
-    variance, labelled, judged = _variances(data, tuning)
+    variance, of_labelled, of_judged = _variances(data, tuning)
+    labelled, judged = float(of_labelled @ of_labelled), float(of_judged @ of_judged)
     if interval == "normal":
         reach = float(special.ndtri((1 + confidence) / 2)) * math.sqrt(variance)
         return replace(nothing, low=value - reach, high=value + reach, method="normal")
@@ -201,31 +206,45 @@ def estimate(
         if bounds is None:
             return replace(nothing, reason=_ONE_CLUSTER)
         return bounded(nothing, math.inf, 1.0, bounds, confidence)
-    # Unequal weights leave fewer labels than there are to learn a variance from (Kish's number).
-    freedom = max(1.0, 1 / float(shares @ shares) - 1 - tuned)
+    # Unequal weights or clusters leave fewer labels than there are to learn a variance from (Kish's number).
+    kish = 1 / float(shares @ shares)
+    freedom = max(1.0, kish - 1 - tuned)
     correction = n_clusters / max(1, n_clusters - 1 - tuned)
+    n_judged = int(np.count_nonzero(data.clustered(data.reference)))
+    of_reference, freedom_judged = 1.0, max(1.0, n_judged - 1.0)
+    worth = math.inf
+    if kish < _EVEN * n_clusters:
+        # A few clusters may carry the variance, and how many of these were drawn is chance, too.
+        spread = ratio_spread(of_labelled, shares)
+        freedom = max(1.0, min(freedom, variance_freedom(spread.carriers, n_clusters)))
+        correction = max(correction, spread.variance / labelled) if labelled > 0 else correction
+        if judged > 0:
+            spread = ratio_spread(of_judged, data.clustered(data.reference))
+            freedom_judged = max(1.0, min(freedom_judged, variance_freedom(spread.carriers, n_judged)))
+            of_reference = spread.variance / judged
+        worth = n_clusters / (data.n_labelled * float(data.share @ data.share))
     if labelled + judged > 0:
-        variance *= (labelled * correction + judged) / (labelled + judged)
+        variance *= (labelled * correction + judged * of_reference) / (labelled + judged)
     if weight > 0:
         plainly = _variances(data, 0.0)[0] * n_clusters / (n_clusters - 1)
         doubt = _doubt(data, weight, bounds, shares)
         variance = max(variance, min(variance + doubt, plainly))
     if variance <= (_GRAIN * float(np.abs(data.label).max())) ** 2:
         variance = 0.0
+    judged *= of_reference
     labelled = max(0.0, variance - judged)
     if variance > 0:
-        freedom = variance**2 / (labelled**2 / freedom + judged**2 / max(1, _n_judged(data) - 1))
+        freedom = variance**2 / (labelled**2 / freedom + judged**2 / freedom_judged)
     critical = float(special.stdtrit(freedom, (1 + confidence) / 2))
     if bounds is not None:
-        return bounded(nothing, critical, variance, bounds, confidence)
+        if variance > 0:
+            # Labels that count as so many are worth more only by what the judge takes off their variance.
+            worth *= max(1.0, _variances(data, 0.0)[0] / variance)
+        return bounded(nothing, critical, variance, bounds, confidence, worth)
     if variance == 0:
         return replace(nothing, reason=_NOTHING_VARIES)
     reach = critical * math.sqrt(variance)
     return replace(nothing, low=value - reach, high=value + reach, method="t")
-
-
-def _n_judged(data: Data) -> int:
-    return int(np.count_nonzero(data.clustered(data.reference)))
 
 
 def _doubt(data: Data, tuning: float, bounds: tuple[float, float] | None, shares: Floats) -> float:
@@ -247,15 +266,23 @@ def _doubt(data: Data, tuning: float, bounds: tuple[float, float] | None, shares
 
 
 def bounded(
-    found: Estimate, critical: float, variance: float, bounds: tuple[float, float], confidence: float
+    found: Estimate,
+    critical: float,
+    variance: float,
+    bounds: tuple[float, float],
+    confidence: float,
+    worth: float = math.inf,
 ) -> Estimate:
-    """Wilson's interval on the scale, with as many independent answers as the variance is worth."""
+    """Wilson's interval on the scale, with as many independent answers as the variance is worth.
+
+    No more than ``worth`` of them: near the ends of a scale a variance is small by luck, too.
+    """
     low, width = bounds[0], bounds[1] - bounds[0]
     share = min(1.0, max(0.0, (found.value - low) / width))
-    size = float(found.n_clusters)
+    size = min(float(found.n_clusters), worth)
     if variance > 0 and 0 < share < 1 and found.n_clusters > 1:
         normal = float(special.ndtri((1 + confidence) / 2))
-        size = max(1.0, share * (1 - share) * width**2 / variance * (normal / critical) ** 2)
+        size = max(1.0, min(worth, share * (1 - share) * width**2 / variance * (normal / critical) ** 2))
     ends = wilson_interval(share, size, confidence)
     return replace(
         found,

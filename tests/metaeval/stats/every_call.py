@@ -41,6 +41,8 @@ ONE_ORDER = _choices(N)
 GOLD = np.resize([1.0, 2.0, 2.0, 1.0, 1.0], N)
 RATINGS = _ratings(N, 3)
 RIGHT = (_RNG.random((N, 3)) < [0.8, 0.6, 0.7]).astype(float)
+TRUTH = np.resize([1.0, 0.0, 0.0, 1.0, 1.0], N)
+CERTAINTY = np.resize([0.95, 0.6, 0.7, 0.8, 0.9, 0.65, 0.75, 0.85], N)
 LENGTHS = _RNG.integers(100, 400, (N, 4))
 CLUSTERS = np.arange(N) // 2
 SUBSETS = np.resize(["Natural", "Adversarial/A", "Adversarial/B"], N)
@@ -98,6 +100,11 @@ def case(name, items, numbers=None, given=None, **rest):
 
 
 CASES = [
+    case(
+        "abstention_threshold",
+        {"certainty": CERTAINTY, "wrong": (np.arange(N) % 7 == 3).astype(float)},
+        given={"risk": 0.4},
+    ),
     case("accuracy", {"verdicts": VERDICTS, "gold": GOLD}),
     case("accuracy_contributions", {"verdicts": VERDICTS, "gold": GOLD}, itemwise=True),
     case("active_probabilities", {"uncertainty": _RNG.random(N)}, given={"budget": 10}, itemwise=True),
@@ -115,9 +122,19 @@ CASES = [
         ["verdicts", "labels"],
     ),
     case("bradley_terry", {"first": PAIRS[:, 0], "second": PAIRS[:, 1], "outcome": ONE_ORDER}, ["outcome"]),
+    case("brier_score", {"probabilities": CERTAINTY, "outcomes": RIGHT[:, 0]}, given={"n_bins": 4}),
+    case("calibration_error", {"probabilities": CERTAINTY, "outcomes": RIGHT[:, 0]}, given={"n_bins": 4}),
     case("capacity_curve", {"scores": dict(zip("abc", RIGHT.T, strict=True))}, ordered=True),
     case("cohen_kappa", {"first": RATINGS[:, 0], "second": RATINGS[:, 1]}),
     case("compare_all", {"scores": dict(zip("abc", RIGHT.T, strict=True))}),
+    case("confusion", {"verdicts": RIGHT, "truth": TRUTH}),
+    case(
+        "corrected_rate",
+        {
+            "labels": np.where(np.arange(N) % 2, TRUTH, np.nan),
+            "verdicts": np.where(RIGHT[:, 0], TRUTH, 1 - TRUTH),
+        },
+    ),
     case("correlation", {"first": RATINGS[:, 0], "second": RATINGS[:, 1]}),
     case(
         "correlation_by",
@@ -156,6 +173,8 @@ CASES = [
         {"ratings": dict(zip("abc", RATINGS.T, strict=True)), "criteria": np.arange(N) // 20},
         ["ratings"],
     ),
+    case("error_cost", {"verdicts": RIGHT, "truth": TRUTH}, given={"false_positive": 3.0}),
+    case("error_cost_contributions", {"verdicts": RIGHT, "truth": TRUTH}, itemwise=True),
     case("expected_win_rate", {"verdicts": VERDICTS}),
     case(
         "family_features",
@@ -279,6 +298,24 @@ CASES = [
     case("rank_pairs", {"rankings": _rankings(3)}, ordered=True),
     case("rating_verdicts", {"score_1": RATINGS[:, 0], "score_2": RATINGS[:, 1]}, itemwise=True),
     case("ratio_estimate", {"numerator": RIGHT[:, 0], "denominator": np.ones(N)}, []),
+    case(
+        "recalibrate",
+        {"probabilities": CERTAINTY, "outcomes": RIGHT[:, 0]},
+        given={"n_folds": 4},
+        ordered=True,
+    ),
+    case("risk_coverage", {"certainty": CERTAINTY, "wrong": 1 - RIGHT[:, 0]}),
+    case(
+        "rogan_gladen_interval",
+        {},
+        given=dict(
+            zip(
+                ("judged", "true_negative_rate", "true_positive_rate", "n", "n_negative", "n_positive"),
+                (0.4, 0.7, 0.9, 1000.0, 200.0, 200.0),
+                strict=True,
+            )
+        ),
+    ),
     case("self_consistency", {"samples": RATINGS}),
     case("self_consistency_contributions", {"samples": RATINGS}, itemwise=True),
     case(

@@ -21,7 +21,7 @@ SAMPLING = get_type_hints(Sampling)
 # Levels that lie strictly between 0 and 1.
 LEVELS = {"confidence", "alpha", "power"}
 # Where a negative number means something.
-SIGNED = {"initial", "difference"}
+SIGNED = {"initial", "difference", "positive", "negative"}
 # A share that is known exactly is one of infinitely many.
 UNBOUNDED = {("wilson_interval", "n")}
 # Of how far two answers are apart, not of the items.

@@ -351,3 +351,18 @@ def test_input_that_does_not_fit():
         ppi_win_rate([3, 1], [1, 1])
     with pytest.raises(InvalidInputError, match="response"):
         ppi_win_rate([1, 2], [1, 1], response=0)
+
+
+def test_extreme_sampling_weights_are_covered():
+    # Chances that vary by a log-normal factor: 64% held the truth when few labels of large weight were trusted.
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(80):
+        truth = (rng.random(1000) < 0.9).astype(float)
+        said = np.where(rng.random(1000) < 0.85, truth, 1 - truth)
+        odds = np.exp(rng.normal(0, 2, 1000))
+        chance = np.clip(60 * odds / odds.mean() / 1000, 1e-4, 1)
+        labels = np.where(rng.random(1000) < chance, truth, NAN)
+        found = ppi_mean(labels, said, weights=1 / chance, bounds=(0, 1))
+        covered.append(found.low <= 0.9 <= found.high)
+    assert np.mean(covered) > 0.87
