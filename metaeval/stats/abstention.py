@@ -229,8 +229,8 @@ def abstention_threshold(
     for their number is needed. The test of one is the exact binomial one where each item is a cluster of its own and
     either right or wrong. Otherwise it is a bet against the clusters' sums of ``kept * (wrong - risk)``, which may not
     be positive on average: the mean wealth of eleven constant stakes is an e-value. It holds for any sizes of clusters
-    up to the largest seen, and pays for it. Where to begin depends on certainties alone; that costs nothing as long as less
-    certain verdicts are not wrong less often.
+    up to the largest seen, and pays for it. Where to begin depends on certainties alone; that costs nothing as long as
+    less certain verdicts are not wrong less often.
 
     *Linear expectation.* The lowest threshold at which these sums, with one more error of the size of the largest
     cluster, are not positive. *Conformal risk.* The lowest at which the mean of kept and wrong, with one more such

@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Booleans, Floats, as_floats, as_matrix, check_option
+from metaeval.stats.arrays import Booleans, Floats, as_floats, as_matrix, check_option, mean_of_orders
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.leave_one_out import mean_of_orders
 from metaeval.stats.options import as_level, as_number
 from metaeval.stats.shares import Frame, Share, check_shares, read_frame
 
