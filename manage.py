@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command-line door to Touchstone."""
+"""Django's command line for Touchstone."""
 
 import os
 import sys

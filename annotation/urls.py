@@ -63,7 +63,7 @@ pages = [
     path("account/join/<slug:slug>/", accounts.join, name="account-join"),
     path("studies/<slug:slug>/entry/", researcher_entry.entry, name="study-entry"),
     path("studies/<slug:slug>/entry/<slug:platform>/", researcher_entry.link_save, name="entry-link"),
-    path("studies/<slug:slug>/entry/<slug:platform>/door/", researcher_entry.link_door, name="entry-door"),
+    path("studies/<slug:slug>/entry/<slug:platform>/state/", researcher_entry.link_state, name="entry-state"),
     path(
         "studies/<slug:slug>/entry/<slug:platform>/reconcile/",
         researcher_entry.reconcile,

@@ -126,7 +126,7 @@ def _bodies(judge: Any, dataset: Any, *, seed: int) -> list[bytes]:
     """Return what the judge asks, with another seed, as the bodies that are sent."""
     from judges.backends.openai_protocol import build_body
     from judges.backends.wire import build_wire
-    from judges.selectors.items import item_views, presented
+    from judges.selectors.items import item_views, view_presented
     from judges.strategies.spec import JudgeSpec, build_strategy
     from judges.strategies.types import Decoding
 
@@ -134,7 +134,7 @@ def _bodies(judge: Any, dataset: Any, *, seed: int) -> list[bytes]:
     bodies = []
     for view in item_views(dataset_id=dataset.pk):
         for order in (0, 1):
-            asked: Any = next(start(presented(view, order)))
+            asked: Any = next(start(view_presented(view, order)))
             wire = build_wire(asked, model=MODEL, decoding=Decoding(seed=seed))
             body = build_body(wire, structured="none", max_tokens_field="max_tokens", extra={})
             bodies.append(json.dumps(body).encode())

@@ -31,6 +31,6 @@ class BoundedConnection(Connection[Any]):
             raise OperationalError(f"PostgreSQL did not answer within {self.seconds} s") from None
 
 
-def bounded(seconds: float) -> type[BoundedConnection]:
+def connections_limited(seconds: float) -> type[BoundedConnection]:
     """Return the class of connections with this limit."""
     return type("BoundedConnection", (BoundedConnection,), {"seconds": seconds})

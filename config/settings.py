@@ -15,7 +15,7 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config.postgres import GRACE_SECONDS, bounded
+from config.postgres import GRACE_SECONDS, connections_limited
 
 django_stubs_ext.monkeypatch()
 
@@ -141,7 +141,7 @@ def _database() -> dict[str, Any]:
         if seconds := env.float("DATABASE_STATEMENT_TIMEOUT", default=0):
             limit = f"-c statement_timeout={round(1000 * seconds)}"
             options["options"] = f"{options.get('options', '')} {limit}".strip()
-            pool["connection_class"] = bounded(seconds + GRACE_SECONDS)
+            pool["connection_class"] = connections_limited(seconds + GRACE_SECONDS)
         if size:
             options["pool"] = pool
         # Statements of the work pages are prepared (annotation.compiled); off for poolers that cannot keep them.

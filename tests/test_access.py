@@ -136,7 +136,7 @@ EXPECTED: dict[str, Row] = {
     "annotation:study-state": take(OWNER),
     "annotation:study-entry": read(OWNER),
     "annotation:entry-link": take(OWNER),
-    "annotation:entry-door": take(OWNER),
+    "annotation:entry-state": take(OWNER),
     "annotation:entry-reconcile": take(OWNER),
     "annotation:invitation-create": take(OWNER),
     "annotation:invitation-revoke": take(OWNER),
@@ -228,7 +228,7 @@ QUERY = {
     "metaeval:dataset-label-next-send": "budget=2&judge=&seed=1",
 }
 SAID: dict[str, dict[str, str]] = {
-    "annotation:entry-door": {"action": "close"},
+    "annotation:entry-state": {"action": "close"},
     "annotation:study-copy": {"nonce": "abc"},
     "annotation:study-state": {"action": "pause"},
     "metaeval:report-job-act": {"action": "cancel"},

@@ -1,4 +1,4 @@
-"""Who may come in at the researcher's doors. Which rows they see is decided where rows are fetched."""
+"""Who may see the researcher's pages. Which rows they see is decided where rows are fetched."""
 
 from __future__ import annotations
 

@@ -9,14 +9,14 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 _ODD = frozenset("\u2028\u2029\ufeff\u200b")
 
 
-def plain_text(text: str) -> str:
+def printable_line(text: str) -> str:
     """The text without control characters, overrides of direction and invisible spaces, on one line.
 
     Joiners stay: several scripts, and emoji, are written with them.
 
     Examples
     --------
-    >>> plain_text("a\\u202etxt.exe\\n b")
+    >>> printable_line("a\\u202etxt.exe\\n b")
     'atxt.exe b'
     """
     spaced = "".join(" " if c in "\t\r\n\v\f\u2028\u2029" else c for c in text)

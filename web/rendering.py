@@ -206,7 +206,7 @@ _PARSER = _parser()
 _rendered: BoundedCache[bytes, SafeString] = BoundedCache(limit=MAX_RENDERED, weight=len)
 
 
-def cache_clear() -> None:
+def rendered_clear() -> None:
     """Forget what was rendered."""
     _rendered.clear()
 

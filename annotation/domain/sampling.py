@@ -18,7 +18,7 @@ class Drawn:
     probability: Mapping[int, float]
 
 
-def generator(seed: str) -> random.Random:
+def seeded_random(seed: str) -> random.Random:
     """A generator for drawing samples; the seed is text, so that two uses of one number do not move together."""
     return random.Random(seed)  # noqa: S311  (repeatable, not secret)
 
@@ -54,10 +54,10 @@ def allocate(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     return places
 
 
-def draw(items: Sequence[int], size: int, *, seed: str) -> Drawn:
+def sample_simple(items: Sequence[int], size: int, *, seed: str) -> Drawn:
     """A simple random sample without replacement: each item has the chance `size / len(items)`."""
     size = min(size, len(items))
-    chosen = generator(seed).sample(items, size)
+    chosen = seeded_random(seed).sample(items, size)
     chance = size / len(items) if items else 1.0
     return Drawn(tuple(chosen), dict.fromkeys(chosen, chance))
 
@@ -65,7 +65,7 @@ def draw(items: Sequence[int], size: int, *, seed: str) -> Drawn:
 def draw_stratified(strata: Mapping[str, Sequence[int]], size: int, *, seed: str) -> Drawn:
     """A random sample of each stratum, in proportion to its size; the chance differs a little by rounding."""
     places = allocate({name: len(items) for name, items in strata.items()}, size)
-    parts = [draw(items, places[name], seed=f"{seed}/{name}") for name, items in strata.items()]
+    parts = [sample_simple(items, places[name], seed=f"{seed}/{name}") for name, items in strata.items()]
     chances = {item: chance for part in parts for item, chance in part.probability.items()}
     return Drawn(tuple(item for part in parts for item in part.items), chances)
 
@@ -99,7 +99,7 @@ def draw_length_balanced(instructions: Iterable[Sides], *, seed: str, size: int 
     sides = [one for one in instructions if one.each]
     couples = [place for place, one in enumerate(sides) for _ in range(one.each)]
     wanted = len(couples) if size is None else min(len(couples), size // 2)
-    rng = generator(seed)
+    rng = seeded_random(seed)
     taken = [0] * len(sides)
     for place in rng.sample(couples, wanted):
         taken[place] += 1
@@ -151,5 +151,5 @@ def interleave(groups: Mapping[str, Sequence[T]]) -> list[T]:
 def shuffled(items: Iterable[T], *, seed: str) -> list[T]:
     """The items in a random order that the seed decides."""
     mixed = list(items)
-    generator(seed).shuffle(mixed)
+    seeded_random(seed).shuffle(mixed)
     return mixed

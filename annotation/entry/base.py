@@ -59,7 +59,7 @@ _STEP = {
 
 
 class Link(Protocol):
-    """What an adapter may know of a study's door."""
+    """What an adapter may know of a study's entry link."""
 
     @property
     def external_study_id(self) -> str: ...
@@ -67,7 +67,7 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A person at the door: who they are there, the submission, the study there, and further parameters."""
+    """A person who arrives: who they are there, the submission, the study there, and further parameters."""
 
     external_id: str
     session: str

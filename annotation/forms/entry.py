@@ -42,7 +42,7 @@ class InvitationForm(forms.Form):
 
 
 class PlatformLinkForm(forms.Form):
-    """A study's door for one platform."""
+    """A study's entry link for one platform."""
 
     external_study_id = forms.CharField(
         required=False,

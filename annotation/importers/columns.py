@@ -18,7 +18,7 @@ from annotation.importers.errors import (
     UnknownColumnsError,
     quoted,
 )
-from annotation.importers.rows import Row, near, suggestion
+from annotation.importers.rows import Row, close_name, suggestion
 from annotation.importers.tables import Table
 from annotation.importers.turns import turns_apart
 
@@ -200,7 +200,7 @@ def columns_resolve(
     errors = []
     for name in unknown:
         usual = USUAL.get(name.strip().lower().replace(" ", "_"))
-        meant = usual or near(name, [*names, *MAPPED])
+        meant = usual or close_name(name, [*names, *MAPPED])
         taken = (*fields.values(), *guesses.values())
         guesses[name] = meant if meant and meant not in taken and ":" not in meant else KEEP
         errors.append(_unknown(path, table, name, meant))

@@ -33,10 +33,10 @@ from annotation.importers.rows import (
     SLUG,
     Progress,
     Row,
+    counted_rows,
     one_of,
     read_turns,
     suggestion,
-    told,
 )
 from annotation.importers.tables import ColumnTypes, table_open, table_rows
 from annotation.kinds import DEFAULT_KIND, KINDS, ValueRules
@@ -131,7 +131,7 @@ def _read(
     table = table_open(file, faults, COLUMNS.known)
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
     long = is_long(fields)
-    for raw in told(table.rows(replace(COLUMNS, fields=fields), faults), progress):
+    for raw in counted_rows(table.rows(replace(COLUMNS, fields=fields), faults), progress):
         n_faults = len(faults.errors)
         with faults:
             row = mapped(raw, fields)
@@ -324,7 +324,7 @@ def read_verdicts(
         _add_verdict(builder, cell, item, rules_by_item[item])
 
     faults = Faults()
-    faults.each(told(table_rows(file, VERDICT_COLUMNS, faults), progress), add)
+    faults.each(counted_rows(table_rows(file, VERDICT_COLUMNS, faults), progress), add)
     faults.check()
     if not builder.verdicts:
         raise ImportFileError(file, None, None, "there is nothing in it; expected at least one verdict.")

@@ -19,7 +19,7 @@ from annotation.importers.cells import MAX_STRATEGY
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.files import require_folder
 from annotation.importers.records import DatasetBundle, Status, Value, VerdictRecord
-from annotation.importers.rows import Progress, Row, told
+from annotation.importers.rows import Progress, Row, counted_rows
 from annotation.importers.tables import ColumnTypes, check_columns, csv_dicts, json_rows
 
 FILE = "dataset.json"
@@ -179,7 +179,7 @@ def _add_table(
                 _add(builder, row, item, (judge, strategy), order, value, status, field)
 
     rows = csv_dicts(file, lambda header: check_columns(file, header, columns, 1), faults)
-    faults.each(told(rows, progress), add)
+    faults.each(counted_rows(rows, progress), add)
 
 
 def _add_results(
@@ -200,7 +200,7 @@ def _add_results(
             with faults:  # a file that cannot be read does not keep the others from it
                 yield from json_rows(file, faults)
 
-    faults.each(told(rows(), progress), partial(_add_result, builder, subsets))
+    faults.each(counted_rows(rows(), progress), partial(_add_result, builder, subsets))
 
 
 def _add_result(builder: BundleBuilder, subsets: _Subsets, row: Row) -> None:

@@ -132,7 +132,7 @@ class Row:
         return value
 
 
-def told(
+def counted_rows(
     rows: Iterable[T], progress: Progress | None, words: str = "rows", every: int = 10_000
 ) -> Iterator[T]:
     """The rows; `progress` is called with words and the number of rows so far, each time so many have been read."""
@@ -172,7 +172,7 @@ def one_of(allowed: Iterable[object]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def near(name: str, known: Collection[str]) -> str | None:
+def close_name(name: str, known: Collection[str]) -> str | None:
     """The known name that was probably meant."""
     found = difflib.get_close_matches(name[:MAX_ID], list(known), n=1, cutoff=0.7)
     return found[0] if found else None
@@ -180,5 +180,5 @@ def near(name: str, known: Collection[str]) -> str | None:
 
 def suggestion(name: str, known: Collection[str]) -> str:
     """Words to follow an unknown name: what was probably meant, or what there is."""
-    meant = near(name, known)
+    meant = close_name(name, known)
     return f"; did you mean {meant!r}?" if meant else f"; expected {one_of(sorted(known))}"

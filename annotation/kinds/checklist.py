@@ -14,7 +14,7 @@ from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.base import NO_ANSWER
 from annotation.kinds.parts import MISSING, PartsKind
 from annotation.kinds.shown import AnswerPart, ShownItem
-from annotation.kinds.values import ValueRules, named, short, some
+from annotation.kinds.values import ValueRules, named, quoted_short, some
 
 FIELDS = {True: "yes", False: "no", None: "unknown"}
 ANSWERS = {field: answer for answer, field in FIELDS.items()}
@@ -67,7 +67,7 @@ class Checklist(PartsKind):
         for name in rules.aspects:
             answer = answers.get(name)
             if answer is not None and not isinstance(answer, bool):
-                problem = f"expected true, false or null, found {short(answer)}."
+                problem = f"expected true, false or null, found {quoted_short(answer)}."
                 raise LabelValueError(f"answers.{name}", problem)
             if answer is None and name in answers and not rules.cannot_tell:
                 raise LabelValueError(f"answers.{name}", "expected true or false, found none.")

@@ -13,7 +13,16 @@ from annotation.domain.errors import LabelValueError
 from annotation.domain.simulation import SimulatedAnnotator, draw_choice
 from annotation.kinds.base import NO_ANSWER, NOTHING, AnswerError, ItemKind, Text, from_shown
 from annotation.kinds.shown import AnswerPart, ShownItem
-from annotation.kinds.values import STRENGTHS, TIE, Stored, Value, ValueRules, field_of, is_integer, short
+from annotation.kinds.values import (
+    STRENGTHS,
+    TIE,
+    Stored,
+    Value,
+    ValueRules,
+    field_of,
+    is_integer,
+    quoted_short,
+)
 
 BOTH_BAD = "bad"
 WORDS = {"1": "A is better", "2": "B is better", "0": "Tie", BOTH_BAD: "Both are bad"}
@@ -48,11 +57,13 @@ class Pairwise(ItemKind):
             if pair["choice"] == TIE:
                 raise LabelValueError("strength", "is of a preference, and a tie is none.")
             if strength not in STRENGTHS:
-                raise LabelValueError("strength", f"expected slightly or much, found {short(strength)}.")
+                raise LabelValueError(
+                    "strength", f"expected slightly or much, found {quoted_short(strength)}."
+                )
             pair["strength"] = strength
         if (both_bad := given.get("both_bad")) not in (None, False):
             if both_bad is not True:
-                raise LabelValueError("both_bad", f"expected true or false, found {short(both_bad)}.")
+                raise LabelValueError("both_bad", f"expected true or false, found {quoted_short(both_bad)}.")
             if pair["choice"] != TIE:
                 raise LabelValueError("both_bad", "goes with a tie alone.")
             pair["both_bad"] = True
@@ -136,7 +147,7 @@ def _choice(value: object, *, ties: bool) -> int:
     allowed = (TIE, 1, 2) if ties else (1, 2)
     if not is_integer(value) or value not in allowed:
         expected = "0, 1 or 2" if ties else "1 or 2"
-        raise LabelValueError("choice", f"expected {expected}, found {short(value)}.")
+        raise LabelValueError("choice", f"expected {expected}, found {quoted_short(value)}.")
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 

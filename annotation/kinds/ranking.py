@@ -16,7 +16,7 @@ from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.base import NO_ANSWER, AnswerError, Text
 from annotation.kinds.parts import PartsKind
 from annotation.kinds.shown import AnswerPart, ShownItem
-from annotation.kinds.values import Stored, Value, ValueRules, dense, is_integer, named, short
+from annotation.kinds.values import Stored, Value, ValueRules, dense, is_integer, named, quoted_short
 
 NAMED = 4  # parts that a summary names
 
@@ -47,7 +47,7 @@ class RankingKind(PartsKind):
         ranks = named(given, self.field, names)
         for name in names:
             if not is_integer(ranks[name]) or not 1 <= ranks[name] <= len(names):
-                problem = f"expected a rank of 1 to {len(names)}, found {short(ranks[name])}."
+                problem = f"expected a rank of 1 to {len(names)}, found {quoted_short(ranks[name])}."
                 raise LabelValueError(f"ranks.{name}", problem)
         if not rules.ties:
             for index, name in enumerate(names):

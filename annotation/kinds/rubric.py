@@ -14,7 +14,16 @@ from annotation.domain.simulation import SimulatedAnnotator
 from annotation.kinds.base import NO_ANSWER
 from annotation.kinds.parts import MISSING, PartsKind
 from annotation.kinds.shown import AnswerPart, ShownItem
-from annotation.kinds.values import MAX_RATING, Stored, ValueRules, is_integer, named, short, some, spoken
+from annotation.kinds.values import (
+    MAX_RATING,
+    Stored,
+    ValueRules,
+    is_integer,
+    named,
+    quoted_short,
+    some,
+    spoken,
+)
 
 POINTS = {str(points): points for points in range(1, MAX_RATING + 1)}
 
@@ -48,7 +57,7 @@ class Rubric(PartsKind):
             some(keys, self.field)
         for name in keys:
             if not is_integer(ratings[name]) or not 1 <= ratings[name] <= MAX_RATING:
-                found = short(ratings[name])
+                found = quoted_short(ratings[name])
                 raise LabelValueError(f"ratings.{name}", f"expected 1 to {MAX_RATING}, found {found}.")
         return {name: ratings[name] for name in keys}
 

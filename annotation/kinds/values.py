@@ -48,9 +48,9 @@ def dense(ranks: Mapping[str, int]) -> dict[str, int]:
 def field_of(value: object, field: str, extras: Sequence[str] = ()) -> Stored:
     """The value, which is an object with this field, and nothing beside it but these extras."""
     if not isinstance(value, Mapping):
-        raise LabelValueError("value", f"expected an object {{{field!r}: ...}}, found {short(value)}.")
+        raise LabelValueError("value", f"expected an object {{{field!r}: ...}}, found {quoted_short(value)}.")
     if field not in value:
-        raise LabelValueError(field, f"is missing; found {short(value)}.")
+        raise LabelValueError(field, f"is missing; found {quoted_short(value)}.")
     if unknown := sorted(str(key) for key in value if key != field and key not in extras):
         raise LabelValueError(unknown[0], f"is not expected beside {field!r}.")
     return value
@@ -59,7 +59,7 @@ def field_of(value: object, field: str, extras: Sequence[str] = ()) -> Stored:
 def named(value: object, field: str, names: Sequence[str], *, complete: bool = True) -> Stored:
     """A mapping with these names and no others: all of them if `complete`."""
     if not isinstance(value, Mapping):
-        raise LabelValueError(field, f"expected an object, found {short(value)}.")
+        raise LabelValueError(field, f"expected an object, found {quoted_short(value)}.")
     for name in value:
         if name not in names:
             raise LabelValueError(f"{field}.{name}", f"unknown name, expected {_listed(names)}.")
@@ -78,7 +78,7 @@ def is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def short(value: object) -> str:
+def quoted_short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
 

@@ -6,7 +6,7 @@ from annotation.models.studies import Study
 
 
 class PlatformLink(models.Model):
-    """A study's door for one platform: the address that is given there, and the codes that lead back.
+    """A study's entry link for one platform: the address that is given there, and the codes that lead back.
 
     Secrets (API token, webhook secret) are not here: the environment has them.
     """

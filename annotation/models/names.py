@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
-from web.plain_text import plain_text
+from web.plain_text import printable_line
 
 if TYPE_CHECKING:
     _Text = models.CharField[str, str]
@@ -15,11 +15,11 @@ else:
 
 
 class NameField(_Text):
-    """A title or a name. Whichever way it comes in, it is stored and looked up as `plain_text`."""
+    """A title or a name. Whichever way it comes in, it is stored and looked up as `printable_line`."""
 
     def to_python(self, value: Any) -> Any:
         text = super().to_python(value)
-        return plain_text(text) if isinstance(text, str) else text
+        return printable_line(text) if isinstance(text, str) else text
 
     def get_prep_value(self, value: Any) -> Any:
         return self.to_python(super().get_prep_value(value))

@@ -232,7 +232,7 @@ def _fails_checks(study: Study, figures: Figures) -> bool:
     return checks is not None and checks.n >= min(study.check_minimum, FEW) and checks.value < line
 
 
-def enrollment_of(study: Study, public_id: str) -> Enrollment:
+def enrollment_by_pseudonym(study: Study, public_id: str) -> Enrollment:
     """A person of this study (fetched for the user) by their pseudonym, or `Enrollment.DoesNotExist`."""
     people = Enrollment.objects.filter(study=study).values_list("pk", "annotator__public_id")
     pk = next((pk for pk, one in people if str(pseudonym(one, study=study.pk)) == public_id), 0)

@@ -78,8 +78,8 @@ def arrivals_by_status(study: Study) -> list[StatusCount]:
     return [StatusCount(*row) for row in rows]
 
 
-def door_counts(study: Study) -> dict[str, int]:
-    """How many came in by each door: names of platforms, `invitation` and `account`."""
+def entry_counts(study: Study) -> dict[str, int]:
+    """How many came in by each entry point: names of platforms, `invitation` and `account`."""
     rows = Enrollment.objects.filter(study=study).values_list("annotator__source")
     return dict(rows.annotate(people=Count("pk")).order_by("annotator__source"))
 
@@ -110,7 +110,7 @@ def enrollments_of(account: Account) -> QuerySet[Enrollment]:
     )
 
 
-def enrollment_of(account: Account, study: Study) -> Enrollment | None:
+def enrollment_in_study(account: Account, study: Study) -> Enrollment | None:
     return enrollments_of(account).filter(study=study).first()
 
 

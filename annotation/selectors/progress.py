@@ -174,7 +174,7 @@ def study_funnel(study: Study) -> Funnel:
     """How far people got. Steps that the study does not have are left out. One query.
 
     Who left on a platform counts as having got as far as can be told: to the work if they labelled, else no further
-    than the door.
+    than the entry.
     """
     at = dict.fromkeys(Stage.values, 0)
     labelled = ineligible = suspended = left_at_work = 0

@@ -29,7 +29,7 @@ _criteria: BoundedCache[tuple[object, ...], tuple[ShownCriterion, ...]] = Bounde
 )
 
 
-def cache_clear() -> None:
+def shown_clear() -> None:
     """Forget what this process keeps."""
     _items.clear()
     _criteria.clear()

@@ -65,7 +65,7 @@ class AttemptStanding:
         return self.retry_at is not None and self.retry_at > now
 
 
-def standing_get(annotator: Annotator, study: Study, *, now: datetime) -> AttemptStanding:
+def attempts_get(annotator: Annotator, study: Study, *, now: datetime) -> AttemptStanding:
     """Read the attempts of a person at the test of the study. A pass that has expired opens a new round."""
     test = study.test_study
     attempts = list(

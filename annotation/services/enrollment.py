@@ -28,7 +28,7 @@ from annotation.models import (
     StudyState,
     WorkRole,
 )
-from annotation.selectors.steps import standing_get, steps_of
+from annotation.selectors.steps import attempts_get, steps_of
 from annotation.services.claims import Overtaken
 from annotation.services.locks import transaction_retried
 
@@ -58,7 +58,7 @@ def stage_next(enrollment: Enrollment, *, now: datetime) -> str:
 def _stage_after(study: Study, annotator: Annotator, stage: str | None, now: datetime) -> str:
     steps = steps_of(study)
     after = stage_after(stage, steps)
-    if after == Stage.QUALIFICATION and standing_get(annotator, study, now=now).passed:
+    if after == Stage.QUALIFICATION and attempts_get(annotator, study, now=now).passed:
         return stage_after(after, steps)
     return after
 
@@ -96,7 +96,7 @@ def enrollment_start(
     device: str = "",
     now: datetime | None = None,
 ) -> Enrollment:
-    """Put a person into a study: the one way in, whatever the door.
+    """Put a person into a study: the one way in, whatever the entry point.
 
     Who is in it already stays where they are, in the same enrollment; who declined begins again in theirs.
     `device` is the mark of the browser as this study knows it (`views.annotator.device`), empty if there is none.

@@ -41,7 +41,7 @@ def platform_link_save(
     no_consent_code: str = "",
     require_signed_token: bool = False,
 ) -> PlatformLink:
-    """Make the study's door for a platform, or change it. Its address stays the same for ever."""
+    """Make the study's entry link for a platform, or change it. Its address stays the same for ever."""
     if platform not in PLATFORMS:
         raise ValueError(f"there is no platform {platform!r}")
     fields: dict[str, Any] = {
@@ -61,7 +61,7 @@ def platform_link_save(
 
 
 def platform_link_close(*, link: PlatformLink, now: datetime | None = None) -> None:
-    """Let nobody in by this door any more. Who is in stays in, and messages are still heard."""
+    """Let nobody in by this entry link any more. Who is in stays in, and messages are still heard."""
     PlatformLink.objects.filter(pk=link.pk, closed_at=None).update(closed_at=now or timezone.now())
 
 

@@ -73,7 +73,7 @@ RATING = "rating."
 FORMATS = {"csv": CONTENT_TYPE, "jsonl": "application/jsonl; charset=utf-8"}
 
 
-def columns_of(*, identify: bool, shape: str = "labels", criteria: Iterable[str] = ()) -> tuple[str, ...]:
+def export_columns(*, identify: bool, shape: str = "labels", criteria: Iterable[str] = ()) -> tuple[str, ...]:
     """The columns of an export. A rubric has one a criterion, `rating.KEY`; the shape `parts` a row a part instead."""
     own = PART_COLUMNS if shape == "parts" else tuple(f"{RATING}{key}" for key in criteria)
     at = COLUMNS.index("value") + 1
@@ -98,7 +98,7 @@ def export_lines(
     if format == "jsonl":
         return jsonl_lines(rows)
     criteria = criteria_of(labels) if shape == "labels" else ()
-    columns = columns_of(identify=identify, shape=shape, criteria=criteria)
+    columns = export_columns(identify=identify, shape=shape, criteria=criteria)
     return csv_of(columns, rows)
 
 
@@ -121,7 +121,7 @@ def criteria_of(labels: LabelQuerySet) -> list[str]:
 def label_rows(
     labels: LabelQuerySet, *, history: bool = False, identify: bool = False, shape: str = "labels"
 ) -> Iterator[dict[str, Any]]:
-    """One dictionary a label (or a part of it) with the columns of `columns_of`, in the order of the items' source.
+    """One dictionary a label (or a part of it) with the columns of `export_columns`, in the order of the items' source.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def label_rows(
     -----
     One server-side cursor, and a few further queries for every 1,000 labels, for what belongs to their items.
     """
-    columns = columns_of(identify=identify, criteria=criteria_of(labels) if shape == "labels" else ())
+    columns = export_columns(identify=identify, criteria=criteria_of(labels) if shape == "labels" else ())
     chosen = labels if history else labels.current()
     rows = (
         chosen.order_by("item__dataset_id", "item__position", "item_id", "pk")

@@ -26,7 +26,7 @@ from annotation.models import (
     Study,
 )
 from annotation.selectors.shown import value_rules
-from annotation.selectors.steps import asked_by, question_order, standing_get, training_next
+from annotation.selectors.steps import asked_by, attempts_get, question_order, training_next
 from annotation.services.enrollment import code_make, stage_next
 
 
@@ -99,7 +99,7 @@ def qualification_enter(*, enrollment: Enrollment, now: datetime | None = None) 
     with transaction.atomic():
         locked = _lock(enrollment)
         if _is_settled(locked, now):
-            if standing_get(locked.annotator, locked.study, now=now).passed:
+            if attempts_get(locked.annotator, locked.study, now=now).passed:
                 locked.stage = stage_next(locked, now=now)
                 locked.save(update_fields=["stage"])
             else:
@@ -111,7 +111,7 @@ def _is_settled(enrollment: Enrollment, now: datetime) -> bool:
     """Whether a person before the test has nothing to take any more."""
     if enrollment.stage != Stage.QUALIFICATION:
         return False
-    standing = standing_get(enrollment.annotator, enrollment.study, now=now)
+    standing = attempts_get(enrollment.annotator, enrollment.study, now=now)
     return standing.passed or (standing.begun is None and not standing.attempts_left(enrollment.study))
 
 
@@ -128,7 +128,7 @@ def attempt_start(*, enrollment: Enrollment, now: datetime | None = None) -> Qua
 def _attempt_begin(enrollment: Enrollment, now: datetime) -> QualificationAttempt | None:
     # One at a time for each person: their attempts are counted over all studies that share the test.
     Annotator.objects.select_for_update(no_key=True).get(pk=enrollment.annotator_id)
-    standing = standing_get(enrollment.annotator, enrollment.study, now=now)
+    standing = attempts_get(enrollment.annotator, enrollment.study, now=now)
     if standing.passed or standing.waits_for(enrollment, now):
         return None
     if standing.begun is not None or not standing.attempts_left(enrollment.study):
@@ -215,7 +215,7 @@ def _grade(enrollment: Enrollment, attempt: QualificationAttempt, now: datetime)
     enrollment.retry_at = None
     if attempt.passed:
         enrollment.stage = stage_next(enrollment, now=now)
-    elif standing_get(enrollment.annotator, enrollment.study, now=now).attempts_left(enrollment.study):
+    elif attempts_get(enrollment.annotator, enrollment.study, now=now).attempts_left(enrollment.study):
         enrollment.retry_at = now + timedelta(minutes=test.qualification_cooldown_minutes)
     enrollment.save(update_fields=["qualification_score", "retry_at", "stage"])
     if not attempt.passed and enrollment.retry_at is None:

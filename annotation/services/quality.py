@@ -299,7 +299,7 @@ def item_report(*, assignment: Assignment, reason: str, note: str = "") -> ItemR
     return report
 
 
-def report_resolve(*, report: ItemReport, withdraw: bool, now: datetime | None = None) -> int:
+def item_report_resolve(*, report: ItemReport, withdraw: bool, now: datetime | None = None) -> int:
     """Decide about a reported item, for all who reported it: take it out of the study, or keep it.
 
     What was said of a withdrawn item stays, who has it open may still answer, and nobody else is given it.

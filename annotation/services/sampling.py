@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable
 
 from annotation.domain.sampling import (
     Drawn,
-    draw,
     draw_length_balanced,
     draw_stratified,
     interleave,
+    sample_simple,
     shuffled,
 )
 from annotation.models import ItemSampling, Study
@@ -63,7 +63,7 @@ def _sample(study: Study, source: list[int], categories: dict[str, list[int]]) -
             return draw_stratified(
                 {name: sorted(pks) for name, pks in sorted(categories.items())}, size, seed=seed
             )
-        return draw(sorted(source), size, seed=seed)
+        return sample_simple(sorted(source), size, seed=seed)
     if study.sampling == ItemSampling.LENGTH_BALANCED:
         pairs = length_sides(study, within=set(source))
         return draw_length_balanced(pairs.sides, seed=seed, size=study.sample_size)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from annotation.domain.errors import StudyRuleError
-from annotation.domain.sampling import draw
+from annotation.domain.sampling import sample_simple
 from annotation.kinds import DEFAULT_KIND, KINDS
 from annotation.models import (
     Dataset,
@@ -219,7 +219,7 @@ def _gold_draw(study: Study, purpose: str, used: Collection[int]) -> Sequence[in
             f"{purpose}_size",
             f"{PURPOSES[purpose]} needs {size} items with a known right answer, but {len(usable)} are there for it",
         )
-    return draw(usable, size, seed=f"{study.slug}/{purpose}").items
+    return sample_simple(usable, size, seed=f"{study.slug}/{purpose}").items
 
 
 def _chosen_checked(study: Study, chosen: Sequence[Item]) -> list[int]:

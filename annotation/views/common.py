@@ -9,7 +9,7 @@ from django.http import Http404
 from django.urls import reverse
 
 from annotation.models import Enrollment, Study
-from annotation.selectors.annotators import enrollment_of
+from annotation.selectors.annotators import enrollment_by_pseudonym
 from annotation.selectors.overview import study_get_for
 from web.access import ResearcherRequest
 
@@ -38,6 +38,6 @@ def study_page(study: Study, *crumbs: Crumb, tab: str = "") -> dict[str, Any]:
 def enrollment_in(study: Study, public_id: str) -> Enrollment:
     """A person of a study that was fetched for the user, by their pseudonym there."""
     try:
-        return enrollment_of(study, public_id)
+        return enrollment_by_pseudonym(study, public_id)
     except (Enrollment.DoesNotExist, ValidationError):
         raise Http404("There is no such person in this study.") from None

@@ -1,4 +1,4 @@
-"""A study's Entry page: its doors for platforms, who came in by them, and what the platforms say of them."""
+"""A study's Entry page: its links for platforms, who came in by them, and what the platforms say of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from annotation.entry.base import Outcome, Platform, SubmissionRow
 from annotation.entry.errors import EntryError
 from annotation.forms.entry import MAX_FILE_BYTES, PlatformLinkForm, ReconcileForm
 from annotation.models import PlatformLink, Study
-from annotation.selectors.entry import arrivals_by_status, arrivals_of, door_counts, platform_links_of
+from annotation.selectors.entry import arrivals_by_status, arrivals_of, entry_counts, platform_links_of
 from annotation.selectors.overview import may_identify
 from annotation.services.entry import platform_link_close, platform_link_reopen, platform_link_save
 from annotation.services.reconcile import ReconcilePlan, Rules, Step, reconcile_apply, reconcile_plan
@@ -62,10 +62,12 @@ def entry(request: ResearcherRequest, slug: str) -> HttpResponse:
 def _page(
     request: ResearcherRequest, study: Study, *, bound: PlatformLinkForm | None = None, status: int = 200
 ) -> HttpResponse:
-    links, counts = platform_links_of(study), door_counts(study)
-    doors = [_door(platform, links.get(platform.name), bound, counts) for platform in PLATFORMS.values()]
+    links, counts = platform_links_of(study), entry_counts(study)
+    entry_links = [
+        _entry_link(platform, links.get(platform.name), bound, counts) for platform in PLATFORMS.values()
+    ]
     context = study_page(study, ("Entry", None)) | {
-        "doors": doors,
+        "entry_links": entry_links,
         "reconcile_form": ReconcileForm(),
         "statuses": [(PLATFORMS[row.platform], row) for row in arrivals_by_status(study)],
         "page_obj": Paginator(arrivals_of(study), PEOPLE_PER_PAGE).get_page(request.GET.get("page")),
@@ -76,12 +78,12 @@ def _page(
     return render(request, "annotation/researcher/entry.html", context, status=status)
 
 
-def _door(
+def _entry_link(
     platform: Platform, link: PlatformLink | None, bound: PlatformLinkForm | None, counts: dict[str, int]
 ) -> dict[str, Any]:
     """What the page says of one platform; secrets as set or not, never as what they are."""
     is_bound = bound is not None and bound.platform is platform
-    door: dict[str, Any] = {
+    found: dict[str, Any] = {
         "platform": platform,
         "link": link,
         "form": bound if is_bound else PlatformLinkForm(platform=platform, link=link),
@@ -89,15 +91,15 @@ def _door(
         "open": is_bound or link is not None,
     }
     if link is None:
-        return door
+        return found
     address = settings.SITE_URL + reverse("annotation:enter", args=[platform.name, link.token])
     query = "&".join(f"{name}={value}" for name, value in platform.parameters.placeholders.items())
-    door["address"] = f"{address}?{query}" if query else address
-    door["lacks"] = _lacking(platform, link)
-    door["can_fetch"] = bool(secret_read(platform.api_variable))
+    found["address"] = f"{address}?{query}" if query else address
+    found["lacks"] = _lacking(platform, link)
+    found["can_fetch"] = bool(secret_read(platform.api_variable))
     if platform.webhook_variable:
-        door["hook"] = settings.SITE_URL + reverse("annotation:hook", args=[platform.name, link.token])
-    door["secrets"] = [
+        found["hook"] = settings.SITE_URL + reverse("annotation:hook", args=[platform.name, link.token])
+    found["secrets"] = [
         (variable, is_set, words)
         for variable, is_set, words in (
             (
@@ -105,12 +107,12 @@ def _door(
                 bool(secret_read(platform.webhook_variable)),
                 "messages of the platform",
             ),
-            (platform.api_variable, door["can_fetch"], "asking its API"),
+            (platform.api_variable, found["can_fetch"], "asking its API"),
             (platform.keys_variable, keys_read(platform.keys_variable) is not None, "signed tokens"),
         )
         if variable
     ]
-    return door
+    return found
 
 
 def _lacking(platform: Platform, link: PlatformLink) -> list[str]:
@@ -139,7 +141,7 @@ def link_save(request: ResearcherRequest, slug: str, platform: str) -> HttpRespo
 
 @require_POST
 @researcher_required
-def link_door(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:
+def link_state(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:
     study = study_of(request, slug)
     link, label = _link(study, platform), PLATFORMS[platform].label
     action = request.POST.get("action", "")

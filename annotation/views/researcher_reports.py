@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.forms.annotator import REPORT_REASONS
 from annotation.models import ItemReport
 from annotation.selectors.item_reports import report_get, reported_items
-from annotation.services.quality import report_resolve
+from annotation.services.quality import item_report_resolve
 from annotation.views.common import study_of, study_page
 from web.access import ResearcherRequest, researcher_required
 
@@ -44,6 +44,6 @@ def report_decide(request: ResearcherRequest, slug: str, pk: int) -> HttpRespons
         raise Http404("There is no such report.") from None
     if decision not in DECISIONS:
         raise Http404("There is no such decision.")
-    if report_resolve(report=report, withdraw=decision == "withdraw"):
+    if item_report_resolve(report=report, withdraw=decision == "withdraw"):
         messages.success(request, DECISIONS[decision])
     return redirect("annotation:study-item-reports", slug)

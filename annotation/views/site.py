@@ -1,4 +1,4 @@
-"""The doors of the site: the first page and the login."""
+"""What the site shows to everybody: the first page and the login."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms.prompts import PreviewForm, PromptForm
 from judges.models import PromptText
-from judges.selectors.items import item_views, presented
+from judges.selectors.items import item_views, view_presented
 from judges.selectors.prompt_preview import PromptPreview, prompt_preview
 from judges.selectors.prompts import (
     PromptVersion,
@@ -198,7 +198,7 @@ class PromptTextAdmin(ServiceAdmin[PromptText]):
             return context | {"shown": PromptPreview((), words)}
         dataset_id = int(form.cleaned_data.get("dataset") or form.datasets[0].pk)
         item = next(item_views(dataset_id=dataset_id, kind=kind, item_ids=[pk]))
-        shown = presented(item, 1 if form.cleaned_data.get("swapped") else 0)
+        shown = view_presented(item, 1 if form.cleaned_data.get("swapped") else 0)
         preview = prompt_preview(
             strategy=info.name,
             step=form.step(info),

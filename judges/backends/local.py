@@ -156,7 +156,7 @@ class ModelHost:
             failure = error
         except Exception as error:
             logger.exception("The model %s cannot be loaded", self.name)
-            failure = EndpointError(f"The model '{self.name}' cannot be loaded: {short(error)}")
+            failure = EndpointError(f"The model '{self.name}' cannot be loaded: {error_line(error)}")
         else:
             return None
         self._unloaded()
@@ -165,7 +165,7 @@ class ModelHost:
     def _fail(self, jobs: Iterable[Job], error: Exception) -> None:
         # A status tells "it speaks, and fails on this" from "it cannot be reached", so that a request which brings a
         # model down again and again is found out.
-        outcome = TransientBackendError(f"The model '{self.name}' failed: {short(error)}", status=500)
+        outcome = TransientBackendError(f"The model '{self.name}' failed: {error_line(error)}", status=500)
         for job in jobs:
             job.finish(outcome)
 
@@ -247,7 +247,7 @@ class LocalBackend:
         WARM.release(self._key)
 
 
-def short(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """Return another library's message on one line, with the kind of error, and not more of it than helps."""
     text = " ".join(str(error).split())
     text = f"{type(error).__name__}: {text}" if text else type(error).__name__

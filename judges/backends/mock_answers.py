@@ -23,7 +23,7 @@ from judges.backends.mock_material import (
     requested_schema,
     without_fences,
 )
-from judges.backends.mock_models import MockModel, draw
+from judges.backends.mock_models import MockModel, fraction_of
 from judges.backends.mock_schema import described_schema, fill
 
 _WORD = re.compile(r"\w+")
@@ -60,7 +60,7 @@ def respond(model: MockModel, name: str, body: dict[str, Any]) -> MockAnswer:
         )
     if model.kind == "echo":
         return MockAnswer(prompt)
-    number = draw(name, messages, body.get("seed"))
+    number = fraction_of(name, messages, body.get("seed"))
     if model.kind == "unconstrained":
         free = {
             key: value for key, value in body.items() if key not in {"structured_outputs", "response_format"}
@@ -154,7 +154,7 @@ def liking(model: MockModel, reading: ReadPrompt) -> float:
         wanted = reading.fields.get("reference") or reading.fields.get("instruction", "")
         return min(2 * _share(text, set(_WORD.findall(wanted.lower()))), 1.0)
     if model.kind in {"random", "first", "second", "tie"}:
-        return draw(model.kind, text)
+        return fraction_of(model.kind, text)
     return 1 - math.exp(-len(text) / 400)
 
 

@@ -96,7 +96,7 @@ def parse_model(name: str) -> MockModel | None:
     return MockModel("overlap" if kind == "judge" else kind, p=float(match["p"] or 1.0))
 
 
-def draw(*parts: object) -> float:
+def fraction_of(*parts: object) -> float:
     """Return a number in [0, 1) that depends on nothing but the parts."""
     digest = sha256(json.dumps(parts, sort_keys=True, default=str).encode("utf-8")).digest()
     return int.from_bytes(digest[:8], "big") / 2**64

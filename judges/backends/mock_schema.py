@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from judges.backends.mock_models import draw
+from judges.backends.mock_models import fraction_of
 
 MAX_DEPTH = 6
 """Beyond it, what may be empty is left empty: a schema may contain itself."""
@@ -45,10 +45,10 @@ def _fill(
     if kind in {"integer", "number"}:
         return _number(schema, path, liking, whole=kind == "integer")
     if kind == "boolean":
-        return draw(*path) < 0.3 + 0.6 * liking
+        return fraction_of(*path) < 0.3 + 0.6 * liking
     if kind == "null":
         return None
-    return f"A mock text, number {int(draw(*path) * 1e6)}."
+    return f"A mock text, number {int(fraction_of(*path) * 1e6)}."
 
 
 def _resolved(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
@@ -88,13 +88,13 @@ def _order(schema: dict[str, Any], root: dict[str, Any], path: tuple[object, ...
         or not all(type(each) is int for each in numbers)
     ):
         return []
-    order = sorted(numbers, key=lambda each: draw(*path, each))
+    order = sorted(numbers, key=lambda each: fraction_of(*path, each))
     return [[each] for each in order] if shared else order
 
 
 def _tree(names: list[str], path: tuple[object, ...]) -> dict[str, int]:
     """Return for each number an earlier one that it depends on, or 0."""
-    return {name: int(draw(*path, name) * place) for place, name in enumerate(names, start=1)}
+    return {name: int(fraction_of(*path, name) * place) for place, name in enumerate(names, start=1)}
 
 
 def _one_of(options: list[Any], path: tuple[object, ...], liking: float) -> Any:
@@ -102,7 +102,7 @@ def _one_of(options: list[Any], path: tuple[object, ...], liking: float) -> Any:
     if len(numbers) == len(options):
         return sorted(numbers)[round(_spread(path, liking) * (len(numbers) - 1))]
     # What stands first is what is hoped for: yes, true, the better one.
-    return options[0] if draw(*path) < 0.3 + 0.6 * liking else options[1 % len(options)]
+    return options[0] if fraction_of(*path) < 0.3 + 0.6 * liking else options[1 % len(options)]
 
 
 def _number(schema: dict[str, Any], path: tuple[object, ...], liking: float, *, whole: bool) -> float:
@@ -112,7 +112,7 @@ def _number(schema: dict[str, Any], path: tuple[object, ...], liking: float, *, 
 
 
 def _spread(path: tuple[object, ...], liking: float) -> float:
-    return min(max(liking + 0.5 * (draw(*path) - 0.5), 0.0), 1.0)
+    return min(max(liking + 0.5 * (fraction_of(*path) - 0.5), 0.0), 1.0)
 
 
 def described_schema(tail: str, listed: str) -> dict[str, Any]:

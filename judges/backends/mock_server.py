@@ -25,7 +25,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from judges.backends.mock_answers import THOUGHT, respond, token_logprobs
-from judges.backends.mock_models import LISTED, MockModel, draw, parse_model
+from judges.backends.mock_models import LISTED, MockModel, fraction_of, parse_model
 from judges.backends.mock_tokens import (
     class_scores,
     completion_logprobs,
@@ -175,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif kind in {"429", "429-bare"} and not before:
             headers = {"Retry-After": RETRY_AFTER} if kind == "429" else None
             self._fail(429, "too many requests", headers=headers)
-        elif kind == "flaky" and not before and draw("flaky", name, body) < model.p:
+        elif kind == "flaky" and not before and fraction_of("flaky", name, body) < model.p:
             self._fail(503, "the mock is busy")
         elif kind == "400-long" and size > model.limit:
             self._fail(400, "This model's maximum context length is exceeded by the prompt.")
@@ -261,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
         prompt = size // 4 + 1
         generated = len(message["content"] or "") // 4 + 1
         return {
-            "id": f"mock-{int(draw(name, body) * 1e12)}",
+            "id": f"mock-{int(fraction_of(name, body) * 1e12)}",
             "object": "chat.completion",
             "created": 0,
             "model": name,

@@ -26,7 +26,7 @@ from judges.backends.errors import (
 from judges.backends.network import CheckedNetwork
 from judges.backends.openai_protocol import STRUCTURED, ServerReply, build_body, read_reply
 from judges.backends.openai_score import ContinuationScorer, score_answer
-from judges.backends.openai_vectors import classify_body, embed_body, read_classes, read_embedding
+from judges.backends.openai_vectors import classes_of_reply, classify_body, embed_body, read_embedding
 from judges.backends.registry import endpoint_identity
 from judges.backends.settings import PriceTable, check_choice, check_extra, check_limits, proxy_for, read_key
 from judges.backends.wire import WireRequest
@@ -182,7 +182,7 @@ class OpenAIBackend(AsyncBackend):
         elif request.kind == "classify":
             path = "score" if request.prefix and not request.messages else "classify"
             reply = await self._post(self._beside(path), classify_body(request))
-            read = read_classes
+            read = classes_of_reply
         else:
             raise PermanentBackendError(f"{self._base}: there are no '{request.kind}' requests.")
         return read(reply, latency_ms=(time.perf_counter() - started) * 1000.0, price=prices[0])

@@ -44,7 +44,7 @@ def read_embedding(reply: ServerReply, *, latency_ms: float, price: float) -> An
     return _answer(document, latency_ms, price, vector=vector)
 
 
-def read_classes(reply: ServerReply, *, latency_ms: float, price: float) -> Answer:
+def classes_of_reply(reply: ServerReply, *, latency_ms: float, price: float) -> Answer:
     """Return the answer with the model's raw outputs, one a class.
 
     A server that ignores `use_activation` sends probabilities; those of several classes are put back on a scale of

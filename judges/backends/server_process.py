@@ -37,7 +37,7 @@ _LOG_LINES = 12
 _ERROR = re.compile(r"(Error|Exception)\b")
 
 
-def server_command(model: str) -> list[str]:
+def vllm_command(model: str) -> list[str]:
     """Return the beginning of the command: ``vllm serve MODEL``, or the module where there is no such script."""
     given = shlex.split(os.environ.get(COMMAND_VARIABLE, ""))
     if given:

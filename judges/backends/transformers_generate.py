@@ -26,7 +26,7 @@ from judges.strategies.types import Answer, TokenLogprob
 # --- generation -----------------------------------------------------------------------------------------------
 
 
-def generate(parts: Loaded, model: Any, batch: Sequence[Waiting]) -> list[Answer]:
+def answer_by_generating(parts: Loaded, model: Any, batch: Sequence[Waiting]) -> list[Answer]:
     """Answer "chat" requests by generating."""
     from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
@@ -84,7 +84,7 @@ def random_generator(torch: Any, request: WireRequest) -> Any:
 
 
 class _Sampler:
-    """Draws a token for each row, and notes its log-probability. A logits processor of `generate`."""
+    """Draws a token for each row, and notes its log-probability. A logits processor of `answer_by_generating`."""
 
     supports_continuous_batching = False
 
@@ -132,7 +132,7 @@ def _place(scores: Any, token: int, row: _Row) -> TokenLogprob:
 
 
 class _Stopper:
-    """Ends a row at its own limit or stop string. A stopping criterion of `generate`."""
+    """Ends a row at its own limit or stop string. A stopping criterion of `answer_by_generating`."""
 
     def __init__(self, parts: Loaded, rows: Sequence[_Row], start: int) -> None:
         self._parts = parts
@@ -211,7 +211,7 @@ def _decoded(parts: Loaded, places: Sequence[TokenLogprob]) -> tuple[TokenLogpro
 # --- choices --------------------------------------------------------------------------------------------------
 
 
-def choose(parts: Loaded, model: Any, batch: Sequence[Waiting]) -> list[Answer]:
+def answer_by_choice(parts: Loaded, model: Any, batch: Sequence[Waiting]) -> list[Answer]:
     """Answer "chat" requests with one of their choices, by log-probabilities renormalised over the choices."""
     options = [
         [parts.tokenizer.encode(choice, add_special_tokens=False) for choice in each.job.request.choices]

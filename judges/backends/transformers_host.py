@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from judges.backends.errors import BackendError, EndpointError, PermanentBackendError
-from judges.backends.local import Job, ModelHost, short
+from judges.backends.local import Job, ModelHost, error_line
 from judges.backends.model_files import is_offline, local_path, not_found, trusts_remote_code
 from judges.backends.tokenising import Prompter
-from judges.backends.transformers_generate import choose, generate
+from judges.backends.transformers_generate import answer_by_choice, answer_by_generating
 from judges.backends.transformers_passes import Loaded, Waiting, classify, embed, score
 from judges.strategies.types import Answer
 
@@ -26,8 +26,8 @@ _USES = {
     _CLASSIFIER: "classifying text",
 }
 _COMPUTED = {
-    "choose": (choose, _CAUSAL),
-    "generate": (generate, _CAUSAL),
+    "choose": (answer_by_choice, _CAUSAL),
+    "generate": (answer_by_generating, _CAUSAL),
     "score": (score, _CAUSAL),
     "embed": (embed, _ENCODER),
     "classify": (classify, _CLASSIFIER),
@@ -64,7 +64,7 @@ class TransformersHost(ModelHost):
         except Exception as error:
             if folder is None and isinstance(error, OSError) and is_offline():
                 raise not_found(self._model, self._revision) from error
-            raise EndpointError(f"The model '{self._model}' cannot be loaded: {short(error)}") from error
+            raise EndpointError(f"The model '{self._model}' cannot be loaded: {error_line(error)}") from error
         limits = [
             int(each)
             for each in (
@@ -114,7 +114,7 @@ class TransformersHost(ModelHost):
             device = torch.device(name)
             torch.zeros(1, device=device)
         except (RuntimeError, AssertionError, ValueError) as error:
-            raise EndpointError(f"device: '{name}' cannot be used here: {short(error)}") from error
+            raise EndpointError(f"device: '{name}' cannot be used here: {error_line(error)}") from error
         return device
 
     def _pooling_of_files(self, folder: Path | None) -> str:
@@ -162,9 +162,9 @@ class TransformersHost(ModelHost):
                 raise PermanentBackendError(
                     f"The model '{self._model}' is none for {_USES[name]}."
                 ) from error
-            raise EndpointError(f"The model '{self._model}' cannot be loaded: {short(error)}") from error
+            raise EndpointError(f"The model '{self._model}' cannot be loaded: {error_line(error)}") from error
         except Exception as error:  # a broken file fails in as many ways as there are formats
-            raise EndpointError(f"The model '{self._model}' cannot be loaded: {short(error)}") from error
+            raise EndpointError(f"The model '{self._model}' cannot be loaded: {error_line(error)}") from error
         # An encoder's own pooler is not used. Any other layer without weights would answer at random.
         missing = sorted(key for key in report["missing_keys"] if "pooler" not in key or name != _ENCODER)
         if missing or (name == _CAUSAL and _fills_gaps(model.config)):
@@ -212,7 +212,7 @@ class TransformersHost(ModelHost):
                 self._compute(parts, batch[middle:])
                 return
             outcomes = PermanentBackendError(
-                f"The model '{self._model}' fails on this request: {short(error)}"
+                f"The model '{self._model}' fails on this request: {error_line(error)}"
             )
         for place, each in enumerate(batch):
             each.job.finish(outcomes if isinstance(outcomes, BackendError) else outcomes[place])

@@ -90,13 +90,13 @@ def logits_at(parts: Loaded, model: Any, rows: Sequence[Sequence[int]], first: i
     Only those are computed where the model can do that: a long prompt's logits are larger than the model.
     """
     ids, mask = padded(parts, rows)
-    if takes(model, "logits_to_keep"):
+    if forward_takes(model, "logits_to_keep"):
         keep = parts.torch.arange(first, last, device=parts.device)
         return model(input_ids=ids, attention_mask=mask, logits_to_keep=keep, use_cache=False).logits.float()
     return model(input_ids=ids, attention_mask=mask, use_cache=False).logits[:, first:last].float()
 
 
-def takes(model: Any, name: str) -> bool:
+def forward_takes(model: Any, name: str) -> bool:
     """Whether the model's forward pass has an argument."""
     return name in inspect.signature(model.forward).parameters
 
@@ -175,7 +175,7 @@ def classify(parts: Loaded, model: Any, batch: Sequence[Waiting]) -> list[Answer
         model.config.get_text_config().pad_token_id = pad
     ids, mask = padded(parts, rows, pad=pad)
     values = {"input_ids": ids, "attention_mask": mask}
-    if takes(model, "token_type_ids"):
+    if forward_takes(model, "token_type_ids"):
         types = torch.zeros_like(ids)
         for place, each in enumerate(batch):
             if each.encoded.second:

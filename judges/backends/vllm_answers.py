@@ -134,7 +134,7 @@ def read_vector(output: Any, job: Job, encoded: Encoded) -> Answer:
     return _pooled(output, job, encoded, "vector")
 
 
-def read_classes(output: Any, job: Job, encoded: Encoded) -> Answer:
+def pooled_classes(output: Any, job: Job, encoded: Encoded) -> Answer:
     """Return the answer to a "classify" request."""
     return _pooled(output, job, encoded, "scores")
 

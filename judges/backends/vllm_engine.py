@@ -21,10 +21,10 @@ from judges.backends.errors import (
     PermanentBackendError,
     TransientBackendError,
 )
-from judges.backends.local import Job, ModelHost, short
+from judges.backends.local import Job, ModelHost, error_line
 from judges.backends.model_files import local_path
 from judges.backends.tokenising import Encoded, Prompter, leaves_out_special
-from judges.backends.vllm_answers import read_chat, read_classes, read_score, read_vector, sampling
+from judges.backends.vllm_answers import pooled_classes, read_chat, read_score, read_vector, sampling
 from judges.backends.vllm_options import VLLMOptions
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer
@@ -178,7 +178,7 @@ class VLLMHost(ModelHost):
         except EngineDeadError:
             raise
         except Exception as error:  # of many kinds, and of this request alone
-            job.finish(PermanentBackendError(f"vLLM refuses the request: {short(error)}"))
+            job.finish(PermanentBackendError(f"vLLM refuses the request: {error_line(error)}"))
         else:
             self._running[name] = (job, encoded)
 
@@ -220,15 +220,15 @@ class VLLMHost(ModelHost):
         except BackendError as error:
             outcome = error
         except (TypeError, KeyError, IndexError, AttributeError, ValueError) as error:
-            outcome = MisbehavingServerError(f"vLLM gave an answer that cannot be read: {short(error)}")
+            outcome = MisbehavingServerError(f"vLLM gave an answer that cannot be read: {error_line(error)}")
         job.finish(outcome)
 
 
-_READ = {"chat": read_chat, "score": read_score, "embed": read_vector, "classify": read_classes}
+_READ = {"chat": read_chat, "score": read_score, "embed": read_vector, "classify": pooled_classes}
 
 
 def root_cause(error: BaseException) -> str:
     """Return the message of the error at the bottom of a chain: the top one says no more than that it failed."""
     while (below := error.__cause__ or error.__context__) is not None and below is not error:
         error = below
-    return short(error)
+    return error_line(error)

@@ -13,7 +13,7 @@ from judges.backends.errors import EndpointError, TransientBackendError
 from judges.backends.model_files import check_model, local_path
 from judges.backends.openai import OpenAIBackend
 from judges.backends.registry import endpoint_identity
-from judges.backends.server_process import COMMAND_VARIABLE, ServerProcess, server_command
+from judges.backends.server_process import COMMAND_VARIABLE, ServerProcess, vllm_command
 from judges.backends.vllm_options import VLLMOptions
 from judges.backends.warm import WARM
 from judges.backends.wire import WireRequest
@@ -201,7 +201,7 @@ def _server(model: str, revision: str, options: VLLMOptions, startup_timeout: fl
 
     def command(port: int) -> list[str]:
         arguments = [
-            *server_command(str(folder or model)),
+            *vllm_command(str(folder or model)),
             *("--served-model-name", model, "--host", "127.0.0.1", "--port", str(port)),
             # What is said in the log is kept in memory until it is needed: prompts and accesses are not.
             "--disable-uvicorn-access-log",

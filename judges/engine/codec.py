@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from judges.backends.base import storable
 from judges.models import ParseStatus
-from judges.strategies.pairwise import presented
+from judges.strategies.pairwise import choice_presented
 from judges.strategies.types import Answer, Verdict
 
 # One encoder for all: `json.dumps` with options builds a new one at each call.
@@ -57,7 +57,7 @@ def verdict_result(verdict: Verdict, order: int) -> Result:
     if verdict.status != "parsed":
         kept = dict(verdict.value or {}) | ({"reason": storable(verdict.reason)} if verdict.reason else {})
         return ParseStatus.UNPARSED.value, None, None, _value(kept) if kept else None, thought, text
-    choice = None if verdict.choice is None else presented(verdict.choice, order)
+    choice = None if verdict.choice is None else choice_presented(verdict.choice, order)
     if choice not in (None, 0, 1, 2):
         raise ValueError(f"the choice {choice!r}")
     value: dict[str, Any] = dict(verdict.value or {})

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from annotation.selectors.judging import GENERATION, ItemSlice
 from judges.models import Generation, Judgment, SweepRun
-from judges.selectors.items import is_presented, item_views, orders_of, presented, sweep_slice
+from judges.selectors.items import is_presented, item_views, orders_of, sweep_slice, view_presented
 from judges.strategies.types import ItemView
 
 CACHED_ITEMS = 5000
@@ -74,7 +74,7 @@ class Supply:
         for view in item_views(
             dataset_id=dataset_id, kind=kind, part=part, reference_systems=reference_systems
         ):
-            both = (view, presented(view, 1) if is_presented(kind) else view)
+            both = (view, view_presented(view, 1) if is_presented(kind) else view)
             if len(views) <= CACHED_ITEMS:
                 views.append(both)
             yield both

@@ -97,7 +97,7 @@ def samples(info: StrategyInfo) -> bool:
     return has_words(info) and "decoding" in info.takes
 
 
-def takes(info: StrategyInfo, what: str) -> bool:
+def strategy_takes(info: StrategyInfo, what: str) -> bool:
     return has_words(info) and what in info.takes
 
 
@@ -189,14 +189,14 @@ def word_fields(info: StrategyInfo, content: Mapping[str, Any]) -> Fields:
                 initial="" if given.get(step) == default else given.get(step, ""),
                 label=f"Prompt of the step “{LABELS.get(step, step.replace('_', ' '))}”",
             )
-    if takes(info, "reference") and not info.needs_reference:
+    if strategy_takes(info, "reference") and not info.needs_reference:
         fields["use_reference"] = forms.BooleanField(
             required=False,
             label="Show the human-written reference",
             help_text="Items that have none will fail.",
             initial=content.get("use_reference", False),
         )
-    if takes(info, "reference") or info.needs_reference:
+    if strategy_takes(info, "reference") or info.needs_reference:
         fields["reference_system"] = forms.CharField(
             required=False,
             max_length=200,
@@ -204,16 +204,16 @@ def word_fields(info: StrategyInfo, content: Mapping[str, Any]) -> Fields:
             help_text="Its name, as the dataset has it. Empty: the human-written reference.",
             initial=content.get("reference_system", ""),
         )
-    if takes(info, "tie"):
+    if strategy_takes(info, "tie"):
         fields["allow_tie"] = forms.BooleanField(
             required=False,
             label="Allow a tie",
             help_text="The judge may say that both are equally good.",
             initial=content.get("allow_tie", False),
         )
-    if takes(info, "guidelines"):
+    if strategy_takes(info, "guidelines"):
         fields["guidelines_from"] = _guidelines_field(info, content)
-    if takes(info, "shots"):
+    if strategy_takes(info, "shots"):
         fields |= _shot_fields(content)
     return fields
 
@@ -559,11 +559,13 @@ class JudgeForm(RedrawnMixin, forms.ModelForm[Judge]):
             "params": {name: value for name, value in params.items() if value not in (None, "")},
             "decoding": decoding,
             "backend_options": self.source_content.get("backend_options", {}),
-            "guidelines": self._guidelines(said.get("guidelines_from")) if takes(info, "guidelines") else "",
+            "guidelines": self._guidelines(said.get("guidelines_from"))
+            if strategy_takes(info, "guidelines")
+            else "",
             "shots": self._shots(
                 said.get("shots_from"), said.get("shots_n") or 4, said.get("shots_seed") or 0
             )
-            if takes(info, "shots")
+            if strategy_takes(info, "shots")
             else (),
             "roles": self._roles(decoding if samples(info) else {}),
             "members": self._members(),

@@ -35,7 +35,9 @@ def against_people(
     if not shared:
         return None
     if scale == "ranks":
-        correlation = spearman([said[key] for key in shared], [people.parts[key] for key in shared])
+        correlation = rank_correlation_of(
+            [said[key] for key in shared], [people.parts[key] for key in shared]
+        )
         return None if correlation is None else correlation < 0.0
     return any(is_far(kind, said[key], people.parts[key]) for key in shared)
 
@@ -63,7 +65,7 @@ def against_gold(
     return not of_kind.agrees(said, gold)
 
 
-def spearman(first: list[float], second: list[float]) -> float | None:
+def rank_correlation_of(first: list[float], second: list[float]) -> float | None:
     """Rank correlation of two lists of equal length, in [-1, 1]; None where it is not defined (one value, all tied).
 
     >>> spearman([1, 2, 3], [3, 2, 1])

@@ -20,7 +20,7 @@ from annotation.selectors.judging import GENERATION
 from judges.backends.wire import WireRequest, answer_from_json
 from judges.models import Endpoint, ModelRequest, RequestState, Sweep, SweepRun
 from judges.selectors.history import ModelHistory, model_history
-from judges.selectors.items import item_views, orders_of, presented, sweep_slice
+from judges.selectors.items import item_views, orders_of, sweep_slice, view_presented
 from judges.selectors.tallies import Tally, judgment_tallies
 from judges.selectors.trace import stored_as
 from judges.strategies.errors import SpecError, StrategyError
@@ -235,7 +235,7 @@ class _DryRun:
             return [replace(view, sample=sample) for view in views for sample in range(self.sweep.samples)]
         sweep = self.sweep
         return [
-            presented(view, order)
+            view_presented(view, order)
             for view in views
             for order in orders_of(sweep.orders, kind, sweep.seed, view.external_id)
         ]

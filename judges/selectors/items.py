@@ -100,7 +100,7 @@ def _instructions(ids: Sequence[int]) -> Iterator[ItemView]:
         )
 
 
-def presented(view: ItemView, order: int) -> ItemView:
+def view_presented(view: ItemView, order: int) -> ItemView:
     """Return the view in a presentation order: 0 as stored, 1 with the responses swapped."""
     if not order:
         return view

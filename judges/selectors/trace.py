@@ -16,7 +16,7 @@ from annotation.selectors.judging import GENERATION
 from judges.backends.registry import endpoint_identity
 from judges.backends.wire import WireRequest, answer_from_json, build_wire, canonical_hash
 from judges.models import BackendKind, Generation, Judge, Judgment, ModelRequest, RequestState
-from judges.selectors.items import item_views, presented
+from judges.selectors.items import item_views, view_presented
 from judges.strategies.errors import StrategyError
 from judges.strategies.model_ref import ModelRef
 from judges.strategies.spec import JudgeSpec, build_strategy
@@ -200,7 +200,7 @@ class _Replay:
         if self.view is None or spec.fingerprint() != self.judge.fingerprint:
             self.problem = CHANGED
             return
-        self.spec, self.view = spec, presented(replace(self.view, sample=self.sample), self.order)
+        self.spec, self.view = spec, view_presented(replace(self.view, sample=self.sample), self.order)
         self._advance(None)
 
     def take(self, stored: Mapping[str, ModelRequest]) -> None:

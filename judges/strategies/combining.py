@@ -24,7 +24,7 @@ from annotation.kinds.parts import PartsKind
 from judges.strategies.checklist import checklist_scores
 from judges.strategies.errors import StrategyError
 from judges.strategies.orders import average_ranks, ranked
-from judges.strategies.pairwise import presented
+from judges.strategies.pairwise import choice_presented
 from judges.strategies.parsing import parsed, unparsed
 from judges.strategies.types import ItemView, Verdict
 
@@ -100,7 +100,7 @@ def _pair(
             return unparsed(text, _DRAW)
         choice = 0
     votes = {
-        key: None if key not in voting else presented(verdict.choice or 0, item.order)
+        key: None if key not in voting else choice_presented(verdict.choice or 0, item.order)
         for key, verdict in verdicts.items()
     }
     return Verdict(choice=choice, status="parsed", raw_text=text, probability=mean, value={"votes": votes})

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import step_prompt
-from judges.strategies.pairwise import presented, read_last_line, render
+from judges.strategies.pairwise import choice_presented, read_last_line, render_pair
 from judges.strategies.parsing import unparsed
 from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, Verdict, several, single
 
@@ -60,7 +60,7 @@ def debate(item: ItemView, config: StrategyConfig) -> Steps:
     votes = [read_last_line(answer, config).choice for _, answer in said[-len(people) :]]
     value = {
         "votes": {
-            person.name: None if vote is None else presented(vote, item.order)
+            person.name: None if vote is None else choice_presented(vote, item.order)
             for person, vote in zip(people, votes, strict=True)
         }
     }
@@ -79,12 +79,12 @@ def _turn(
     texts = {"persona": person.name, "view": person.view}
     if said:
         texts["discussion"] = _transcript(said)
-    return Chat(render(item, config, texts=texts))
+    return Chat(render_pair(item, config, texts=texts))
 
 
 def _moderator(item: ItemView, config: StrategyConfig, said: list[tuple[Persona, Answer]]) -> Chat:
     prompt = step_prompt(config, "moderator")
-    return Chat(render(item, config, prompt=prompt, texts={"discussion": _transcript(said)}))
+    return Chat(render_pair(item, config, prompt=prompt, texts={"discussion": _transcript(said)}))
 
 
 def _transcript(said: list[tuple[Persona, Answer]]) -> str:

@@ -18,19 +18,19 @@ from dataclasses import replace
 from annotation.kinds.values import DEFAULT_KIND
 from judges.strategies.errors import StrategyError
 from judges.strategies.item_prompt import step_prompt
-from judges.strategies.pairwise import one_question, render
+from judges.strategies.pairwise import one_question, render_pair
 from judges.strategies.prompts import Message, Prompt
 from judges.strategies.types import ItemView, Steps, StrategyConfig
 
 
 def vanilla(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask which response is better and for nothing else."""
-    return (yield from one_question(item, config, lambda view: render(view, config)))
+    return (yield from one_question(item, config, lambda view: render_pair(view, config)))
 
 
 def rules(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask as vanilla does, after rules that say what counts."""
-    return (yield from one_question(item, config, lambda view: render(view, config, "rules")))
+    return (yield from one_question(item, config, lambda view: render_pair(view, config, "rules")))
 
 
 def reference(item: ItemView, config: StrategyConfig) -> Steps:
@@ -44,12 +44,12 @@ def guidelines(item: ItemView, config: StrategyConfig) -> Steps:
         raise StrategyError(
             f"The strategy '{config.name}' works by guidelines and its configuration has none."
         )
-    return (yield from one_question(item, config, lambda view: with_shots(render(view, config), config)))
+    return (yield from one_question(item, config, lambda view: with_shots(render_pair(view, config), config)))
 
 
 def cot(item: ItemView, config: StrategyConfig) -> Steps:
     """Ask for reasons and then the verdict; ``params["rules"]`` puts the rules of judging before them."""
-    return (yield from one_question(item, config, lambda view: render(view, config), reasons=True))
+    return (yield from one_question(item, config, lambda view: render_pair(view, config), reasons=True))
 
 
 def fewshot(item: ItemView, config: StrategyConfig) -> Steps:
@@ -62,7 +62,7 @@ def fewshot(item: ItemView, config: StrategyConfig) -> Steps:
     prompt = step_prompt(config, "cot") if reasons else config.prompt
 
     def show(view: ItemView) -> tuple[Message, ...]:
-        return with_shots(render(view, config, prompt=prompt), config, prompt=prompt, reasons=reasons)
+        return with_shots(render_pair(view, config, prompt=prompt), config, prompt=prompt, reasons=reasons)
 
     return (yield from one_question(item, config, show, reasons=reasons))
 
@@ -107,7 +107,7 @@ def _turns(
         context=shot.get("context", ""),
     )
     # Examples have no reference of their own.
-    question = render(item, replace(config, use_reference=False), prompt=prompt)[-1]
+    question = render_pair(item, replace(config, use_reference=False), prompt=prompt)[-1]
     answer = shot["verdict"]
     if reasons:
         answer = "\n\n".join(filter(None, (shot.get("reason", ""), f"Verdict: {shot['verdict']}")))

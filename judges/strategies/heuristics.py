@@ -11,7 +11,7 @@ from fractions import Fraction
 from hashlib import sha256
 
 from judges.strategies.overlap import ngram_f, rouge_l_f, tokens
-from judges.strategies.pairwise import pair, presented
+from judges.strategies.pairwise import choice_presented, pair
 from judges.strategies.parsing import unparsed
 from judges.strategies.types import ItemView, Steps, Strategy, StrategyConfig, Verdict
 
@@ -65,7 +65,7 @@ def random(item: ItemView, config: StrategyConfig) -> Verdict:
     if config.params.get("per_order"):
         key += f"\x00{item.order}"
     canonical = 1 + sha256(key.encode("utf-8", "surrogatepass")).digest()[0] % 2
-    return _parsed(presented(canonical, item.order))
+    return _parsed(choice_presented(canonical, item.order))
 
 
 @immediate
@@ -94,7 +94,7 @@ def _by_overlap(item: ItemView, measure: Callable[[list[str], list[str]], Fracti
 
 
 def _larger(a: int, b: int, order: int) -> Verdict:
-    choice = presented(2, order) if a == b else 1 if a > b else 2
+    choice = choice_presented(2, order) if a == b else 1 if a > b else 2
     return Verdict(choice=choice, status="parsed", scores=(float(a), float(b)))
 
 

@@ -6,7 +6,7 @@ depends on the instruction alone, so it is asked once for all strategies that us
 
 from __future__ import annotations
 
-from judges.strategies.pairwise import about_instruction, one_question, render
+from judges.strategies.pairwise import about_instruction, one_question, render_pair
 from judges.strategies.parsing import unparsed
 from judges.strategies.types import Answer, ItemView, Steps, StrategyConfig, several, single
 
@@ -37,4 +37,4 @@ def _informed(item: ItemView, config: StrategyConfig, **prepared: Answer) -> Ste
         texts[name] = answer.text.strip()
         if not texts[name]:
             return unparsed(answer.text, f"the step '{name}' got an answer without text")
-    return (yield from one_question(item, config, lambda view: render(view, config, texts=texts)))
+    return (yield from one_question(item, config, lambda view: render_pair(view, config, texts=texts)))

@@ -46,7 +46,7 @@ def pair(item: ItemView) -> tuple[str, str]:
     return item.responses[0], item.responses[1]
 
 
-def presented(canonical: int, order: int) -> int:
+def choice_presented(canonical: int, order: int) -> int:
     """Map a choice in canonical order (0, 1, 2) to the presented order; it is its own inverse."""
     return 3 - canonical if order == 1 and canonical else canonical
 
@@ -75,7 +75,7 @@ def canonical_verdict(
     """Return a parsed verdict on an item from a choice, and a probability, in canonical order."""
     if probability is not None and item.order == 1:
         probability = 1.0 - probability
-    choice = presented(choice, item.order)
+    choice = choice_presented(choice, item.order)
     return Verdict(choice, "parsed", raw_text=raw_text, probability=probability, value=value)
 
 
@@ -84,7 +84,7 @@ def ask_flags(config: StrategyConfig) -> tuple[str, ...]:
     return ("rules",) if config.params.get("rules") else ()
 
 
-def render(
+def render_pair(
     item: ItemView,
     config: StrategyConfig,
     *extra_flags: str,
@@ -121,7 +121,7 @@ def render_outputs(
     prompt: Prompt | None = None,
     texts: Mapping[str, str] = NO_TEXTS,
 ) -> tuple[Message, ...]:
-    """Render a prompt for an instruction with these outputs; as `render`, for one output or two."""
+    """Render a prompt for an instruction with these outputs; as `render_pair`, for one output or two."""
     flags = (*extra_flags, *ask_flags(config), *texts, *(["tie"] if config.allow_tie else ()))
     # The order of the values is part of what marks a fence, and so of stored requests.
     values = {"instruction": item.instruction, **outputs, **texts}
@@ -209,7 +209,7 @@ def disagreement(first: Verdict, second: Verdict) -> tuple[int, int] | Verdict:
         return unparsed(text, f"shown as stored: {first.reason}")
     if second.choice is None:
         return unparsed(text, f"shown swapped: {second.reason}")
-    return first.choice, presented(second.choice, 1)
+    return first.choice, choice_presented(second.choice, 1)
 
 
 def _read(answer: Answer, config: StrategyConfig) -> ReadVerdict:

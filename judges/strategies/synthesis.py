@@ -18,7 +18,7 @@ from judges.strategies.pairwise import (
     in_order,
     read_alone,
     read_last_line,
-    render,
+    render_pair,
 )
 from judges.strategies.prompts import Message
 from judges.strategies.types import Answer, Chat, ItemView, Steps, StrategyConfig, Verdict, several, single
@@ -42,7 +42,7 @@ def _settled(item: ItemView, config: StrategyConfig, *, reasons: bool) -> Steps:
     def ask(messages: tuple[Message, ...]) -> Chat:
         return Chat(messages) if reasons else ask_alone(config, messages)
 
-    first, second = several((yield tuple(ask(render(view, config)) for view in in_both_orders(item))))
+    first, second = several((yield tuple(ask(render_pair(view, config)) for view in in_both_orders(item))))
     choices = disagreement(read(first, config), read(second, config))
     if isinstance(choices, Verdict):
         return choices
@@ -71,4 +71,6 @@ def _conflict(
             "second_reasons": answers[1].text.strip(),
         }
     flags = ("reasons",) if reasons else ()
-    return render(in_order(item, 0), config, *flags, prompt=step_prompt(config, "synthesis"), texts=texts)
+    return render_pair(
+        in_order(item, 0), config, *flags, prompt=step_prompt(config, "synthesis"), texts=texts
+    )

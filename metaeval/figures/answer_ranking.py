@@ -13,8 +13,8 @@ from metaeval.figures.rankings import (
     SPEARMAN,
     UNDEFINED,
     RankingSample,
-    people_of,
-    spearman,
+    people_figures,
+    spearman_figure,
 )
 from metaeval.inputs import JudgeAnswers
 
@@ -47,7 +47,7 @@ class AnswerSample(RankingSample):
         )
 
 
-PEOPLE = people_of("answer", "questions")
+PEOPLE = people_figures("answer", "questions")
 JUDGES = (
     Figure(
         "pearson",
@@ -59,7 +59,7 @@ JUDGES = (
         GROUPS,
         compares=True,
     ),
-    spearman(
+    spearman_figure(
         "Spearman, mean of questions",
         "Spearman's rho of the judge's order with votes or human rankings, averaged over questions.",
         OF_JUDGES["spearman"],

@@ -211,8 +211,3 @@ def _rounded(value: Any) -> Any:
     if not math.isfinite(value):
         return None
     return float(f"{value:.12g}") + 0.0  # no negative zero
-
-
-def undefined(reason: str) -> dict[str, Any]:
-    """An estimate that does not exist."""
-    return {"value": None, "low": None, "high": None, "n": 0, "reason": reason}

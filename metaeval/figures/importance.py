@@ -9,13 +9,13 @@ from metaeval.figures.rankings import (
     SPEARMAN,
     UNDEFINED,
     RankingSample,
-    people_of,
-    spearman,
+    people_figures,
+    spearman_figure,
 )
 
-PEOPLE = people_of("aspect", "instructions")
+PEOPLE = people_figures("aspect", "instructions")
 JUDGES = (
-    spearman(
+    spearman_figure(
         "Spearman, mean of instructions",
         "Spearman's rho of the judge with each human ranking (or the gold one), averaged over these, then over items.",
         OF_JUDGES["spearman"],

@@ -149,7 +149,7 @@ def _of_criterion(
     return pooled
 
 
-def estimate(kind: KindFigures, subject: Sample | JudgeSample, name: str) -> Breakdown | None:
+def figure_estimate(kind: KindFigures, subject: Sample | JudgeSample, name: str) -> Breakdown | None:
     """One figure of all items, of people (a sample) or of a judge; None where these inputs have no such figure."""
     chosen = kind.only(name)
     if isinstance(subject, JudgeSample):

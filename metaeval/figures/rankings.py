@@ -219,12 +219,12 @@ def _same(rows: Any) -> float:
     return float((counts * (counts - 1)).sum() / (n * (n - 1)))
 
 
-def spearman(label: str, what: str, function: Any) -> Figure:
+def spearman_figure(label: str, what: str, function: Any) -> Figure:
     """Spearman's rho of people or judges."""
     return Figure("spearman", label, what, function, "number", CORRELATION, GROUPS, compares=True)
 
 
-def undefined(function: Any) -> Figure:
+def undefined_rate(function: Any) -> Figure:
     """How often there is no rho."""
     return Figure(
         "undefined_rate",
@@ -235,10 +235,10 @@ def undefined(function: Any) -> Figure:
     )
 
 
-def people_of(part: str, over: str) -> tuple[Figure, ...]:
+def people_figures(part: str, over: str) -> tuple[Figure, ...]:
     """The figures of people who rank parts of this name, averaged over items of that name."""
     return (
-        spearman(
+        spearman_figure(
             f"Spearman of two annotators, mean of {over}",
             f"Spearman's rho of two annotators' rankings, averaged over pairs of annotators, then over {over}.",
             RankingSample.spearman,
@@ -257,12 +257,12 @@ def people_of(part: str, over: str) -> tuple[Figure, ...]:
             RankingSample.same_first,
             axes=GROUPS,
         ),
-        undefined(RankingSample.undefined),
+        undefined_rate(RankingSample.undefined),
     )
 
 
 OF_JUDGES = {name: partial(RankingJudge.mean, method=name) for name in ("spearman", "pearson")}
-UNDEFINED = undefined(RankingJudge.undefined)
+UNDEFINED = undefined_rate(RankingJudge.undefined)
 OF_ONE_PERSON = Figure(
     "agreement",
     "Mean Spearman with each of the others",

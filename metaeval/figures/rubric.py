@@ -51,7 +51,7 @@ def with_mean(ratings: Floats) -> Floats:
     return np.column_stack([ratings, ratings.mean(axis=1) if n else np.full(len(ratings), np.nan)])
 
 
-def near(distance: Floats) -> Floats:
+def within_one_point(distance: Floats) -> Floats:
     """1 where a rating is within one point, 0 where it isn't; NaN where there is no distance."""
     return np.where(np.isnan(distance), np.nan, (distance <= NEAR + _GRAIN).astype(np.float64))
 
@@ -90,7 +90,7 @@ class RubricJudge(JudgeSample):
     def within_one(self) -> Ratio:
         """What could not be read is not near: it stays in the denominator."""
         covered = self.judge.asked[:, np.newaxis] & ~np.isnan(self.sample.target[:, :-1])
-        return mean_of(np.where(covered, np.nan_to_num(near(self.distance)), np.nan), _NO_TARGET)
+        return mean_of(np.where(covered, np.nan_to_num(within_one_point(self.distance)), np.nan), _NO_TARGET)
 
     def mean_rating(self) -> Ratio:
         """Of all its ratings."""
@@ -141,7 +141,7 @@ class RubricSample(Sample):
 
     def with_others(self) -> Floats:
         """Share of the ratings of each label that are within one point of the mean of the others'."""
-        close = near(np.abs(self.ratings - self.others)[:, :-1])
+        close = within_one_point(np.abs(self.ratings - self.others)[:, :-1])
         label = np.repeat(np.arange(len(close)), close.shape[1])
         return means_by(label, close.ravel(), len(close))
 
@@ -171,7 +171,7 @@ class RubricSample(Sample):
 
     def within_one(self) -> Ratio:
         """Each rating beside the mean of the others, averaged over an item's labels."""
-        return self._of_labels(near(np.abs(self.ratings - self.others)))
+        return self._of_labels(within_one_point(np.abs(self.ratings - self.others)))
 
     def mean_distance(self) -> Ratio:
         """From the mean of the others, averaged over an item's labels."""

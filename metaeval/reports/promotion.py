@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metaeval.figures.estimates import undefined
+from metaeval.figures.estimates import plain
 from metaeval.reports.comparison import table_of
 from metaeval.reports.figures import points_text
 from metaeval.reports.json_values import json_of
@@ -22,6 +22,7 @@ from metaeval.reports.selection.words import (
     with_range,
 )
 from metaeval.selection.types import COMPOSITE
+from metaeval.stats.estimate import no_estimate
 
 IMPORTED = "imported"
 """The backend of judges whose verdicts came from elsewhere: nobody can ask them."""
@@ -286,7 +287,7 @@ def promoted_facts(report: SelectionReport, key: str) -> dict[str, Any]:
     standing, eligible = report.standing(key), report.eligible
     names = ("objective", "scores", "positional_agreement", "unparsed", "cost_per_1000", "seconds")
     return {
-        "held_out": report.held_out if report.chosen == key else undefined(_NOT_CHOSEN),
+        "held_out": report.held_out if report.chosen == key else plain(no_estimate(_NOT_CHOSEN)),
         "in_sample": {
             **{name: getattr(standing, name) for name in names},
             "rank": eligible.index(key) + 1 if key in eligible else None,

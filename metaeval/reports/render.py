@@ -8,7 +8,7 @@ from metaeval.reports.html import html
 from metaeval.reports.latex import latex
 from metaeval.reports.markdown import markdown
 from metaeval.reports.report import ReportContent, canonical_json
-from metaeval.reports.tables import csv_text
+from metaeval.reports.tables import report_csv
 
 
 def json_text(report: ReportContent) -> str:
@@ -21,7 +21,7 @@ FORMATS: Mapping[str, tuple[Callable[[ReportContent], str], str]] = {
     ".html": (html, "text/html; charset=utf-8"),
     ".md": (markdown, "text/markdown; charset=utf-8"),
     ".tex": (latex, "application/x-tex; charset=utf-8"),
-    ".csv": (csv_text, "text/csv; charset=utf-8"),
+    ".csv": (report_csv, "text/csv; charset=utf-8"),
     ".json": (json_text, "application/json"),
 }
 NAMES = {"html": "HTML", "md": "Markdown", "tex": "LaTeX", "csv": "CSV", "json": "JSON"}

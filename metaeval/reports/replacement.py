@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from metaeval.figures import JudgeSample, Sample
-from metaeval.figures.estimates import plain, undefined
+from metaeval.figures.estimates import plain
 from metaeval.inputs import Floats, Inputs, JudgeAnswers
 from metaeval.reports.figures import value_text
 from metaeval.reports.report import ReportContent
 from metaeval.selection.replacement import chosen_elsewhere, replacement_test
 from metaeval.stats import AlternativeAnnotatorTest, StatisticsWarning
 from metaeval.stats.arrays import Integers
+from metaeval.stats.estimate import no_estimate
 
 # Beyond it the people of a study are a crowd of whom each labelled a handful.
 _MOST_CELLS = 20_000_000
@@ -97,7 +98,7 @@ def _not_tested(reason: str) -> dict[str, Any]:
     return {
         "passed": None,
         "winning_rate": None,
-        "advantage_probability": undefined(reason),
+        "advantage_probability": plain(no_estimate(reason)),
         "n_tested": 0,
         "n_won": 0,
         "epsilon": None,

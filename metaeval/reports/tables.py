@@ -102,7 +102,7 @@ def subset_columns(report: ReportContent) -> list[Slice]:
     return [*(Slice("subset", name) for name in ends), *macros_of(report)] if ends else []
 
 
-def columns_of(report: ReportContent, axis: str) -> list[Slice]:
+def axis_slices(report: ReportContent, axis: str) -> list[Slice]:
     """The groups of an axis: "criterion", "subset" or "category"."""
     if axis == "subset":
         return subset_columns(report)
@@ -198,7 +198,7 @@ def people_tables(report: ReportContent) -> list[FigureTable]:
         figures = [one for one in report.figures.people if axis in one.axes and one.name in measures]
         places = [
             place
-            for place in columns_of(report, axis)
+            for place in axis_slices(report, axis)
             if any(known(place.of(measures[figure.name])) for figure in figures)
         ]
         if not figures or not places:
@@ -260,7 +260,7 @@ def group_tables(report: ReportContent) -> list[FigureTable]:
     primary = report.primary_figure
     for figure in (primary, *(one for one in report.figures.judges if one is not primary)):
         for axis in figure.axes:
-            places = [place for place in columns_of(report, axis) if _anybody(report, figure, place)]
+            places = [place for place in axis_slices(report, axis) if _anybody(report, figure, place)]
             if not places or not any(
                 known(place.of(judge.measures.get(figure.name)))
                 for judge in report.judges
@@ -347,7 +347,7 @@ def labels_words(report: ReportContent) -> str:
     )
 
 
-def csv_text(report: ReportContent) -> str:
+def report_csv(report: ReportContent) -> str:
     """Every figure in a line of its own: who, figure, group, value, interval, n, reason."""
     return csv_document(_CSV_COLUMNS, _csv_rows(report))
 

@@ -231,7 +231,7 @@ def report_save(
         )
 
 
-def report_resolve(name: str, study: str | None = None) -> tuple[Dataset, Study | None]:
+def subject_named(name: str, study: str | None = None) -> tuple[Dataset, Study | None]:
     """Find what a report is about: a dataset of that name, else a study of that slug.
 
     Raises

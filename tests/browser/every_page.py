@@ -55,7 +55,7 @@ NO_PAGES = {
     "annotation:account-sign-out": "takes, leads to signing in",
     "annotation:account-join": "takes, leads to the study",
     "annotation:entry-link": "takes; shown by `study-entry` when something is wrong",
-    "annotation:entry-door": "takes, leads back",
+    "annotation:entry-state": "takes, leads back",
     "annotation:entry-reconcile": "answers a file: in `test_entry`",
     "annotation:study-person-act": "takes; shown by `study-person` when something is wrong",
     "annotation:study-adjudicate-said": "a part of `study-adjudicate-item`: in `test_quality`",

@@ -7,7 +7,7 @@ from judges.models import Judge
 from tests.annotation.cast import client_of, url
 from tests.annotation.factories import dataset_make, study_make
 from tests.annotation.views.researcher.test_uploads import fields
-from web.plain_text import plain_text
+from web.plain_text import printable_line
 
 EVIL = "a\u202etxt.exe\u2066\u200f\x07\x1b[31m b"
 PLAIN = "atxt.exe[31m b"
@@ -15,9 +15,9 @@ PLAIN = "atxt.exe[31m b"
 
 def test_what_is_visible_stays() -> None:
     for text in ("שלום", "सर्वज्ञ‍", "👩‍🔬 a  b", "Ünïcode", ""):
-        assert plain_text(text) == text
-    assert plain_text(EVIL) == PLAIN
-    assert plain_text("a\nb\u2028c") == "a b c"
+        assert printable_line(text) == text
+    assert printable_line(EVIL) == PLAIN
+    assert printable_line("a\nb\u2028c") == "a b c"
 
 
 @pytest.mark.django_db

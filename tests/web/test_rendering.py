@@ -347,7 +347,7 @@ def test_equal_texts_look_equal_whatever_came_between():
     text = "# A\n\n$x$ and `code`\n\n| a |\n|---|\n| b |"
     first = render_markdown(text)
     render_markdown("[a]: https://x.example\n\n[a] $y$ " + text)
-    rendering.cache_clear()
+    rendering.rendered_clear()
     assert render_markdown(text) == first
 
 
@@ -509,7 +509,7 @@ def test_a_text_of_many_steps_is_plain_and_the_same_each_time():
     text = "![" * 10_000
     first = render_markdown(text)
     assert first.startswith('<pre class="plain" dir="auto">')
-    rendering.cache_clear()
+    rendering.rendered_clear()
     assert render_markdown(text) == first
 
 

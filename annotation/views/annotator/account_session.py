@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from annotation.models import Account, Annotator, Enrollment, Study
-from annotation.selectors.entry import account_get, enrollment_of
+from annotation.selectors.entry import account_get, enrollment_in_study
 
 SESSION_KEY = "account"
 SESSION_PROOF = "account-proof"
@@ -30,7 +30,7 @@ def _proof(account: Account) -> str:
 
 
 def account_annotator(request: HttpRequest) -> Annotator | None:
-    """Whom the person takes part as, by whatever door, while they are signed in."""
+    """Whom the person takes part as, by whatever entry point, while they are signed in."""
     account = account_of(request)
     return None if account is None else account.annotator
 
@@ -38,7 +38,7 @@ def account_annotator(request: HttpRequest) -> Annotator | None:
 def account_enrollment(request: HttpRequest, study: Study) -> Enrollment | None:
     """The place in this study of who is signed in."""
     account = account_of(request)
-    return None if account is None else enrollment_of(account, study)
+    return None if account is None else enrollment_in_study(account, study)
 
 
 def account_hold(request: HttpRequest, account: Account) -> None:

@@ -175,7 +175,7 @@ def join(request: HttpRequest, account: Account, slug: str) -> HttpResponse:
         study = study_to_join(slug)
     except Study.DoesNotExist:
         raise Http404("There is no such study.") from None
-    # Somebody who came in here by another door is in it already.
+    # Somebody who came in here by another entry point is in it already.
     held = enrollment_held(request, study)
     if held is not None and held.stage != Stage.DECLINED and study.one_per_device:
         return redirect("annotation:place", study.slug)

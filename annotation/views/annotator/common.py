@@ -20,7 +20,7 @@ from annotation.views.annotator.browser import session_hold as session_hold
 from web.caching import caches_of
 from web.throttling import address_of, too_often
 
-# A laboratory or a crowd's company shares one address, so the doors are wide; a session is one person.
+# A laboratory or a crowd's company shares one address, so its limits are wide; a session is one person.
 DOOR_RATE = "60/m"
 POST_RATE = "120/m"
 DRAFT_RATE = "300/m"

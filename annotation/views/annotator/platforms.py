@@ -53,7 +53,7 @@ def enter(request: HttpRequest, platform: str, token: str) -> HttpResponse:
         return _refused(request, link, "token")
     except signing.BadSignature:
         return _refused(request, link, "stale", status=400)
-    return _door(request, link, arrival, verified=verified)
+    return _enter(request, link, arrival, verified=verified)
 
 
 def _arrived(request: HttpRequest, link: PlatformLink) -> tuple[Arrival, bool]:
@@ -84,7 +84,7 @@ def _posted(request: HttpRequest, link: PlatformLink) -> tuple[Arrival, bool]:
     return Arrival(data["id"], data["session"], data["study"], data["extras"]), data["verified"]
 
 
-def _door(request: HttpRequest, link: PlatformLink, arrival: Arrival, *, verified: bool) -> HttpResponse:
+def _enter(request: HttpRequest, link: PlatformLink, arrival: Arrival, *, verified: bool) -> HttpResponse:
     study = link.study
     if (known := account_enrollment(request, study)) and known.stage != Stage.DECLINED:
         return _back_in(request, known)
@@ -93,7 +93,7 @@ def _door(request: HttpRequest, link: PlatformLink, arrival: Arrival, *, verifie
         same = _is_same(held, link, arrival)
         if same and held.platform_session == arrival.session and held.stage != Stage.LEFT:
             return _back_in(request, held)
-        # Who came in by another door is the same person, unless people share this computer.
+        # Who came in by another entry point is the same person, unless people share this computer.
         if held.annotator.source != link.platform and study.one_per_device:
             return _back_in(request, held)
         # Who holds the place in this browser need not prove that it is theirs.

@@ -21,11 +21,11 @@ from annotation.selectors.shown import value_rules
 from annotation.selectors.steps import (
     Question,
     asked_by,
+    attempts_get,
     feedback_get,
     is_over,
     question_get_for,
     question_next,
-    standing_get,
     test_just_passed,
     training_next,
 )
@@ -132,7 +132,7 @@ def _test(request: HttpRequest, enrollment: Enrollment, *, error: ErrorText = NO
     if enrollment.stage != Stage.QUALIFICATION:
         return _here(enrollment)
     question, now = question_next(enrollment), timezone.now()
-    standing = standing_get(enrollment.annotator, enrollment.study, now=now)
+    standing = attempts_get(enrollment.annotator, enrollment.study, now=now)
     attempts = list(enrollment.attempts.all())
     if standing.waits_for(enrollment, now) or (question is None and attempts):
         return _show(

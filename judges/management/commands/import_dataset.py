@@ -1,4 +1,4 @@
-"""`manage.py import_dataset KIND PATH --name NAME`: a thin door to `bundle_import`."""
+"""`manage.py import_dataset KIND PATH --name NAME`: thin, over `bundle_import`."""
 
 from __future__ import annotations
 

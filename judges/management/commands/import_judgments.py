@@ -1,4 +1,4 @@
-"""`manage.py import_judgments KIND FILE --dataset NAME`: a thin door to `judgments_import`."""
+"""`manage.py import_judgments KIND FILE --dataset NAME`: thin, over `judgments_import`."""
 
 from __future__ import annotations
 

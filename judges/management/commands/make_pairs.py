@@ -1,4 +1,4 @@
-"""`manage.py make_pairs SOURCE --name NAME --contestant NAME`: a thin door to `pairs_make`."""
+"""`manage.py make_pairs SOURCE --name NAME --contestant NAME`: thin, over `pairs_make`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from metaeval.reports.render import FORMATS, format_of, render
 from metaeval.reports.words import verdict_of
 from metaeval.reports.write import write_atomically
 from metaeval.selection.replacement import EPSILON
-from metaeval.services.reports import DEFAULTS, kind_resolve, report_build, report_resolve, report_save
+from metaeval.services.reports import DEFAULTS, kind_resolve, report_build, report_save, subject_named
 from metaeval.stats import InvalidInputError
 
 
@@ -70,7 +70,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         output: Path = options["output"]
         try:
-            dataset, study = report_resolve(options["name"], options["study"])
+            dataset, study = subject_named(options["name"], options["study"])
             kind = kind_resolve(dataset=dataset, study=study, kind=options["kind"])
             suffix = format_of(output)
             report = report_build(

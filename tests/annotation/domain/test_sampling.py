@@ -14,10 +14,10 @@ from annotation.domain.errors import StudyRuleError
 from annotation.domain.sampling import (
     Sides,
     allocate,
-    draw,
     draw_length_balanced,
     draw_stratified,
     interleave,
+    sample_simple,
     shuffled,
 )
 from annotation.importers import ImportFileError
@@ -73,13 +73,15 @@ class TestAllocate:
 class TestDraw:
     @given(st.integers(0, 30), st.integers(0, 40), st.integers(0, 5))
     def test_a_random_sample(self, available, size, seed):
-        drawn = draw(range(available), size, seed=str(seed))
+        drawn = sample_simple(range(available), size, seed=str(seed))
         assert len(set(drawn.items)) == len(drawn.items) == min(size, available)
-        assert drawn == draw(range(available), size, seed=str(seed))
+        assert drawn == sample_simple(range(available), size, seed=str(seed))
         assert set(drawn.probability.values()) <= {min(size, available) / (available or 1)}
 
     def test_every_item_is_drawn_as_often_as_its_probability_says(self):
-        times = Counter(item for seed in range(2_000) for item in draw(range(8), 2, seed=str(seed)).items)
+        times = Counter(
+            item for seed in range(2_000) for item in sample_simple(range(8), 2, seed=str(seed)).items
+        )
         assert all(400 < times[item] < 600 for item in range(8))
 
     @given(GROUPS, st.integers(1, 60))

@@ -54,7 +54,7 @@ def export(*rows: str) -> SimpleUploadedFile:
 
 def test_who_may_see_and_change_it(cast, study, alice):
     link_of(alice, study)
-    posts = [address(name, study) for name in ("entry-link", "entry-door", "entry-reconcile")]
+    posts = [address(name, study) for name in ("entry-link", "entry-state", "entry-reconcile")]
     for user, status in [(None, 302), (cast.carl, 403), (cast.bob, 404)]:
         browser = client_of(user)
         assert browser.get(page(study)).status_code == status
@@ -141,12 +141,12 @@ def test_only_a_platform_that_signs_tokens_can_require_them(study, alice):
 def test_closing_and_opening(study, alice):
     link_of(alice, study)
     for _ in range(2):
-        alice.post(address("entry-door", study), {"action": "close"})
+        alice.post(address("entry-state", study), {"action": "close"})
     assert PlatformLink.objects.get().closed_at is not None
-    alice.post(address("entry-door", study), {"action": "open"})
+    alice.post(address("entry-state", study), {"action": "open"})
     assert PlatformLink.objects.get().closed_at is None
-    assert alice.post(address("entry-door", study), {"action": "x"}).status_code == 404
-    assert alice.post(address("entry-door", study, "connect"), {"action": "open"}).status_code == 404
+    assert alice.post(address("entry-state", study), {"action": "x"}).status_code == 404
+    assert alice.post(address("entry-state", study, "connect"), {"action": "open"}).status_code == 404
     assert alice.post(address("entry-link", study, "nothing"), FIELDS).status_code == 404
 
 

@@ -5,7 +5,7 @@ from django.template.loader import render_to_string
 
 from annotation.kinds import kind_of
 from annotation.models import Aspect, Criterion, Dataset, Instruction, Item, ItemResponse, Response, Study
-from annotation.selectors.shown import cache_clear, item_shown, parts_count, value_rules
+from annotation.selectors.shown import item_shown, parts_count, shown_clear, value_rules
 from tests.annotation.factories import dataset_make
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +16,7 @@ RESPONSES = {"pairwise": 2, "rubric": 1, "importance": 0, "checklist": 1, "answe
 
 @pytest.fixture(autouse=True)
 def _cold():
-    cache_clear()
+    shown_clear()
 
 
 def item_make(kind: str) -> Item:

@@ -15,8 +15,8 @@ from annotation.models import (
     Study,
 )
 from annotation.selectors.steps import (
+    attempts_get,
     question_next,
-    standing_get,
 )
 from annotation.services.enrollment import (
     enrollment_decline,
@@ -178,7 +178,7 @@ class TestSharing:
         person = self.enrolled(second, annotator, Stage.GUIDELINES)
         guidelines_acknowledge(enrollment=person)
         assert fresh(person).stage == Stage.QUALIFICATION
-        assert standing_get(annotator, second, now=now).attempts_left(second) == 2
+        assert attempts_get(annotator, second, now=now).attempts_left(second) == 2
         assert take_test(person, right=2).stage == Stage.WORK
 
     def test_passed_meanwhile_elsewhere(self, first, second):
@@ -206,7 +206,7 @@ class TestSharing:
         qualification_answer(enrollment=here, question=question, shown_value={"choice": 1})
         qualification_answer(enrollment=there, question=question, shown_value={"choice": 1})
         assert QualificationAnswer.objects.count() == QualificationAttempt.objects.count() == 1
-        standing = standing_get(annotator, second, now=timezone.now())
+        standing = attempts_get(annotator, second, now=timezone.now())
         assert standing.waits_for(there, timezone.now())
         assert not standing.waits_for(here, timezone.now())
 
@@ -217,7 +217,7 @@ class TestSharing:
             enrollment=here, question=question_next(here).question, shown_value={"choice": 1}
         )
         Enrollment.objects.filter(pk=here.pk).update(stage=Stage.LEFT)
-        standing = standing_get(annotator, second, now=timezone.now())
+        standing = attempts_get(annotator, second, now=timezone.now())
         assert (standing.begun, standing.failed) == (None, 1)
 
     def test_an_attempt_in_a_study_past_its_deadline_is_used_up(self, first, second):
@@ -227,8 +227,8 @@ class TestSharing:
             enrollment=here, question=question_next(here).question, shown_value={"choice": 1}
         )
         Study.objects.filter(pk=first.pk).update(closes_at=now + timedelta(hours=1))
-        assert standing_get(annotator, second, now=now).begun is not None
-        standing = standing_get(annotator, second, now=now + timedelta(hours=1))
+        assert attempts_get(annotator, second, now=now).begun is not None
+        standing = attempts_get(annotator, second, now=now + timedelta(hours=1))
         assert (standing.begun, standing.failed) == (None, 1)
 
     @pytest.mark.parametrize(("seconds", "passed"), [(-1, True), (0, False)])
@@ -236,11 +236,11 @@ class TestSharing:
         annotator, now = annotator_make(), timezone.now()
         take_test(self.enrolled(first, annotator), right=2, now=now)
         then = now + timedelta(days=10, seconds=seconds)
-        assert standing_get(annotator, second, now=then).passed is passed
+        assert attempts_get(annotator, second, now=then).passed is passed
 
     def test_another_person_has_not_passed(self, first, second):
         take_test(self.enrolled(first, annotator_make()), right=2)
-        assert not standing_get(annotator_make(), second, now=timezone.now()).passed
+        assert not attempts_get(annotator_make(), second, now=timezone.now()).passed
 
 
 @pytest.mark.django_db(transaction=True)

@@ -29,11 +29,11 @@ from annotation.services.quality import (
     enrollment_restore,
     enrollment_suspend,
     item_report,
+    item_report_resolve,
     labels_set_aside,
     labels_take_back,
     message_read,
     message_send,
-    report_resolve,
 )
 from tests.annotation.factories import enrollment_make, study_make, user_make
 from tests.annotation.work import fresh
@@ -238,7 +238,7 @@ class TestSetAside:
         study = study_make(pairs=1, overlap=2)
         person, other = enrollment_make(study=study), enrollment_make(study=study)
         (label,) = labels_give(person, 1)
-        report_resolve(report=item_report(assignment=label.assignment, reason="empty"), withdraw=True)
+        item_report_resolve(report=item_report(assignment=label.assignment, reason="empty"), withdraw=True)
         labels_set_aside(enrollment=person, by=None, reason="x")
         place = study.study_items.get()
         assert (place.n_accepted, place.overlap) == (0, 0)
@@ -281,7 +281,7 @@ class TestReports:
         lease = assignment_claim(enrollment=fresh(people[1].pk))
         report = item_report(assignment=lease, reason="empty")
         item_report(assignment=people[0].assignments.get(), reason="language")
-        assert report_resolve(report=report, withdraw=True) == 2
+        assert item_report_resolve(report=report, withdraw=True) == 2
         place = study.study_items.get()
         assert place.withdrawn_at is not None
         assert place.overlap == 2
@@ -294,8 +294,8 @@ class TestReports:
         study = study_make(pairs=1)
         lease = assignment_claim(enrollment=fresh(enrollment_make(study=study).pk))
         report = item_report(assignment=lease, reason="other")
-        assert report_resolve(report=report, withdraw=False) == 1
-        assert report_resolve(report=report, withdraw=True) == 0
+        assert item_report_resolve(report=report, withdraw=False) == 1
+        assert item_report_resolve(report=report, withdraw=True) == 0
         assert study.study_items.get().withdrawn_at is None
 
 

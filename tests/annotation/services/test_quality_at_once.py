@@ -13,10 +13,10 @@ from annotation.services.labels import label_change
 from annotation.services.quality import (
     enrollment_suspend,
     item_report,
+    item_report_resolve,
     labels_set_aside,
     labels_take_back,
     message_send,
-    report_resolve,
 )
 from tests.annotation.factories import enrollment_make, study_make
 from tests.annotation.services.test_concurrency import label_everything
@@ -130,7 +130,7 @@ def test_reported_twice_and_withdrawn_while_claimed():
         elif what == "report":
             item_report(assignment=lease, reason="x")
         else:
-            report_resolve(report=report, withdraw=True)
+            item_report_resolve(report=report, withdraw=True)
 
     all_at_once(act, [*others, "report", "resolve", "resolve"])
     place = study.study_items.get()

@@ -27,9 +27,9 @@ from annotation.services.quality import (
     enrollment_restore,
     enrollment_suspend,
     item_report,
+    item_report_resolve,
     labels_set_aside,
     labels_take_back,
-    report_resolve,
 )
 from tests.annotation.factories import enrollment_make, user_make
 from tests.annotation.kinds import kind_dataset_make, kind_study_make
@@ -149,7 +149,7 @@ class Crowd:
     def report(self) -> None:
         if self.numbers.random() < 0.3 and (lease := self.lease()):
             report: ItemReport = item_report(assignment=lease, reason="broken")
-            report_resolve(report=report, withdraw=self.numbers.random() < 0.5)
+            item_report_resolve(report=report, withdraw=self.numbers.random() < 0.5)
 
     def decide(self) -> None:
         place = self.numbers.choice(list(self.study.study_items.filter(role="work").order_by("pk")))

@@ -6,7 +6,7 @@ from annotation.domain.errors import LabelValueError
 from annotation.kinds import AnswerError, ItemKind, Value, ValueRules
 from annotation.kinds.base import NO_ANSWER, Text
 from annotation.kinds.shown import AnswerPart, ShownItem
-from annotation.kinds.values import Stored, field_of, short
+from annotation.kinds.values import Stored, field_of, quoted_short
 
 WORDS = {"yes": "Acceptable", "no": "Not acceptable"}
 
@@ -28,7 +28,7 @@ class Acceptable(ItemKind):
     def validate(self, value: object, rules: ValueRules) -> Value:
         said = field_of(value, "acceptable")["acceptable"]
         if not isinstance(said, bool):
-            raise LabelValueError("acceptable", f"expected true or false, found {short(said)}.")
+            raise LabelValueError("acceptable", f"expected true or false, found {quoted_short(said)}.")
         return {"acceptable": said}
 
     def numbers(self, value: Stored) -> dict[str, float | None]:

@@ -21,7 +21,7 @@ from annotation.importers.generic import read_generic
 from annotation.kinds import KINDS, kind_of, register
 from annotation.models import Assignment, Dataset, Invitation, Item, Label, Study
 from annotation.selectors.adjudication import disputed_items
-from annotation.selectors.shown import cache_clear
+from annotation.selectors.shown import shown_clear
 from annotation.services.studies import study_create
 from judges.models import Judgment
 from metaeval.figures import FIGURES, checklist
@@ -57,7 +57,7 @@ def sixth(settings: Any) -> Iterator[Acceptable]:
     FIGURES[kind.name] = FIGURES_OF_ACCEPTABLE
     yield kind
     del KINDS[kind.name], FIGURES[kind.name]
-    cache_clear()
+    shown_clear()
 
 
 def file_of(folder: Path, rows: list[dict[str, Any]]) -> Path:

@@ -210,9 +210,9 @@ def test_the_preview_shows_the_messages_to_the_letter(admin: Client, flags: dict
     )
     item = next(view for view in item_views(dataset_id=dataset.pk) if view.external_id == "p1")
     if "swapped" in flags:
-        from judges.selectors.items import presented
+        from judges.selectors.items import view_presented
 
-        item = presented(item, 1)
+        item = view_presented(item, 1)
     asked: Any = next(build_strategy(spec)(item))
     assert messages_of(response) == list(asked.messages)
     assert "What changes since vanilla.v1" in page

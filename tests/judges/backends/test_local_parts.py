@@ -23,7 +23,7 @@ from judges.backends.errors import (
 from judges.backends.local import Job, LocalBackend, ModelHost
 from judges.backends.model_files import check_model, local_path
 from judges.backends.registry import create_backend, endpoint_identity
-from judges.backends.server_process import COMMAND_VARIABLE, ServerProcess, server_command
+from judges.backends.server_process import COMMAND_VARIABLE, ServerProcess, vllm_command
 from judges.backends.tokenising import leaves_out_special
 from judges.backends.vllm_options import VLLMOptions
 from judges.backends.warm import WARM, WarmPool
@@ -265,11 +265,11 @@ def test_what_cannot_change_an_answer_is_not_in_the_identity():
 
 def test_the_servers_command_is_the_operators(monkeypatch):
     monkeypatch.setenv(COMMAND_VARIABLE, "/opt/vllm/bin/vllm serve")
-    assert server_command("m") == ["/opt/vllm/bin/vllm", "serve", "m"]
+    assert vllm_command("m") == ["/opt/vllm/bin/vllm", "serve", "m"]
     monkeypatch.setenv(COMMAND_VARIABLE, "python3 -m server")
-    assert server_command("m") == ["python3", "-m", "server", "--model", "m"]
+    assert vllm_command("m") == ["python3", "-m", "server", "--model", "m"]
     monkeypatch.delenv(COMMAND_VARIABLE)
-    assert server_command("m")[0].startswith(str(Path(sys.executable).parent))
+    assert vllm_command("m")[0].startswith(str(Path(sys.executable).parent))
 
 
 SERVER = """

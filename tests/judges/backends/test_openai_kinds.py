@@ -14,7 +14,7 @@ from judges.backends.mock_server import running_mock_server
 from judges.backends.mock_tokens import likelihoods, pieces, templated, vector
 from judges.backends.openai_protocol import ServerReply
 from judges.backends.openai_score import ContinuationScorer
-from judges.backends.openai_vectors import read_classes, read_embedding
+from judges.backends.openai_vectors import classes_of_reply, read_embedding
 from judges.backends.wire import build_wire
 from judges.strategies.types import Answer, Classify, Embed, Score
 from tests.judges.backends.test_openai import ask, backend_for, collect
@@ -124,7 +124,7 @@ def reply_of(document, status=200):
     return ServerReply(url="http://x/v1/y", status=status, headers={}, body=raw)
 
 
-@pytest.mark.parametrize("read", [read_embedding, read_classes])
+@pytest.mark.parametrize("read", [read_embedding, classes_of_reply])
 @pytest.mark.parametrize(
     "document",
     [b"", [], {}, {"data": []}, {"data": [{"embedding": [], "probs": []}]}, {"data": [{"embedding": ["1"]}]},
@@ -137,8 +137,8 @@ def test_what_holds_no_numbers_is_misbehaviour(read, document):
 
 
 def test_probabilities_where_logits_were_asked_for_are_put_back_on_their_scale():
-    answer = read_classes(reply_of({"data": [{"probs": [0.8, 0.2]}]}), latency_ms=1.0, price=0.0)
-    kept = read_classes(reply_of({"data": [{"probs": [1.5, -0.5]}]}), latency_ms=1.0, price=0.0)
+    answer = classes_of_reply(reply_of({"data": [{"probs": [0.8, 0.2]}]}), latency_ms=1.0, price=0.0)
+    kept = classes_of_reply(reply_of({"data": [{"probs": [1.5, -0.5]}]}), latency_ms=1.0, price=0.0)
 
     assert answer.scores[0] - answer.scores[1] == pytest.approx(math.log(4))
     assert kept.scores == (1.5, -0.5)

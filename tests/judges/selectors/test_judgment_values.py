@@ -7,7 +7,7 @@ import pytest
 from annotation.models import Item
 from annotation.selectors.judging_labels import PeopleSaid
 from judges.models import Judge, Judgment
-from judges.selectors.disagreement import against_gold, against_people, spearman
+from judges.selectors.disagreement import against_gold, against_people, rank_correlation_of
 from judges.selectors.judgments import pairwise_verdicts
 from tests.annotation.factories import dataset_make
 from tests.judges.props import judge_make
@@ -25,8 +25,8 @@ def test_rankings_contradict_people_when_they_run_the_other_way() -> None:
     assert against_people("answer_ranking", None, {"ranks": {"0": 3, "1": 1, "2": 2}}, people) is True
     assert against_people("answer_ranking", None, {"ranks": {"0": 1, "1": 2, "2": 3}}, people) is False
     assert against_people("answer_ranking", None, {"ranks": {"0": 1, "1": 1, "2": 1}}, people) is None
-    assert spearman([1], [1]) is None
-    assert spearman([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
+    assert rank_correlation_of([1], [1]) is None
+    assert rank_correlation_of([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
 
 
 def test_checklists_contradict_by_the_majority() -> None:

@@ -6,7 +6,7 @@ from itertools import chain
 
 import pytest
 
-from judges.strategies.pairwise import presented
+from judges.strategies.pairwise import choice_presented
 from judges.strategies.registry import STRATEGIES
 from judges.strategies.types import Answer, Chat, Request, TokenLogprob
 from tests.judges.strategies.feeding import ITEM, SWAPPED, judge, run
@@ -64,7 +64,7 @@ def test_the_favourite_wins_in_both_orders(name, params, allow_tie):
             verdict, _ = run(spec, item, fan_of(favourite))
 
             assert verdict.choice is not None, verdict.reason
-            assert presented(verdict.choice, item.order) == wanted
+            assert choice_presented(verdict.choice, item.order) == wanted
             if verdict.probability is not None:
                 of_first = verdict.probability if item.order == 0 else 1 - verdict.probability
                 assert of_first == pytest.approx(0.8 if wanted == 1 else 0.2, abs=0.01)

@@ -39,4 +39,4 @@ def differences(content: dict[str, Any]) -> list[Any]:
 
 
 def csv_text(content: dict[str, Any]) -> str:
-    return _tables.csv_text(report_of(content))
+    return _tables.report_csv(report_of(content))

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from metaeval import stats
-from metaeval.figures import FIGURES, JudgeSample
-from metaeval.figures import estimate as figure_estimate
+from metaeval.figures import FIGURES, JudgeSample, figure_estimate
 from metaeval.inputs import Options
 from metaeval.stats import Resamples
 from tests.metaeval.kinds import content, inputs, judge

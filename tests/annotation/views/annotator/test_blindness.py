@@ -26,7 +26,7 @@ from annotation.models import (
     Study,
     StudyItem,
 )
-from annotation.selectors.shown import cache_clear
+from annotation.selectors.shown import shown_clear
 from judges.models import Judgment
 from tests.annotation.factories import enrollment_make, invitation_make
 from tests.annotation.kinds import VALUES, kind_label_make, kind_study_make
@@ -186,7 +186,7 @@ ROLE_WORDS = re.compile(
 
 @pytest.mark.parametrize("kind", Kind.values)
 def test_nothing_is_told(kind):
-    cache_clear()
+    shown_clear()
     study = study_with_secrets(kind)
     browser = walk(study)
     roles = set(Label.objects.filter(study=study).values_list("role", flat=True))
@@ -209,7 +209,7 @@ def normal(told: str) -> str:
 @pytest.mark.parametrize("kind", Kind.values)
 def test_a_check_looks_like_everything_else(kind):
     """With the same texts everywhere, pages of work, checks and repeats are the same bytes but for ids and numbers."""
-    cache_clear()
+    shown_clear()
     study = study_with_secrets(kind)
     Instruction.objects.filter(dataset=study.dataset).update(text="The same.")
     Response.objects.filter(instruction__dataset=study.dataset).update(text="The same.")
@@ -217,7 +217,7 @@ def test_a_check_looks_like_everything_else(kind):
         instruction.aspects.update(text="The same.")
     Study.objects.filter(pk=study.pk).update(check_warn_below=None)  # a warning is told, and no secret
     study.refresh_from_db()
-    cache_clear()
+    shown_clear()
     person = enrollment_make(study=study)
     browser = Recorder()
     browser.get(reverse("annotation:resume", args=[person.resume_token]))

@@ -112,8 +112,8 @@ def test_a_check_that_everybody_has_seen_is_rendered_like_work_that_nobody_has_s
     monkeypatch.setattr(
         MarkdownIt, "parse", lambda self, text, env: rendered.append(text) or parse(self, text, env)
     )
-    rendering.cache_clear()
-    shown.cache_clear()
+    rendering.rendered_clear()
+    shown.shown_clear()
     counts, read = defaultdict(set), list[str]()
 
     def ask(act):

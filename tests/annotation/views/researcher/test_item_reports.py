@@ -7,7 +7,7 @@ from annotation.selectors.overview import study_list_for
 from annotation.selectors.progress import study_progress
 from annotation.services.assignments import assignment_claim
 from annotation.services.leases import leases_release
-from annotation.services.quality import item_report, report_resolve
+from annotation.services.quality import item_report, item_report_resolve
 from tests.annotation.cast import client_of, labels_make, text_of, url
 from tests.annotation.factories import enrollment_make, study_make
 from tests.races import all_at_once
@@ -120,7 +120,7 @@ def test_a_withdrawn_item_wants_no_more_than_it_has(cast, study):
     StudyItem.objects.filter(pk=lease.study_item_id).update(n_open=0)
     StudyItem.objects.filter(pk=place.pk).update(n_open=1)
     report = item_report(assignment=Assignment.objects.get(pk=lease.pk), reason="broken")
-    report_resolve(report=report, withdraw=True)
+    item_report_resolve(report=report, withdraw=True)
     leases_release(enrollment=lease.enrollment)
     study.study_items.exclude(position__lte=1).delete()
     study.study_items.filter(position=0).update(overlap=2)
