@@ -108,7 +108,7 @@ def _latest_intervention(study: Study) -> int:
     return found["latest"] or 0
 
 
-def people_of(study: Study) -> StudyPeople:
+def annotators_of(study: Study) -> StudyPeople:
     """Everybody of a study, most labels first.
 
     Five queries where the figures are known, whatever the number of people; reading the labels for them comes on

@@ -16,10 +16,10 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.forms.quality import MessageForm, RestoreForm, SetAsideForm, SuspendForm, TakeBackForm
 from annotation.models import Enrollment, Study, StudyState
 from annotation.selectors.annotators import (
+    annotators_of,
     answers_latest,
     interventions_of,
     people_filtered,
-    people_of,
     people_stamp,
 )
 from annotation.selectors.overview import may_identify
@@ -46,7 +46,7 @@ SHOWN = {
 def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, Any]:
     show = request.GET.get("show", "")
     show = show if show in SHOWN else ""
-    people = people_of(study)
+    people = annotators_of(study)
     return {
         "study": study,
         "people": people,
@@ -88,7 +88,7 @@ def _person_page(
 ) -> HttpResponse:
     """The page with a fresh form for each action; one that was refused is `bound`, and open."""
     study = enrollment.study
-    everybody = people_of(study)
+    everybody = annotators_of(study)
     row = next(row for row in everybody.rows if row.enrollment.pk == enrollment.pk)
     held = enrollment.suspended_at is not None
     offered = {

@@ -6,7 +6,7 @@ from django.core.cache import cache
 
 from annotation.models import Assignment, AssignmentState, ItemRole, Label, Study
 from annotation.selectors.agreement import agreement_so_far
-from annotation.selectors.annotators import people_of
+from annotation.selectors.annotators import annotators_of
 from annotation.selectors.overview import study_list_for
 from annotation.selectors.pay import pay_report
 from annotation.selectors.progress import study_progress
@@ -54,10 +54,10 @@ def figures_check(study: Study) -> None:
     assert sorted(exported) == sorted(label.pk for label in labels)
     everything = [row["label_id"] for row in label_rows(Label.objects.filter(study=study), history=True)]
     assert sorted(everything) == sorted(Label.objects.filter(study=study).values_list("pk", flat=True))
-    known, people = agreement_so_far(study), people_of(study)
+    known, people = agreement_so_far(study), annotators_of(study)
     cache.clear()
     assert repr(agreement_so_far(study)) == repr(known)
-    assert repr(people_of(study)) == repr(people)
+    assert repr(annotators_of(study)) == repr(people)
     assert known.labels == len(labels)
     assert {row.annotator: row.labels for row in known.by_annotator} == Counter(
         label.annotator_id for label in labels

@@ -21,7 +21,7 @@ from annotation.models import (
     StudyItem,
     WorkRole,
 )
-from annotation.selectors.annotators import people_of
+from annotation.selectors.annotators import annotators_of
 from annotation.selectors.work import texts_unread
 from annotation.services.assignments import assignment_claim, assignment_submit
 from annotation.services.checks import checks_follow
@@ -293,7 +293,7 @@ def test_a_check_whose_answer_was_changed_is_one_check():
     assert list(Label.objects.order_by("pk").values_list("check_score", flat=True)) == [0.0, 0.0, 1.0]
     check_answer(person, right=True)
     assert actions(person) == [], "two checks, both right as they stand"
-    row = next(row for row in people_of(person.study).rows if row.enrollment == person)
+    row = next(row for row in annotators_of(person.study).rows if row.enrollment == person)
     assert (row.figures.checks.n, row.figures.checks.value) == (2, 1.0)
 
 

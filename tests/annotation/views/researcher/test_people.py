@@ -23,7 +23,7 @@ from annotation.models import (
     Study,
     StudyItem,
 )
-from annotation.selectors.annotators import answers_of, people_of
+from annotation.selectors.annotators import annotators_of, answers_of
 from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
 from tests.annotation.factories import annotator_make, enrollment_make, study_make
 from tests.annotation.kinds import kind_dataset_make, kind_label_make, kind_study_make
@@ -38,11 +38,11 @@ def enrollment_of(study: Study, person: Annotator) -> Enrollment:
 
 class TestPeople:
     def rows(self, study):
-        return {row.enrollment.annotator_id: row for row in people_of(study).rows}
+        return {row.enrollment.annotator_id: row for row in annotators_of(study).rows}
 
     def test_who_has_done_nothing_has_no_figures(self, cast, study):
         enrollment_make(study=study, stage=Stage.CONSENT)
-        (row,) = people_of(study).rows
+        (row,) = annotators_of(study).rows
         assert row.figures.seconds is None
         assert row.agreement is None
         assert row.last_seen is None
@@ -65,7 +65,7 @@ class TestPeople:
         row = self.rows(study)[odd.pk]
         assert {flag.key for flag in row.flags} == {"fast", "disagrees", "checks", "pasted"}
         assert row.agreement.value == 0
-        assert sum(bool(row.flags) for row in people_of(study).rows) == 1
+        assert sum(bool(row.flags) for row in annotators_of(study).rows) == 1
 
     def test_the_time_of_a_change_is_no_time_of_an_item(self, cast, study):
         item = study.dataset.items.first()
@@ -105,18 +105,18 @@ class TestPeople:
             cache.clear()
             for _ in range(2):
                 with CaptureQueriesContext(connection) as context:
-                    people_of(study)
+                    annotators_of(study)
                 counts.append(len(context))
         assert counts == [6, 4, 6, 4]  # with reading the labels, and with what is known
 
     def test_an_intervention_is_news(self, cast, study):
         labels_make(study, [[1, 1]])
-        before = {row.figures.set_aside for row in people_of(study).rows}
+        before = {row.figures.set_aside for row in annotators_of(study).rows}
         person = Enrollment.objects.first()
         from annotation.services.quality import labels_set_aside
 
         labels_set_aside(enrollment=person, by=None, reason="x")
-        after = sorted(row.figures.set_aside for row in people_of(study).rows)
+        after = sorted(row.figures.set_aside for row in annotators_of(study).rows)
         assert before == {0}
         assert after == [0, 1]
 
