@@ -13,7 +13,7 @@ from metaeval.stats.bradley_terry_fit import (
     Design,
     components,
     differences_at,
-    fit,
+    fit_strengths,
     identified,
     newman,
     separated,
@@ -180,7 +180,9 @@ def bradley_terry(
     if reason:
         return _undefined(result, why_none(reason, weights))
     counts = data.counts()
-    fits = newman(data.design, counts) if solver == "newman" else fit(data.design, counts[np.newaxis])
+    fits = (
+        newman(data.design, counts) if solver == "newman" else fit_strengths(data.design, counts[np.newaxis])
+    )
     if not fits.converged[0]:
         return _undefined(result, UNSETTLED)
     point = fits.parameters[0]
@@ -304,7 +306,7 @@ def _resampled(data: _Rows, point: Floats, resamples: Resamples, *, by_row: bool
     parts = []
     for counts in _count_batches(data, resamples):
         finite = ~separated(data.design, counts)
-        fits = fit(data.design, counts[finite] if not finite.all() else counts, point)
+        fits = fit_strengths(data.design, counts[finite] if not finite.all() else counts, point)
         fits.parameters[~fits.converged] = np.nan
         parameters = np.full((len(counts), len(point)), np.nan)
         parameters[finite] = fits.parameters

@@ -73,7 +73,7 @@ class Fits:
     converged: Booleans
 
 
-def fit(design: Design, counts: Floats, start: Floats | None = None) -> Fits:
+def fit_strengths(design: Design, counts: Floats, start: Floats | None = None) -> Fits:
     """Maximise the likelihood of every set of counts.
 
     Parameters
@@ -262,7 +262,7 @@ def separated(design: Design, counts: Floats) -> Booleans:
 
 
 def newman(design: Design, counts: Floats, *, limit: int = 10_000, tolerance: float = 1e-10) -> Fits:
-    """Strengths by fixed-point iteration: no derivatives, no linear algebra, hence a check of `fit`.
+    """Strengths by fixed-point iteration: no derivatives, no linear algebra, hence a check of `fit_strengths`.
 
     M. E. J. Newman, "Efficient computation of rankings from pairwise comparisons", JMLR 24 (2023), equations (19)
     and (29); for Rao and Kupper's model the minorisation of D. R. Hunter, "MM algorithms for generalized

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metaeval.stats import InvalidInputError, Resamples, StatisticsWarning
 from metaeval.stats.bradley_terry import bradley_terry
-from metaeval.stats.bradley_terry_fit import Design, fit, newman
+from metaeval.stats.bradley_terry_fit import Design, fit_strengths, newman
 from metaeval.stats.bradley_terry_result import ELO
 from tests.metaeval.stats import pairwise_oracle as oracle
 
@@ -137,7 +137,7 @@ class TestOracle:
         if no_ties:
             counts[2] = 0
         design = _design(model)
-        one, two = fit(design, counts[np.newaxis]), newman(design, counts)
+        one, two = fit_strengths(design, counts[np.newaxis]), newman(design, counts)
         assert one.converged[0]
         assert two.converged[0]
         np.testing.assert_allclose(np.exp(one.parameters), np.exp(two.parameters), rtol=1e-6)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metaeval.stats import tie_models
-from metaeval.stats.bradley_terry_fit import Design, components, fit, separated
+from metaeval.stats.bradley_terry_fit import Design, components, fit_strengths, separated
 
 PAIRS = np.array([(0, 1), (0, 2), (1, 2)])
 
@@ -47,17 +47,17 @@ def test_chances_add_up(model):
 def test_a_batch_is_its_members():
     counts = np.random.default_rng(1).integers(1, 50, (6, 3, 3)).astype(float)
     for model in tie_models.TIE_MODELS:
-        whole = fit(design(model), counts).parameters
-        alone = [fit(design(model), each[np.newaxis]).parameters[0] for each in counts]
+        whole = fit_strengths(design(model), counts).parameters
+        alone = [fit_strengths(design(model), each[np.newaxis]).parameters[0] for each in counts]
         np.testing.assert_allclose(whole, alone, atol=1e-9)
         # From elsewhere to the same place.
         start = np.array([1.0, -1.0, 0.0, 0.5])[: whole.shape[1]]
-        np.testing.assert_allclose(fit(design(model), counts, start).parameters, whole, atol=1e-9)
+        np.testing.assert_allclose(fit_strengths(design(model), counts, start).parameters, whole, atol=1e-9)
 
 
 def test_strong_leads_do_not_overshoot():
     counts = np.array([[[1e6, 1e6, 1e6], [1, 1, 1], [0, 0, 0]]], dtype=float)
-    found = fit(design(), counts)
+    found = fit_strengths(design(), counts)
     assert found.converged[0]
     d = found.parameters[0, 0] - found.parameters[0, 1]
     assert 13 < d < 15
