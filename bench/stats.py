@@ -73,6 +73,7 @@ def _labels(n_items: int, n_values: int = 3) -> np.ndarray[Any, Any]:
 def _leave_one_out(labels: Any, clusters: Any) -> dict[str, float]:
     seconds = best_seconds(lambda: leave_one_out_agreement(labels, clusters=clusters), 3)
     plain = best_seconds(lambda: leave_one_out_agreement(labels), 3)
+    two_way = best_seconds(lambda: leave_one_out_agreement(labels, clusters=clusters, people="sampled"), 3)
     contributions = leave_one_out_contributions(labels)
     # scipy's time is linear in the resamples: a tenth of them, times ten.
     print("  scipy.stats.bootstrap: 1,000 of 10,000 resamples are run, and the time is multiplied by 10")
@@ -81,7 +82,11 @@ def _leave_one_out(labels: Any, clusters: Any) -> dict[str, float]:
         options: dict[str, Any] = {"n_resamples": 1_000, "batch": 20, "method": "percentile"}
         stats.bootstrap((contributions,), np.mean, rng=1, **options)
 
-    return {"loo_1m_s": seconds, "ratio_vs_scipy": 10 * best_seconds(bootstrap, 1) / plain}
+    return {
+        "loo_1m_s": seconds,
+        "two_way_1m_s": two_way,
+        "ratio_vs_scipy": 10 * best_seconds(bootstrap, 1) / plain,
+    }
 
 
 def _alpha(labels: Any, clusters: Any) -> dict[str, float]:

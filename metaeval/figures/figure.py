@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from metaeval.figures.sample import JudgeSample, Part, Sample
+from metaeval.figures.sample import Crossed, JudgeSample, Part, Sample
 from metaeval.inputs import Against, Inputs, Options
 from metaeval.stats.intervals import AMOUNT
 
@@ -52,6 +52,8 @@ class Figure:
         The sentence on the leading judge, from ``{name}`` and ``{value}``; empty: with the label and people's figure.
     lacking : str
         Why it is undefined for every judge; empty: with the label.
+    alike : callable or None
+        What its second interval, of annotators like these on new items, is computed from; None where it has none.
     neutral : float or None
         Its value without any bias: a dashed line on plots. Of agreement beyond chance that is 0.
     """
@@ -72,6 +74,7 @@ class Figure:
     lead: str = ""
     lacking: str = ""
     neutral: float | None = None
+    alike: Callable[[Any], Crossed | None] | None = None
 
     @property
     def mark(self) -> float | None:

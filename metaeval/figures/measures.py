@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,16 @@ from metaeval.figures.sample import (
     ByCriterion,
     ByGroup,
     Correlated,
+    Crossed,
     JudgeSample,
     Part,
     Ratio,
     Sample,
     quiet,
 )
-from metaeval.inputs import Floats, Integers
+from metaeval.inputs import Booleans, Floats, Integers
 from metaeval.stats import Estimate, correlation, mean_estimate, ratio_estimate
+from metaeval.stats.leave_one_out import People
 
 _NOT_SHARED = "no item shared with others"
 
@@ -77,7 +80,7 @@ def judge_measures(kind: KindFigures, judge: JudgeSample) -> dict[str, Breakdown
 
 
 def measured(
-    sample: Sample, figures: Iterable[Figure], subject: Any, weights: Callable[[Figure], Floats | None]
+    sample: Sample, figures: Collection[Figure], subject: Any, weights: Callable[[Figure], Floats | None]
 ) -> dict[str, Breakdown]:
     """Each figure that the subject (a sample, or a judge of it) has: overall, and in groups or by criterion."""
     found: dict[str, Breakdown] = {}
@@ -88,22 +91,64 @@ def measured(
             if isinstance(part, Ratio) and part.top.ndim == 1:
                 ratios.append(weighted(_measure(figure, part), weights(figure)))
             elif isinstance(part, ByGroup):
-                found[figure.name] = _by_group(sample, part)
+                found[figure.name] = _by_group(sample, part.function)
+            elif isinstance(part, Crossed):
+                found[figure.name] = _by_group(
+                    sample,
+                    partial(_crossed, sample, part, weights(figure)),
+                    _alike_of(sample, part, weights(figure)),
+                )
             elif part is not None:
                 found[figure.name] = _by_criterion(
                     sample, _of_criterion(sample, figure, part, weights(figure))
                 )
-        return found | breakdowns(ratios, sample.layout, sample.resamples, sample.options.confidence)
+        found |= breakdowns(ratios, sample.layout, sample.resamples, sample.options.confidence)
+        for figure in figures:
+            crossed = figure.alike(subject) if figure.alike is not None and figure.name in found else None
+            if crossed is not None:
+                everything = np.ones(sample.n_items, dtype=np.bool_)
+                alike = _alike_of(sample, crossed, weights(figure))(everything)
+                found[figure.name]["overall"] |= {"alike": plain(alike)}
+        return found
 
 
 def _measure(figure: Figure, part: Ratio) -> Measure:
     return Measure(figure.name, part.top, part.bottom, figure.range, part.reason, part.scale, gap=figure.gap)
 
 
-def _by_group(sample: Sample, part: ByGroup) -> Breakdown:
+def _crossed(
+    sample: Sample, part: Crossed, weights: Floats | None, members: Booleans, people: People = "fixed"
+) -> Estimate:
+    """Of a population of annotators: these, or others like them."""
+    item = part.item
+    options: Any = {
+        "where": members if item is None else members[item],
+        "weights": weights if weights is None or item is None else weights[item],
+        "resamples": part.resamples or sample.resamples,
+        "confidence": sample.options.confidence,
+        "people": people,
+    }
+    if part.minus is None:
+        return part.labels.estimate(part.scores, **options)
+    gap = part.labels.difference(part.scores, part.minus, **options)
+    # How sure it is that one is ahead is for lists of rivals, which these are not.
+    return Estimate(gap.value, gap.low, gap.high, gap.n, gap.n_clusters, gap.method, gap.reason)
+
+
+def _alike_of(sample: Sample, part: Crossed, weights: Floats | None) -> Callable[[Booleans], Estimate]:
+    return partial(_crossed, sample, part, weights, people="sampled")
+
+
+def _by_group(
+    sample: Sample,
+    function: Callable[[Booleans], Estimate],
+    alike: Callable[[Booleans], Estimate] | None = None,
+) -> Breakdown:
     found: Breakdown = {}
     for group in sample.layout.groups:
-        estimate = plain(part.function(group.members))
+        estimate = plain(function(group.members))
+        if alike is not None:
+            estimate["alike"] = plain(alike(group.members))
         if group.kind == "overall":
             found["overall"] = estimate
         else:

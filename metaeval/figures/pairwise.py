@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
-from metaeval.figures.sample import ByGroup, JudgeSample, Part, Ratio, Sample, mean_of, row_sums, share_of
+from metaeval.figures.sample import (
+    ByGroup,
+    Crossed,
+    JudgeSample,
+    Part,
+    Ratio,
+    Sample,
+    mean_of,
+    row_sums,
+    share_of,
+)
 from metaeval.inputs import Booleans, Floats, JudgeAnswers, TieBreak, baseline_judge
 from metaeval.stats import (
     Estimate,
+    LeaveOneOut,
     accuracy_contributions,
     feature_contributions,
     fleiss_kappa,
@@ -23,6 +35,7 @@ from metaeval.stats import (
 )
 from metaeval.stats.arrays import slots_of
 from metaeval.stats.counts import read_labels
+from metaeval.stats.crossed import CrossedScores
 from metaeval.stats.leave_one_out_scores import leave_one_out_scores
 from metaeval.stats.preference import expected_win_contributions
 
@@ -62,6 +75,36 @@ class PairJudge(JudgeSample):
             rng=options.seed,
         )
         return mean_of(self._over_orders(score), reason)
+
+    @cached_property
+    def crossed(self) -> CrossedScores:
+        """Leave-one-out scores of items and labels."""
+        return self.sample.crossed().judge(self.verdicts, self.judged)
+
+    def with_alike(self) -> Crossed | None:
+        """Agreement, of annotators like these too."""
+        return self.sample.of_crossed(lambda labels: Crossed(labels, self.crossed))
+
+    def minus_people(self) -> Part:
+        """Its agreement minus people's own."""
+        return self.sample.of_crossed(
+            lambda labels: Crossed(labels, self.crossed, labels.people())
+        ) or self._nothing(_NO_LABELS)
+
+    def below_best(self) -> Part:
+        """The upper bound minus its agreement."""
+        return self.sample.of_crossed(
+            lambda labels: Crossed(labels, labels.best_reachable(), self.crossed)
+        ) or self._nothing(_NO_LABELS)
+
+    def at_equal_overlap(self) -> Crossed | None:
+        """Agreement as if every pair had as few labels as the one that has fewest."""
+        k = self.sample.equal_overlap
+        if k is None:
+            return None
+        return self.sample.of_crossed(
+            lambda labels: Crossed(labels, labels.judge(self.verdicts, self.judged)), k
+        )
 
     @cached_property
     def accuracy(self) -> Ratio:
@@ -145,6 +188,53 @@ class PairSample(Sample):
     def has_target(self, primary: str) -> Booleans:
         return self.items.has_gold if primary == "accuracy" else np.asarray(self.given.sum(axis=1) > 1)
 
+    def crossed(self, n_labels: int | None = None) -> LeaveOneOut:
+        """The labels with who gave them, in the convention of the report or at a number of labels."""
+        if n_labels not in self._crossed:
+            labels = (self.labels.item, self.labels.annotator, self.labels.choice)
+            self._crossed[n_labels] = LeaveOneOut(
+                labels,
+                self.n_items,
+                tie_break="expected" if n_labels else self.options.tie_break,
+                unparsed=self.options.unparsed,
+                rng=self.options.seed,
+                n_labels=n_labels,
+            )
+        return self._crossed[n_labels]
+
+    @cached_property
+    def _crossed(self) -> dict[int | None, LeaveOneOut]:
+        return {}
+
+    def of_crossed(
+        self, make: Callable[[LeaveOneOut], Crossed], n_labels: int | None = None
+    ) -> Crossed | None:
+        """A figure of the labels; None where there are none."""
+        return make(self.crossed(n_labels)) if self.slots.shape[1] else None
+
+    @cached_property
+    def equal_overlap(self) -> int | None:
+        """The fewest labels, two or more, of an item, where items differ in that; None where all have as many."""
+        numbers = np.unique(self.given.sum(axis=1))
+        numbers = numbers[numbers > 1]
+        return int(numbers[0]) if len(numbers) > 1 and self.options.tie_break == "expected" else None
+
+    def at_equal_overlap(self) -> Crossed | None:
+        """Leave-one-out agreement as if every pair had as few labels as the one that has fewest."""
+        if self.equal_overlap is None:
+            return None
+        return self.of_crossed(lambda labels: Crossed(labels, labels.people()), self.equal_overlap)
+
+    def remarks_on_people(self) -> tuple[str, ...]:
+        if self.equal_overlap is None:
+            return ()
+        return (
+            f"Items have {self.equal_overlap:,} to {int(self.given.sum(axis=1).max()):,} labels, and leave-one-out "
+            "agreement rises with the number of labels. So don't compare it across groups or datasets of different "
+            f"overlap: compare it at equal overlap, which is {self.equal_overlap:,} labels an item here (their mean "
+            "over all ways to pick so many).",
+        )
+
     def leave_one_out(self) -> Ratio:
         """Each label beside the modes of the others."""
         options = self.options
@@ -157,16 +247,7 @@ class PairSample(Sample):
 
         With random tie-breaks the best verdict is the one that is best in expectation.
         """
-        convention = self.options.tie_break
-        tie_break = "expected" if convention == "random" else convention
-
-        def best() -> Floats:
-            values = np.unique(self.slots[self.given])
-            verdicts = (np.full(self.n_items, value) for value in values)
-            scores = [leave_one_out_contributions(self.slots, one, tie_break=tie_break) for one in verdicts]
-            return np.asarray(np.stack(scores).max(axis=0))
-
-        return self._of_slots(best)
+        return self._of_slots(lambda: self.crossed().best_reachable().items)
 
     def percent_agreement(self) -> Ratio:
         """Pairs of people who say the same."""
@@ -295,6 +376,7 @@ PEOPLE = (
         PairSample.leave_one_out,
         axes=GROUPS,
         gap=True,
+        alike=lambda sample: sample.of_crossed(lambda labels: Crossed(labels, labels.people())),
     ),
     Figure(
         "best_reachable",
@@ -304,6 +386,15 @@ PEOPLE = (
         axes=GROUPS,
         short="Upper bound",
         gap=True,
+        alike=lambda sample: sample.of_crossed(lambda labels: Crossed(labels, labels.best_reachable())),
+    ),
+    Figure(
+        "leave_one_out_equal_overlap",
+        "Leave-one-out agreement at equal overlap",
+        "Leave-one-out agreement as if every pair had as few labels as the pair that has the fewest.",
+        PairSample.at_equal_overlap,
+        axes=GROUPS,
+        short="At equal overlap",
     ),
     Figure(
         "percent_agreement",
@@ -399,6 +490,34 @@ JUDGES = (
         # Not "of items": agreement is a mean over the labels left out.
         lead="{name} agrees with human annotators on {value}",
         lacking="No judged item has two labels, so there is nobody to agree with yet.",
+        alike=PairJudge.with_alike,
+    ),
+    Figure(
+        "minus_people",
+        "Judge minus human annotators",
+        "Agreement of the judge minus leave-one-out agreement of human annotators, on the same pairs.",
+        PairJudge.minus_people,
+        "points",
+        CORRELATION,
+        compares=True,
+        short="Judge − human",
+    ),
+    Figure(
+        "below_best",
+        "Upper bound minus judge",
+        "The upper bound (majority oracle) minus agreement of the judge, on the same pairs.",
+        PairJudge.below_best,
+        "points",
+        CORRELATION,
+        compares=True,
+    ),
+    Figure(
+        "agreement_equal_overlap",
+        "Agreement at equal overlap",
+        "Agreement of the judge as if every pair had as few labels as the pair that has the fewest.",
+        PairJudge.at_equal_overlap,
+        compares=True,
+        in_pages=False,
     ),
     Figure(
         "accuracy",

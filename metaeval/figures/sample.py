@@ -13,8 +13,9 @@ import numpy as np
 
 from metaeval.figures.groups import Layout, layout_of
 from metaeval.inputs import PEOPLE, Booleans, Floats, Inputs, Integers, JudgeAnswers, Options
-from metaeval.stats import Estimate, Resamples, StatisticsWarning
+from metaeval.stats import Estimate, LeaveOneOut, Resamples, StatisticsWarning
 from metaeval.stats.correlation import Method
+from metaeval.stats.crossed import CrossedScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,21 @@ class ByCriterion:
     function: Callable[[int | None], Estimate]
 
 
-Part = Ratio | Correlated | ByGroup | ByCriterion
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """Leave-one-out scores of items and labels, or the difference of two: of these people, and of people like these.
+
+    ``resamples`` and ``item`` are those of the scores where these are not of items, but of their questions, say.
+    """
+
+    labels: LeaveOneOut
+    scores: CrossedScores
+    minus: CrossedScores | None = None
+    resamples: Resamples | None = None
+    item: Integers | None = None
+
+
+Part = Ratio | Correlated | ByGroup | ByCriterion | Crossed
 
 
 class JudgeSample:

@@ -3,19 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metaeval.reports.figures import value_text
+from metaeval.reports.figures import alike_of, full_text, range_text, value_text
 from metaeval.reports.report import EstimateJson, JudgeFigures, ReportContent, known
 from metaeval.reports.tables import OVERALL, Slice, axis_of, mark_of, slice_find, slices_of, subset_columns
 
 MOST_SUBSET_COLUMNS = 8
 # Key in the URL, short head, figure, and whether smaller is better (what a first click sorts to the top).
 EXTRAS = (
+    ("human", "Judge − human", "minus_people", False),
     ("positional", "Positional agreement", "positional_agreement", False),
     ("unparsed", "Unparsed", "unparsed_rate", True),
     ("length", "Length bias", "length_bias", True),
     ("cost", "$ / 1,000", "cost_per_1000", True),
     ("time", "Time each", "seconds_each", True),
 )
+# Their heads say that they are in points.
+_POINTS = ("length_bias", "minus_people")
 DEFAULT_SORT = "-value"
 
 
@@ -150,10 +153,9 @@ def _row(
     judge = report.judges[index]
     measures = judge.measures
     cells = [ComparedFigure(subset.of(measures[primary]), "percent", bare=True) for subset in subsets]
-    # The head of a column says that length bias is in points.
     cells += [
         ComparedFigure(
-            chosen.of(measures[name]), report.figures.of_judges(name).unit, bare=name == "length_bias"
+            chosen.of(measures.get(name)), report.figures.of_judges(name).unit, bare=name in _POINTS
         )
         for _, _, name, _ in EXTRAS
     ]
@@ -204,6 +206,23 @@ class KeyFigure:
     note: str = ""
 
 
+_MOST_TILES = 4
+
+
+def _minus_people(report: ReportContent, primary: str, judge: JudgeFigures) -> list[KeyFigure]:
+    """How it compares with human annotators, and with the best that a judge could do."""
+    estimate = judge.overall("minus_people")
+    if primary != "agreement" or not known(estimate):
+        return []
+    one = report.figures.of_judges("minus_people")
+    notes = []
+    if ends := range_text(alike_of(estimate), one.unit):
+        notes.append(f"annotators like these {ends}")
+    if known(best := judge.overall("below_best")):
+        notes.append(f"upper bound minus judge {full_text(best, one.unit)}")
+    return [KeyFigure(one.label, estimate, one.unit, "; ".join(notes))]
+
+
 def key_figures(report: ReportContent, primary: str, index: int) -> list[KeyFigure]:
     """Four figures of the leading judge, each with its interval."""
     judge, figures = report.judges[index], report.figures
@@ -217,13 +236,15 @@ def key_figures(report: ReportContent, primary: str, index: int) -> list[KeyFigu
     if primary == "agreement" and known(people["leave_one_out"]["overall"]):
         own, best = (value_text(people[name]["overall"]) for name in ("leave_one_out", "best_reachable"))
         note = f"human annotators {own}, upper bound {best}"
-    found = [tile(primary, note), tile("positional_agreement")]
+    found = [tile(primary, note), *_minus_people(report, primary, judge), tile("positional_agreement")]
     gap = judge.measures[primary].get("gap")
     lean = tile("length_bias", "0 is no bias")
     if gap is not None:
         found.append(KeyFigure("Adversarial gap", gap, "points", "other subsets minus adversarial ones"))
     else:
         found.append(lean)
+    if len(found) > _MOST_TILES - 1:
+        return found[:_MOST_TILES]
     seconds = judge.overall("seconds_each")
     if gap is not None and not known(judge.overall("cost_per_1000")):
         return [*found, lean]

@@ -47,6 +47,30 @@ def full_text(estimate: Estimate | None, unit: str = "percent") -> str:
     return value_text(estimate, unit) + (f" {ends}" if ends else "")
 
 
+THESE = "These annotators, new items"
+ALIKE = "Annotators like these, new items"
+
+
+def alike_of(estimate: Estimate | None) -> Estimate | None:
+    """The same figure with its interval for annotators like these; None where it has none of its own."""
+    found: Estimate | None = None if estimate is None else estimate.get("alike")
+    return found
+
+
+def both_text(estimate: Estimate | None, unit: str = "percent") -> str:
+    """Value and both intervals: "65.7% [63.1, 68.2], annotators like these [60.2, 70.8]"."""
+    ends = range_text(alike_of(estimate), unit)
+    return full_text(estimate, unit) + (f", annotators like these {ends}" if ends else "")
+
+
+def alike_text(estimate: Estimate | None, unit: str = "percent") -> str:
+    """The interval for annotators like these, or why there is none; a dash for figures that have no second one."""
+    found = alike_of(estimate)
+    if found is None:
+        return NONE
+    return range_text(found, unit) or str(found.get("reason", NONE))
+
+
 def points_text(value: float) -> str:
     """A difference of shares in percentage points."""
     amount = f"{100 * value:.1f}".replace("-", "−")

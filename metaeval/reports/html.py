@@ -28,6 +28,8 @@ def context_of(report: ReportContent) -> dict[str, Any]:
         "verdict": verdict_of(report),
         "simulated": simulated_words(report),
         "people": tables.people_table(report),
+        "has_alike": tables.has_alike(report),
+        "why_not_alike": tables.why_not_alike(report),
         "people_tables": tables.people_tables(report),
         "one_person": report.figures.of_one_person,
         "info": report.primary_figure,

@@ -7,13 +7,14 @@ from typing import Any
 
 from annotation.kinds import DEFAULT_KIND
 from metaeval.figures import KIND_LABELS, Figure
-from metaeval.reports.figures import range_text, value_text
+from metaeval.reports.figures import ALIKE, THESE, alike_of, range_text, value_text
 from metaeval.reports.latex_text import LatexTable, document, escape
 from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
 from metaeval.reports.report import ReportContent
 from metaeval.reports.tables import (
     FigureTable,
     group_tables,
+    has_alike,
     judges_table,
     labels_words,
     people_table,
@@ -38,12 +39,18 @@ def _people(report: ReportContent) -> list[LatexTable]:
         return []
     *notes, counted = _notes(report)
     label = KIND_LABELS[report.kind].lower()
+    both = has_alike(report)
     lines = tuple(
-        (with_unit(one), _value(estimate, one), _ends(estimate, one) or "--", f"{estimate['n']:,}")
+        (
+            *(with_unit(one), _value(estimate, one), _ends(estimate, one) or "--"),
+            *([_ends(alike_of(estimate), one) or "--"] if both else []),
+            f"{estimate['n']:,}",
+        )
         for one, estimate in people_table(report)
     )
     words = _caption(report, f"Inter-annotator agreement, {label}", *notes, counted)
-    found = [LatexTable("people", words, "Figure", ("Value", "Interval", "n"), lines)]
+    heads: tuple[str, ...] = ("Value", *((THESE, ALIKE) if both else ("Interval",)), "n")
+    found = [LatexTable("people", words, "Figure", heads, lines)]
     for table in people_tables(report):
         words = _caption(
             report, f"Inter-annotator agreement by {table.first.lower()}, {label}", *notes, counted
@@ -115,6 +122,8 @@ def _caption(report: ReportContent, what: str, *notes: str) -> str:
             f"Intervals are at {100 * options['confidence']:g}%, from {options['n_resamples']:,} bootstrap resamples "
             "of instructions."
         )
+        if has_alike(report):
+            intervals += " Where two stand, the second is of annotators like these."
     about = report.study["title"] if report.study else report.dataset["title"]
     inputs = f"Inputs {report.inputs_hash[:12]}."
     return " ".join(escape(part) for part in (f"{what}: {about}.", *notes, intervals, inputs))
@@ -128,7 +137,13 @@ def _grid(table: FigureTable, words: str, *, counts: bool = False) -> LatexTable
         n = [f"{first['n']:,}" if first is not None else "--"] if counts else []
         name = row.name + (" (baseline)" if row.status == "baseline" else "")
         lines.append((escape(name), *n, *(_value(cell.estimate, cell.figure) for cell in row.cells)))
-        below.append(tuple([""] * len(n) + [_ends(cell.estimate, cell.figure) for cell in row.cells]))
+        ends = [
+            " ".join(
+                filter(None, (_ends(one, cell.figure) for one in (cell.estimate, alike_of(cell.estimate))))
+            )
+            for cell in row.cells
+        ]
+        below.append(tuple([""] * len(n) + ends))
     # Heads are the names of the figures, or of groups in which all cells are the same figure.
     heads = [escape(head) for head in table.heads]
     if table.figure is None:

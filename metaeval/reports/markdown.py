@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from metaeval.figures import KIND_LABELS
-from metaeval.reports.figures import full_text, value_text
+from metaeval.reports.figures import ALIKE, THESE, alike_text, both_text, full_text, value_text
 from metaeval.reports.methods import methods
 from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
 from metaeval.reports.report import ReportContent
@@ -14,6 +14,7 @@ from metaeval.reports.tables import (
     difference_unit,
     differences,
     group_tables,
+    has_alike,
     judges_table,
     labels_words,
     people_table,
@@ -68,11 +69,23 @@ def facts(report: ReportContent) -> str:
 def _people(report: ReportContent) -> list[str]:
     if not report.people.n_labels:
         return ["## Inter-annotator agreement", "There are no labels."]
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (figure.label, full_text(estimate, figure.unit), f"{estimate['n']:,}")
         for figure, estimate in people_table(report)
     ]
-    parts = ["## Inter-annotator agreement", table_text(("Figure", "Value (interval)", "n"), rows, right=1)]
+    heads: tuple[str, ...] = ("Figure", "Value (interval)", "n")
+    if has_alike(report):
+        rows = [
+            (
+                figure.label,
+                full_text(estimate, figure.unit),
+                alike_text(estimate, figure.unit),
+                f"{estimate['n']:,}",
+            )
+            for figure, estimate in people_table(report)
+        ]
+        heads = ("Figure", f"Value ({THESE.lower()})", ALIKE, "n")
+    parts = ["## Inter-annotator agreement", table_text(heads, rows, right=1)]
     for table in people_tables(report):
         parts += [f"### {table.title}", _table(table)]
     one = report.figures.of_one_person
@@ -134,7 +147,7 @@ def _table(table: FigureTable) -> str:
     rows = (
         (
             plain_text(row.name) + (" (baseline)" if row.status == "baseline" else ""),
-            *(full_text(cell.estimate, cell.figure.unit) for cell in row.cells),
+            *(both_text(cell.estimate, cell.figure.unit) for cell in row.cells),
         )
         for row in table.rows
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metaeval.reports.report import ReportContent
+from metaeval.reports.tables import has_alike, why_not_alike
 
 _TIES = {
     "expected": (
@@ -71,6 +72,23 @@ def _drawn(report: ReportContent) -> Iterator[str]:
         )
 
 
+def _populations(report: ReportContent) -> Iterator[str]:
+    """Whom the intervals speak of."""
+    why = why_not_alike(report)
+    if not (why or has_alike(report)):
+        return
+    yield "Intervals speak of these annotators on new items, unless they say otherwise."
+    if why:
+        yield f"None speaks of annotators like these on new items: {why}."
+        return
+    yield (
+        "Intervals for annotators like these on new items add the variance between annotators: what replacing one "
+        "annotator's labels by those of the others of the same items does to the figure, with the modes taken anew. "
+        "What an annotator does on one instruction only is in the variance between instructions, and counts once "
+        "(two-way clustering, Satterthwaite's degrees of freedom)."
+    )
+
+
 def _intervals(report: ReportContent) -> Iterator[str]:
     options = report.options
     if not options["n_resamples"]:
@@ -82,6 +100,7 @@ def _intervals(report: ReportContent) -> Iterator[str]:
         "correlations Fisher's, with the sample size and degrees of freedom that the variance between instructions "
         "gives."
     )
+    yield from _populations(report)
     if not any(one.differences for one in report.selections.values()):
         return
     yield (

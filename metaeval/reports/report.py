@@ -26,7 +26,10 @@ def software_version() -> str:
 
 
 class EstimateJson(TypedDict):
-    """A figure with its interval; None with a ``reason`` where it is undefined."""
+    """A figure with its interval; None with a ``reason`` where it is undefined.
+
+    The interval is of these annotators on new items; that of ``alike`` is of annotators like these on new items.
+    """
 
     value: float | None
     low: float | None
@@ -37,6 +40,7 @@ class EstimateJson(TypedDict):
     share_better: NotRequired[float | None]
     judge: NotRequired[int | None]
     name: NotRequired[str]
+    alike: NotRequired[EstimateJson]
 
 
 Breakdown = Mapping[str, Any]

@@ -9,6 +9,7 @@ from typing import Any
 from annotation.kinds import kind_of
 from metaeval.figures import Figure
 from metaeval.figures.groups import AVERAGE
+from metaeval.reports.figures import alike_of
 from metaeval.reports.report import (
     Breakdown,
     EstimateJson,
@@ -22,7 +23,7 @@ from web.csv_text import csv_text as csv_document
 
 _CSV_COLUMNS = (
     *("kind", "against", "who", "fingerprint", "measure", "group_kind", "group"),
-    *("value", "low", "high", "n", "reason"),
+    *("value", "low", "high", "n", "reason", "alike_low", "alike_high"),
 )
 _OF_A_PERSON = "agreement_with_others"
 
@@ -188,6 +189,18 @@ def people_table(report: ReportContent) -> list[tuple[Figure, EstimateJson]]:
     """People's figures of all items, in the order of the registry."""
     pairs = [(figure, overall(report.people.measures, figure.name)) for figure in report.figures.people]
     return [(figure, estimate) for figure, estimate in pairs if estimate is not None]
+
+
+def has_alike(report: ReportContent) -> bool:
+    """Whether any figure of people has an interval for annotators like these."""
+    return any((alike_of(estimate) or {}).get("low") is not None for _, estimate in people_table(report))
+
+
+def why_not_alike(report: ReportContent) -> str:
+    """Why no interval speaks of annotators like these: empty where one does, and of kinds that have none."""
+    found = [alike_of(estimate) for _, estimate in people_table(report)]
+    reasons = [str(one["reason"]) for one in found if one is not None and one.get("reason")]
+    return reasons[0] if reasons and not has_alike(report) else ""
 
 
 def people_tables(report: ReportContent) -> list[FigureTable]:
@@ -370,7 +383,12 @@ def _csv_row(
 ) -> list[object]:
     figures = [estimate["value"], estimate["low"], estimate["high"], estimate["n"]]
     group = [place.kind, place.name]
-    return [report.kind, report.against_of(name), *who, name, *group, *figures, estimate.get("reason", "")]
+    alike = alike_of(estimate) or {}
+    ends = [alike.get("low"), alike.get("high")]
+    return [
+        *(report.kind, report.against_of(name), *who, name, *group),
+        *(*figures, estimate.get("reason", ""), *ends),
+    ]
 
 
 def _everybody(report: ReportContent) -> Iterator[tuple[str, str, Measures]]:

@@ -135,13 +135,15 @@ def people_variance(
     cells, in_cluster = _cells(effects, cluster, person, resamples.n_clusters)
     shared = np.bincount(cluster, weights=effects * load[person], minlength=resamples.n_clusters)
     within = cells - 2 * in_cluster * shared + in_cluster**2 * float((load**2).sum())
-    factor = worth / (worth - 1)
+    # What the comparison with their share leaves of people who vary: (n - 1) / n where all have labelled as much.
+    second, third = float((load**2).sum()), float((load**3).sum())
+    factor = second / (second - 2 * third + second**2)
     return PeopleVariance(
         max(0.0, factor * float(squares.sum() - within.sum())),
         n,
         factor * float(squares.sum()),
         factor * float(within.sum()),
-        variance_freedom(_worth(squares), n),
+        min(variance_freedom(_worth(squares), n), worth - 1),
         max(1.0, _worth(within)),
     )
 

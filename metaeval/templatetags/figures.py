@@ -30,6 +30,12 @@ def figure_range(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
 
 
 @register.filter
+def figure_alike(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
+    """Ends of the interval for annotators like these; empty where there is none."""
+    return figures.range_text(figures.alike_of(estimate), unit)
+
+
+@register.filter
 def figure_full(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
     """Value and interval, or why there is none."""
     return figures.full_text(estimate, unit)

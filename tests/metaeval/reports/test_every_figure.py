@@ -19,6 +19,8 @@ from tests.metaeval.reports.arrays import content_build, inputs_make, judge_make
 from tests.metaeval.reports.kind_values import CRITERIA, TREE, answered, aspects, ranked, rated
 
 N, PEOPLE, DRAWS = 40, 3, 200
+# Enough of them to speak of others.
+OF_PAIRS = 6
 NAN = np.nan
 # As names: the order of clusters decides which a resample draws.
 CLUSTERS = np.repeat(np.arange(12), [1, 1, 1, 1, 1, 2, 2, 3, 4, 4, 6, 14]).astype(np.str_)
@@ -55,6 +57,15 @@ def same(breakdowns, expected, names, subject):
             assert shown[end] == (None if np.isnan(value) else pytest.approx(value, rel=1e-6)), (name, end)
 
 
+def same_alike(breakdowns, expected):
+    """Where a figure has a second interval it is of annotators like these, as the function says."""
+    assert {name for name, one in breakdowns.items() if "alike" in one["overall"]} == set(expected)
+    for name, estimate in expected.items():
+        shown = breakdowns[name]["overall"]["alike"]
+        assert shown["value"] == breakdowns[name]["overall"]["value"]
+        assert (shown["low"], shown["high"]) == pytest.approx((estimate.low, estimate.high), rel=1e-6), name
+
+
 def names_of(kind):
     registered = FIGURES[kind]
     return {one.name for one in registered.people}, {one.name for one in registered.judges}
@@ -77,12 +88,12 @@ def rng():
 
 
 def test_pairs(rng):
-    slots = rng.choice([0.0, 1.0, 2.0], size=(N, PEOPLE), p=[0.1, 0.6, 0.3])
-    slots[:5, 2] = NAN
+    slots = rng.choice([0.0, 1.0, 2.0], size=(N, OF_PAIRS), p=[0.1, 0.6, 0.3])
+    slots[:5, OF_PAIRS - 1] = NAN
     verdicts = rng.choice([0.0, 1.0, 2.0, NAN], size=(N, 2), p=[0.1, 0.5, 0.3, 0.1])
     gold = rng.integers(1, 3, N).astype(float)
     lengths = rng.integers(1, 90, (N, 2))
-    labels = [(k, p, slots[k, p]) for k in range(N) for p in range(PEOPLE) if not np.isnan(slots[k, p])]
+    labels = [(k, p, slots[k, p]) for k in range(N) for p in range(OF_PAIRS) if not np.isnan(slots[k, p])]
     cost, seconds = rng.random((2, N, 2))
     one = replace(judge_make("j", verdicts), cost=cost, seconds=seconds)
     found = inputs_make(lengths=lengths, gold=gold, labels=labels, cluster=CLUSTERS.tolist(), judges=(one,))
@@ -97,6 +108,7 @@ def test_pairs(rng):
         {
             "leave_one_out": stats.leave_one_out_agreement(slots, **options),
             "best_reachable": stats.best_reachable_agreement(slots, **options),
+            "leave_one_out_equal_overlap": stats.leave_one_out_agreement(slots, n_labels=5, **options),
             "percent_agreement": stats.percent_agreement(slots, **options),
             "krippendorff_alpha": stats.krippendorff_alpha(slots, **options),
             "fleiss_kappa": stats.fleiss_kappa(slots, **options),
@@ -112,12 +124,33 @@ def test_pairs(rng):
         people,
         of_people,
     )
+    others = options | {"people": "sampled"}
+    same_alike(
+        made["people"]["measures"],
+        {
+            "leave_one_out": stats.leave_one_out_agreement(slots, **others),
+            "best_reachable": stats.best_reachable_agreement(slots, **others),
+            "leave_one_out_equal_overlap": stats.leave_one_out_agreement(slots, n_labels=5, **others),
+        },
+    )
     (of_judge,) = (row["measures"] for row in made["judges"])
+    same_alike(
+        of_judge,
+        {
+            "agreement": stats.leave_one_out_agreement(slots, verdicts, **others),
+            "minus_people": stats.leave_one_out_difference(slots, verdicts, **others),
+            "below_best": stats.leave_one_out_difference(slots, "best_reachable", verdicts, **others),
+            "agreement_equal_overlap": stats.leave_one_out_agreement(slots, verdicts, n_labels=5, **others),
+        },
+    )
     counted = np.full(N, 2.0)
     same(
         of_judge,
         {
             "agreement": stats.leave_one_out_agreement(slots, verdicts, **options),
+            "minus_people": stats.leave_one_out_difference(slots, verdicts, **options),
+            "below_best": stats.leave_one_out_difference(slots, "best_reachable", verdicts, **options),
+            "agreement_equal_overlap": stats.leave_one_out_agreement(slots, verdicts, n_labels=5, **options),
             "accuracy": stats.accuracy(verdicts, gold, **every),
             "positional_agreement": stats.positional_agreement(verdicts, **every),
             "positional_agreement_llmbar": stats.positional_agreement(verdicts, unparsed_agree=True, **every),

@@ -144,8 +144,9 @@ def slow_variance(scores, crossing, weights, clusters):
     for label, person in enumerate(crossing.person):
         cells[np.searchsorted(people, person), clusters[crossing.item[label]]] += effects[label]
     cells -= load[:, np.newaxis] * cells.sum(axis=0)
-    worth = 1 / (load**2).sum()
-    factor = worth / (worth - 1)
+    # What is left of people who vary, b of each: load·b minus load times the sum of load·b.
+    left = np.diag(load) - np.outer(load, load)
+    factor = (load**2).sum() / (left**2).sum()
     return factor * (cells.sum(axis=1) ** 2).sum(), factor * (cells**2).sum()
 
 
