@@ -4,12 +4,12 @@ import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
-from tests import outside
+from tests import migrated, outside
 
 if TYPE_CHECKING:
     from tests.annotation.cast import Cast
@@ -33,6 +33,20 @@ def shared_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"the public data is not at {path}; set TOUCHSTONE_DATA to where it is")
     return path
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: Any
+) -> Iterator[None]:
+    """In place of pytest-django's, which would migrate in each worker. The databases go with the scratch directory."""
+    from django.db import connections
+
+    with django_db_blocker.unblock():
+        migrated.make_test_database()
+    yield
+    with django_db_blocker.unblock():
+        connections.close_all()
 
 
 @pytest.fixture

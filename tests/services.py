@@ -24,6 +24,11 @@ def scratch_directory() -> Path:
     return path
 
 
+def run_directory() -> Path:
+    """A scratch directory that all workers of a run share: that of their parent, which they inherit."""
+    return Path(os.environ.setdefault("TOUCHSTONE_TEST_RUN", str(scratch_directory())))
+
+
 def test_database_url() -> str:
     """SQLite in a file by default; TOUCHSTONE_TEST_DATABASE=postgres for PostgreSQL."""
     wanted = os.environ.get("TOUCHSTONE_TEST_DATABASE", "sqlite")

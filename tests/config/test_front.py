@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import migrated
 from tests.hostile import CSRF, Person, Wire, wire
 from tests.live_site import LiveSite, manage
 from tests.services import scratch_directory
@@ -30,7 +31,7 @@ def site() -> Iterator[LiveSite]:
     folder = scratch_directory() / "front"
     (folder / "tmp").mkdir(parents=True)
     url = f"sqlite:///{folder / 'site.sqlite3'}"
-    manage(url, "migrate", "--verbosity", "0")
+    migrated.copy_to(folder / "site.sqlite3")
     token = manage(url, "shell", "--verbosity", "0", "--command", PEOPLE.format(password=PASSWORD))
     one = LiveSite(url, workers=2, TMPDIR=str(folder / "tmp"), RATELIMIT_ENABLE="true")
     one.token, one.tmp = token.strip(), folder / "tmp"  # type: ignore[attr-defined]

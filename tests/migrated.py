@@ -1,0 +1,96 @@
+"""Databases that have their tables: migrated once a run, by whoever needs one first, and copied from then on.
+
+Migrating takes seconds of a processor, and each worker of a run and each site that a test starts wants a database.
+"""
+
+import fcntl
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from tests import services
+
+TEMPLATE = "touchstone_migrated"  # the database to copy, on PostgreSQL
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """No other worker of the run is here."""
+    with (services.run_directory() / "migrated.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def _file() -> Path:
+    return services.run_directory() / "migrated.sqlite3"
+
+
+def _store(source: sqlite3.Connection) -> None:
+    draft = _file().with_suffix(".draft")
+    source.execute("VACUUM INTO ?", (str(draft),))
+    draft.rename(_file())
+
+
+def make_test_database() -> None:
+    """The database of this process, for pytest-django. Afterwards there is one to copy."""
+    from django.db import connection
+
+    with _alone():
+        is_first = not (_file() if connection.vendor == "sqlite" else _mark()).exists()
+        if is_first:
+            _set_up()
+            _keep()
+    if is_first:
+        return
+    if connection.vendor == "sqlite":
+        shutil.copyfile(_file(), connection.settings_dict["TEST"]["NAME"])
+    else:
+        connection.settings_dict["TEST"]["TEMPLATE"] = TEMPLATE
+    _set_up()
+
+
+def _set_up() -> None:
+    from django.test.utils import setup_databases
+
+    # What there is already is kept: the copy. Migrations find nothing to do there.
+    setup_databases(verbosity=0, interactive=False, keepdb=True, serialized_aliases=[])
+
+
+def _keep() -> None:
+    from django.db import connection
+
+    if connection.vendor == "sqlite":
+        connection.ensure_connection()
+        _store(connection.connection)
+        return
+    import psycopg
+    from psycopg import sql
+
+    connection.close()
+    connection.close_pool()  # nobody may be in a database that is copied
+    with psycopg.connect(services.test_database_url(), autocommit=True) as admin:
+        admin.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+                sql.Identifier(TEMPLATE), sql.Identifier(connection.settings_dict["NAME"])
+            )
+        )
+    _mark().touch()
+
+
+def _mark() -> Path:
+    return services.run_directory() / "migrated.postgres"
+
+
+def copy_to(path: Path) -> None:
+    """A file of SQLite with the site's tables, for a site of a test's own."""
+    from tests.live_site import manage
+
+    with _alone():
+        if not _file().exists():
+            first = services.run_directory() / "first.sqlite3"
+            manage(f"sqlite:///{first}", "migrate", "--verbosity", "0")
+            with closing(sqlite3.connect(first)) as source:
+                _store(source)
+    shutil.copyfile(_file(), path)
