@@ -2,6 +2,7 @@
 
 import os
 
+import scipy.stats  # noqa: F401  (takes half a second: now, not in somebody's page; commands load it when they need it)
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

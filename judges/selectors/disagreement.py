@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
+import scipy  # its parts are loaded when they are first used: `scipy.stats` takes half a second
 
 from annotation.kinds import kind_of
 from annotation.selectors.judging_labels import UNDECIDED, PeopleSaid, parts_of
@@ -73,6 +73,6 @@ def rank_correlation_of(first: list[float], second: list[float]) -> float | None
     """
     if len(first) < 2:
         return None
-    a, b = (rankdata(each) - (len(each) + 1) / 2 for each in (first, second))
+    a, b = (scipy.stats.rankdata(each) - (len(each) + 1) / 2 for each in (first, second))
     scale = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / scale if scale else None

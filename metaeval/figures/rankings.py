@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import rankdata
+import scipy  # its parts are loaded when they are first used: `scipy.stats` takes half a second
 
 from metaeval.figures.figure import CORRELATION, GROUPS, Figure
 from metaeval.figures.sample import JudgeSample, Ratio, Sample, mean_of, means_by, part_mask, share_of
@@ -60,7 +60,7 @@ class RankingJudge(JudgeSample):
             rows = np.flatnonzero(readable & (sample.n_parts[item] == n))
             sides = said[item[rows], :n], target[rows, :n]
             if method == "spearman" and len(rows):
-                sides = rankdata(sides[0], axis=1), rankdata(sides[1], axis=1)
+                sides = scipy.stats.rankdata(sides[0], axis=1), scipy.stats.rankdata(sides[1], axis=1)
             if n and len(rows):
                 found[rows] = row_correlations(*sides)
         return means_by(item, found, sample.n_items)
@@ -154,7 +154,10 @@ class RankingSample(Sample):
 
     @property
     def _dense(self) -> list[Any]:
-        return [rankdata(ranks, method="dense", axis=1) if len(ranks) else ranks for _, ranks in self._people]
+        return [
+            scipy.stats.rankdata(ranks, method="dense", axis=1) if len(ranks) else ranks
+            for _, ranks in self._people
+        ]
 
     def undefined(self) -> Ratio:
         """Items of two rankings without a correlation."""
@@ -180,7 +183,7 @@ class RankingSample(Sample):
         """A baseline that ranks by keys, lower is better; equal keys share a rank."""
         values = np.full((self.n_items, 1, self.items.width), np.nan)
         for row, each in enumerate(keys):
-            values[row, 0, : len(each)] = rankdata(each, method="min")
+            values[row, 0, : len(each)] = scipy.stats.rankdata(each, method="min")
         return (baseline_judge(key, name, values),)
 
     def remarks_on_people(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ tied are ``½ (W² - Σ (weight of a value)²)``. One product of matrices gives 
 """
 
 import numpy as np
-from scipy.stats import kendalltau
+import scipy  # its parts are loaded when they are first used: `scipy.stats` takes half a second
 
 from metaeval.stats.arrays import Floats, Integers
 
@@ -80,7 +80,7 @@ def _by_sorting(first: Integers, second: Integers, weights: Floats) -> float:
         scale = np.sqrt(untied_pairs(one, ones)[0]) * np.sqrt(untied_pairs(two, ones)[0])
         if scale == 0:
             return 0.0
-        return float(np.rint(kendalltau(one, two, method="asymptotic").statistic * scale))
+        return float(np.rint(scipy.stats.kendalltau(one, two, method="asymptotic").statistic * scale))
     total, step = 0.0, 1_000
     for start in range(0, len(first), step):
         rows = slice(start, start + step)

@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import scipy  # its parts are loaded when they are first used: `scipy.stats` takes half a second
 from numpy.typing import ArrayLike
-from scipy.stats import false_discovery_control
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Seed, as_floats, as_items, as_mapping, check_option
@@ -72,7 +72,9 @@ def adjust_p_values(p_values: ArrayLike, *, method: Adjustment = "holm") -> Floa
         found[order] = np.maximum.accumulate(found[order] * np.arange(size, 0, -1))
         result[known] = np.minimum(found, 1.0)
     else:
-        result[known] = false_discovery_control(found, method="bh" if method == _HOCHBERG else "by")
+        result[known] = scipy.stats.false_discovery_control(
+            found, method="bh" if method == _HOCHBERG else "by"
+        )
     return result
 
 

@@ -4,8 +4,9 @@ import math
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import scipy  # its parts are loaded when they are first used: `scipy.stats` takes half a second
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import special
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, as_items, check_option
@@ -94,10 +95,10 @@ def _variance_at(values: Floats, margin: float) -> float:
         return float(np.sum(shares * gaps / (1 + tilt * gaps)))
 
     if seen_at_top:
-        tilt = optimize.brentq(excess, steepest * (1 - 1e-12), 0.0)
+        tilt = scipy.optimize.brentq(excess, steepest * (1 - 1e-12), 0.0)
     elif excess(steepest) <= 0:
         tilt = steepest
     else:
-        tilt = optimize.brentq(excess, steepest, 0.0)
+        tilt = scipy.optimize.brentq(excess, steepest, 0.0)
     weights = shares / (1 + tilt * gaps)
     return float(weights @ gaps**2 + max(0.0, 1 - weights.sum()) * (1 - margin) ** 2)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
+import scipy  # its parts are loaded when they are first used: `scipy.stats` takes half a second
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Integers, as_floats, as_list
@@ -142,7 +142,7 @@ def _matrix(ranks: ArrayLike, place: int) -> Floats:
 
 def _correlations(ranks: Floats) -> Floats:
     """Rho of all rows with all rows of each item: (n, people, parts) to (n, people, people)."""
-    centred = rankdata(ranks, axis=-1)
+    centred = scipy.stats.rankdata(ranks, axis=-1)
     centred = centred - centred.mean(axis=-1, keepdims=True)
     squares = (centred**2).sum(axis=-1)
     product = np.einsum("nap,nbp->nab", centred, centred)
