@@ -8,7 +8,7 @@ import os
 from tests import services
 
 os.environ["DATABASE_URL"] = services.test_database_url()
-services.run_directory()  # before workers are started
+os.environ.setdefault("TOUCHSTONE_TEST_RUN", str(services.scratch_directory()))  # which workers inherit
 os.environ["DATABASE_POOL_SIZE"] = "40"  # more than the threads of the tests of concurrency
 os.environ.setdefault("TOUCHSTONE_VAR", str(services.scratch_directory()))
 os.environ.setdefault("RATELIMIT_ENABLE", "false")

@@ -6,12 +6,14 @@ import subprocess
 import sys
 import time
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import over
 from web import rendering, rendering_work
 from web.highlighting import CLASSES, SYNTAXES, highlight
 from web.mathematics import MATHML_ATTRIBUTES, is_prose, render_latex
@@ -126,15 +128,14 @@ ATTACKS = [
 ]
 
 
-@pytest.mark.parametrize("text", ATTACKS)
+@over(ATTACKS, repr)
 def test_attack_is_shown_as_text(text):
     assert_safe(render_markdown(text))
     assert_safe(render_plain(text))
 
 
-@pytest.mark.parametrize("prefix", ["> ", "- ", "1. ", "# ", "**", "| a |\n|---|\n| "])
-@pytest.mark.parametrize("text", ATTACKS[:12])
-def test_attack_inside_a_structure(text, prefix):
+@over(product(["> ", "- ", "1. ", "# ", "**", "| a |\n|---|\n| "], ATTACKS[:12]), repr)
+def test_attack_inside_a_structure(prefix, text):
     assert_safe(render_markdown(prefix + text))
 
 

@@ -9,6 +9,7 @@ import pytest
 from judges.strategies.pairwise import choice_presented
 from judges.strategies.registry import STRATEGIES
 from judges.strategies.types import Answer, Chat, Request, TokenLogprob
+from tests.cases import over
 from tests.judges.strategies.feeding import ITEM, SWAPPED, judge, run
 
 PROMPTED = [
@@ -55,8 +56,7 @@ def fan_of(favourite: str):
     return respond
 
 
-@pytest.mark.parametrize(("name", "params"), CASES, ids=str)
-@pytest.mark.parametrize("allow_tie", [False, True])
+@over((*case, allow_tie) for case in CASES for allow_tie in (False, True))
 def test_the_favourite_wins_in_both_orders(name, params, allow_tie):
     spec = judge(name, params=params, allow_tie=allow_tie)
     for wanted, favourite in enumerate(ITEM.responses, start=1):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from judges.strategies.parsing import CUT_OFF, json_value, read_choice, read_verdict_line
 from judges.strategies.prompts import load_prompt
+from tests.cases import over
 from tests.judges.strategies.feeding import split_thought
 
 A, B, TIE, NONE = 1, 2, 0, None
@@ -179,7 +180,7 @@ CHOICES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), CHOICES, ids=lambda value: repr(value)[:40])
+@over(CHOICES, repr)
 def test_reads_a_verdict_asked_for_alone(text, expected):
     _, text = split_thought(text)
     verdict = read_choice(text, allow_tie=False)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from judges.strategies.parsing import CUT_OFF
 from judges.strategies.parsing_ratings import read_rating, read_rating_line
+from tests.cases import over
 from tests.judges.strategies.feeding import split_thought
 
 NONE = None
@@ -89,7 +90,7 @@ ALONE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "score"), ALONE, ids=lambda value: repr(value)[:40])
+@over(ALONE, repr)
 def test_reads_a_number_asked_for_alone(text, score):
     rating = read_rating(split_thought(text)[1], 0, 9)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from judges.strategies.published_config import Published, PublishedStep
 from judges.strategies.registry import STRATEGIES
 from judges.strategies.thoughts import without_thought
 from judges.strategies.types import Answer, Chat, ItemView, Request, TokenLogprob
+from tests.cases import over
 from tests.judges.backends.test_mock_strategies import ASKING, PAIR, spec_of
 from tests.judges.strategies.feeding import feed, judge, run, split_thought, text_of
 from tests.judges.strategies.kinds_props import ITEMS
@@ -190,9 +192,9 @@ def apart(answer: Answer, _: str) -> Answer:
     return replace(in_text(answer, "{}</think>\n\n{}"), text=f"\n\n{answer.text}", thought=THOUGHT)
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.strategy)
-@pytest.mark.parametrize(
-    "form", ["think", "Magistral", "gpt-oss", "opened by the template", "Seed-OSS", "apart"]
+@over(
+    product(SPECS, ["think", "Magistral", "gpt-oss", "opened by the template", "Seed-OSS", "apart"]),
+    lambda case: f"{case[0].strategy}, {case[1]}",
 )
 def test_no_strategy_reads_a_thought_or_shows_it_to_a_later_step(spec, form):
     item = ITEMS.get(

@@ -74,7 +74,7 @@ class Case:
     def function(self):
         return getattr(stats, self.name)
 
-    @property
+    @cached_property
     def parameters(self):
         return inspect.signature(self.function).parameters
 

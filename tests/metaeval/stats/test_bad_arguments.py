@@ -11,8 +11,8 @@ import pytest
 
 from metaeval import stats
 from metaeval.stats import InvalidInputError, StatisticsWarning
+from tests.cases import over
 from tests.metaeval.stats.every_call import CASES, N
-from tests.metaeval.stats.test_every_function import named
 
 # Arguments that hold something for each item, or for each of something.
 HELD = ("ArrayLike", "Any", "Sequence", "Mapping", "_SupportsArray")
@@ -40,7 +40,7 @@ WRONG = [
 ]
 
 
-@named(CASES)
+@over(CASES)
 def test_no_argument_brings_a_raw_error(each):
     names = [
         name

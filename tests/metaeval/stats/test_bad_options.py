@@ -7,6 +7,7 @@ import inspect
 import math
 import typing
 import warnings
+from itertools import product
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -14,8 +15,8 @@ import pytest
 
 from metaeval.stats import InvalidInputError, Resamples, StatisticsWarning
 from metaeval.stats.intervals import Sampling
+from tests.cases import over
 from tests.metaeval.stats.every_call import CASES, N
-from tests.metaeval.stats.test_every_function import named
 
 SAMPLING = get_type_hints(Sampling)
 # Levels that lie strictly between 0 and 1.
@@ -75,7 +76,7 @@ def tries(each):
                 yield option, values
 
 
-@named([each for each in CASES if dict(tries(each))])
+@over([each for each in CASES if dict(tries(each))])
 def test_what_an_option_cannot_be_is_refused_by_name(each):
     for option, value in ((option, value) for option, values in tries(each) for value in values):
         with warnings.catch_warnings():
@@ -91,8 +92,7 @@ def test_there_is_something_to_try():
         assert name in tried
 
 
-@pytest.mark.parametrize("each", [each for each in CASES if each.numbers], ids=lambda each: each.name)
-@pytest.mark.parametrize("what", ["text", "deep", "nothing"])
+@over(product([each for each in CASES if each.numbers], ["text", "deep", "nothing"]))
 def test_what_is_no_array_of_numbers_is_refused_by_name(each, what):
     wrong = {"text": ["x"] * N, "deep": np.ones((N, 2, 2, 2)), "nothing": None}[what]
     for name in each.numbers:

@@ -4,12 +4,14 @@ import dataclasses
 import inspect
 import math
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
 
 from metaeval import stats
 from metaeval.stats import Estimate, InvalidInputError, StatisticsWarning
+from tests.cases import over
 from tests.metaeval.stats.every_call import (
     BY_NAME,
     CASES,
@@ -21,10 +23,6 @@ from tests.metaeval.stats.every_call import (
     WITH_NUMBERS,
     N,
 )
-
-
-def named(cases):
-    return pytest.mark.parametrize("each", cases, ids=lambda each: each.name)
 
 
 def tree(value, change):
@@ -171,12 +169,12 @@ def test_every_public_function_has_a_case():
     assert functions == set(BY_NAME)
 
 
-@named(CASES)
+@over(CASES)
 def test_the_same_call_gives_the_same(each):
     assert same(each.usual, each.call())
 
 
-@named(CASES)
+@over(CASES)
 def test_values_lie_in_their_intervals(each):
     for path, estimate in estimates(each.usual):
         assert estimate.n >= 0, path
@@ -188,7 +186,7 @@ def test_values_lie_in_their_intervals(each):
             assert estimate.reason or each.name in WITHOUT_INTERVAL, (path, estimate)
 
 
-@named([each for each in CASES if each.takes("n_resamples")])
+@over([each for each in CASES if each.takes("n_resamples")])
 def test_without_resamples_the_value_is_the_same(each):
     usual, without = figures(each.usual), dict(estimates(each.call(n_resamples=0)))
     for path, estimate in without.items():
@@ -198,7 +196,7 @@ def test_without_resamples_the_value_is_the_same(each):
             assert estimate.low <= estimate.value <= estimate.high, path
 
 
-@named(WITH_NUMBERS)
+@over(WITH_NUMBERS)
 def test_lists_tuples_integers_and_floats_are_the_same(each):
     def items(change):
         return {
@@ -225,7 +223,7 @@ def test_lists_tuples_integers_and_floats_are_the_same(each):
         assert same(each.usual, result, 1e-5 if single else 0.0)
 
 
-@named(WITH_NUMBERS)
+@over(WITH_NUMBERS)
 def test_all_missing_is_undefined_and_never_zero(each):
     missing = {
         name: tree(value, lambda array: numbers(array, lambda inner: np.full(inner.shape, np.nan)))
@@ -239,8 +237,7 @@ def test_all_missing_is_undefined_and_never_zero(each):
         assert not math.isnan(estimate.value) or estimate.reason, path
 
 
-@named(WITH_NUMBERS)
-@pytest.mark.parametrize("where", ["nothing", "first", "one cluster", "constant"])
+@over(product(WITH_NUMBERS, ["nothing", "first", "one cluster", "constant"]))
 def test_degenerate_input_is_told_or_right(each, where):
     items, given = dict(each.items), {}
     if where in ("nothing", "first"):
@@ -267,7 +264,7 @@ def test_degenerate_input_is_told_or_right(each, where):
             assert estimate.low < estimate.high or itself, (path, estimate)
 
 
-@named(WITH_NUMBERS)
+@over(WITH_NUMBERS)
 def test_infinite_values_are_refused(each):
     def infinite(value):
         value = value.copy()
@@ -280,7 +277,7 @@ def test_infinite_values_are_refused(each):
             each.call(items)
 
 
-@named([each for each in WITH_NUMBERS if sum(not isinstance(v, dict) for v in each.items.values()) > 1])
+@over([each for each in WITH_NUMBERS if sum(not isinstance(v, dict) for v in each.items.values()) > 1])
 def test_unequal_lengths_are_refused(each):
     for name in each.items:
         shorter = tree(each.items[name], lambda array: rows(array, range(n_rows(each) - 1)))
@@ -288,7 +285,7 @@ def test_unequal_lengths_are_refused(each):
             each.call({**each.items, name: shorter})
 
 
-@named([each for each in CASES if each.takes("where") and not each.long])
+@over([each for each in CASES if each.takes("where") and not each.long])
 def test_nothing_selected_is_undefined(each):
     result = quietly(each.call, where=np.zeros(n_rows(each), dtype=bool))
     for path, estimate in estimates(result):
@@ -297,7 +294,7 @@ def test_nothing_selected_is_undefined(each):
         assert estimate.reason, (path, estimate)
 
 
-@named([each for each in WITH_ITEMS if not each.ordered and not each.itemwise])
+@over([each for each in WITH_ITEMS if not each.ordered and not each.itemwise])
 def test_the_order_of_the_items_does_not_matter(each):
     order = np.random.default_rng(7).permutation(n_rows(each))
     shuffled = {name: tree(value, lambda array: rows(array, order)) for name, value in each.items.items()}
@@ -309,14 +306,14 @@ def test_the_order_of_the_items_does_not_matter(each):
         assert same(np.asarray(value, dtype=float), np.asarray(result[path], dtype=float), 1e-9), path
 
 
-@named([each for each in WITH_ITEMS if each.itemwise])
+@over([each for each in WITH_ITEMS if each.itemwise])
 def test_answers_follow_the_items(each):
     order = np.random.default_rng(7).permutation(n_rows(each))
     shuffled = {name: tree(value, lambda array: rows(array, order)) for name, value in each.items.items()}
     assert same(np.asarray(each.usual)[order], np.asarray(each.call(shuffled)), 1e-12)
 
 
-@named(CASES)
+@over(CASES)
 def test_an_unknown_keyword_is_refused(each):
     with pytest.raises(TypeError):
         each.call(no_such_option=1)

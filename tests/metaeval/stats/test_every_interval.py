@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from metaeval.stats import Estimate, InvalidInputError, StatisticsWarning, bradley_terry
+from tests.cases import over
 from tests.metaeval.stats.every_call import CASES, ONE_ORDER, PAIRS
-from tests.metaeval.stats.test_every_function import n_rows, named, parts, rows, tree
+from tests.metaeval.stats.test_every_function import n_rows, parts, rows, tree
 
 ROUNDS = 8
 # Arrays of figures with their intervals, in results that hold many.
@@ -48,7 +49,7 @@ def holds(value, low, high):
     return bool(np.all((low <= value) & (value <= high) | ~known))
 
 
-@named(CASES)
+@over(CASES)
 def test_it_holds_its_figure(each):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticsWarning)

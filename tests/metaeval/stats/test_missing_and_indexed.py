@@ -6,6 +6,7 @@ same judge in another row order agreed with people less.
 
 import math
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ import pytest
 from metaeval import stats
 from metaeval.stats import InvalidInputError, Resamples, StatisticsWarning
 from metaeval.stats.ids import as_ids
+from tests.cases import over
 from tests.metaeval.stats.every_call import BY_NAME, CASES, LABELS, VERDICTS, WITH_NUMBERS, N
-from tests.metaeval.stats.test_every_function import n_rows, named, quietly, same, tree
+from tests.metaeval.stats.test_every_function import n_rows, quietly, same, tree
 
 NAN = math.nan
 MISSING = {
@@ -81,7 +83,7 @@ def id_arguments():
         if each.takes("clusters"):
             names.append("clusters")
         for name in names:
-            yield pytest.param(each, name, id=f"{each.name}-{name}")
+            yield each, name
 
 
 def ids_of(each, name):
@@ -99,7 +101,7 @@ def with_missing(ids, value, form):
     return pd.Series(ids, dtype=object)
 
 
-@pytest.mark.parametrize(("each", "name"), list(id_arguments()))
+@over(id_arguments())
 def test_a_missing_id_is_no_group(each, name):
     ids = ids_of(each, name)
     quietly(call, each, **{name: ids})
@@ -113,7 +115,7 @@ def test_a_missing_id_is_no_group(each, name):
         call(each, **{name: np.ma.array(ids, mask=hidden)})
 
 
-@pytest.mark.parametrize(("each", "name"), list(id_arguments()))
+@over(id_arguments())
 def test_ids_that_look_the_same_and_are_not_are_refused(each, name):
     ids = ids_of(each, name)
     other = 7 if isinstance(ids[3], str) else str(ids[3])
@@ -122,7 +124,7 @@ def test_ids_that_look_the_same_and_are_not_are_refused(each, name):
             call(each, **{name: with_missing(ids, other, form)})
 
 
-@pytest.mark.parametrize(("each", "name"), list(id_arguments()))
+@over(id_arguments())
 def test_ids_are_the_same_in_any_container(each, name):
     ids = ids_of(each, name)
     if name == "item":  # row numbers
@@ -133,7 +135,7 @@ def test_ids_are_the_same_in_any_container(each, name):
         assert alike(usual, quietly(call, each, **{name: change}))
 
 
-@named(LONG)
+@over(LONG)
 def test_labels_one_by_one_have_an_item_and_an_annotator(each):
     items, people = (side.ravel() for side in np.indices((N, 4)))
     names = [f"i{item:02}" for item in items]
@@ -165,7 +167,7 @@ def hidden(value, holes):
     return np.ma.array(np.where(holes, 1.0, value), mask=holes)
 
 
-@named([each for each in WITH_NUMBERS if each.name not in ("one_way_anova",)])
+@over([each for each in WITH_NUMBERS if each.name not in ("one_way_anova",)])
 def test_masked_numbers_are_missing(each):
     rng = np.random.default_rng(5)
     for name in each.numbers:
@@ -185,7 +187,7 @@ def test_masked_numbers_are_missing(each):
         assert alike(*results), name
 
 
-@named(WITH_NUMBERS)
+@over(WITH_NUMBERS)
 def test_missing_numbers_of_any_kind_are_nan(each):
     for name in each.numbers:
         value = each.items[name]
@@ -206,7 +208,7 @@ def test_missing_numbers_of_any_kind_are_nan(each):
                 assert alike(usual, result)
 
 
-@named([each for each in CASES if each.takes("where")])
+@over([each for each in CASES if each.takes("where")])
 def test_a_selection_of_which_some_is_not_known_is_refused(each):
     n = N if each.long else n_rows(each)
     known = np.arange(n) % 4 > 0
@@ -243,8 +245,7 @@ def frames(value, index, order):
     return make(array, index=index).iloc[order]
 
 
-@pytest.mark.parametrize("labels", INDEXES)
-@named(INDEXED)
+@over(product(INDEXED, INDEXES))
 def test_rows_are_matched_by_their_labels(each, labels):
     n, rng = n_rows(each), np.random.default_rng(9)
     index = INDEXES[labels](n)
@@ -266,7 +267,7 @@ def test_rows_are_matched_by_their_labels(each, labels):
     assert alike(usual if given else each.usual, quietly(each.call, items, **given))
 
 
-@named([each for each in INDEXED if len(each.items) > 1])
+@over([each for each in INDEXED if len(each.items) > 1])
 def test_rows_that_cannot_be_matched_are_refused(each):
     n = n_rows(each)
     *others, last = each.items

@@ -24,8 +24,9 @@ from metaeval.stats import (
 )
 from metaeval.stats.arrays import as_weights
 from metaeval.stats.intervals import resolve
+from tests.cases import over
 from tests.metaeval.stats.every_call import CASES, CLUSTERS, N
-from tests.metaeval.stats.test_every_function import estimates, n_rows, named
+from tests.metaeval.stats.test_every_function import estimates, n_rows
 
 NAN = math.nan
 
@@ -127,7 +128,7 @@ WEIGHTED = [
 ]
 
 
-@named(WEIGHTED)
+@over(WEIGHTED)
 def test_weights_that_are_all_zero_are_the_reason(each):
     """Not that no item had a label, a gold answer, a second judge."""
     with warnings.catch_warnings(record=True) as said:
