@@ -31,9 +31,10 @@ def modules() -> Iterator[Path]:
 def test_nobody_else_writes_csv() -> None:
     """Also commands and reports, which have no address."""
     for path in modules():
-        if path == WRITER:
+        source = path.read_text(encoding="utf-8")
+        if path == WRITER or not re.search(r"writer|DictWriter|to_csv", source):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Attribute) and node.attr in ("writer", "DictWriter", "to_csv"):
                 owner = node.value.id if isinstance(node.value, ast.Name) else ""
                 assert owner != "csv", f"{path}:{node.lineno} writes CSV by itself; web.csv_text does"

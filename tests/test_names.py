@@ -2,28 +2,40 @@
 
 import ast
 from collections import defaultdict
+from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("annotation", "judges", "metaeval", "web", "config")
 # What a framework looks up by its name.
 GIVEN = {"Command", "Migration", "Meta"}
+DEFINING = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # What starts a process.
 PROGRAMS = {"main"}
 # Pages are known by their address, filters and tags by what templates call them.
 ADDRESSED = ("views", "api", "templatetags")
 
 
-def homes_of(*kinds: type[ast.stmt]) -> dict[str, list[str]]:
-    """The modules that define each public name at their top."""
-    homes: dict[str, list[str]] = defaultdict(list)
+@lru_cache(maxsize=1)
+def definitions() -> list[tuple[type[ast.stmt], str, str]]:
+    """What each module defines at its top under a public name: of which kind, the name, the module."""
+    found: list[tuple[type[ast.stmt], str, str]] = []
     for app in APPS:
         for path in (ROOT / app).rglob("*.py"):
             if "migrations" in path.parts:
                 continue
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, kinds) and not node.name.startswith("_"):  # type: ignore[attr-defined]
-                    homes[node.name].append(path.relative_to(ROOT).as_posix())
+                if isinstance(node, DEFINING) and not node.name.startswith("_"):
+                    found.append((type(node), node.name, path.relative_to(ROOT).as_posix()))
+    return found
+
+
+def homes_of(*kinds: type[ast.stmt]) -> dict[str, list[str]]:
+    """The modules that define each public name at their top."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for kind, name, module in definitions():
+        if kind in kinds:
+            homes[name].append(module)
     return homes
 
 

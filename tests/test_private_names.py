@@ -1,6 +1,7 @@
 """Tests come in by the front: they neither patch nor import nor call what a module keeps to itself."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,11 @@ import pytest
 HERE = Path(__file__).resolve().parent
 OURS = ("annotation", "bench", "config", "judges", "metaeval", "tests", "web")
 PATCHING = {"setattr", "delattr", "patch", "object"}
+# An import of a private name, a use of one, or one in a string that may be patched; other files are not parsed.
+MAYBE = re.compile(
+    r"""import .*\b_[a-zA-Z]|^\s+_\w+,?$|\w\._(?!_|meta\b|default_manager\b)|["'.]_(?!_)\w+["']""",
+    re.MULTILINE,
+)
 
 
 def is_private(name: str) -> bool:
@@ -40,6 +46,7 @@ def private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
     "line",
     [
         "from judges.tasks import _shared",
+        "from judges.tasks import (\n    _shared,\n)",
         "from judges import tasks\ntasks._shared = 1",
         "monkeypatch.setattr(thing, '_step', None)",
         "monkeypatch.setattr('judges.tasks._shared', None)",
@@ -47,6 +54,7 @@ def private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
     ],
 )
 def test_it_is_seen(line: str):
+    assert MAYBE.search(line)
     assert list(private_names(ast.parse(line)))
 
 
@@ -54,6 +62,7 @@ def test_no_test_reaches_for_a_private_name():
     found = [
         f"{path.relative_to(HERE)}:{line}: {name}"
         for path in sorted(HERE.rglob("*.py"))
-        for line, name in private_names(ast.parse(path.read_text(encoding="utf-8")))
+        if MAYBE.search(source := path.read_text(encoding="utf-8"))
+        for line, name in private_names(ast.parse(source))
     ]
     assert not found, "\n".join(found)

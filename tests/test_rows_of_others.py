@@ -28,6 +28,8 @@ def owner(name: str) -> str:
 def rows_touched(source: str) -> set[tuple[int, str]]:
     """Line and model of each use of a manager, or of a shortcut of Django's that uses one."""
     found: set[tuple[int, str]] = set()
+    if not any(name in source for name in MANAGERS | SHORTCUTS):  # most files; to parse all takes seconds
+        return found
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Attribute(value=ast.Name(id=model) | ast.Attribute(attr=model), attr=attr) if (

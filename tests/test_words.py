@@ -59,12 +59,12 @@ def python_texts(source: str) -> Iterator[str]:
     """Strings with several words, in one piece with what is put into them; docstrings apart."""
     tree = ast.parse(source)
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    bodies = [node.body for node in ast.walk(tree) if isinstance(node, owners)]
-    docs = {id(each.value) for body in bodies for each in body if isinstance(each, ast.Expr)}
-    for node in ast.walk(tree):
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
-        if is_text and " " in node.value.strip():
-            yield node.value
+    docs: set[int] = set()
+    for node in ast.walk(tree):  # what holds a docstring comes before it
+        if isinstance(node, owners):
+            docs.update(id(each.value) for each in node.body if isinstance(each, ast.Expr))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield from [node.value] if " " in node.value.strip() else []
 
 
 READ = {".html": template_texts, ".txt": template_texts, ".js": script_texts, ".py": python_texts}
