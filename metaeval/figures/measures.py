@@ -106,9 +106,11 @@ def measured(
         for figure in figures:
             crossed = figure.alike(subject) if figure.alike is not None and figure.name in found else None
             if crossed is not None:
-                everything = np.ones(sample.n_items, dtype=np.bool_)
-                alike = _alike_of(sample, crossed, weights(figure))(everything)
-                found[figure.name]["overall"] |= {"alike": plain(alike)}
+                alike = _alike_of(sample, crossed, weights(figure))
+                for group in sample.layout.groups:
+                    place = found[figure.name][group.kind]
+                    place = place if group.kind == "overall" else place[group.name]
+                    place["alike"] = plain(alike(group.members))
         return found
 
 

@@ -229,10 +229,9 @@ class PairSample(Sample):
         if self.equal_overlap is None:
             return ()
         return (
-            f"Items have {self.equal_overlap:,} to {int(self.given.sum(axis=1).max()):,} labels, and leave-one-out "
-            "agreement rises with the number of labels. So don't compare it across groups or datasets of different "
-            f"overlap: compare it at equal overlap, which is {self.equal_overlap:,} labels an item here (their mean "
-            "over all ways to pick so many).",
+            f"Overlap varies: items have {self.equal_overlap:,} to {int(self.given.sum(axis=1).max()):,} labels. "
+            "Leave-one-out agreement rises with the number of labels, so compare groups of items, and other datasets, "
+            f"at equal overlap only: {self.equal_overlap:,} labels an item here.",
         )
 
     def leave_one_out(self) -> Ratio:

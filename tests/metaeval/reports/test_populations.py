@@ -90,7 +90,7 @@ def test_from_four_people_nothing_is_said_of_others():
 
 def test_where_overlap_varies_it_says_so_and_compares_at_equal_overlap(six):
     found = report(6, uneven=True)
-    assert any("Items have 3 to 6 labels" in one for one in found["remarks"])
+    assert any("items have 3 to 6 labels" in one for one in found["remarks"])
     people = found["people"]["measures"]
     # y has three labels an item, x six, of the same people: at equal overlap x loses what its labels gave it.
     assert people["leave_one_out_equal_overlap"]["category"]["y"]["value"] == pytest.approx(
