@@ -110,7 +110,8 @@ def measured(
                 for group in sample.layout.groups:
                     place = found[figure.name][group.kind]
                     place = place if group.kind == "overall" else place[group.name]
-                    place["alike"] = plain(alike(group.members))
+                    if place["value"] is not None:
+                        place["alike"] = plain(alike(group.members))
         return found
 
 
@@ -149,7 +150,7 @@ def _by_group(
     found: Breakdown = {}
     for group in sample.layout.groups:
         estimate = plain(function(group.members))
-        if alike is not None:
+        if alike is not None and estimate["value"] is not None:
             estimate["alike"] = plain(alike(group.members))
         if group.kind == "overall":
             found["overall"] = estimate
