@@ -41,9 +41,13 @@ def django_db_setup(
 ) -> Iterator[None]:
     """In place of pytest-django's, which would migrate in each worker. The databases go with the scratch directory."""
     from django.db import connections
+    from django.db.models.signals import post_migrate
 
     with django_db_blocker.unblock():
         migrated.make_test_database()
+    # After each test that commits, tables are emptied and Django would make its permissions anew, two thirds of what
+    # that takes; nobody asks for them, since a role says who may do what.
+    assert post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
     yield
     with django_db_blocker.unblock():
         connections.close_all()

@@ -27,12 +27,24 @@ def site(request, tmp_path):
             yield stored
 
 
+# In one process each: to start one takes longer than what it does.
+UNDO = f"""
+from django.core.management import call_command
+for app, migration in {FROZEN!r}.items():
+    call_command("migrate", app, migration, verbosity=0)
+"""
+AGAIN = """
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+"""
 PAGES = """
+from django.contrib.auth.signals import user_logged_in
 from django.test import Client
 from django.urls import reverse
 from annotation.models import Dataset, Study, User
 from judges.models import Judge, Judgment, Sweep
 from metaeval.models import Report
+user_logged_in.disconnect(dispatch_uid="update_last_login")  # the rows are compared afterwards
 client = Client(SERVER_NAME="localhost")
 client.force_login(User.objects.get(username="admin"))
 pages = [*(f"/datasets/{one.name}/" for one in Dataset.objects.all()), "/datasets/", "/studies/", "/reports/"]
@@ -60,16 +72,14 @@ def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site)
     upgraded = site.manage("migrate")
     assert upgraded.returncode == 0, upgraded.stderr
     assert site.rows(columns) == before
-    for app, migration in FROZEN.items():
-        undone = site.manage("migrate", app, migration)
-        assert undone.returncode == 0, undone.stderr
+    undone = site.manage("shell", "--verbosity", "0", code=UNDO)
+    assert undone.returncode == 0, undone.stderr
     assert site.rows(columns) == before
-    assert site.manage("migrate").returncode == 0
+    again = site.manage("shell", "--verbosity", "0", code=f"{AGAIN}{PAGES}")
+    assert again.returncode == 0, again.stderr
     assert site.rows(columns) == before
-    pages = site.manage("shell", "--verbosity", "0", code=PAGES)
-    assert pages.returncode == 0, pages.stderr
-    assert {line for line in pages.stdout.splitlines() if not line.startswith("200 ")} == set()
-    assert len(pages.stdout.splitlines()) > 20
+    assert {line for line in again.stdout.splitlines() if not line.startswith("200 ")} == set()
+    assert len(again.stdout.splitlines()) > 20
 
 
 @pytest.mark.parametrize(
