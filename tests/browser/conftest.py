@@ -4,13 +4,19 @@ fails the test that opened it.
 
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import urljoin
 
+import axe_playwright_python
 import pytest
 from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.core.signals import request_finished, request_started
+from django.http import FileResponse, HttpRequest
+from django.http.response import HttpResponseBase
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Study
 from tests.annotation.factories import dataset_make, study_make
@@ -26,7 +32,11 @@ LAUNCH = [
     "--disable-component-update",
     "--disable-sync",
     "--in-process-gpu",  # one process less to talk to
+    "--renderer-process-limit=1",  # to start one costs more than to load a page; see `Contexts.take`
+    "--disable-smooth-scrolling",  # a key scrolls at once, not in a dozen frames
 ]
+AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+AXE_ADDRESS = "/static/tests/axe.min.js"
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
 # How long what is there to stay may take to come, on a machine that has much else to do.
@@ -52,6 +62,7 @@ class Contexts:
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
         self.free: dict[str, list[BrowserContext]] = {}
+        self.keepers: dict[BrowserContext, Page] = {}
 
     def take(self, options: dict[str, object]) -> BrowserContext:
         free = self.free.get(repr(sorted(options.items())))
@@ -59,14 +70,18 @@ class Contexts:
             return free.pop()
         context = self.browser.new_context(**options)
         context.set_default_timeout(PATIENCE_MS)
+        # It stays open, and with it the process in which the pages of all tests are drawn, and what that has cached.
+        self.keepers[context] = context.new_page()
         return context
 
     def give_back(self, context: BrowserContext, options: dict[str, object]) -> None:
-        # A clock of Playwright's stays with a context for ever.
-        is_as_new = all("native code" in page.evaluate("String(Date)") for page in context.pages)
+        keeper = self.keepers[context]
         for page in context.pages:
-            page.close()
-        if not is_as_new:
+            if page != keeper:
+                page.close()
+        # A clock of Playwright's stays with a context for ever.
+        if keeper.evaluate("'__pwClock' in window"):
+            del self.keepers[context]
             context.close()
             return
         context.unroute_all()
@@ -79,6 +94,25 @@ class Contexts:
 @pytest.fixture(scope="session")
 def contexts(chromium: Browser) -> Contexts:
     return Contexts(chromium)
+
+
+class KeptFiles(StaticFilesHandler):
+    """Static files that a browser keeps, as it does in production, where their names have hashes."""
+
+    def serve(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path == AXE_ADDRESS:
+            response: HttpResponseBase = FileResponse(AXE.open("rb"), content_type="text/javascript")
+        else:
+            response = super().serve(request)
+        response["Cache-Control"] = "max-age=86400"
+        return response
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_are_kept(live_server: LiveServer) -> None:
+    """Else each page asks anew for each of its twenty files, or not, as a browser guesses from their age."""
+    server = live_server.thread.httpd
+    server.set_app(KeptFiles(server.get_app().application))
 
 
 class Requests:

@@ -128,7 +128,7 @@ def answer_by_keys(page: Page, kind: str) -> None:
     press(page, "Enter")
 
 
-def test_the_ends_and_the_wait(live_server, new_context):
+def test_the_ends_and_the_wait(live_server, page: Page):
     found = []
     study = study_make(
         pairs=1,
@@ -153,7 +153,7 @@ def test_the_ends_and_the_wait(live_server, new_context):
         "You have left this study": enrollment_make(study=once, stage=Stage.LEFT),
     }
     for words, person in people.items():
-        page = new_context().new_page()
+        page.context.clear_cookies()  # another person
         opened(page, live_server, person)
         page.wait_for_selector(f"text={words}")
         found += violations(page)
