@@ -36,12 +36,18 @@ from metaeval.stats import (
 from metaeval.stats.arrays import slots_of
 from metaeval.stats.counts import read_labels
 from metaeval.stats.crossed import CrossedScores
+from metaeval.stats.distributions import Distance, answer_shares, distance_bounds, distances
+from metaeval.stats.label_models import LabelShares, label_shares
 from metaeval.stats.leave_one_out_scores import leave_one_out_scores
 from metaeval.stats.preference import expected_win_contributions
 
 # AlpacaEval compares lengths only where they differ by more than this many characters.
 ALPACA_LENGTH_DIFFERENCE = 30
+# All that can be said of a pair, so that a distance does not depend on whether anybody said it.
+_CHOICES = np.array([0.0, 1.0, 2.0])
 _NO_PAIR = "no item has two labels"
+_NO_JUDGED_LABEL = "no judged item has a label"
+_NO_JUDGED_PAIR = "no judged item has two labels"
 _NO_LABELS = "no labels"
 _NO_VERDICT = "no parsed verdict"
 _ONE_ORDER = "judged in one presentation order only"
@@ -64,7 +70,7 @@ class PairJudge(JudgeSample):
     def agreement(self) -> Ratio:
         """Leave-one-out agreement of its verdicts with the labels."""
         options, slots = self.sample.options, self.sample.slots
-        reason = "no judged item has two labels"
+        reason = _NO_JUDGED_PAIR
         if not slots.shape[1]:
             return self._nothing(reason)
         score = partial(
@@ -117,6 +123,21 @@ class PairJudge(JudgeSample):
             self._over_orders(lambda verdicts: accuracy_contributions(verdicts, gold, unparsed=unparsed)),
             reason,
         )
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The share of each choice among its verdicts of an item; what is unparsed went to none."""
+        return answer_shares(self.verdicts, _CHOICES, self.judged)
+
+    def distance(self, measure: Distance) -> Ratio:
+        """How far its shares are from those of the labels."""
+        reason = _NO_JUDGED_PAIR if measure == "squared" else _NO_JUDGED_LABEL
+        if not self.sample.slots.shape[1]:
+            return self._nothing(reason)
+        found = distances(
+            self.sample.label_shares, self.shares, measure=measure, unparsed=self.sample.options.unparsed
+        )
+        return mean_of(found, reason)
 
     def _nothing(self, reason: str) -> Ratio:
         return mean_of(np.full(self.sample.n_items, np.nan), reason)
@@ -179,6 +200,11 @@ class PairSample(Sample):
     def slots(self) -> Floats:
         """The labels of each item, in the order in which they were given; NaN beyond its own."""
         return slots_of(self.labels.item, self.labels.choice, self.n_items)
+
+    @cached_property
+    def label_shares(self) -> LabelShares:
+        """The share of each choice among the labels of an item."""
+        return label_shares(self.slots, _CHOICES)
 
     @cached_property
     def given(self) -> Booleans:
@@ -251,6 +277,10 @@ class PairSample(Sample):
     def percent_agreement(self) -> Ratio:
         """Pairs of people who say the same."""
         return self._of_slots(lambda: pairwise_agreement_contributions(self.slots))
+
+    def squared_distance(self) -> Ratio:
+        """Of one person's label from the shares of people like the others: what `pairwise_agreement` lacks to 1."""
+        return self._of_slots(lambda: 1.0 - pairwise_agreement_contributions(self.slots))
 
     def _of_slots(self, contributions: Any) -> Ratio:
         if not self.slots.shape[1]:
@@ -403,6 +433,16 @@ PEOPLE = (
         gap=True,
     ),
     Figure(
+        "squared_distance",
+        "Squared distance from label shares (Brier)",
+        "Expected squared distance of one human annotator's label from the shares of the labels of all annotators like "
+        "these: one minus pairwise agreement.",
+        PairSample.squared_distance,
+        "number",
+        short="Brier distance",
+        in_pages=False,
+    ),
+    Figure(
         "krippendorff_alpha",
         "Krippendorff's alpha",
         "Agreement beyond chance, nominal: one minus observed over expected disagreement of labels.",
@@ -541,6 +581,50 @@ JUDGES = (
         "Positional agreement (LLMBar's convention)",
         "Positional agreement where two unparsed verdicts count as the same, as in LLMBar's published tables.",
         partial(PairJudge.positional, unparsed_agree=True),
+        in_pages=False,
+    ),
+    Figure(
+        "squared_distance",
+        "Squared distance from label shares (Brier)",
+        "Squared distance between the judge's shares of verdicts and the shares of human labels, summed over the "
+        "choices and averaged over items, without what few labels add; 0 is the same distribution.",
+        partial(PairJudge.distance, measure="squared"),
+        "number",
+        distance_bounds("squared"),
+        compares=True,
+        short="Brier distance",
+    ),
+    Figure(
+        "total_variation",
+        "Total variation from label shares",
+        "Share of the judge's verdicts of an item that would have to be others to match the shares of human labels, "
+        "averaged over items; few labels add to it.",
+        partial(PairJudge.distance, measure="total_variation"),
+        "number",
+        distance_bounds("total_variation"),
+        compares=True,
+        in_pages=False,
+    ),
+    Figure(
+        "js_divergence",
+        "Jensen-Shannon divergence from label shares",
+        "Jensen-Shannon divergence, in bits, between the judge's shares of verdicts and the shares of human labels, "
+        "averaged over items; few labels add to it.",
+        partial(PairJudge.distance, measure="jensen_shannon"),
+        "number",
+        distance_bounds("jensen_shannon"),
+        compares=True,
+        in_pages=False,
+    ),
+    Figure(
+        "cross_entropy",
+        "Cross-entropy of human labels",
+        "Cross-entropy, in nats, of human labels under the judge's shares of verdicts, 1% of which is spread over all "
+        "choices, averaged over items.",
+        partial(PairJudge.distance, measure="cross_entropy"),
+        "number",
+        distance_bounds("cross_entropy", n_values=len(_CHOICES)),
+        compares=True,
         in_pages=False,
     ),
     UNPARSED,

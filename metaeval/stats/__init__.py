@@ -76,6 +76,7 @@ from metaeval.stats.correlation_by import GroupedCorrelation, correlation_by
 from metaeval.stats.crossed import crossed_mean_estimate
 from metaeval.stats.dawid_skene import DawidSkene, dawid_skene
 from metaeval.stats.differences import critical_values, paired_difference
+from metaeval.stats.distributions import distribution_contributions, distribution_distance
 from metaeval.stats.elo import EloRatings, elo_ratings
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, PairedDifference
@@ -136,6 +137,17 @@ from metaeval.stats.presets import PRESETS, Preset, preset
 from metaeval.stats.rankings import RankPairs, rank_agreement, rank_agreement_contributions, rank_pairs
 from metaeval.stats.recalibration import CalibrationMap, Recalibration, recalibrate
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.response_sets import (
+    ResponseSetDecisions,
+    response_set_coverage,
+    response_set_coverage_contributions,
+    response_set_decisions,
+    response_set_distance,
+    response_set_distance_contributions,
+    response_set_shares,
+    sets_given_choices,
+)
+from metaeval.stats.sequences import ConfidenceSequence, SequenceDecision
 from metaeval.stats.style_control import style_counts, style_covariates
 from metaeval.stats.systems import SystemCorrelation, system_correlation
 from metaeval.stats.win_matrix import WinMatrix, win_matrix
@@ -152,6 +164,7 @@ __all__ = [
     "CalibrationMap",
     "CapacityCurve",
     "Comparison",
+    "ConfidenceSequence",
     "Confusion",
     "CorrectedRate",
     "DawidSkene",
@@ -181,8 +194,10 @@ __all__ = [
     "RegularisingRows",
     "ReliabilityBin",
     "Resamples",
+    "ResponseSetDecisions",
     "RiskCoverage",
     "ScoreDifferences",
+    "SequenceDecision",
     "StatisticsWarning",
     "SubsetRow",
     "SubsetTable",
@@ -216,6 +231,8 @@ __all__ = [
     "critical_values",
     "crossed_mean_estimate",
     "dawid_skene",
+    "distribution_contributions",
+    "distribution_distance",
     "draw_items",
     "drfr",
     "elo_ratings",
@@ -282,11 +299,18 @@ __all__ = [
     "rating_verdicts",
     "ratio_estimate",
     "recalibrate",
+    "response_set_coverage",
+    "response_set_coverage_contributions",
+    "response_set_decisions",
+    "response_set_distance",
+    "response_set_distance_contributions",
+    "response_set_shares",
     "risk_coverage",
     "rogan_gladen_interval",
     "self_consistency",
     "self_consistency_contributions",
     "self_preference",
+    "sets_given_choices",
     "soft_labels",
     "style_counts",
     "style_covariates",

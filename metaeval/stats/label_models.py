@@ -170,16 +170,48 @@ def soft_labels(labels: Any, values: ArrayLike | None = None) -> Floats:
     >>> soft_labels([[1, 1, 2, 2], [2, 2, 2, float("nan")]], values=[1, 2]).tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
-    counts = count_labels(labels)
+    return label_shares(labels, values).shares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelShares:
+    """The shares of the values among the labels of each item: `soft_labels`, with what they are shares of.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_values,)
+        The values of the columns.
+    shares : ndarray of shape (n_items, n_values)
+        NaN for an item without a label.
+    n_labels : ndarray of shape (n_items,)
+        How many labels the item has.
+    """
+
+    values: Floats
+    shares: Floats
+    n_labels: Integers
+
+
+def label_shares(labels: Any, values: ArrayLike | None = None, n_items: int | None = None) -> LabelShares:
+    """The shares that `soft_labels` gives, with the values and the numbers of labels.
+
+    Examples
+    --------
+    >>> found = label_shares([[1, 1, 2, 2], [2, 2, 2, float("nan")]])
+    >>> found.values.tolist(), found.n_labels.tolist()
+    ([1.0, 2.0], [4, 3])
+    """
+    counts = count_labels(labels, n_items)
     size = counts.matrix.sum(axis=1)
     if values is None:
         used = counts.matrix[np.unique(counts.row)].any(axis=0)
-        given = counts.matrix[:, used]
+        asked, given = counts.values[used], counts.matrix[:, used]
     else:
-        given = _columns_of(counts, as_items(values, "values"))
+        asked = as_items(values, "values")
+        given = _columns_of(counts, asked)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares: Floats = given / size[:, np.newaxis]
-    return shares[counts.row]
+    return LabelShares(asked, shares[counts.row], size[counts.row])
 
 
 def _columns_of(counts: LabelCounts, values: Floats) -> Integers:

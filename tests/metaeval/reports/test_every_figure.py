@@ -110,6 +110,9 @@ def test_pairs(rng):
             "best_reachable": stats.best_reachable_agreement(slots, **options),
             "leave_one_out_equal_overlap": stats.leave_one_out_agreement(slots, n_labels=5, **options),
             "percent_agreement": stats.percent_agreement(slots, **options),
+            "squared_distance": stats.mean_estimate(
+                1 - stats.pairwise_agreement_contributions(slots), **options
+            ),
             "krippendorff_alpha": stats.krippendorff_alpha(slots, **options),
             "fleiss_kappa": stats.fleiss_kappa(slots, **options),
             "gwet_ac1": stats.gwet_ac(slots, values=(0, 1, 2), **gwet),
@@ -154,6 +157,17 @@ def test_pairs(rng):
             "accuracy": stats.accuracy(verdicts, gold, **every),
             "positional_agreement": stats.positional_agreement(verdicts, **every),
             "positional_agreement_llmbar": stats.positional_agreement(verdicts, unparsed_agree=True, **every),
+            **{
+                figure: stats.distribution_distance(
+                    slots, verdicts, measure=measure, values=(0, 1, 2), **options
+                )
+                for figure, measure in (
+                    ("squared_distance", "squared"),
+                    ("total_variation", "total_variation"),
+                    ("js_divergence", "jensen_shannon"),
+                    ("cross_entropy", "cross_entropy"),
+                )
+            },
             "unparsed_rate": stats.unparsed_rate(verdicts, **every),
             "tie_rate": stats.tie_rate(verdicts, **every),
             "length_bias": stats.length_bias_rate(verdicts, *lengths.T, **every),

@@ -53,6 +53,10 @@ PARTLY = np.where(np.arange(N) % 2, RIGHT[:, 0], np.nan)
 PAIRS = np.array([(a, b) for a in "abcd" for b in "abcd" if a < b])[np.arange(N) % 6]
 LONG = np.repeat(np.arange(N), 2), np.tile([0, 1], N), _ratings(N, 2).ravel()
 
+_SETS_RNG = np.random.default_rng(5)
+SETS = {answer: _SETS_RNG.integers(0, 2, (N, 4)).astype(float) for answer in (1, 2, 0)}
+JUDGE_SETS = {answer: _SETS_RNG.integers(0, 2, (N, 2)).astype(float) for answer in (1, 2, 0)}
+
 
 @dataclass
 class Case:
@@ -158,6 +162,8 @@ CASES = [
         long=True,
     ),
     case("dawid_skene", {"labels": LABELS}),
+    case("distribution_contributions", {"labels": LABELS, "verdicts": VERDICTS}, itemwise=True),
+    case("distribution_distance", {"labels": LABELS, "verdicts": VERDICTS}, given={"measure": "squared"}),
     case("draw_items", {"probabilities": np.full(N, 0.25)}, [], ordered=True),
     case("drfr", {"answers": RIGHT[:, 0], "items": CLUSTERS}, ["answers"], long=True),
     case(
@@ -316,6 +322,12 @@ CASES = [
             )
         ),
     ),
+    case("response_set_coverage", {"sets": SETS, "verdicts": VERDICTS}),
+    case("response_set_coverage_contributions", {"sets": SETS, "verdicts": VERDICTS}, itemwise=True),
+    case("response_set_decisions", {"sets": SETS, "judge": JUDGE_SETS}, given={"positive": 1}),
+    case("response_set_distance", {"sets": SETS, "judge": JUDGE_SETS}),
+    case("response_set_distance_contributions", {"sets": SETS, "judge": JUDGE_SETS}, itemwise=True),
+    case("response_set_shares", {"sets": SETS}, itemwise=True),
     case("self_consistency", {"samples": RATINGS}),
     case("self_consistency_contributions", {"samples": RATINGS}, itemwise=True),
     case(
@@ -324,6 +336,7 @@ CASES = [
         ["verdicts", "labels"],
         {"judge_family": "gpt"},
     ),
+    case("sets_given_choices", {"choices": LABELS, "sets": SETS}),
     case("soft_labels", {"labels": LABELS}, itemwise=True),
     case("style_counts", {"texts": TEXTS[0]}, [], itemwise=True),
     case("style_covariates", {"first": LENGTHS[:, :2], "second": LENGTHS[:, 2:]}, [], itemwise=True),
