@@ -6,7 +6,18 @@ Coverage of the intervals themselves is `python -m bench coverage`; the tables a
 import importlib
 from collections.abc import Sequence
 
-FAMILIES = ("agreement", "people", "correlation", "win_rates", "tests", "labels", "errors", "selection")
+FAMILIES = (
+    "agreement",
+    "people",
+    "correlation",
+    "win_rates",
+    "tests",
+    "labels",
+    "errors",
+    "selection",
+    "distributions",
+    "sequences",
+)
 
 
 def run(quick: bool = False, only: Sequence[str] = ()) -> dict[str, float]:

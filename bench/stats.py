@@ -20,6 +20,7 @@ from bench.peers import best_seconds, peer_python
 from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels, Options
 from metaeval.reports.content import build
 from metaeval.stats import (
+    ConfidenceSequence,
     dawid_skene,
     krippendorff_alpha,
     leave_one_out_agreement,
@@ -52,6 +53,7 @@ def run(quick: bool = False) -> dict[str, float]:
     clusters = np.arange(n_items) // 2
     figures = {**_leave_one_out(labels, clusters), **_alpha(labels, clusters), **_label_model(labels)}
     figures |= bradley_terry.run(quick=quick)
+    figures["sequence_update_ms"] = _sequence_update()
     report = _report_inputs()
     figures["report_s"] = best_seconds(lambda: build(report, Options()), 3)
     return figures | _growth(n_items)
@@ -113,6 +115,20 @@ def _label_model(labels: Any) -> dict[str, float]:
         raise SystemExit(f"the same iterations of Dawid-Skene give other probabilities: off by {apart}")
     ours = best_seconds(lambda: dawid_skene(labels, n_iter=EM_ITERATIONS, tol=0.0), 2)
     return {"dawid_skene_ratio": theirs / ours, "dawid_skene_s": ours, "crowd_kit_s": theirs}
+
+
+def _sequence_update() -> float:
+    """Milliseconds that one more label takes, with its interval and the decision, after 100,000 of them."""
+    values = (np.random.default_rng(0).random(100_000) < 0.7).astype(float)
+    sequence = ConfidenceSequence()
+    sequence.update(values)
+
+    def more() -> None:
+        for value in values[:100]:
+            sequence.update([value])
+            sequence.decide(margin=0.02, reference=0.7, budget=200_000)
+
+    return 10 * best_seconds(more, 3)
 
 
 def _growth(n_items: int) -> dict[str, float]:

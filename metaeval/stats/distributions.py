@@ -210,14 +210,15 @@ def distances(
     if not judge.shape[1]:
         return np.full(len(n), np.nan)
     if measure == "total_variation":
-        return np.abs(ours - theirs).sum(axis=1) / 2
+        moved: Floats = np.abs(ours - theirs).sum(axis=1) / 2
+        return moved
     if measure == "squared":
-        found = ((ours - theirs) ** 2).sum(axis=1)
+        squared: Floats = ((ours - theirs) ** 2).sum(axis=1)
         if not corrected:
-            return found
+            return squared
         # E(share - p)² is p(1 - p)/n, of which share (1 - share)/(n - 1) is an unbiased estimate.
         noise = (shares * (1 - shares)).sum(axis=1) / np.maximum(n - 1, 1)
-        return np.where(n > 1, found - noise, np.nan)
+        return np.where(n > 1, squared - noise, np.nan)
     middle = (ours + theirs) / 2
     divergence = np.clip((_relative(ours, middle) + _relative(theirs, middle)) / 2, 0.0, 1.0)
     return divergence if measure == "jensen_shannon" else np.sqrt(divergence)
@@ -249,9 +250,10 @@ def _as_probabilities(values: ArrayLike, n_values: int) -> Floats:
     array = as_matrix(values, "probabilities")
     if array.shape[1] != n_values:
         raise InvalidInputError(f"probabilities: expected {n_values} columns, got {array.shape[1]}")
-    some = np.isnan(array).any(axis=1)
-    if (some & ~np.isnan(array).all(axis=1)).any():
+    missing = np.isnan(array)
+    some = missing.any(axis=1, keepdims=True)
+    if (some & ~missing.all(axis=1, keepdims=True)).any():
         raise InvalidInputError("probabilities: a row has some that are missing; a judge gives all or none")
-    if not ((array >= 0) | some[:, np.newaxis]).all() or (array.sum(axis=1) > 1 + _GRAIN).any():
+    if not ((array >= 0) | some).all() or (array.sum(axis=1) > 1 + _GRAIN).any():
         raise InvalidInputError("probabilities: expected numbers of at least 0 that add up to at most 1")
-    return np.where(some[:, np.newaxis], 0.0, array)
+    return np.where(some, 0.0, array)

@@ -28,7 +28,7 @@ _STEPS = 2_000
 # No bet risks more than this share of the capital (Waudby-Smith and Ramdas advise 1/2 or 3/4).
 _RISK = 0.5
 _CHUNK = 128
-# Clusters before the asymptotic sequence says anything.
+# Clusters of equal size that those so far must be worth before the asymptotic sequence says anything.
 FIRST = 30
 # A forecast below this says that a budget is too small.
 _HOPELESS = 0.05
@@ -77,7 +77,7 @@ class ConfidenceSequence:
     method : {"betting", "asymptotic"}
         Betting (hedged capital) holds its level for any number of clusters; it must know the ``largest`` of them.
         The asymptotic sequence needs no such bound, for sampling weights and very uneven clusters, says nothing
-        before 30 clusters, and holds its level approximately.
+        before clusters are worth 30 of equal size, and holds its level approximately.
     largest : float, default 1
         Of betting: the most that a cluster may weigh: its items, or the sum of their weights. Stated in advance; a
         larger one is refused.
@@ -127,6 +127,7 @@ class ConfidenceSequence:
         self.n = self.n_clusters = 0
         # Sums over clusters of their totals x, of their sizes v (both by the largest), and of their products.
         self._x = self._v = self._xx = self._xv = self._vv = self._squares = 0.0
+        self._most = 0.0  # of the sizes v
         # What was staked so far, and what that costs where a bet is on the true mean: for forecasts.
         self._staked = self._spent = 0.0
         self._seen: set[Any] = set()
@@ -203,9 +204,8 @@ class ConfidenceSequence:
             return Estimate(low + width * share, math.nan, math.nan, self.n, self.n_clusters, "none", reason)
         # A mean that was excluded once stays so; the interval still shows the mean so far.
         first, last = min(ends[0], share), max(ends[1], share)
-        return Estimate(
-            *(low + width * part for part in (share, first, last)), self.n, self.n_clusters, self.method
-        )
+        value, lowest, highest = (low + width * part for part in (share, first, last))
+        return Estimate(value, lowest, highest, self.n, self.n_clusters, self.method)
 
     def decide(
         self, *, margin: float, reference: float | None = None, budget: int | None = None
@@ -270,6 +270,7 @@ class ConfidenceSequence:
         self._xx += float(x @ x)
         self._xv += float(x @ v)
         self._vv += float(v @ v)
+        self._most = max(self._most, float(v.max()))
 
     @property
     def _variance(self) -> float:
@@ -303,16 +304,20 @@ class ConfidenceSequence:
                 return None
             step = 1.0 / _STEPS
             return max(0.0, float(self._grid[0]) - step), min(1.0, float(self._grid[-1]) + step)
-        if self.n_clusters < FIRST:
+        # Clusters of uneven sizes are worth fewer of equal size (Kish).
+        if self._v**2 < FIRST * self._vv * (1 - 1e-9):
             return 0.0, 1.0
         reach = self._spread(share) * _boundary(self.n_clusters, self._rho2, self._alpha)
         return max(0.0, share - reach), min(1.0, share + reach)
 
     def _spread(self, share: float) -> float:
-        """Standard deviation of what one cluster does to the mean, with one imaginary cluster of the largest."""
+        """Standard deviation of what one cluster does to the mean.
+
+        One imaginary cluster, of the largest size and half right beside a mean of 0 or 1, keeps it from 0.
+        """
         usual = self._v / self.n_clusters
         squares = max(0.0, self._xx - 2 * share * self._xv + share**2 * self._vv)
-        return math.sqrt((usual**2 / 4 + squares) / (self.n_clusters + 1)) / usual
+        return math.sqrt((self._most**2 / 4 + squares) / (self.n_clusters + 1)) / usual
 
     def _expected_half_width(self, budget: int) -> float:
         """Half of the width at the end of the budget, if the variance stays what it is."""
@@ -361,8 +366,12 @@ def _by_cluster(total: Floats, size: Floats, clusters: Any) -> tuple[Floats, Flo
     distinct, codes = as_ids(clusters, "clusters", len(total))
     _, first = np.unique(codes, return_index=True)
     order = np.argsort(first, kind="stable")
-    sums = [np.bincount(codes, weights=part, minlength=len(distinct))[order] for part in (total, size)]
-    return sums[0], sums[1], [distinct[place] for place in order.tolist()]
+    n_clusters = len(distinct)
+    totals, sizes = (
+        np.bincount(codes, weights=part, minlength=n_clusters)[order].astype(np.float64)
+        for part in (total, size)
+    )
+    return totals, sizes, distinct[order].tolist()
 
 
 def _answer(found: Estimate, margin: float, reference: float | None) -> Answer:
