@@ -123,7 +123,7 @@ class ConfidenceSequence:
         self.method = method
         self.largest = as_positive(largest, "largest") if method == "betting" else 1.0
         self._alpha = 1.0 - self.confidence
-        self._rho2 = _best_rho2(self._alpha, as_count(tightest_at, "tightest_at", 1))
+        self._rho2 = best_rho2(self._alpha, as_count(tightest_at, "tightest_at", 1))
         self.n = self.n_clusters = 0
         # Sums over clusters of their totals x, of their sizes v (both by the largest), and of their products.
         self._x = self._v = self._xx = self._xv = self._vv = self._squares = 0.0
@@ -307,7 +307,7 @@ class ConfidenceSequence:
         # Clusters of uneven sizes are worth fewer of equal size (Kish).
         if self._v**2 < FIRST * self._vv * (1 - 1e-9):
             return 0.0, 1.0
-        reach = self._spread(share) * _boundary(self.n_clusters, self._rho2, self._alpha)
+        reach = self._spread(share) * mixture_boundary(self.n_clusters, self._rho2, self._alpha)
         return max(0.0, share - reach), min(1.0, share + reach)
 
     def _spread(self, share: float) -> float:
@@ -328,7 +328,7 @@ class ConfidenceSequence:
         times = max(budget, self.n_clusters)
         if self.method == "asymptotic":
             spread = self._spread((found.value - low) / (high - low))
-            half = spread * _boundary(times, self._rho2, self._alpha)
+            half = spread * mixture_boundary(times, self._rho2, self._alpha)
         else:
             t = np.arange(self.n_clusters + 1.0, times + 1)
             risked = np.minimum(self._stakes(t, self._variance), _RISK)
@@ -387,18 +387,18 @@ def _answer(found: Estimate, margin: float, reference: float | None) -> Answer:
     return "within" if inside else "open"
 
 
-def _best_rho2(alpha: float, times: int) -> float:
+def best_rho2(alpha: float, times: int) -> float:
     """The tuning parameter that makes the boundary lowest at a number of clusters, by Lambert's W.
 
     Examples
     --------
-    >>> round(_best_rho2(0.05, 1), 3)
+    >>> round(best_rho2(0.05, 1), 3)
     8.212
     """
     return float(-special.lambertw(-(alpha**2) / math.e, -1).real - 1.0) / times
 
 
-def _boundary(times: int, rho2: float, alpha: float) -> float:
+def mixture_boundary(times: int, rho2: float, alpha: float) -> float:
     """How many standard deviations of one cluster the mean of so many may be off, at all times at once."""
     growth = times * rho2 + 1.0
     return math.sqrt(2 * growth / (times**2 * rho2) * math.log(math.sqrt(growth) / alpha))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from metaeval.stats import ConfidenceSequence, InvalidInputError, mean_estimate
-from metaeval.stats.sequences import FIRST, _best_rho2, _boundary
+from metaeval.stats.sequences import FIRST, best_rho2, mixture_boundary
 
 NAN = np.nan
 
@@ -77,12 +77,12 @@ def test_one_at_a_time_is_all_at_once(method):
 
 def test_the_boundary_of_the_asymptotic_sequence():
     """Theorem 2.2: with sigma 1, sqrt(2 (t rho² + 1) / (t² rho²) log(sqrt(t rho² + 1) / alpha)); rho² is best at t."""
-    rho2 = _best_rho2(0.05, 500)
-    assert _boundary(200, rho2, 0.05) == pytest.approx(
+    rho2 = best_rho2(0.05, 500)
+    assert mixture_boundary(200, rho2, 0.05) == pytest.approx(
         math.sqrt(2 * (200 * rho2 + 1) / (200**2 * rho2) * math.log(math.sqrt(200 * rho2 + 1) / 0.05))
     )
-    best = minimize_scalar(lambda rho: _boundary(500, rho, 0.05), bounds=(1e-6, 1), method="bounded")
-    assert _boundary(500, rho2, 0.05) == pytest.approx(best.fun, rel=1e-6)
+    best = minimize_scalar(lambda rho: mixture_boundary(500, rho, 0.05), bounds=(1e-6, 1), method="bounded")
+    assert mixture_boundary(500, rho2, 0.05) == pytest.approx(best.fun, rel=1e-6)
     rng = np.random.default_rng(0)
     size = np.minimum(200, 1 + rng.pareto(1.5, 800)).astype(int)
     cluster = np.repeat(np.arange(800), size)
@@ -90,7 +90,7 @@ def test_the_boundary_of_the_asymptotic_sequence():
     found = ConfidenceSequence(method="asymptotic").update(values, clusters=cluster)
     residual = np.bincount(cluster, weights=values - values.mean())
     spread = math.sqrt((size.max() ** 2 / 4 + (residual**2).sum()) / 801) / size.mean()
-    reach = spread * _boundary(800, _best_rho2(0.05, 300), 0.05)
+    reach = spread * mixture_boundary(800, best_rho2(0.05, 300), 0.05)
     assert (found.low, found.high) == pytest.approx((found.value - reach, found.value + reach))
 
 
