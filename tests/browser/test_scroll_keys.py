@@ -30,7 +30,6 @@ SCROLLING = {
 MIDDLE = 600
 # What a page must be longer than the window for a scroll to be waited for: a few pixels come and go as cards change.
 ROOM = 100
-WITHIN_MS = 5_000
 
 
 SETTLED = """() => {
@@ -52,9 +51,7 @@ def scrolls(page: Page, key: str, way: int) -> None:
         return
     page.keyboard.press(key)
     if way and room > ROOM:
-        page.wait_for_function(
-            "([top, way]) => (scrollY - top) * way > 0", arg=[middle, way], timeout=WITHIN_MS
-        )
+        page.wait_for_function("([top, way]) => (scrollY - top) * way > 0", arg=[middle, way])
 
 
 def ways_to_answer(page: Page, kind: str, tap: bool) -> Iterator[str]:
