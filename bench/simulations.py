@@ -9,6 +9,7 @@ from collections.abc import Sequence
 FAMILIES = (
     "agreement",
     "people",
+    "published",
     "correlation",
     "win_rates",
     "tests",
