@@ -30,7 +30,7 @@ METHOD = "two-way"
 FEWEST_PEOPLE = 5
 _FEWEST_WORTH = 4.0
 # The largest table of people by clusters worth having.
-_MOST_CELLS = 20_000_000
+MOST_CELLS = 20_000_000
 TOO_FEW = "too few people to speak of others: {n}, and {least} are needed"
 TOO_UNEVEN = "too few people to speak of others: {n}, whose workloads are worth {worth:.1f} of equal workload"
 NO_EFFECTS = "not known for others: this convention has no exact scores of labels"
@@ -158,7 +158,7 @@ def _cells(effects: Floats, cluster: Integers, person: Integers, n_clusters: int
     """By cluster: (the sum over people of their squared effects in it, the sum of all effects in it)."""
     width = int(person.max()) + 1
     keys = cluster * width + person
-    if n_clusters * width <= _MOST_CELLS:
+    if n_clusters * width <= MOST_CELLS:
         cells = np.bincount(keys, weights=effects, minlength=n_clusters * width).reshape(n_clusters, width)
         return (cells**2).sum(axis=1), cells.sum(axis=1)
     distinct, place = np.unique(keys, return_inverse=True)

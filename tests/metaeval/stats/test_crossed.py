@@ -160,7 +160,7 @@ class TestVariance:
         weights = np.where(np.isnan(scores.items), 0.0, rng.random(60))
         clusters = rng.integers(0, 20, 60)
         if not dense:
-            monkeypatch.setattr("metaeval.stats.crossed._MOST_CELLS", 0)
+            monkeypatch.setattr("metaeval.stats.crossed.MOST_CELLS", 0)
         found = people_variance(scores, sample.crossing, weights, Resamples(clusters, 0))
         between, within = slow_variance(
             scores, sample.crossing, weights, np.unique(clusters, return_inverse=True)[1]
