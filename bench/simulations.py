@@ -16,6 +16,7 @@ FAMILIES = (
     "labels",
     "errors",
     "selection",
+    "verdicts",
     "distributions",
     "sequences",
 )

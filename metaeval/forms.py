@@ -11,12 +11,14 @@ from django.utils.http import urlencode
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Kind
+from metaeval.reports.figures import points_text
 from metaeval.reports.replacement import ADVICE
 from metaeval.reports.selection.inputs import Criteria, Part
 from metaeval.reports.selection.verdict import weight_words
 from metaeval.reports.selection.words import WORDS, constraint_words
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.types import COMPOSITE, Constraints
+from metaeval.selection.verdict import Annotators
 from metaeval.selectors.selections import SweptDataset, preset_parts
 from metaeval.services.promotions import LONGEST_REASON
 from web.upload import check_size
@@ -24,7 +26,38 @@ from web.upload import check_size
 EPSILONS = [(f"{epsilon:g}", f"{epsilon:g}, {who}") for epsilon, who in ADVICE.items()]
 
 
-class ReportForm(forms.Form):
+ANNOTATOR_CHOICES = (("alike", "These annotators and others like them"), ("these", "These annotators only"))
+# Not a number field of the browser: what it cannot read would be gone when the form comes back.
+_NUMBER = forms.TextInput(attrs={"inputmode": "decimal"})
+_WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})
+
+
+class VerdictForm(forms.Form):
+    """What a verdict asks for beside significance: a practical margin, and over which annotators."""
+
+    margin = forms.FloatField(
+        label="Margin (points)",
+        required=False,
+        min_value=0,
+        max_value=99,
+        widget=_NUMBER,
+        help_text="How much better is better in practice. Judges shown to be closer are equivalent. Empty: 0.",
+    )
+    annotators = forms.ChoiceField(
+        label="Winner with",
+        choices=ANNOTATOR_CHOICES,
+        required=False,
+        help_text="Whether a winner must also win with new annotators like these.",
+    )
+
+    def asked(self) -> tuple[float, Annotators]:
+        """The margin as a share of the scale, and the annotators, of a form that is valid."""
+        values = self.cleaned_data
+        annotators = values.get("annotators") or "alike"
+        return (values.get("margin") or 0.0) / 100, "these" if annotators == "these" else "alike"
+
+
+class ReportForm(VerdictForm):
     """What to report on."""
 
     name = forms.ChoiceField(label="Dataset or study")
@@ -48,12 +81,9 @@ class ReportForm(forms.Form):
 
 CONFIDENCES = (("90", "90%"), ("95", "95%"), ("99", "99%"))
 OUT = "out"
-# Not a number field of the browser: what it cannot read would be gone when the form comes back.
-_NUMBER = forms.TextInput(attrs={"inputmode": "decimal"})
-_WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})
 
 
-class SelectionForm(forms.Form):
+class SelectionForm(VerdictForm):
     """Which datasets decide in which roles, and what a judge must satisfy. What an address leaves out is preset.
 
     Of items of one kind: what makes no sense for it is not asked. Fields ``role-NAME`` and ``weight-NAME`` for each
@@ -113,7 +143,7 @@ class SelectionForm(forms.Form):
         self.kinds = [(other, Kind(other).label) for other in kinds]
         self.datasets = [row for row in datasets if row.roles]
         self.idle = [row for row in datasets if not row.roles]
-        data = {"confidence": "95", "epsilon": f"{EPSILON:g}"}
+        data = {"confidence": "95", "epsilon": f"{EPSILON:g}", "annotators": "alike"}
         for part in preset_parts(datasets):
             data |= {f"role-{part.dataset}": part.role, f"weight-{part.dataset}": f"{part.weight:g}"}
         super().__init__(data | dict(given))
@@ -173,7 +203,12 @@ class SelectionForm(forms.Form):
             f"{titles[part.dataset]}: {self.words.role(part.role)}, {weight_words(part.weight)}"
             for part in criteria.parts
         )
-        limits = "; ".join(constraint_words(criteria.constraints, self.kind))
+        asked = constraint_words(criteria.constraints, self.kind)
+        if criteria.margin:
+            asked.append(f"a margin of {points_text(criteria.margin)}")
+        if criteria.annotators == "these":
+            asked.append("these annotators only")
+        limits = "; ".join(asked)
         return f"{parts}. {_capital(limits)}." if limits else f"{parts}."
 
     def criteria(self) -> Criteria:
@@ -194,7 +229,7 @@ class SelectionForm(forms.Form):
         )
         confidence = int(values["confidence"]) / 100
         epsilon = values.get("epsilon", EPSILON)
-        return Criteria(self._parts(values), constraints, confidence, self.kind, epsilon)
+        return Criteria(self._parts(values), constraints, confidence, self.kind, epsilon, *self.asked())
 
     def query(self) -> str:
         """The whole choice as an address has it, so that it stays the same when presets change."""

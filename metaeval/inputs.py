@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from annotation.kinds import ItemKind
 from metaeval.selection.replacement import EPSILON
+from metaeval.selection.verdict import ANNOTATORS, Annotators
 from metaeval.stats import InvalidInputError
 
 Floats = NDArray[np.float64]
@@ -63,6 +64,10 @@ class Options:
     epsilon : float
         Of the alternative annotator test: how much worse than an annotator a judge may be. The authors advise 0.1 in
         place of crowdworkers, 0.15 of skilled annotators, 0.2 of experts.
+    margin : float
+        How much better is better in practice, as a share of the scale that judges are ranked on: 0.02 is 2 points.
+    annotators : {"alike", "these"}
+        Whether a winner must win with new annotators like these as well, or with these alone.
     """
 
     against: Against = PEOPLE
@@ -72,6 +77,8 @@ class Options:
     n_resamples: int = 10_000
     seed: int = 0
     epsilon: float = EPSILON
+    margin: float = 0.0
+    annotators: Annotators = "alike"
 
     def __post_init__(self) -> None:
         _one_of("against", self.against, (PEOPLE, GOLD))
@@ -85,10 +92,18 @@ class Options:
             raise InvalidInputError(f"seed: expected 0 or more, got {self.seed}.")
         if not 0 <= self.epsilon < 1:
             raise InvalidInputError(f"epsilon: expected 0 or more and below 1, got {self.epsilon}.")
+        if not 0 <= self.margin < 1:
+            raise InvalidInputError(f"margin: expected 0 or more and below 1, got {self.margin}.")
+        _one_of("annotators", self.annotators, ANNOTATORS)
 
     def as_dict(self, names: Collection[str]) -> dict[str, Any]:
         """Those of these names, as plain JSON values."""
         return {name: value for name, value in asdict(self).items() if name in names}
+
+    def hashed(self) -> dict[str, Any]:
+        """What the hash of the inputs covers: what came later counts where it is not as it was before."""
+        before = {"margin": 0.0, "annotators": "alike"}
+        return {name: value for name, value in asdict(self).items() if before.get(name) != value}
 
 
 def tie_break(value: str) -> TieBreak:
@@ -304,7 +319,7 @@ class Inputs:
             # One NaN and one zero: their bits are a machine's own.
             digest.update(np.where(np.isnan(given), np.nan, given + 0.0).astype("<f8").tobytes())
 
-        line(SCHEMA, self.kind, self.name, self.facts, asdict(options), self.criteria)
+        line(SCHEMA, self.kind, self.name, self.facts, options.hashed(), self.criteria)
         line(items.external_id, items.cluster, items.category, items.subset, items.parts, items.parents)
         line(labels.n_repeated, labels.ties_allowed, self.weights is not None)
         for part in (

@@ -65,6 +65,10 @@ class ReportJob(models.Model):
     )
     kind = models.CharField(max_length=16, choices=Kind.choices)
     epsilon = models.FloatField(help_text="Of the alternative annotator test.")
+    margin = models.FloatField(default=0.0, help_text="How much better is better in practice.")
+    annotators = models.CharField(
+        max_length=5, default="alike", help_text="Over which annotators a winner must win."
+    )
     page = models.CharField(max_length=12, choices=JobPage.choices, blank=True)
     asked = models.JSONField(default=dict, blank=True)
     key = models.CharField(max_length=64, blank=True)

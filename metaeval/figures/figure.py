@@ -163,7 +163,7 @@ class KindFigures:
     of_everyone: str
     beside_names: Mapping[str, str] = field(default_factory=dict)
     of_responses: str = ""
-    options: tuple[str, ...] = ("against", "confidence", "n_resamples", "seed")
+    options: tuple[str, ...] = ("against", "confidence", "n_resamples", "seed", "margin", "annotators")
     n_resamples: int = 2_000
     quick: int = 3_000
     quick_rows: int = 6_000

@@ -24,6 +24,7 @@ from metaeval.inputs import Booleans, Floats, JudgeAnswers, TieBreak, baseline_j
 from metaeval.stats import (
     Estimate,
     LeaveOneOut,
+    PairedDifference,
     accuracy_contributions,
     feature_contributions,
     fleiss_kappa,
@@ -210,6 +211,15 @@ class PairSample(Sample):
     def given(self) -> Booleans:
         """Where there is a label."""
         return np.asarray(~np.isnan(self.slots))
+
+    def difference_alike(
+        self, primary: str, first: int, second: int, where: Booleans, confidence: float
+    ) -> PairedDifference | None:
+        if primary != "agreement":
+            return None
+        options: Any = {"where": where, "weights": self.drawn, "resamples": self.resamples}
+        one, two = (self.judges[place].crossed for place in (first, second))
+        return self.crossed().difference(one, two, people="sampled", confidence=confidence, **options)
 
     def has_target(self, primary: str) -> Booleans:
         return self.items.has_gold if primary == "accuracy" else np.asarray(self.given.sum(axis=1) > 1)
@@ -690,7 +700,7 @@ KIND = KindFigures(
         PairSample.leave_one_out,
     ),
     of_everyone="leave_one_out",
-    options=("tie_break", "unparsed", "confidence", "n_resamples", "seed", "epsilon"),
+    options=("tie_break", "unparsed", "confidence", "n_resamples", "seed", "epsilon", "margin", "annotators"),
     n_resamples=10_000,
     quick=15_000,
     quick_rows=30_000,

@@ -13,7 +13,7 @@ import numpy as np
 
 from metaeval.figures.groups import Layout, layout_of
 from metaeval.inputs import PEOPLE, Booleans, Floats, Inputs, Integers, JudgeAnswers, Options
-from metaeval.stats import Estimate, LeaveOneOut, Resamples, StatisticsWarning
+from metaeval.stats import Estimate, LeaveOneOut, PairedDifference, Resamples, StatisticsWarning
 from metaeval.stats.correlation import Method
 from metaeval.stats.crossed import CrossedScores
 
@@ -140,6 +140,23 @@ class Sample:
     def size(self) -> Floats | None:
         """What an item weighs in a choice between judges beside its sampling weight: (n_items,); None: all the same."""
         return None
+
+    def difference_alike(
+        self,
+        primary: str,  # noqa: ARG002
+        first: int,  # noqa: ARG002
+        second: int,  # noqa: ARG002
+        where: Booleans,  # noqa: ARG002
+        confidence: float,  # noqa: ARG002
+    ) -> PairedDifference | None:
+        """One judge minus another by a figure, with new annotators like these too; None where people play no part.
+
+        A kind that has no such interval says so.
+        """
+        if self.against_gold:
+            return None
+        reason = "other annotators are not considered for this kind of item"
+        return PairedDifference(np.nan, np.nan, np.nan, n=0, reason=reason)
 
     def resamples_of(self, item: Integers) -> Resamples:
         """The resamples of rows that belong to these items: questions, say. Instructions still move together."""

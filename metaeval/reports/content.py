@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -12,12 +15,13 @@ from metaeval.figures.estimates import plain
 from metaeval.figures.groups import Layout
 from metaeval.figures.measures import annotator_agreements, gold_measures, judge_measures, people_measures
 from metaeval.figures.sample import Correlated, Part, Ratio
-from metaeval.inputs import Booleans, Floats, Inputs, Options
+from metaeval.inputs import Booleans, Floats, Inputs, JudgeAnswers, Options
 from metaeval.progress import told
 from metaeval.reports.errors import ReportError
 from metaeval.reports.leading import comparable, select_means, selection_of
-from metaeval.reports.replacement import choice_section, labels_by_person, replacement_section
+from metaeval.reports.replacement import choice_section, corrected, labels_by_person, replacement_section
 from metaeval.reports.report import (
+    HEURISTIC,
     AnnotatorFigures,
     EstimateJson,
     JudgeFigures,
@@ -27,7 +31,12 @@ from metaeval.reports.report import (
     ReportedItems,
     software_version,
 )
-from metaeval.stats import correlation, correlation_difference
+from metaeval.selection import Lead
+from metaeval.selection.verdict import VerdictKind, verdict_of_leads
+from metaeval.stats import PairedDifference, correlation, correlation_difference
+
+# From -1 to 1.
+_CORRELATION_WIDTH = 2.0
 
 
 def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -> ReportContent:
@@ -49,7 +58,7 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
             for judge in told("Verdicts", n, judges)
         ]
         by_person = labels_by_person(inputs) if kind.has_replacement else None
-        sections = tuple(_judge(kind, judge, by_person) for judge in told("Judges", n, judges))
+        sections = corrected([_judge(kind, judge, by_person) for judge in told("Judges", n, judges)])
         selections = {
             name: _selection(kind, sample, name, [parts[name] for parts in ranked])
             for name in told("Comparison of judges", len(kind.primaries), kind.primaries)
@@ -174,7 +183,7 @@ def _selection(kind: KindFigures, sample: Sample, name: str, parts: list[Part | 
     covered = {place: judge.asked & target for place, judge in enumerate(judges)}
     weights = sample.compared if figure.compares else None
     if all(isinstance(part, Correlated) for part in parts):
-        return _by_correlation(sample, cast("list[Correlated]", parts), covered, weights)
+        return _by_correlation(sample, name, cast("list[Correlated]", parts), covered, weights)
     columns = {place: _column(part) for place, part in enumerate(parts)}
     baselines = {place: judge.name for place, judge in enumerate(judges) if judge.baseline}
     floors: dict[int | str, Floats] = {place: columns[place] for place in baselines}
@@ -194,7 +203,16 @@ def _selection(kind: KindFigures, sample: Sample, name: str, parts: list[Part | 
         floors=floors,
         names=baselines,
         weights=weights,
+        margin=sample.options.margin,
+        annotators=sample.options.annotators,
+        rules=_rules(judges),
+        alike=partial(sample.difference_alike, name),
     )
+
+
+def _rules(judges: Sequence[JudgeAnswers]) -> list[int]:
+    """Judges that take no LLM, run like any other."""
+    return [place for place, judge in enumerate(judges) if judge.backend == HEURISTIC]
 
 
 def _column(part: Part | None) -> Floats:
@@ -204,7 +222,7 @@ def _column(part: Part | None) -> Floats:
 
 
 def _by_correlation(
-    sample: Sample, parts: list[Correlated], covered: dict[int, Booleans], weights: Floats | None
+    sample: Sample, name: str, parts: list[Correlated], covered: dict[int, Booleans], weights: Floats | None
 ) -> LeaderRanking:
     """By the correlation of the mean ratings, on the items that all judged.
 
@@ -228,21 +246,41 @@ def _by_correlation(
     ranking = sorted(
         (place for place in values if not np.isnan(values[place])), key=lambda place: -values[place]
     )
-    differences = {
-        place: correlation_difference(
+    level, margin = sample.options.confidence, sample.options.margin * _CORRELATION_WIDTH
+
+    def ahead_of(place: int, confidence: float) -> PairedDifference:
+        return correlation_difference(
             said[ranking[0]],
             said[place],
             targets[place],
             method=parts[place].method,
             resamples=sample.resamples,
-            confidence=1 - (1 - sample.options.confidence) / (len(ranking) - 1),
+            confidence=confidence,
             **options,
+        )
+
+    leads = {
+        place: Lead(
+            ahead_of(place, 1 - (1 - level) / (len(ranking) - 1)),
+            ahead_of(place, 2 * level - 1) if margin else None,
         )
         for place in ranking[1:]
     }
+    whole = {place: sample.difference_alike(name, ranking[0], place, common, level) for place in leads}
+    leads = {place: replace(lead, alike=whole[place]) for place, lead in leads.items()}
+    verdict: VerdictKind = "none"
+    if ranking:
+        verdict = verdict_of_leads(
+            {str(place): lead for place, lead in leads.items()},
+            leader=str(ranking[0]),
+            margin=margin,
+            annotators=sample.options.annotators,
+            rules={str(place) for place in _rules(sample.inputs.judges)},
+        )
     return selection_of(
         ranking=ranking,
-        differences=differences,
+        leads=leads,
         incomplete=[place for place in candidates if place not in complete],
         n_compared=int(common.sum()),
+        verdict=verdict,
     )

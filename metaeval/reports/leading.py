@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from metaeval.figures.estimates import plain
 from metaeval.inputs import Booleans, Floats
 from metaeval.reports.report import EstimateJson, LeaderRanking
-from metaeval.selection import compare
+from metaeval.selection import Lead, compare
 from metaeval.selection.table import comparable_judges
+from metaeval.selection.verdict import Annotators, VerdictKind
 from metaeval.stats import PairedDifference, Resamples
+
+AlikeOf: TypeAlias = Callable[[int, int, Booleans, float], PairedDifference | None]
 
 
 def comparable(covered: Mapping[int, Booleans]) -> tuple[list[int], Booleans]:
@@ -55,6 +59,10 @@ def select_means(
     floors: Mapping[int | str, Floats] | None = None,
     names: Mapping[int, str] | None = None,
     weights: Floats | None = None,
+    margin: float = 0.0,
+    annotators: Annotators = "alike",
+    rules: Collection[int] = (),
+    alike: AlikeOf | None = None,
 ) -> LeaderRanking:
     """Who leads by a mean over items, on the items that all judged; differences are paired.
 
@@ -73,6 +81,11 @@ def select_means(
         Names of the baselines that have an index.
     weights : ndarray of shape (n_items,), optional
         One over the chance with which each item was drawn, or what else it weighs.
+    margin, annotators, rules
+        As of `metaeval.selection.compare`; the margin is a share of the range.
+    alike : callable, optional
+        ``alike(first, second, where, confidence)``: the difference of two judges on these items, with new annotators
+        like these; None where people play no part.
     """
     candidates = {index: covered[index] for index in columns if not np.isnan(columns[index]).all()}
     # A judge that has judged a part only may look better for the part that it was given.
@@ -89,6 +102,10 @@ def select_means(
         confidence=confidence,
         floors={key: shares(column) for key, (_, column) in below.items()},
         weights=weights,
+        margin=margin,
+        annotators=annotators,
+        rules={str(index) for index in rules},
+        alike=None if alike is None else partial(_alike, alike, common, width),
     )
     floor = None
     if found.floor is not None and found.above_floor is not None:
@@ -97,34 +114,55 @@ def select_means(
         floor = {**about, **plain(_scaled(found.above_floor, width))}
     return selection_of(
         ranking=[int(name) for name in found.ranking],
-        differences={int(name): _scaled(gap, width) for name, gap in found.differences.items()},
+        leads={int(name): _scaled_lead(lead, width) for name, lead in found.leads.items()},
         incomplete=[index for index in candidates if index not in complete],
         n_compared=int(common.sum()),
         floor=floor,
+        verdict=found.verdict,
     )
 
 
 def selection_of(
     *,
     ranking: list[int],
-    differences: Mapping[int, PairedDifference],
+    leads: Mapping[int, Lead],
     incomplete: list[int],
     n_compared: int,
+    verdict: VerdictKind,
     floor: Any = None,
 ) -> LeaderRanking:
     """Who leads, and who is not significantly different: the interval of the difference holds 0, or there is none."""
-    tied = [index for index, gap in differences.items() if not gap.low > 0]
+    tied = [index for index, lead in leads.items() if not lead.difference.low > 0]
     return LeaderRanking(
         leader=ranking[0] if ranking else None,
         ranking=ranking,
         tied=tied,
-        clear=bool(differences) and not tied,
+        clear=bool(leads) and not tied,
         incomplete=incomplete,
         n_compared=n_compared,
-        differences=[
-            cast("EstimateJson", {"judge": index, **plain(gap)}) for index, gap in differences.items()
-        ],
+        differences=[cast("EstimateJson", {"judge": index, **_row(lead)}) for index, lead in leads.items()],
         best_baseline=floor,
+        verdict=verdict,
+    )
+
+
+def _alike(
+    alike: AlikeOf, common: Booleans, width: float, first: str, second: str, confidence: float
+) -> PairedDifference | None:
+    found = alike(int(first), int(second), common, confidence)
+    return None if found is None else _scaled(found, 1 / width)
+
+
+def _row(lead: Lead) -> dict[str, Any]:
+    """A lead as JSON: the difference, and beside it what else the verdict rests on where it is there."""
+    others = ((name, getattr(lead, name)) for name in ("practical", "alike", "practical_alike"))
+    return plain(lead.difference) | {name: plain(gap) for name, gap in others if gap is not None}
+
+
+def _scaled_lead(lead: Lead, width: float) -> Lead:
+    beside = (lead.practical, lead.alike, lead.practical_alike)
+    return Lead(
+        _scaled(lead.difference, width), *(None if gap is None else _scaled(gap, width) for gap in beside)
     )
 
 

@@ -15,12 +15,11 @@ from metaeval.reports.selection.report import FigureJson, SelectionReport, Viola
 from metaeval.reports.selection.verdict import constraints_sentence, datasets_sentence, selection_verdict
 from metaeval.reports.selection.words import (
     composed_by,
-    listed,
-    points_with_range,
     violation_words,
     violations_words,
     with_range,
 )
+from metaeval.reports.verdict import listed, with_ends
 from metaeval.selection.types import COMPOSITE
 from metaeval.stats.estimate import no_estimate
 
@@ -99,7 +98,7 @@ def composite_offer(report: SelectionReport) -> CompositeOffer | None:
 def _not_worth_it(gain: FigureJson) -> str:
     if gain["value"] is None:
         return "whether it is worth it is not known"
-    return f"its held-out gain over the best single judge, {points_with_range(gain)}, is not significant"
+    return f"its held-out gain over the best single judge, {with_ends(gain)}, is not significant"
 
 
 def _obstacle(report: SelectionReport, judges: list[str]) -> str:
@@ -183,7 +182,7 @@ def chosen_options(report: SelectionReport) -> tuple[PromotionOption, ...]:
         offer.held_out,
         of="held-out",
         note=(
-            f"Held-out: {with_range(offer.held_out)}, a gain of {points_with_range(offer.gain)} over the best single "
+            f"Held-out: {with_range(offer.held_out)}, a gain of {with_ends(offer.gain)} over the best single "
             f"judge. Its parts are listed below; {offer.others_name} judges every other {offer.by}."
         ),
         although=offer.although,

@@ -11,6 +11,7 @@ from typing import Any, NotRequired, TypedDict
 
 from metaeval.figures import FIGURES, Figure, KindFigures
 from metaeval.reports.upgrade import upgraded
+from metaeval.selection.verdict import VerdictKind
 
 SCHEMA = "touchstone.report/2"
 HEURISTIC = "heuristic"
@@ -40,7 +41,9 @@ class EstimateJson(TypedDict):
     share_better: NotRequired[float | None]
     judge: NotRequired[int | None]
     name: NotRequired[str]
-    alike: NotRequired[EstimateJson]
+    practical: NotRequired[EstimateJson | None]
+    alike: NotRequired[EstimateJson | None]
+    practical_alike: NotRequired[EstimateJson | None]
 
 
 Breakdown = Mapping[str, Any]
@@ -116,7 +119,11 @@ class JudgeFigures:
 
 @dataclass(frozen=True, slots=True)
 class LeaderRanking:
-    """Who leads by one figure; judges are indexes into the report's judges."""
+    """Who leads by one figure; judges are indexes into the report's judges.
+
+    ``verdict`` is of the rule that comparisons and decisions share (`metaeval.selection.verdict`); None in reports
+    stored before there was one.
+    """
 
     leader: int | None
     ranking: list[int]
@@ -126,6 +133,7 @@ class LeaderRanking:
     n_compared: int | None
     differences: list[EstimateJson]
     best_baseline: EstimateJson | None
+    verdict: VerdictKind | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,58 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Literal
 
 from metaeval.figures import Figure
-from metaeval.reports.figures import full_text, points_text, range_text, value_text
+from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.report import EstimateJson, JudgeFigures, ReportContent, known
 from metaeval.reports.tables import difference_unit, labels_words
+from metaeval.reports.verdict import (
+    Compared,
+    Rival,
+    VerdictText,
+    gap_text,
+    headline_of,
+    listed,
+    people_words,
+    reasons_of,
+    with_ends,
+)
+from metaeval.selection.verdict import Lead, VerdictKind, verdict_of_leads
+from metaeval.stats import PairedDifference
 
 _MUCH_UNPARSED = 0.05
-_LABELS = {
-    "clear": "Clear winner",
-    "open": "Undecided",
-    "single": "One judge",
-    "floor": "Not better than a baseline",
-    "none": "No judges",
-    "people": "Human annotators only",
-    "scores": "Not compared",
-}
 _TARGETS = {"people": "human annotators", "gold": "the gold answers"}
 
 
-@dataclass(frozen=True, slots=True)
-class ReportVerdict:
-    """What a report says.
-
-    Attributes
-    ----------
-    kind : {"clear", "open", "single", "floor", "none", "people", "scores"}
-        A clear winner; several that are not significantly different; only one judge; none that is significantly
-        better than every baseline; nothing to compare; people alone; judges, and nothing to compare them with.
-    headline : str
-    sentences : tuple of str
-        Why, most important first.
-    cautions : tuple of str
-        What a reader must know before relying on it.
-    leader : int or None
-        Index of the leading judge.
-    """
-
-    kind: str
-    headline: str
-    sentences: tuple[str, ...]
-    cautions: tuple[str, ...]
-    leader: int | None = None
-
-    @property
-    def label(self) -> str:
-        """The kind, as a chip says it."""
-        return _LABELS[self.kind]
-
-
-def verdict_of(report: ReportContent, primary: str = "") -> ReportVerdict:
+def verdict_of(report: ReportContent, primary: str = "") -> VerdictText:
     """Put the selection by one figure into words."""
     primary = primary or report.primary
     selection, judges = report.selections[primary], report.judges
@@ -64,37 +39,107 @@ def verdict_of(report: ReportContent, primary: str = "") -> ReportVerdict:
         return _not_compared(report, primary, cautions)
     leader = judges[selection.leader]
     lead = _lead(report, primary, leader)
-    intervals = bool(report.options["n_resamples"])
+    found = report_compared(report, primary)
     gap = selection.best_baseline
     floor = _against_floor(report, gap)
-    tied = _tied(report, primary) if selection.tied else []
 
-    def said(kind: str, headline: str, *sentences: str) -> ReportVerdict:
-        return ReportVerdict(kind, headline, sentences, cautions, selection.leader)
+    def said(kind: str, headline: str, *sentences: str) -> VerdictText:
+        return VerdictText(kind, headline, sentences, cautions, selection.leader)
 
-    # Without intervals a figure below a baseline's is all that can be seen.
-    if gap is not None and gap["value"] is not None and not _above(gap) and (intervals or gap["value"] <= 0):
-        better = "beats" if gap["value"] < 0 else "is significantly better than"
-        headline = f"No judge {better} the baseline {gap.get('name')}"
-        return said("floor", headline, f"{lead} and leads.", *floor, *(tied if intervals else []))
-    if not intervals:
+    if not report.options["n_resamples"]:
+        # Without intervals a figure below a baseline's is all that can be seen.
+        if gap is not None and gap["value"] is not None and gap["value"] <= 0:
+            return said(
+                "floor", f"No judge beats the baseline {gap.get('name')}", f"{lead} and leads.", *floor
+            )
         why = "No intervals were asked for, so nothing shows a significant difference from the others or from chance."
         return said("open", f"{leader.name} leads; by how much is not known", f"{lead}.", why)
-    if leader.needs_no_model and not all(judges[one].needs_no_model for one in selection.ranking):
-        headline = f"No judge beats the baseline {leader.name}"
-        return said("floor", headline, f"{lead} and leads, without an LLM.", *tied)
-    if not selection.differences:
-        return said("single", f"{leader.name} is the only judge here", f"{lead}.", *floor)
-    if selection.clear:
-        nearest = selection.differences[0]
-        unit = difference_unit(report)
-        behind = (
-            f"The next, {judges[nearest['judge'] or 0].name}, is {_gap_text(report, nearest['value'])} behind "
-            f"{range_text(nearest, unit)}."
+    reasons = [*reasons_of(found), *_beside_people(report, primary, leader)]
+    reasons += _cheapest(judges, selection.leader, selection.tied)
+    if found.kind == "floor":
+        return said("floor", _floor_headline(report, primary, leader), f"{lead} and leads.", *floor, *reasons)
+    if found.kind == "single":
+        return said("single", f"{leader.name} is the only judge here", f"{lead}.", *floor, *reasons)
+    leads = "" if found.kind in ("clear", "clear_here") else " and leads"
+    return said(found.kind, headline_of(found), f"{lead}{leads}.", *floor, *reasons)
+
+
+def _beside_people(report: ReportContent, primary: str, leader: JudgeFigures) -> list[str]:
+    """The leader minus people, where the report has that figure."""
+    gap = leader.overall("minus_people") if report.figures.beside(primary) == "leave_one_out" else None
+    if gap is None:
+        return []
+    margin = float(report.options.get("margin", 0.0))
+    return people_words(leader.name, gap, gap.get("alike"), margin=margin)
+
+
+def report_compared(report: ReportContent, primary: str = "") -> Compared:
+    """What the sentences on the verdict by one figure are made from."""
+    primary = primary or report.primary
+    selection, judges = report.selections[primary], report.judges
+    figure, options = report.figures.of_judges(primary), report.options
+    low, high = figure.axis
+    return Compared(
+        kind=selection.verdict or _stored_verdict(report, primary),
+        leader="" if selection.leader is None else judges[selection.leader].name,
+        rivals=tuple(
+            Rival(
+                judges[row["judge"] or 0].name,
+                row,
+                row["judge"] in selection.tied,
+                *(row.get(name) for name in _BESIDE),
+            )
+            for row in selection.differences
+        ),
+        confidence=float(options["confidence"]),
+        margin=float(options.get("margin", 0.0)),
+        annotators=str(options.get("annotators", "alike")),
+        of_people=report.against_of(primary) == "people",
+        unit=difference_unit(report),
+        width=high - low,
+        is_set=report.figures.has_confidence_set,
+    )
+
+
+_BESIDE: tuple[Literal["practical", "alike", "practical_alike"], ...] = (
+    "practical",
+    "alike",
+    "practical_alike",
+)
+
+
+def _stored_verdict(report: ReportContent, primary: str) -> VerdictKind:
+    """Of a report that was stored before verdicts were: by the same rule, from the intervals that it has."""
+    selection = report.selections[primary]
+    if selection.leader is None:
+        return "none"
+
+    def gap(row: EstimateJson) -> PairedDifference:
+        value, low, high = (
+            math.nan if end is None else end for end in (row["value"], row["low"], row["high"])
         )
-        headline = f"{leader.name} is significantly better than the other judges"
-        return said("clear", headline, f"{lead}.", *floor, behind)
-    return said("open", "No clear winner", f"{lead} and leads.", *floor, *tied)
+        return PairedDifference(value, low, high, row["n"])
+
+    floor = selection.best_baseline
+    return verdict_of_leads(
+        {str(row["judge"]): Lead(gap(row)) for row in selection.differences},
+        [] if floor is None or floor["value"] is None else [gap(floor)],
+        leader=str(selection.leader),
+        rules={str(place) for place, judge in enumerate(report.judges) if judge.needs_no_model},
+    )
+
+
+def _floor_headline(report: ReportContent, primary: str, leader: JudgeFigures) -> str:
+    """Which baseline the leader does not beat: one that was computed, itself, or one that was run as a judge."""
+    selection, judges = report.selections[primary], report.judges
+    gap = selection.best_baseline
+    if gap is not None and gap["value"] is not None and not _above(gap):
+        better = "beats" if gap["value"] < 0 else "is significantly better than"
+        return f"No judge {better} the baseline {gap.get('name')}"
+    if leader.needs_no_model:
+        return f"No judge beats the baseline {leader.name}"
+    names = (judges[index].name for index in selection.tied if judges[index].needs_no_model)
+    return f"No judge is significantly better than the baseline {next(names, '')}"
 
 
 def _lead(report: ReportContent, primary: str, leader: JudgeFigures) -> str:
@@ -115,26 +160,26 @@ def _own(report: ReportContent, primary: str) -> EstimateJson | None:
     return estimate if known(estimate) else None
 
 
-def _of_people(report: ReportContent, primary: str, cautions: tuple[str, ...]) -> ReportVerdict:
+def _of_people(report: ReportContent, primary: str, cautions: tuple[str, ...]) -> VerdictText:
     """No judge has judged these items: what people say of them, and the range in which a judge will lie."""
     people = report.people
     if report.judges:
         why = "No judge has judged this dataset."
         sentences = (why, *_to_beat(report, primary))
-        return ReportVerdict("none", "No judge can be compared yet", sentences, cautions)
+        return VerdictText("none", "No judge can be compared yet", sentences, cautions)
     if not people.n_labels:
         why = "These items have neither labels nor judgments yet."
-        return ReportVerdict("none", "There is nothing to report yet", (why,), cautions)
+        return VerdictText("none", "There is nothing to report yet", (why,), cautions)
     sentences = (f"{labels_words(report)}.", "No judge has judged these items.")
     if not people.n_items_with_two_labels:
-        return ReportVerdict("none", "No item has labels of two annotators yet", sentences, cautions)
+        return VerdictText("none", "No item has labels of two annotators yet", sentences, cautions)
     figure = report.figures.people[0]
     estimate = full_text(people.measures[figure.name]["overall"], figure.unit)
     headline = f"Inter-annotator agreement: {figure.label} {estimate}"
-    return ReportVerdict("people", headline, sentences, cautions)
+    return VerdictText("people", headline, sentences, cautions)
 
 
-def _not_compared(report: ReportContent, primary: str, cautions: tuple[str, ...]) -> ReportVerdict:
+def _not_compared(report: ReportContent, primary: str, cautions: tuple[str, ...]) -> VerdictText:
     figure = report.figures.of_judges(primary)
     why = figure.lacking
     if not why:
@@ -142,8 +187,8 @@ def _not_compared(report: ReportContent, primary: str, cautions: tuple[str, ...]
         said = _of_responses(report)
         if said:
             why = f"{why} So nothing says how far to trust a judge here."
-            return ReportVerdict("scores", said, (why,), cautions)
-    return ReportVerdict("none", "No judge can be compared yet", (why, *_to_beat(report, primary)), cautions)
+            return VerdictText("scores", said, (why,), cautions)
+    return VerdictText("none", "No judge can be compared yet", (why, *_to_beat(report, primary)), cautions)
 
 
 def _of_responses(report: ReportContent) -> str:
@@ -187,33 +232,7 @@ def _to_beat(report: ReportContent, primary: str) -> list[str]:
     return found
 
 
-def _gap_text(report: ReportContent, value: float | None) -> str:
-    unit = difference_unit(report)
-    if value is None or unit != "points":
-        return value_text({"value": value}, unit)
-    return points_text(value)
-
-
-def _gap_words(report: ReportContent, gap: EstimateJson) -> str:
-    ends = range_text(gap, difference_unit(report))
-    return f"difference {_gap_text(report, gap['value'])}{' ' + ends if ends else ''}"
-
-
-def _tied(report: ReportContent, primary: str) -> list[str]:
-    selection, judges = report.selections[primary], report.judges
-    tied = selection.tied
-    names = [judges[index].name for index in tied]
-    first = next(row for row in selection.differences if row.get("judge") == tied[0])
-    gap = _gap_words(report, first)
-    if len(names) == 1:
-        sentence = f"{names[0]} is not significantly different from the leader ({gap})."
-    else:
-        sentence = f"{_listed(names)} are not significantly different from the leader (to {names[0]}: {gap})."
-    cheaper = _cheapest(judges, selection.leader, tied)
-    return [sentence, cheaper] if cheaper else [sentence]
-
-
-def _cheapest(judges: Sequence[JudgeFigures], leader: int | None, tied: Sequence[int]) -> str:
+def _cheapest(judges: Sequence[JudgeFigures], leader: int | None, tied: Sequence[int]) -> list[str]:
     def cost(index: int) -> float | None:
         estimate = judges[index].overall("cost_per_1000")
         return None if estimate is None else estimate["value"]
@@ -221,14 +240,16 @@ def _cheapest(judges: Sequence[JudgeFigures], leader: int | None, tied: Sequence
     own = None if leader is None else cost(leader)
     priced = [(amount, index) for index in tied if (amount := cost(index)) is not None]
     if not own or not priced:
-        return ""
+        return []
     amount, index = min(priced)
     saving = 1 - amount / own
     if saving < 0.05:
-        return ""
+        return []
     price = value_text({"value": amount}, "money")
     name = judges[index].name
-    return f"Of these, {name} costs least: {price} per 1,000 judgments, {100 * saving:.0f}% less than the leader."
+    return [
+        f"Of these, {name} costs least: {price} per 1,000 judgments, {100 * saving:.0f}% less than the leader."
+    ]
 
 
 def _above(gap: EstimateJson) -> bool:
@@ -240,15 +261,12 @@ def _against_floor(report: ReportContent, gap: EstimateJson | None) -> list[str]
     if gap is None or gap["value"] is None:
         return []
     name, unit = gap.get("name"), difference_unit(report)
-    ends = range_text(gap, unit)
     if _above(gap):
-        ends = f" {ends}" if ends else ""
-        return [f"That is {_gap_text(report, gap['value'])}{ends} above the best baseline (no LLM), {name}."]
+        return [f"That is {with_ends(gap, unit)} above the best baseline (no LLM), {name}."]
     if gap["value"] < 0:
-        return [f"It is {_gap_text(report, -gap['value'])} below the baseline {name} (no LLM)."]
-    return [
-        f"It is not significantly different from the baseline {name} (no LLM; {_gap_words(report, gap)})."
-    ]
+        return [f"It is {gap_text(-gap['value'], unit)} below the baseline {name} (no LLM)."]
+    ends = with_ends(gap, unit)
+    return [f"It is not significantly different from the baseline {name} (no LLM; difference {ends})."]
 
 
 def _cautions(report: ReportContent, primary: str) -> tuple[str, ...]:
@@ -256,7 +274,7 @@ def _cautions(report: ReportContent, primary: str) -> tuple[str, ...]:
     selection, judges = report.selections[primary], report.judges
     if selection.incomplete:
         names = [judges[index].name for index in selection.incomplete]
-        found.append(f"Not ranked, because they judged a part of the items only: {_listed(names)}.")
+        found.append(f"Not ranked, because they judged a part of the items only: {listed(names)}.")
     compared = selection.n_compared
     counts = [(judges[index].overall(primary) or {"n": 0})["n"] for index in selection.ranking]
     if compared is not None and any(count > compared for count in counts):
@@ -270,8 +288,8 @@ def _cautions(report: ReportContent, primary: str) -> tuple[str, ...]:
             found.append(f"The leader's answer could not be read in {value_text(unparsed)} of its judgments.")
     if selection.differences:
         found.append(
-            "Selection bias: the leader was chosen on these same items (in-sample), so expect a little less on new "
-            "ones."
+            "Selection bias: the leader was chosen on these same items (in-sample), so expect a lower figure on new "
+            "ones. The decision page has a held-out estimate."
         )
     return (*found, *report.remarks)
 
@@ -284,11 +302,3 @@ def simulated_words(report: ReportContent) -> list[str]:
     if share == 1:
         return ["All labels come from simulated annotators. The figures say nothing about human annotators."]
     return [f"{100 * share:.0f}% of the labels come from simulated annotators, not from human annotators."]
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = list(names[:3])
-    if len(names) > 3:
-        rest = len(names) - 3
-        return f"{', '.join(shown)} and {rest} other{'s' if rest > 1 else ''}"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]

@@ -13,6 +13,7 @@ from metaeval.selection.types import (
     Standing,
     Violation,
 )
+from metaeval.selection.verdict import Lead
 
 __all__ = [
     "COMPOSITE",
@@ -20,6 +21,7 @@ __all__ = [
     "CompositeFinding",
     "Constraints",
     "JudgedDataset",
+    "Lead",
     "LeaderComparison",
     "Selection",
     "Settling",

@@ -3,10 +3,12 @@
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from metaeval.selection.alike import minus_people, objective_alike
 from metaeval.selection.confidence_set import confidence_set
 from metaeval.selection.evidence import Evidence, evidence_of, requirements_of
 from metaeval.selection.objective import Draws
@@ -14,11 +16,12 @@ from metaeval.selection.procedure import MIN_FOLDS, procedure_run
 from metaeval.selection.replacement import EPSILON, replacement_test
 from metaeval.selection.scoring import in_one_order, judged_verdicts
 from metaeval.selection.settling import settling_of
-from metaeval.selection.standings import behind_leader, chosen_shares, pareto_front, ranking, standing_of
+from metaeval.selection.standings import chosen_shares, leads_of, pareto_front, ranking, standing_of
 from metaeval.selection.table import COST, table_build
 from metaeval.selection.types import Candidate, Constraints, JudgedDataset, Selection, Settling
+from metaeval.selection.verdict import ANNOTATORS, Annotators, VerdictKind, as_margin, verdict_of_leads
 from metaeval.stats import Resamples, StatisticsWarning
-from metaeval.stats.arrays import Integers, Seed, as_list, generator
+from metaeval.stats.arrays import Integers, Seed, as_list, check_option, generator
 from metaeval.stats.options import as_count, as_level
 
 _NO_CONSTRAINTS = Constraints()
@@ -35,6 +38,8 @@ def choose(
     n_repeats: int = 5,
     power: float = 0.8,
     epsilon: float = EPSILON,
+    margin: float = 0.0,
+    annotators: Annotators = "alike",
     rng: Seed = None,
 ) -> Selection:
     """Choose a judge by several datasets with declared roles, and say how far the choice holds.
@@ -63,6 +68,10 @@ def choose(
     epsilon : float, default 0.1
         For `Selection.replaces`: how much worse than an annotator a judge may be, as `alternative_annotator_test`
         explains. The default is the authors' advice for crowdworkers.
+    margin : float, default 0
+        How much better is better in practice, on the scale of the objective: 0.02 is 2 points.
+    annotators : {"alike", "these"}
+        Whether a winner must win with new annotators like these as well as on new items.
     rng : int, numpy.random.Generator or None
         Seed of resamples and folds; None is a fixed seed.
 
@@ -94,6 +103,8 @@ def choose(
     ('clear', 'good', 0.9)
     """
     _check(confidence, n_folds, n_repeats, power)
+    margin = as_margin(margin)
+    check_option(annotators, ANNOTATORS, "annotators")
     datasets = [in_one_order(dataset) for dataset in as_list(datasets, "datasets")]
     candidates = as_list(candidates, "candidates")
     table, notes = table_build(datasets, candidates)
@@ -103,7 +114,8 @@ def choose(
         # What is undefined says so in its own reason.
         warnings.simplefilter("ignore", StatisticsWarning)
         evidence = evidence_of(table, requirements, candidates, draws, confidence)
-        return _select(evidence, datasets, notes, n_folds, n_repeats, power, epsilon, generator(rng, 1))
+        asked = _Asked(n_folds, n_repeats, power, epsilon, margin, annotators)
+        return _select(evidence, datasets, notes, asked, generator(rng, 1))
 
 
 def _check(confidence: float, n_folds: int, n_repeats: int, power: float) -> None:
@@ -113,14 +125,21 @@ def _check(confidence: float, n_folds: int, n_repeats: int, power: float) -> Non
     as_count(n_repeats, "n_repeats", 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    n_folds: int
+    n_repeats: int
+    power: float
+    epsilon: float
+    margin: float
+    annotators: Annotators
+
+
 def _select(
     evidence: Evidence,
     datasets: Sequence[JudgedDataset],
     notes: list[str],
-    n_folds: int,
-    n_repeats: int,
-    power: float,
-    epsilon: float,
+    asked: _Asked,
     rng: np.random.Generator,
 ) -> Selection:
     table, judges = evidence.table, evidence.table.judges
@@ -128,15 +147,25 @@ def _select(
     eligible = [place for place in order if evidence.admitted[place]]
     leader = eligible[0] if eligible else None
     found = confidence_set(evidence.objective, eligible) if eligible else None
-    behind = {} if found is None else behind_leader(evidence, found)
+    leads = (
+        {}
+        if found is None
+        else leads_of(
+            evidence, found, margin=asked.margin, alike=objective_alike(evidence.objective, datasets)
+        )
+    )
     kept, critical = ((), {}) if found is None else (found.kept, found.critical)
-    verdict: Literal["clear", "open", "single", "none", "floor"] = "none"
+    verdict: VerdictKind = "none"
     if eligible:
-        verdict = "single" if len(eligible) == 1 else "open" if len(kept) > 1 else "clear"
-        # Who does not beat what needs no model is nobody's recommendation; an unknown lead beats nothing.
-        floors = [gap for place, gap in behind.items() if evidence.candidates[place].is_baseline]
-        if not all(gap.low > 0 for gap in floors):
-            verdict = "floor"
+        candidates = evidence.candidates
+        verdict = verdict_of_leads(
+            {judges[place]: leads[place] for place in eligible[1:]},
+            [lead.difference for place, lead in leads.items() if candidates[place].is_baseline],
+            leader=judges[eligible[0]],
+            margin=asked.margin,
+            annotators=asked.annotators,
+            rules={judges[place] for place in eligible if candidates[place].takes_no_llm},
+        )
     front = pareto_front(evidence, eligible)
     chosen_share = chosen_shares(evidence)
     standings = tuple(
@@ -144,20 +173,21 @@ def _select(
             evidence,
             place,
             float(chosen_share[place]),
-            behind.get(place),
+            leads.get(place),
             place in kept,
             place in front,
         )
         for place in order
     )
-    composite, outcome = procedure_run(evidence, leader, eligible, n_folds, n_repeats, rng, notes)
+    composite, outcome = procedure_run(evidence, leader, eligible, asked.n_folds, asked.n_repeats, rng, notes)
     settling: list[Settling] = []
     for place in kept[1:]:
         gaps = table.scores[:, leader] - table.scores[:, place]
         settling += settling_of(
-            evidence.objective, judges[place], gaps, critical=critical[place], power=power
+            evidence.objective, judges[place], gaps, critical=critical[place], power=asked.power
         )
-    replaces = {} if leader is None else _replaces(evidence, outcome.judges, datasets, epsilon, notes)
+    these, alike = ({}, {}) if leader is None else minus_people(evidence.objective, datasets, judges[leader])
+    replaces = {} if leader is None else _replaces(evidence, outcome.judges, datasets, asked.epsilon, notes)
     notes += _remarks(evidence, leader, datasets)
     return Selection(
         verdict=verdict,
@@ -174,9 +204,13 @@ def _select(
         replaces=replaces,
         settling=tuple(settling),
         n_folds=outcome.n_folds,
-        n_repeats=n_repeats if outcome.n_folds else 0,
+        n_repeats=asked.n_repeats if outcome.n_folds else 0,
         notes=tuple(notes),
         chosen=outcome.chosen,
+        margin=asked.margin,
+        annotators=asked.annotators,
+        minus_people=these,
+        minus_people_alike=alike,
     )
 
 

@@ -236,12 +236,13 @@ class Objective:
         second: Floats,
         *,
         critical: float | None = None,
+        level: float | None = None,
         widen: float = 1.0,
     ) -> PairedDifference:
         """First minus second on the items that both have, with Student's interval between clusters.
 
-        As `metaeval.stats.paired_difference`, which it is where there is one dataset. ``widen`` multiplies the
-        standard error.
+        As `metaeval.stats.paired_difference`, which it is where there is one dataset. ``level`` is that of the
+        interval where it is not the confidence; ``widen`` multiplies the standard error.
         """
         gaps = first - second
         spread = self.gap_variance(gaps)
@@ -253,7 +254,8 @@ class Objective:
         if n_clusters < 2:
             return PairedDifference(value, math.nan, math.nan, n, n_clusters, reason=ONE_CLUSTER)
         if critical is None:
-            critical = float(special.stdtrit(spread.freedom, (1 + self.confidence) / 2))
+            level = self.confidence if level is None else level
+            critical = float(special.stdtrit(spread.freedom, (1 + level) / 2))
         error = widen * math.sqrt(spread.variance)
         better = confidence_ahead(spread.centre, error, spread.freedom)
         reach = critical * error

@@ -5,18 +5,28 @@ decision on the same scores say the same.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from metaeval.selection.confidence_set import confidence_set
 from metaeval.selection.objective import Draws, Objective
 from metaeval.selection.table import table_of_scores
+from metaeval.selection.verdict import (
+    ANNOTATORS,
+    Alike,
+    Annotators,
+    Lead,
+    VerdictKind,
+    as_margin,
+    verdict_of_leads,
+)
 from metaeval.stats import PairedDifference, Resamples, StatisticsWarning, paired_difference
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import as_items, as_mapping, as_weights
+from metaeval.stats.arrays import as_items, as_mapping, as_weights, check_option
 from metaeval.stats.differences import check_scores
 from metaeval.stats.resampling import as_resamples
 
@@ -44,6 +54,10 @@ class LeaderComparison:
         None when there is no leader or no floor.
     above_floor : PairedDifference or None
         The leader's mean minus that floor's, allowing for the choice of the leader likewise.
+    leads : mapping of str to Lead
+        The differences with what else a verdict rests on: the two one-sided tests, and annotators like these.
+    verdict : str
+        What may be said of the leader, as `verdict_of_leads` explains; "none" where there is none.
     """
 
     leader: str | None = None
@@ -52,11 +66,8 @@ class LeaderComparison:
     tied: tuple[str, ...] = ()
     floor: str | None = None
     above_floor: PairedDifference | None = None
-
-    @property
-    def clear(self) -> bool:
-        """Whether the leader is better than every other judge, by the interval of each difference."""
-        return self.leader is not None and bool(self.differences) and not self.tied
+    leads: Mapping[str, Lead] = field(default_factory=dict)
+    verdict: VerdictKind = "none"
 
 
 @aligned()
@@ -67,6 +78,10 @@ def compare(
     confidence: float = 0.95,
     floors: Scores | None = None,
     weights: NDArray[np.float64] | None = None,
+    margin: float = 0.0,
+    annotators: Annotators = "alike",
+    alike: Alike | None = None,
+    rules: Collection[str] = (),
 ) -> LeaderComparison:
     """Find the judge with the highest mean and compare every other one with it, paired.
 
@@ -83,17 +98,27 @@ def compare(
         Scores of judges that are no candidates, each compared with the leader.
     weights : ndarray of shape (n_items,), optional
         One over the chance with which each item was drawn. Default: all the same.
+    margin : float, default 0
+        How much better is better in practice: a winner is better than each by more, and judges whose two one-sided
+        tests show a difference within it are equivalent.
+    annotators : {"alike", "these"}
+        Whether a winner must win with new annotators like these as well.
+    alike : callable, optional
+        ``alike(first, second, confidence)``: that difference, where labels of people play a part.
+    rules : collection of str
+        Judges among ``scores`` that take no LLM: what the others must beat, like a floor.
 
     Examples
     --------
     >>> right, wrong = np.ones(40), np.zeros(40)
     >>> found = compare({"a": wrong, "b": right}, resamples=Resamples(40, 1000))
-    >>> found.leader, found.clear, found.differences["a"].value
-    ('b', True, 1.0)
+    >>> found.leader, found.verdict, found.differences["a"].value
+    ('b', 'clear', 1.0)
     >>> compare({"a": right, "b": right.copy()}, resamples=Resamples(40, 1000)).tied
     ('b',)
     """
-    weights = as_weights(weights, as_resamples(resamples).n_items)
+    margin, weights = as_margin(margin), as_weights(weights, as_resamples(resamples).n_items)
+    check_option(annotators, ANNOTATORS, "annotators")
     scores = _read(scores, "scores", resamples)
     below = {} if floors is None else _read(floors, "floors", resamples)
     ranking = _ranked(scores, weights)
@@ -114,17 +139,31 @@ def compare(
             weights=weights,
         )
 
+    def lead(place: int, name: str) -> Lead:
+        gap = ahead_of(scores[name], found.critical[place])
+        freedom = max(1, (gap.n_clusters or 1) - 1)
+        each = float(special.stdtrit(freedom, confidence))
+        practical = ahead_of(scores[name], each) if margin else None
+        if alike is None:
+            return Lead(gap, practical)
+        # As wide as the interval beside it: the leader was chosen by these labels.
+        level = 2 * float(special.stdtr(freedom, found.critical[place])) - 1
+        both = alike(leader, name, level)
+        return Lead(gap, practical, both, alike(leader, name, 2 * confidence - 1) if margin else None)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with the estimate
-        differences = {
-            name: ahead_of(scores[name], found.critical[place]) for place, name in enumerate(ranking) if place
-        }
+        leads = {name: lead(place, name) for place, name in enumerate(ranking) if place}
         above = {name: ahead_of(below[name], found.widest) for name in _ranked(below, weights)}
+    differences = {name: one.difference for name, one in leads.items()}
     tied = tuple(name for name, difference in differences.items() if not difference.low > 0)
     binding = [name for name, difference in above.items() if not difference.low > 0]
     floor = next(iter([*binding, *above]), None)
+    verdict = verdict_of_leads(
+        leads, above.values(), leader=leader, margin=margin, annotators=annotators, rules=rules
+    )
     return LeaderComparison(
-        leader, ranking, differences, tied, floor, None if floor is None else above[floor]
+        leader, ranking, differences, tied, floor, None if floor is None else above[floor], leads, verdict
     )
 
 

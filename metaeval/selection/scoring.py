@@ -38,7 +38,9 @@ def in_one_order(dataset: JudgedDataset) -> JudgedDataset:
     InvalidInputError
         Naming the dataset.
     """
-    names = [each.name for each in fields(dataset) if each.name not in ("name", "role", "weight")]
+    names = [
+        each.name for each in fields(dataset) if each.name not in ("name", "role", "weight", "people_apart")
+    ]
     try:
         mappings = {
             name: as_mapping(getattr(dataset, name), name)

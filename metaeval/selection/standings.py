@@ -3,13 +3,15 @@
 import math
 
 import numpy as np
+from scipy import special
 
 from metaeval.selection.confidence_set import ConfidenceSet
 from metaeval.selection.evidence import Evidence
 from metaeval.selection.objective import estimate_of
 from metaeval.selection.table import COST, POSITIONAL, SECONDS, UNPARSED
 from metaeval.selection.types import Floats, Standing
-from metaeval.stats import Estimate, PairedDifference
+from metaeval.selection.verdict import Alike, Lead
+from metaeval.stats import Estimate
 from metaeval.stats.intervals import AMOUNT
 
 NOTHING_SCORED = "no dataset can be scored"
@@ -29,20 +31,28 @@ def ranking(evidence: Evidence) -> list[int]:
     return sorted(range(len(evidence.objectives)), key=place_of)
 
 
-def behind_leader(evidence: Evidence, found: ConfidenceSet) -> dict[int, PairedDifference]:
+def leads_of(
+    evidence: Evidence, found: ConfidenceSet, *, margin: float = 0.0, alike: Alike | None = None
+) -> dict[int, Lead]:
     """The leader against every other judge that has an objective; a judge that may not be chosen or a baseline too."""
     table, leader = evidence.table, found.kept[0]
     compared = table.ranked | np.array([one.is_baseline for one in evidence.candidates], dtype=np.bool_)
     compared &= ~np.isnan(evidence.objectives)
-    return {
-        place: evidence.objective.difference(
-            table.scores[:, leader],
-            table.scores[:, place],
-            critical=found.critical.get(place, found.widest),
-        )
-        for place in np.flatnonzero(compared).tolist()
-        if place != leader
-    }
+    confidence, names = evidence.objective.confidence, table.judges
+
+    def lead(place: int) -> Lead:
+        columns = table.scores[:, leader], table.scores[:, place]
+        critical = found.critical.get(place, found.widest)
+        gap = evidence.objective.difference(*columns, critical=critical)
+        each = 2 * confidence - 1
+        practical = evidence.objective.difference(*columns, level=each) if margin else None
+        if alike is None or evidence.candidates[place].is_baseline:
+            return Lead(gap, practical)
+        level = 2 * float(special.stdtr(max(1, (gap.n_clusters or 1) - 1), critical)) - 1
+        both = alike(names[leader], names[place], level)
+        return Lead(gap, practical, both, alike(names[leader], names[place], each) if margin else None)
+
+    return {place: lead(place) for place in np.flatnonzero(compared).tolist() if place != leader}
 
 
 def pareto_front(evidence: Evidence, eligible: list[int]) -> list[int]:
@@ -82,7 +92,7 @@ def standing_of(
     evidence: Evidence,
     place: int,
     chosen_share: float,
-    behind: PairedDifference | None,
+    lead: Lead | None,
     in_confidence_set: bool,
     on_front: bool,
 ) -> Standing:
@@ -127,7 +137,10 @@ def standing_of(
         seconds=figure(n_datasets + SECONDS, AMOUNT, _NOT_MEASURED),
         violations=evidence.requirements.violations(evidence.values, place),
         chosen_share=chosen_share,
-        behind=behind,
+        behind=None if lead is None else lead.difference,
+        practical=None if lead is None else lead.practical,
+        alike=None if lead is None else lead.alike,
+        practical_alike=None if lead is None else lead.practical_alike,
         in_confidence_set=in_confidence_set,
         on_front=on_front,
         is_ranked=is_ranked,

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.selection.verdict import Annotators, VerdictKind
 from metaeval.stats import Estimate, PairedDifference
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -55,6 +56,8 @@ class JudgedDataset:
         With ``scores``: whether the answer could not be read. It scores 0 on an item that can be scored.
     scorable : ndarray of bool, shape (n_items,), optional
         With ``scores``: whether there is something to score against. Default: where any judge has a score.
+    people_apart : bool, default True
+        Whether each column of ``labels`` is one annotator; else nothing is said of other annotators.
     """
 
     name: str
@@ -72,6 +75,7 @@ class JudgedDataset:
     scores: Mapping[str, Floats] | None = None
     unparsed: Mapping[str, Booleans] = field(default_factory=dict)
     scorable: Booleans | None = None
+    people_apart: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,8 @@ class Candidate:
         Whether the weights of all its models are public, and whether all run under our own control; None: not known.
     is_baseline : bool
         A rule without a model: compared with, never chosen.
+    takes_no_llm : bool
+        A rule that was run as a judge: it may be chosen where all are rules, and the others must beat it.
     """
 
     key: str
@@ -93,6 +99,7 @@ class Candidate:
     is_open: bool | None = None
     is_local: bool | None = None
     is_baseline: bool = False
+    takes_no_llm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +165,8 @@ class Standing:
     behind : PairedDifference or None
         The leader's objective minus its own, allowing for the leader having been chosen; None for the leader. For a
         judge that may be chosen, 0 is in the interval exactly if the judge is in the confidence set.
+    practical, alike, practical_alike : PairedDifference or None
+        The same difference for the two one-sided tests, and with new annotators like these (`Lead`).
     in_confidence_set : bool
         Whether it cannot be told apart from the best (`Selection.confidence_set`).
     on_front : bool
@@ -176,6 +185,9 @@ class Standing:
     violations: tuple[Violation, ...] = ()
     chosen_share: float = float("nan")
     behind: PairedDifference | None = None
+    practical: PairedDifference | None = None
+    alike: PairedDifference | None = None
+    practical_alike: PairedDifference | None = None
     in_confidence_set: bool = False
     on_front: bool = False
     is_ranked: bool = True
@@ -242,11 +254,11 @@ class Selection:
 
     Attributes
     ----------
-    verdict : {"clear", "open", "single", "none", "floor"}
-        A clear winner; several that are not significantly different; only one may be chosen; none may; the leader is
-        not significantly better than every baseline, however many may be chosen and whatever the baseline violates.
+    verdict : str
+        As `metaeval.selection.verdict.verdict_of_leads` explains: "clear", "equivalent", both also with "_here",
+        "open", "single", "floor"; "none" where no judge may be chosen.
     winner : str or None
-        The judge to use: the clear winner or the only one; None where the choice is open or a baseline does as well.
+        The clear winner or the only one; None where the choice is open or a baseline does as well.
     leader : str or None
         The best judge that may be chosen, by the point estimate of the objective.
     standings : tuple of Standing
@@ -278,9 +290,16 @@ class Selection:
     chosen : str or None
         What the procedure that ``held_out`` is about arrives at on all data: `COMPOSITE` where the composite is worth
         it, else the leader.
+    margin : float
+        How much better is better in practice.
+    annotators : {"alike", "these"}
+        Whether a winner had to win with new annotators like these too.
+    minus_people, minus_people_alike : mapping of str to PairedDifference
+        By dataset of role "people" the leader's agreement minus people's own, on new items with these annotators, and
+        with new annotators like these.
     """
 
-    verdict: Literal["clear", "open", "single", "none", "floor"]
+    verdict: VerdictKind
     winner: str | None
     leader: str | None
     standings: tuple[Standing, ...]
@@ -297,6 +316,10 @@ class Selection:
     n_repeats: int = 0
     notes: tuple[str, ...] = ()
     chosen: str | None = None
+    margin: float = 0.0
+    annotators: Annotators = "alike"
+    minus_people: Mapping[str, PairedDifference] = field(default_factory=dict)
+    minus_people_alike: Mapping[str, PairedDifference] = field(default_factory=dict)
 
     def standing(self, key: str) -> Standing:
         """The standing of one judge. Raises KeyError."""

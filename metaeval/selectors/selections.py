@@ -22,8 +22,7 @@ from metaeval.reports.selection.inputs import (
     JudgeFacts,
     Part,
     SelectionInputs,
-    pair_inputs,
-    scored_inputs,
+    dataset_inputs,
 )
 from metaeval.selection.types import Candidate, Role
 from metaeval.selectors.inputs import inputs_read
@@ -146,8 +145,7 @@ def selection_inputs(*, sweep: SweepView, criteria: Criteria) -> SelectionInputs
         dataset = datasets[part.dataset]
         names = _instruction_names(dataset, criteria.kind)
         inputs = inputs_read(dataset=dataset, kind=criteria.kind, sweep=sweep)
-        read = pair_inputs if kind_of(criteria.kind).presented else scored_inputs
-        parts.append(read(part, inputs, [names[each] for each in inputs.items.external_id]))
+        parts.append(dataset_inputs(part, inputs, [names[each] for each in inputs.items.external_id]))
     # Baselines are compared with only where every dataset has them.
     baselines = [{judge.fingerprint for judge in part.judges if judge.baseline} for part in parts]
     common = set.intersection(*baselines) if baselines else set()
@@ -172,6 +170,7 @@ def _candidates(found: Sequence[JudgeFacts]) -> list[Candidate]:
             judge.name,
             *((True, True) if judge.baseline else known[judge.fingerprint]),
             is_baseline=judge.baseline,
+            takes_no_llm=judge.backend == BackendKind.HEURISTIC,
         )
         for judge in ordered
     ]

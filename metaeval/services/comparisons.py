@@ -5,8 +5,10 @@ from __future__ import annotations
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
 from metaeval.figures import FIGURES
+from metaeval.inputs import Options
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.report import ReportContent
+from metaeval.selection.verdict import Annotators
 from metaeval.selectors.inputs import inputs_read, kinds_of
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.reports import content_cached, content_get, options_against
@@ -24,7 +26,12 @@ def kinds_compared(dataset: Dataset) -> tuple[tuple[str, ...], bool]:
 
 
 def comparison_get(
-    *, sweep: SweepView, dataset: Dataset, kind: str = DEFAULT_KIND, against: str = ""
+    *,
+    sweep: SweepView,
+    dataset: Dataset,
+    kind: str = DEFAULT_KIND,
+    against: str = "",
+    verdict: tuple[float, Annotators] = (0.0, "alike"),
 ) -> ReportContent:
     """Compare the judges of a sweep on one dataset, from the cache where the same inputs were computed lately.
 
@@ -32,6 +39,8 @@ def comparison_get(
     ----------
     against : {"people", "gold"}
         Of other kinds than pairs: what judges are compared with; by default what more items have.
+    verdict : (float, {"alike", "these"})
+        The practical margin, and over which annotators a winner must win.
 
     Raises
     ------
@@ -50,7 +59,8 @@ def comparison_get(
         raise ReportError(
             "There are neither labels nor gold answers yet, so there is nothing to compare judges with."
         )
-    options = options_against(inputs, against if against in targets else "")
+    asked = Options(margin=verdict[0], annotators=verdict[1])
+    options = options_against(inputs, against if against in targets else "", asked)
     return content_get(inputs, options)
 
 

@@ -17,6 +17,7 @@ from metaeval.models import JobPage
 from metaeval.reports.json_values import json_of
 from metaeval.reports.report import canonical_json
 from metaeval.reports.selection.inputs import Criteria
+from metaeval.selection.verdict import Annotators
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_get
 from metaeval.services.selections import selection_get
@@ -33,8 +34,8 @@ class PageAsked:
     source : str
         Where it is no sweep, the dataset as an address has it (`SweepView.source`).
     dataset, kind : str
-    against : str
-        Of a comparison on other kinds than pairs.
+    against, margin, annotators
+        Of a comparison: against what on other kinds than pairs, and what its verdict asks for.
     criteria : Criteria or None
         Of a decision.
     """
@@ -46,6 +47,8 @@ class PageAsked:
     kind: str
     against: str = ""
     criteria: Criteria | None = None
+    margin: float = 0.0
+    annotators: Annotators = "alike"
 
     @property
     def key(self) -> str:
@@ -54,11 +57,17 @@ class PageAsked:
 
 
 def asked_of(
-    sweep: SweepView, dataset: Dataset, kind: str, *, against: str = "", criteria: Criteria | None = None
+    sweep: SweepView,
+    dataset: Dataset,
+    kind: str,
+    *,
+    against: str = "",
+    criteria: Criteria | None = None,
+    verdict: tuple[float, Annotators] = (0.0, "alike"),
 ) -> PageAsked:
     """Of the comparison of a sweep on one dataset, or with criteria of the decision."""
     page = JobPage.COMPARISON if criteria is None else JobPage.DECISION
-    return PageAsked(page.value, sweep.pk, sweep.source, dataset.name, kind, against, criteria)
+    return PageAsked(page.value, sweep.pk, sweep.source, dataset.name, kind, against, criteria, *verdict)
 
 
 def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
@@ -78,4 +87,7 @@ def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
     if asked.criteria is not None:
         return selection_get(sweep=sweep, criteria=asked.criteria).as_json()
     dataset = dataset_of(sweep, asked.dataset)
-    return comparison_get(sweep=sweep, dataset=dataset, kind=asked.kind, against=asked.against).as_json()
+    verdict = asked.margin, asked.annotators
+    return comparison_get(
+        sweep=sweep, dataset=dataset, kind=asked.kind, against=asked.against, verdict=verdict
+    ).as_json()

@@ -14,6 +14,7 @@ from annotation.models import Dataset, User
 from judges.models import Judge
 from judges.selectors.stored import judges_known
 from judges.services.composites import composite_ensure
+from metaeval.inputs import Options
 from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError
 from metaeval.reports.json_values import json_of
@@ -31,6 +32,7 @@ from metaeval.reports.selection.report import SelectionReport
 from metaeval.reports.selection.words import violations_words
 from metaeval.reports.words import verdict_of
 from metaeval.selection.types import COMPOSITE
+from metaeval.selection.verdict import Annotators
 from metaeval.selectors.decisions import decision_in_force
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.reports import report_build, report_save
@@ -55,6 +57,7 @@ def judge_promote(
     inputs_hash: str,
     seen: Seen,
     although: bool = False,
+    verdict: tuple[float, Annotators] = (0.0, "alike"),
 ) -> list[Decision]:
     """Decide for a judge: on all datasets that the basis decides for or on none. Earlier decisions are replaced.
 
@@ -71,6 +74,8 @@ def judge_promote(
         Of the figures that the person looked at: the decisions rest on them.
     although : bool
         They said that it is to be used although it does not satisfy the constraints, or is not worth it.
+    verdict : (float, {"alike", "these"})
+        What the verdict of a comparison was asked for: a practical margin, and over which annotators.
 
     Raises
     ------
@@ -95,7 +100,9 @@ def judge_promote(
         return made
     report: ReportContent | SelectionReport
     if isinstance(basis, Dataset):
-        report = report_build(dataset=basis, sweep=sweep)
+        report = report_build(
+            dataset=basis, sweep=sweep, options=Options(margin=verdict[0], annotators=verdict[1])
+        )
     else:
         report = selection_get(sweep=sweep, criteria=basis)
     if report.inputs_hash != inputs_hash:

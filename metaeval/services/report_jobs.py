@@ -33,6 +33,7 @@ from metaeval.progress import listening
 from metaeval.reports.errors import ReportError
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.selection.replacement import EPSILON
+from metaeval.selection.verdict import Annotators
 from metaeval.services.page_contents import PageAsked, page_content
 from metaeval.services.reports import CACHE_SECONDS, report_build, report_save, report_subject, subject_report
 
@@ -49,7 +50,14 @@ class _Interrupted(Exception):  # noqa: N818  (no error: somebody asked for it)
 
 
 def report_request(
-    *, user: User, dataset: str = "", kind: str | None = None, study: str = "", epsilon: float = EPSILON
+    *,
+    user: User,
+    dataset: str = "",
+    kind: str | None = None,
+    study: str = "",
+    epsilon: float = EPSILON,
+    margin: float = 0.0,
+    annotators: Annotators = "alike",
 ) -> Report | ReportJob:
     """Make a small report at once, or ask for one that takes long; who asks twice gets the same job.
 
@@ -62,8 +70,10 @@ def report_request(
     """
     subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
     if is_small([subject.dataset], subject.kind):
-        return subject_report(user=user, subject=subject, epsilon=epsilon)
-    return _ask({"requested_by": user, **subject._asdict(), "key": ""}, epsilon=epsilon)
+        options = Options(epsilon=epsilon, margin=margin, annotators=annotators)
+        return subject_report(user=user, subject=subject, options=options)
+    wanted = {"requested_by": user, **subject._asdict(), "key": ""}
+    return _ask(wanted, epsilon=epsilon, margin=margin, annotators=annotators)
 
 
 def page_request(*, user: User, dataset: Dataset, asked: PageAsked, address: str) -> ReportJob:
@@ -197,7 +207,11 @@ def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
                     kind=job.kind,
                     study=job.study,
                     reader=job.requested_by,
-                    options=Options(epsilon=job.epsilon),
+                    options=Options(
+                        epsilon=job.epsilon,
+                        margin=job.margin,
+                        annotators="these" if job.annotators == "these" else "alike",
+                    ),
                 )
         with transaction.atomic():
             # Only who still holds the row stores a report: one that was given up on makes no second one.

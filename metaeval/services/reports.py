@@ -27,7 +27,6 @@ from metaeval.reports.content import build
 from metaeval.reports.errors import ReportError, UnknownNameError
 from metaeval.reports.names import near_names
 from metaeval.reports.report import ReportContent, report_of, software_version
-from metaeval.selection.replacement import EPSILON
 from metaeval.selectors.inputs import inputs_read, kinds_of
 from metaeval.selectors.reports import reports_visible_to
 from metaeval.selectors.sweeps import SweepView
@@ -173,9 +172,9 @@ class Subject(NamedTuple):
     kind: str
 
 
-def subject_report(*, user: User, subject: Subject, epsilon: float = EPSILON) -> StoredReport:
+def subject_report(*, user: User, subject: Subject, options: Options = DEFAULTS) -> StoredReport:
     """Compute a report and store it. Raises ReportError where there is nothing to report on."""
-    report = report_build(**subject._asdict(), reader=user, options=Options(epsilon=epsilon))
+    report = report_build(**subject._asdict(), reader=user, options=options)
     return report_save(report=report, dataset=subject.dataset, study=subject.study, user=user)
 
 

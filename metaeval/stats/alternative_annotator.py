@@ -94,6 +94,10 @@ class AlternativeAnnotatorTest:
         As asked for.
     reason : str or None
         Why there is no test.
+    p_value : float
+        Of "the judge is worse by epsilon or more than so many of the people tested that it must not pass": a partial
+        conjunction of their tests, for the comparison of a judge with the level, or of several judges together
+        (`adjust_p_values`). NaN if there is no test.
     """
 
     passed: bool | None
@@ -108,11 +112,12 @@ class AlternativeAnnotatorTest:
     correction: str
     test: str
     reason: str | None = None
+    p_value: float = math.nan
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values: NaN becomes None."""
         rows = [{key: _plain(value) for key, value in asdict(row).items()} for row in self.annotators]
-        names = ("passed", "winning_rate", "n_tested", "n_won", "epsilon", "alpha", "threshold")
+        names = ("passed", "winning_rate", "p_value", "n_tested", "n_won", "epsilon", "alpha", "threshold")
         result = {name: _plain(getattr(self, name)) for name in (*names, "correction", "test", "reason")}
         return {**result, "advantage_probability": self.advantage_probability.as_dict(), "annotators": rows}
 
@@ -137,7 +142,11 @@ def alternative_annotator_test(
     where: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> AlternativeAnnotatorTest:
-    """The alternative annotator test: may this judge stand in for one of these people?
+    """The alternative annotator test: is this judge shown to be less than epsilon worse than half of these people?
+
+    The null hypothesis, person by person, is that the judge is worse by epsilon or more. A judge that passes is shown
+    not to be; one that fails is not shown to be worse. A judge that was chosen as the best of several must be tested
+    on other items, or its p value corrected for all of them.
 
     Parameters
     ----------
@@ -187,6 +196,7 @@ def alternative_annotator_test(
     Justify Replacing Human Annotators with LLMs", ACL 2025. The score test is that of T. Tango, "Equivalence test
     and confidence interval for the difference in proportions for the paired-sample design", Statistics in
     Medicine 17 (1998), for more than three values; with clusters its variance is multiplied by the design effect.
+    ``p_value``: Y. Benjamini and R. Heller, "Screening for partial conjunction hypotheses", Biometrics 64 (2008).
 
     Examples
     --------
@@ -258,7 +268,16 @@ def alternative_annotator_test(
         correction=correction,
         test=test,
         reason=reason,
+        p_value=math.nan
+        if math.isnan(rate)
+        else _of_enough([compared[place].p_value for place in tested], threshold),
     )
+
+
+def _of_enough(p_values: list[float], threshold: float) -> float:
+    """P value of "fewer than the threshold's share of the hypotheses are false", whatever their dependence."""
+    needed = max(1, math.ceil(threshold * len(p_values) - 1e-9))
+    return min(1.0, (len(p_values) - needed + 1) * sorted(p_values)[needed - 1])
 
 
 def _by_person(person: Integers, kept: Booleans, n_people: int) -> list[Integers]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -198,18 +198,45 @@ def stratum_variance(
     whole, average = sizes.sum(axis=1), sizes.mean(axis=0)
     size = float(average.sum())
     different = gaps[np.abs(gaps) > _ROUNDING]
-    typical, carriers = size, float(n_clusters)
-    if len(different):
-        squares = different**2
-        typical = math.sqrt(float(squares.mean()))
-        carriers = float(squares.sum()) ** 2 / float((squares**2).sum())
+    squares = different**2
+    typical = math.sqrt(float(squares.mean())) if len(different) else size
     most = (float(differing.sum()) + 2 * size) * float((whole**2).sum() / whole.sum())
     off = np.r_[gaps - sizes @ means, np.array([typical, -typical]) - average @ means]
-    squared = float(off @ off) * (n_clusters + 2) / (n_clusters + 1)
-    freedom = [max(1.0, variance_freedom(carriers, n_clusters)), max(1, n_clusters - 1)]
-    quantiles = special.stdtrit(freedom, (1 + confidence) / 2)
-    doubt = float(quantiles[0] / quantiles[1]) ** 2
-    return max(squared, min(squared * doubt, most)) * shrinkage(n_clusters) ** 2
+    doubt = carriers_doubt(squares.sum(), (squares**2).sum(), n_clusters, confidence)
+    return float(adjusted_variance(off @ off, doubt, most, n_clusters))
+
+
+def carriers_doubt(second: ArrayLike, fourth: ArrayLike, n_clusters: int, confidence: float) -> Floats:
+    """By how much the few clusters that carry a variance raise it: Student's quantiles squared, theirs over all's.
+
+    Parameters
+    ----------
+    second, fourth : array_like
+        Sums over clusters of squared gaps, and of their squares; any shape.
+
+    Examples
+    --------
+    >>> float(carriers_doubt(20.0, 20.0, 20, 0.95)), round(float(carriers_doubt(4.0, 4.0, 20, 0.95)), 3)
+    (1.0, 1.168)
+    """
+    second, fourth = np.asarray(second, dtype=np.float64), np.asarray(fourth, dtype=np.float64)
+    carriers = np.where(fourth > 0, second**2 / np.where(fourth > 0, fourth, 1.0), float(n_clusters))
+    freedom = np.maximum(1.0, np.vectorize(variance_freedom, otypes=[np.float64])(carriers, n_clusters))
+    level = (1 + confidence) / 2
+    return np.asarray((special.stdtrit(freedom, level) / special.stdtrit(max(1, n_clusters - 1), level)) ** 2)
+
+
+def adjusted_variance(squared: Any, doubt: Any, most: Any, n_clusters: int) -> Floats:
+    """Variance from summed squared deviations, raised by the doubt about it (`stratum_variance`); any shape.
+
+    Examples
+    --------
+    >>> round(float(adjusted_variance(0.04, 2.0, 1.0, 18)), 4)
+    0.0682
+    """
+    known = np.asarray(squared) * (n_clusters + 2) / (n_clusters + 1)
+    found: Floats = np.maximum(known, np.minimum(known * doubt, most)) * shrinkage(n_clusters) ** 2
+    return found
 
 
 def shrinkage(n_clusters: int) -> float:

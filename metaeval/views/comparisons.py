@@ -14,7 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
 from metaeval.figures import KIND_LABELS
-from metaeval.forms import PromoteForm
+from metaeval.forms import PromoteForm, VerdictForm
 from metaeval.reports import tables
 from metaeval.reports.comparison import key_figures, table_of
 from metaeval.reports.errors import NothingJudgedError, ReportError
@@ -59,10 +59,13 @@ def comparison_page(
         return render(request, "metaeval/comparison_kinds.html", context)
     if kinds and not has_pairs:
         return render(request, "metaeval/comparison.html", context)
+    form = verdict_form(request)
     content = comparison_cached(inputs_hash=request.GET.get("inputs", ""), sweep=sweep, dataset=dataset)
     kept = None
     if content is None and refused is None:
-        kept = kept_of(request, [dataset], asked_of(sweep, dataset, DEFAULT_KIND), sweep.judge_ids)
+        kept = kept_of(
+            request, [dataset], asked_of(sweep, dataset, DEFAULT_KIND, verdict=form.asked()), sweep.judge_ids
+        )
     if kept is not None:
         if kept.waits and _part_asked(request):
             return render(request, "metaeval/_report_job.html", {"job": kept.job})
@@ -70,15 +73,22 @@ def comparison_page(
         context["kept"] = kept
     elif content is None:
         try:
-            content = comparison_get(sweep=sweep, dataset=dataset)
+            content = comparison_get(sweep=sweep, dataset=dataset, verdict=form.asked())
         except ReportError as error:
             return render(request, "metaeval/comparison.html", context | {"error": str(error)})
     if content is not None and context.get("kinds") and all(judge.baseline for judge in content.judges):
         # The sweep's judges judge other kinds: there is nothing to say of the pairs.
         return render(request, "metaeval/comparison.html", context | {"kept": None})
     if content is not None:
-        context |= _comparison_context(request, sweep, dataset, content)
+        context |= _comparison_context(request, sweep, dataset, content) | {"form": form}
     return render(request, _template(request, content), context)
+
+
+def verdict_form(request: ResearcherRequest) -> VerdictForm:
+    """What the address asks of the verdict; what cannot be read is not asked."""
+    form = VerdictForm(request.GET)
+    form.is_valid()
+    return form
 
 
 def _template(request: ResearcherRequest, content: ReportContent | None) -> str:
@@ -102,14 +112,17 @@ def _kinds_context(
     sections: list[dict[str, Any]] = []
     for kind in kinds:
         label, against = KIND_LABELS[kind], request.GET.get("against", "")
-        asked = asked_of(sweep, dataset, kind, against=against)
+        verdict = verdict_form(request).asked()
+        asked = asked_of(sweep, dataset, kind, against=against, verdict=verdict)
         kept = kept_of(request, [dataset], asked, sweep.judge_ids)
         if kept is not None:
             shown = {} if kept.content is None else _kind_section(report_of(kept.content))
             sections.append({"kind": kind, "label": label, "kept": kept} | shown)
             continue
         try:
-            content = comparison_get(sweep=sweep, dataset=dataset, kind=kind, against=against)
+            content = comparison_get(
+                sweep=sweep, dataset=dataset, kind=kind, against=against, verdict=verdict
+            )
         except NothingJudgedError as error:
             if alone and len(kinds) == 1:
                 sections.append({"kind": kind, "label": label, "error": str(error)})
@@ -153,7 +166,8 @@ def _comparison_context(
     verdict = verdict_of(content, table.primary)
     deciding = decided([dataset])
     current, promotable = deciding[0].current, compared_options(content, table.primary)
-    here = urlencode({"dataset": dataset.name, "measure": table.primary})
+    here = {"dataset": dataset.name, "measure": table.primary}
+    here |= {name: request.GET[name] for name in VerdictForm.base_fields if name in request.GET}
     return {
         "content": content,
         "table": table,
@@ -168,7 +182,7 @@ def _comparison_context(
         "deciding": deciding,
         "in_use": [] if current is None else [current],
         "promotable": promotable,
-        "promote_url": f"{source_url(sweep, 'promote')}?{here}",
+        "promote_url": f"{source_url(sweep, 'promote')}?{urlencode(here)}",
         "inputs_hash": content.inputs_hash,
     }
 
@@ -185,13 +199,17 @@ def comparison_download(
     sweep = source_get_for(request.user, pk, name)
     dataset = dataset_of(sweep, request.GET.get("dataset"))
     against = request.GET.get("against", "")
+    verdict = verdict_form(request).asked()
     # The file has the figures that the page shows.
-    kept = kept_of(request, [dataset], asked_of(sweep, dataset, kind, against=against), sweep.judge_ids)
+    asked = asked_of(sweep, dataset, kind, against=against, verdict=verdict)
+    kept = kept_of(request, [dataset], asked, sweep.judge_ids)
     try:
         if kept is not None and kept.content is not None:
             content = report_of(kept.content)
         else:
-            content = comparison_get(sweep=sweep, dataset=dataset, kind=kind, against=against)
+            content = comparison_get(
+                sweep=sweep, dataset=dataset, kind=kind, against=against, verdict=verdict
+            )
     except ReportError as error:
         raise Http404(str(error)) from None
     parts = (

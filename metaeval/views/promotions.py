@@ -19,12 +19,12 @@ from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError, ReportError
 from metaeval.reports.report import canonical_json
 from metaeval.reports.selection.inputs import Criteria
-from metaeval.reports.selection.words import listed
+from metaeval.reports.verdict import listed
 from metaeval.selectors.decisions import decision_get_for, judge_export
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.promotions import judge_promote
 from metaeval.views.addresses import source_url
-from metaeval.views.comparisons import comparison_page
+from metaeval.views.comparisons import comparison_page, verdict_form
 from metaeval.views.selections import decision_page, selection_form
 from web.access import ResearcherRequest, researcher_required
 from web.files import attachment
@@ -65,6 +65,7 @@ def promote(
                 inputs_hash=values["inputs_hash"],
                 seen=values["seen"],
                 although=values["judge"] in form.although,
+                verdict=verdict_form(request).asked(),
             )
         except (DecisionError, ReportError) as error:
             form.add_error(None, str(error))

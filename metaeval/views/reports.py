@@ -55,6 +55,7 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
     form = ReportForm(request.POST, names=_choices(targets))
     if form.is_valid():
         chosen = next(target for target in targets if target.key == form.cleaned_data["name"])
+        margin, annotators = form.asked()
         try:
             made = report_request(
                 user=request.user,
@@ -62,6 +63,8 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
                 kind=chosen.kind,
                 study=chosen.study,
                 epsilon=form.cleaned_data["epsilon"],
+                margin=margin,
+                annotators=annotators,
             )
         except ReportError as error:
             messages.error(request, str(error))
@@ -70,7 +73,10 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
                 return redirect("metaeval:report-detail", made.pk)
             return redirect("metaeval:report-job", made.pk)
     else:
-        messages.error(request, "Choose a dataset or a study of the list.")
+        wrong = [str(errors[0]) for name, errors in form.errors.items() if name != "name"]
+        messages.error(
+            request, f"Margin: {wrong[0]}" if wrong else "Choose a dataset or a study of the list."
+        )
     return redirect("metaeval:report-list")
 
 

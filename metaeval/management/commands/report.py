@@ -14,6 +14,7 @@ from metaeval.reports.render import FORMATS, format_of, render
 from metaeval.reports.words import verdict_of
 from metaeval.reports.write import write_atomically
 from metaeval.selection.replacement import EPSILON
+from metaeval.selection.verdict import ANNOTATORS
 from metaeval.services.reports import DEFAULTS, kind_resolve, report_build, report_save, subject_named
 from metaeval.stats import InvalidInputError
 
@@ -64,6 +65,20 @@ class Command(BaseCommand):
             help="of the alternative annotator test of pairs: how much worse than an annotator a judge may be; 0.1 is "
             "advised for crowdworkers (the default), 0.15 for skilled annotators, 0.2 for experts",
         )
+        parser.add_argument(
+            "--margin",
+            type=float,
+            default=0.0,
+            metavar="POINTS",
+            help="how much better is better in practice, in points: a winner is better by more, and judges shown to be "
+            "closer are equivalent (default: 0)",
+        )
+        parser.add_argument(
+            "--annotators",
+            choices=ANNOTATORS,
+            default="alike",
+            help="whether a winner must win with new annotators like these as well (alike, the default) or with these",
+        )
         parser.add_argument("--judges", metavar="NAME[,NAME]", action="append", help="only these judges")
         parser.add_argument("--save", action="store_true", help="keep the report in the site as well")
 
@@ -83,6 +98,8 @@ class Command(BaseCommand):
                     tie_break=tie_break(options["convention"]),
                     seed=options["seed"],
                     epsilon=options["epsilon"],
+                    margin=options["margin"] / 100,
+                    annotators=options["annotators"],
                 ),
                 n_resamples=options["resamples"],
             )

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from annotation.kinds import DEFAULT_KIND
+from annotation.kinds import DEFAULT_KIND, kind_of
 from metaeval.figures import FIGURES
 from metaeval.figures.item_scores import item_scores
 from metaeval.inputs import Inputs, Items, JudgeAnswers, Options
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.types import Candidate, Constraints, Floats, JudgedDataset, Role
+from metaeval.selection.verdict import Annotators
 from metaeval.stats.arrays import slots_of
 
 SCHEMA = "touchstone.selection/1"
@@ -37,7 +38,8 @@ class Criteria:
     """Selection criteria: which datasets in which roles, under which constraints, with which confidence.
 
     ``kind`` is that of the items that judges are chosen by: a judge of rubrics judges nothing else. ``epsilon`` is that
-    of the alternative annotator test.
+    of the alternative annotator test. ``margin`` is how much better is better in practice, and ``annotators`` whether a
+    winner must win with new annotators like these as well ("alike") or with these alone ("these").
     """
 
     parts: tuple[Part, ...]
@@ -45,6 +47,8 @@ class Criteria:
     confidence: float = 0.95
     kind: str = DEFAULT_KIND
     epsilon: float = EPSILON
+    margin: float = 0.0
+    annotators: Annotators = "alike"
 
     @property
     def deciding(self) -> tuple[str, ...]:
@@ -96,7 +100,7 @@ class DatasetInputs:
     is_weighted : bool
         Whether items count by one over the chance with which they were drawn for labelling.
     keeps_people_apart : bool
-        Whether the labels of each person have a column of their own; of pairs only.
+        Whether the labels of each person have a column of their own.
     """
 
     judged: JudgedDataset
@@ -115,7 +119,11 @@ class DatasetInputs:
         """What the hash of a choice covers of it."""
         whole = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "judged"}
         whole["judges"] = [asdict(judge) for judge in self.judges]
-        judged = {each.name: _digest(getattr(self.judged, each.name)) for each in fields(self.judged)}
+        judged = {
+            each.name: _digest(getattr(self.judged, each.name))
+            for each in fields(self.judged)
+            if each.name != "people_apart"
+        }
         return [whole, judged]
 
 
@@ -153,38 +161,50 @@ class SelectionInputs:
 
     def hash(self) -> str:
         """SHA-256 of what is judged, the criteria and the options, in hexadecimal."""
-        head = [SCHEMA, asdict(self.criteria), asdict(self.options), [asdict(one) for one in self.candidates]]
+        # What came later counts where it is not as it was before.
+        before = {"margin": 0.0, "annotators": "alike"}
+        criteria = {name: one for name, one in asdict(self.criteria).items() if before.get(name) != one}
+        head = [SCHEMA, criteria, asdict(self.options), [_candidate(one) for one in self.candidates]]
         digest = sha256()
         for row in (head, *(part.rows() for part in self.parts)):
             digest.update(json.dumps(row, sort_keys=True, separators=(",", ":")).encode("ascii") + b"\n")
         return digest.hexdigest()
 
 
+def _candidate(one: Candidate) -> dict[str, Any]:
+    facts = asdict(one)
+    return (
+        facts if one.takes_no_llm else {name: fact for name, fact in facts.items() if name != "takes_no_llm"}
+    )
+
+
 # --- from rows of each kind ----------------------------------------------------------------------------------------
 
 
-def pair_inputs(part: Part, inputs: Inputs, instructions: Sequence[str]) -> DatasetInputs:
-    """Pairs, by the verdicts of judges. ``instructions`` are names that are the same in every dataset, by item."""
+def dataset_inputs(part: Part, inputs: Inputs, instructions: Sequence[str]) -> DatasetInputs:
+    """One dataset of a choice: the verdicts of judges on pairs, or how good each is on each item of another kind.
+
+    Pairs have their baselines among their judges; those of other kinds follow from the target. ``instructions`` are
+    names that are the same in every dataset, by item.
+    """
     items, labels = inputs.items, inputs.labels
+    if not kind_of(inputs.kind).presented:
+        sample = FIGURES[inputs.kind].sample(inputs, Options(against=part.role, n_resamples=0))
+        inputs = replace(inputs, judges=(*inputs.judges, *sample.baselines()))
     n_annotators = int(labels.annotator.max(initial=-1)) + 1
     apart = len(items) * n_annotators <= MOST_CELLS
-    people = part.role == "people"
     by, categories = _categories(items)
     judges = {judge.fingerprint: judge for judge in inputs.judges}
     return DatasetInputs(
         JudgedDataset(
             name=part.dataset,
             role=part.role,
-            verdicts={key: judge.verdicts for key, judge in judges.items()},
-            judged={key: judge.judged for key, judge in judges.items()},
             clusters=np.array(instructions, dtype=np.str_),
             categories=categories,
-            labels=_label_matrix(inputs, n_annotators, apart=apart) if people else None,
-            gold=None if people else items.gold[:, 0],
-            costs={key: judge.cost for key, judge in judges.items()},
-            seconds={key: judge.seconds for key, judge in judges.items()},
-            weights=inputs.weights if people else None,
+            costs={key: _both_orders(judge.cost, np.nan) for key, judge in judges.items()},
+            seconds={key: _both_orders(judge.seconds, np.nan) for key, judge in judges.items()},
             weight=part.weight,
+            **_judged(part, inputs, n_annotators, apart=apart),
         ),
         about=inputs.facts["dataset"],
         external_id=items.external_id,
@@ -194,47 +214,41 @@ def pair_inputs(part: Part, inputs: Inputs, instructions: Sequence[str]) -> Data
         n_labels=len(labels),
         n_annotators=n_annotators,
         n_simulated=int(labels.simulated.sum()),
-        is_weighted=people and inputs.weights is not None,
+        is_weighted=part.role == "people" and inputs.weights is not None,
         keeps_people_apart=apart,
     )
 
 
-def scored_inputs(part: Part, inputs: Inputs, instructions: Sequence[str]) -> DatasetInputs:
-    """Items of a kind other than pairs, by how good each judge is on each of them, and so the baselines."""
-    sample = FIGURES[inputs.kind].sample(inputs, Options(against=part.role, n_resamples=0))
-    judges, items, labels = (*inputs.judges, *sample.baselines()), inputs.items, inputs.labels
-    found = item_scores(replace(inputs, judges=judges), part.role)
-    by, categories = _categories(items)
+def _judged(part: Part, inputs: Inputs, n_annotators: int, *, apart: bool) -> dict[str, Any]:
+    """What is scored: verdicts with what they are compared with, or scores of items."""
+    judges, people = {judge.fingerprint: judge for judge in inputs.judges}, part.role == "people"
+    if kind_of(inputs.kind).presented:
+        return {
+            "verdicts": {key: judge.verdicts for key, judge in judges.items()},
+            "judged": {key: judge.judged for key, judge in judges.items()},
+            "labels": _label_matrix(inputs, n_annotators, apart=apart) if people else None,
+            "gold": None if people else inputs.items.gold[:, 0],
+            "people_apart": apart,
+            "weights": inputs.weights if people else None,
+        }
+    found = item_scores(inputs, part.role)
+    return {
+        "verdicts": {},
+        "judged": {
+            key: _both_orders(column[:, np.newaxis], fill=False) for key, column in found.judged.items()
+        },
+        "weights": found.weights,
+        "scores": found.scores,
+        "unparsed": found.unparsed,
+        "scorable": found.scorable,
+    }
 
-    def one_order(given: Mapping[str, Any], empty: Any) -> dict[str, Any]:
-        return {key: np.stack([column, np.full(len(column), empty)], axis=1) for key, column in given.items()}
 
-    return DatasetInputs(
-        JudgedDataset(
-            name=part.dataset,
-            role=part.role,
-            verdicts={},
-            judged=one_order(found.judged, empty=False),
-            clusters=np.array(instructions, dtype=np.str_),
-            categories=categories,
-            costs=one_order({judge.fingerprint: judge.cost[:, 0] for judge in judges}, np.nan),
-            seconds=one_order({judge.fingerprint: judge.seconds[:, 0] for judge in judges}, np.nan),
-            weights=found.weights,
-            weight=part.weight,
-            scores=found.scores,
-            unparsed=found.unparsed,
-            scorable=found.scorable,
-        ),
-        about=inputs.facts["dataset"],
-        external_id=items.external_id,
-        judges=tuple(_facts(judge) for judge in judges),
-        composed_by=by,
-        n_gold=int(items.has_gold.sum()),
-        n_labels=len(labels),
-        n_annotators=len(np.unique(labels.annotator)),
-        n_simulated=int(labels.simulated.sum()),
-        is_weighted=part.role == "people" and inputs.weights is not None,
-    )
+def _both_orders(columns: Any, fill: Any) -> Any:
+    """(n_items, 2), of what has one presentation order too."""
+    if columns.shape[1] == 2:
+        return columns
+    return np.concatenate([columns[:, :1], np.full_like(columns[:, :1], fill)], axis=1)
 
 
 def _facts(judge: JudgeAnswers) -> JudgeFacts:

@@ -17,6 +17,7 @@ from metaeval.reports.report import software_version
 from metaeval.reports.selection.inputs import SCHEMA, DatasetInputs, JudgeFacts, SelectionInputs
 from metaeval.selection.choosing import choose
 from metaeval.selection.types import Constraints, Selection
+from metaeval.selection.verdict import VerdictKind
 from metaeval.stats import StatisticsWarning
 
 FigureJson = Mapping[str, Any]
@@ -94,6 +95,9 @@ class StandingEntry:
     in_confidence_set: bool
     on_front: bool
     is_ranked: bool
+    practical: FigureJson | None = None
+    alike: FigureJson | None = None
+    practical_alike: FigureJson | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ class SelectionReport:
     constraints: Constraints
     datasets: tuple[DatasetEntry, ...]
     judges: tuple[JudgeEntry, ...]
-    verdict: str
+    verdict: VerdictKind
     winner: str | None
     leader: str | None
     chosen: str | None
@@ -163,6 +167,10 @@ class SelectionReport:
     notes: tuple[str, ...]
     # A choice that was stored before there were other kinds is of pairs.
     kind: str = DEFAULT_KIND
+    margin: float = 0.0
+    annotators: str = "alike"
+    minus_people: Mapping[str, FigureJson] = field(default_factory=dict)
+    minus_people_alike: Mapping[str, FigureJson] = field(default_factory=dict)
     promoted: Mapping[str, Any] | None = None
     by_key: Mapping[str, JudgeEntry] = field(init=False, repr=False, compare=False)
 
@@ -244,6 +252,8 @@ def selection_report(inputs: SelectionInputs, *, inputs_hash: str | None = None)
             n_folds=options.n_folds,
             n_repeats=options.n_repeats,
             epsilon=criteria.epsilon,
+            margin=criteria.margin,
+            annotators=criteria.annotators,
             rng=options.seed,
         )
     return selection_report_of(inputs, found, inputs_hash=inputs_hash or inputs.hash())

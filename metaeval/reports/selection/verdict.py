@@ -4,87 +4,97 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from metaeval.reports.figures import points_text, value_text
-from metaeval.reports.replacement import epsilon_words
+from metaeval.reports.replacement import epsilon_words, shown_words
 from metaeval.reports.report import HEURISTIC
 from metaeval.reports.selection.report import SelectionReport, SettlingEntry, StandingEntry
 from metaeval.reports.selection.words import (
-    amount,
     composed_by,
     constraint_words,
     limit_words,
-    listed,
     objective_words,
-    points_with_range,
     title_of,
     violations_words,
     with_range,
     words_of,
 )
+from metaeval.reports.verdict import (
+    Compared,
+    Rival,
+    VerdictText,
+    headline_of,
+    listed,
+    people_words,
+    reasons_of,
+    with_ends,
+)
 from metaeval.selection.held_out import MIN_CLUSTERS
 from metaeval.selection.types import COMPOSITE
 
-LABELS = {
-    "clear": "Clear winner",
-    "open": "Undecided",
-    "single": "Only one eligible",
-    "none": "None eligible",
-    "floor": "Not better than a baseline",
-}
 _MUCH_UNPARSED = 0.05
 _NOTICEABLE = 0.005
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionVerdict:
-    """What a choice says.
-
-    Attributes
-    ----------
-    kind : {"clear", "open", "single", "none", "floor"}
-        "floor" where the leader is not significantly better than every baseline, which takes no LLM.
-    headline : str
-    sentences : tuple of str
-        Why, most important first.
-    cautions : tuple of str
-        What a reader must know before relying on it.
-    """
-
-    kind: str
-    headline: str
-    sentences: tuple[str, ...]
-    cautions: tuple[str, ...]
-
-    @property
-    def label(self) -> str:
-        """The kind, as a chip says it."""
-        return LABELS[self.kind]
-
-
-def selection_verdict(report: SelectionReport) -> SelectionVerdict:
+def selection_verdict(report: SelectionReport) -> VerdictText:
     """The choice, with its reasons."""
     kind = report.verdict
     # Choices that were stored before the rule was the library's have another verdict.
     if kind != "none" and (unbeaten_baseline(report) is not None or leads_without_model(report)):
         kind = "floor"
-    make = {"clear": _clear, "open": _open, "single": _single, "none": _none, "floor": _below_floor}
-    headline, sentences = make[kind](report)
-    return SelectionVerdict(kind, headline, tuple(filter(None, sentences)), tuple(_cautions(report)))
+    make = {"single": _single, "none": _none, "floor": _below_floor}
+    headline, sentences = make.get(kind, _compared)(report)
+    return VerdictText(kind, headline, tuple(filter(None, sentences)), tuple(_cautions(report)))
 
 
-def _clear(report: SelectionReport) -> tuple[str, list[str]]:
-    leader = _leading(report)
-    sentences = [*_lead(report, leader), *_runner_up(report), *_frequency(report, leader)]
-    return f"{report.name(leader.judge)} is significantly better than the rest", sentences
+def choice_compared(report: SelectionReport) -> Compared:
+    """What the sentences on the verdict are made from."""
+    rows = [row for row in report.candidates if row.behind is not None and row.judge in report.eligible]
+    return Compared(
+        kind=report.verdict,
+        leader=report.name(report.leader),
+        rivals=tuple(
+            Rival(
+                report.name(row.judge),
+                row.behind,
+                row.judge in report.confidence_set,
+                row.practical,
+                row.alike,
+                row.practical_alike,
+            )
+            for row in rows
+            if row.behind is not None
+        ),
+        confidence=report.confidence,
+        margin=report.margin,
+        annotators=report.annotators,
+        of_people=any(row.role == "people" for row in report.deciding),
+    )
 
 
-def _open(report: SelectionReport) -> tuple[str, list[str]]:
-    leader = _leading(report)
-    sentences = [*_lead(report, leader), *_tied(report), *_cheapest(report), *_frequency(report, leader)]
-    return "No clear winner", sentences
+def _beside_people(report: SelectionReport) -> list[str]:
+    """The leader minus people, on each dataset that people labeled."""
+    several = len(report.minus_people) > 1
+    return [
+        sentence
+        for name, gap in report.minus_people.items()
+        for sentence in people_words(
+            report.name(report.leader),
+            gap,
+            report.minus_people_alike.get(name),
+            margin=report.margin,
+            where=f" on {title_of(report, name)}" if several else "",
+        )
+    ]
+
+
+def _compared(report: SelectionReport) -> tuple[str, list[str]]:
+    leader, found = _leading(report), choice_compared(report)
+    sentences = [*_lead(report, leader), *reasons_of(found), *_beside_people(report)]
+    if found.kind not in ("clear", "clear_here"):
+        sentences += _cheapest(report)
+    return headline_of(found), [*sentences, *_frequency(report, leader)]
 
 
 def _single(report: SelectionReport) -> tuple[str, list[str]]:
@@ -95,7 +105,11 @@ def _single(report: SelectionReport) -> tuple[str, list[str]]:
         why = [f"Of the judges{of_these}, only this one satisfies the constraints. {ruled_out}"]
     else:
         why = [f"It is the only judge{of_these}, so there was nothing to choose between."]
-    return f"{report.name(leader.judge)} is the only eligible judge", [*_lead(report, leader), *why]
+    return f"{report.name(leader.judge)} is the only eligible judge", [
+        *_lead(report, leader),
+        *why,
+        *_beside_people(report),
+    ]
 
 
 def _none(report: SelectionReport) -> tuple[str, list[str]]:
@@ -116,7 +130,7 @@ def _below_floor(report: SelectionReport) -> tuple[str, list[str]]:
     """A baseline does as well as the leader: nothing else is the news, whichever judges are eligible."""
     leader, rule = _leading(report), unbeaten_baseline(report)
     name = report.name(leader.judge)
-    more = [*_lead(report, leader), *_tied(report)]
+    more = [*_lead(report, leader), *reasons_of(choice_compared(report)), *_beside_people(report)]
     if rule is None:
         return f"No judge beats the baseline {name}", [f"{name} leads without an LLM.", *more]
     baseline, reached = report.name(rule.judge), value_text(rule.objective)
@@ -147,30 +161,6 @@ def _lead(report: SelectionReport, leader: StandingEntry) -> list[str]:
         expected = with_range(report.held_out)
         sentences.append(f"The held-out estimate for new items like these is {expected}{whose}.")
     return sentences
-
-
-def _runner_up(report: SelectionReport) -> list[str]:
-    behind = [
-        (row, row.behind)
-        for row in report.candidates
-        if row.behind is not None and row.behind["value"] is not None and not row.violations
-    ]
-    if not behind:
-        return []
-    row, gap = min(behind, key=lambda pair: float(pair[1]["value"]))
-    return [f"The runner-up, {report.name(row.judge)}, is {points_with_range(gap)} behind."]
-
-
-def _tied(report: SelectionReport) -> list[str]:
-    """Who is not significantly different from the leader."""
-    others = [report.name(key) for key in report.confidence_set if key != report.leader]
-    if not others:
-        return []
-    verb = "is" if len(others) == 1 else "are"
-    return [
-        f"{listed(others)} {verb} not significantly different from it: the best eligible judge is one of these "
-        f"{len(others) + 1} with {_sure(report)} confidence."
-    ]
 
 
 def _cheapest(report: SelectionReport) -> list[str]:
@@ -235,11 +225,18 @@ def leads_without_model(report: SelectionReport) -> bool:
 
 
 def unbeaten_baseline(report: SelectionReport) -> StandingEntry | None:
-    """The best of the baselines that the leader is not significantly better than; None where it beats each."""
+    """The best of the baselines that the leader is not significantly better than; None where it beats each.
+
+    A rule that was run as a judge, and may be chosen, is one of them unless all that may be chosen are rules.
+    """
+    eligible = report.eligible
+    run = {key for key in eligible if report.by_key[key].backend == HEURISTIC}
+    if run == set(eligible) or report.leader in run:
+        run = set()
     rules = [
         row
         for row in report.standings
-        if report.is_baseline(row.judge)
+        if (report.is_baseline(row.judge) or row.judge in run)
         and row.objective["value"] is not None
         and not (row.behind and _or(row.behind["low"], 0.0) > 0)
     ]
@@ -276,7 +273,7 @@ def held_out_words(report: SelectionReport) -> list[str]:
     if gap is not None and gap["value"] is not None:
         small = abs(gap["value"]) < _NOTICEABLE
         sentences.append(
-            f"Optimism (selection bias): {points_with_range(gap)}{', which is negligible' if small else ''}."
+            f"Optimism (selection bias): {with_ends(gap)}{', which is negligible' if small else ''}."
         )
     return sentences
 
@@ -298,7 +295,7 @@ def composite_words(report: SelectionReport) -> list[str]:
     first = f"The best judge of each {one} combined reaches {naive}{with_range(found.held_out)} held-out."
     if found.gain["value"] is None:
         return [first]
-    size = points_with_range(found.gain)
+    size = with_ends(found.gain)
     if found.worth_it:
         return [first, f"Held-out, that is {size} more than the best single judge: a composite is worth it."]
     difference = "a gain" if found.gain["value"] > 0 else "a change"
@@ -336,23 +333,21 @@ def replaces_words(report: SelectionReport, dataset: str) -> str:
         return (
             f"{title}: not tested ({test.get('reason') or 'too few annotators have labeled the same items'})."
         )
-    rate, needed = value_text({"value": test["winning_rate"]}), amount(test["threshold"], "percent")
     words = (
-        f"{title}: each item was judged by what was chosen without its fold. Compared with one annotator at a time by "
-        f"how well each matches the other annotators, it won {test['n_won']} of {test['n_tested']} ({rate}; {needed} "
-        f"needed). {epsilon_words(test['epsilon'])} "
+        f"{title}: each item was judged by what was chosen without its fold. {shown_words(leader, test)} "
+        f"{epsilon_words(test['epsilon'])}"
     )
     rule = unbeaten_baseline(report)
     if not test["passed"]:
-        return f"{words}That does not show that {leader} may replace an annotator there."
+        return words
     if leads_without_model(report):
-        return f"{words}But {leader} is a baseline (no LLM), so it is not recommended as a replacement."
+        return f"{words} But {leader} is a baseline (no LLM), so it is not recommended as a replacement."
     if rule is not None:
         return (
-            f"{words}But {leader} is not significantly better than the baseline {report.name(rule.judge)}, so it is "
+            f"{words} But {leader} is not significantly better than the baseline {report.name(rule.judge)}, so it is "
             "not recommended as a replacement."
         )
-    return f"{words}By this test {leader} may replace an annotator there."
+    return words
 
 
 def weight_words(weight: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from annotation.kinds import DEFAULT_KIND, kind_of
-from metaeval.reports.figures import full_text, points_text, range_text, value_text
+from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.selection.report import FigureJson, SelectionReport, ViolationEntry
 from metaeval.selection.types import Constraints
 
@@ -199,23 +199,6 @@ def amount(value: float | None, unit: str) -> str:
     return text.replace(".0%", "%") if unit == "percent" else text
 
 
-def listed(names: Sequence[str]) -> str:
-    """ "A, B and C"; of more than four the first three and how many others."""
-    shown = list(names)
-    if len(shown) > 4:
-        shown = [*shown[:3], f"{len(shown) - 3} others"]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
-
-
 def with_range(estimate: FigureJson) -> str:
     """A share and its interval: "71.2% [62.5, 78.6]"."""
     return full_text(estimate)
-
-
-def points_with_range(difference: FigureJson) -> str:
-    """A difference of shares and its interval: "2.0 points [1.0, 3.0]"."""
-    return points_text(difference["value"]) + _interval(range_text(difference, "points"))
-
-
-def _interval(ends: str) -> str:
-    return f" {ends}" if ends else ""

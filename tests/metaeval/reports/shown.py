@@ -8,9 +8,10 @@ from metaeval.reports import replacement as _replacement
 from metaeval.reports import tables as _tables
 from metaeval.reports import words as _words
 from metaeval.reports.report import report_of
+from metaeval.reports.verdict import VerdictText
 
 
-def verdict_of(content: dict[str, Any], primary: str = "") -> _words.ReportVerdict:
+def verdict_of(content: dict[str, Any], primary: str = "") -> VerdictText:
     return _words.verdict_of(report_of(content), primary)
 
 

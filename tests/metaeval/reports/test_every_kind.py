@@ -141,7 +141,12 @@ def test_one_instruction_says_nothing_of_others():
     assert tables.verdict_of(found).kind == "floor"
     assert (
         tables.verdict_of(
-            found | {"selections": {found["primary"]: selection_in(found) | {"best_baseline": None}}}
+            found
+            | {
+                "selections": {
+                    found["primary"]: selection_in(found) | {"best_baseline": None, "verdict": None}
+                }
+            }
         ).kind
         == "open"
     )

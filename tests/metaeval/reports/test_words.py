@@ -36,14 +36,14 @@ def test_clear_winner():
     found = verdict_of(content_of(judge_right("best", 0.95), judge_right("worse", 0.5)), "accuracy")
     assert (found.kind, found.leader) == ("clear", 0)
     assert found.headline == "best is significantly better than the other judges"
-    assert any("worse, is 45.0 points behind" in sentence for sentence in found.sentences)
+    assert any("runner-up, worse, is 45.0 points" in sentence for sentence in found.sentences)
 
 
 def test_no_clear_winner():
     content = content_of(judge_right("one", 0.90), judge_right("two", 0.89), judge_right("poor", 0.3))
     found = verdict_of(content, "accuracy")
     assert found.headline == "No clear winner"
-    assert "two is not significantly different from the leader" in " ".join(found.sentences)
+    assert "two is not significantly different from one" in " ".join(found.sentences)
     assert "poor" not in " ".join(found.sentences)
 
 

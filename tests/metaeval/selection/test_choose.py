@@ -315,7 +315,7 @@ class TestSettling:
 class TestReplaces:
     def test_the_leader_on_datasets_with_enough_people(self):
         rng = np.random.default_rng(15)
-        found = choose(two_roles(rng), judges("good", "poor"))
+        found = choose(two_roles(rng), judges("good", "poor"), annotators="these")
         assert (found.verdict, found.winner) == ("clear", "good")
         assert set(found.replaces) == {"People"}
         assert found.replaces["People"].passed

@@ -26,7 +26,7 @@ def test_differences_are_paired_on_the_same_resamples():
     good, middle, poor = scores(0.9), scores(0.6), scores(0.2)
     found = compare({"poor": poor, "good": good, "middle": middle}, resamples=resamples)
     assert found.ranking == ("good", "middle", "poor")
-    assert found.clear
+    assert found.verdict == "clear"
     plain = paired_difference(good, middle, resamples=Resamples(N, 2000, 3))
     lead = found.differences["middle"]
     assert (lead.value, lead.share_better) == (plain.value, plain.share_better)
@@ -45,7 +45,7 @@ def test_the_best_judge_is_rarely_ruled_out_however_many_there_are():
     for _ in range(100):
         found = compare({str(k): (rng.random(N) < 0.8).astype(float) for k in range(27)}, resamples=resamples)
         out += found.leader != "0" and "0" not in found.tied
-        clear += found.clear
+        clear += found.verdict == "clear"
     assert out <= 9
     assert clear == 0
 
@@ -68,7 +68,7 @@ def test_one_that_is_level_makes_it_unclear():
     level = good.copy()
     level[:3] = 1 - level[:3]
     found = compare({"a": good, "b": level, "c": scores(0.1)}, resamples=Resamples(N, 2000))
-    assert not found.clear
+    assert found.verdict == "open"
     assert found.tied == tuple(name for name in ("a", "b") if name != found.leader)
 
 
@@ -82,17 +82,17 @@ def test_only_items_that_both_were_scored_on_count():
 @pytest.mark.parametrize("columns", [{}, {"a": np.full(N, np.nan)}])
 def test_nothing_to_compare(columns):
     found = compare(columns, resamples=Resamples(N, 100))
-    assert (found.leader, found.clear, found.ranking) == (None, False, ())
+    assert (found.leader, found.verdict, found.ranking) == (None, "none", ())
 
 
 def test_a_judge_alone_is_no_winner():
     found = compare({"a": np.ones(N)}, resamples=Resamples(N, 100))
-    assert (found.leader, found.clear) == ("a", False)
+    assert (found.leader, found.verdict) == ("a", "single")
 
 
 def test_one_instruction_cannot_tell_judges_apart():
     found = compare({"a": np.ones(4), "b": np.zeros(4)}, resamples=Resamples(["x"] * 4, 100))
-    assert (found.tied, found.clear) == (("b",), False)
+    assert (found.tied, found.verdict) == (("b",), "open")
 
 
 @pytest.mark.parametrize(

@@ -124,11 +124,11 @@ class TestPage:
     def test_a_switch_between_kinds(self, client, researcher):
         _, sweep = two_kinds()
         text = page(client, sweep)
-        assert "Right on pairs is significantly better than the rest" in text
+        assert "Right on pairs is significantly better than the other judges" in text
         nav = text[text.index('aria-label="Kind of item"') :]
         assert nav.index("?kind=pairwise") < nav.index("?kind=rubric")
         text = page(client, sweep, kind="rubric")
-        assert "Near rubric is significantly better than the rest" in text
+        assert "Near rubric is significantly better than the other judges" in text
         assert "Right on pairs" not in text
         assert 'name="kind" value="rubric"' in text
         # Files, the promotion and the form stay with the kind.
@@ -137,7 +137,7 @@ class TestPage:
     def test_without_pairs_or_labels_of_them_it_is_about_what_can_be_chosen(self, client, researcher):
         _, sweep = two_kinds()
         Item.objects.filter(kind="pairwise").update(gold=None)
-        assert "Near rubric is significantly better than the rest" in page(client, sweep)
+        assert "Near rubric is significantly better than the other judges" in page(client, sweep)
         assert "human labels or gold answers" in page(client, sweep, kind="pairwise")
 
     def test_a_kind_that_nobody_judged_is_not_found(self, client, researcher):
@@ -157,11 +157,11 @@ class TestPage:
     def test_the_summary(self, client, administrator):
         _, sweep = two_kinds()
         text = client.get(at(sweep, "decision-summary")).content.decode()
-        assert "Right on pairs is significantly better than the rest" in text
+        assert "Right on pairs is significantly better than the other judges" in text
         assert f'{at(sweep)}?kind=rubric">Rubric rating' in text
         _, rubrics = kind_swept(Kind.RUBRIC, items=60, mark=" alone")
         text = client.get(at(rubrics, "decision-summary")).content.decode()
-        assert "Near rubric alone is significantly better than the rest" in text
+        assert "Near rubric alone is significantly better than the other judges" in text
         assert "Held-out closeness" in text
         assert "both orders" not in text
 

@@ -36,8 +36,10 @@ def page(client, sweep, status=200, headers=None, **query):
 @pytest.mark.both_databases
 def test_the_verdict_then_what_it_rests_on(client, administrator, sweep):
     text = page(client, sweep)
-    assert "Good judge is significantly better than the rest" in text
-    assert "Clear winner" in text
+    assert "Good judge is significantly better than the other judges" in text
+    # Of fewer than five annotators nothing can be said of others.
+    assert "Clear for these annotators" in text
+    assert "Clear winner" in page(client, sweep, annotators="these")
     assert (
         "Gold: accuracy against gold answers, reported only (weight 0); People: agreement with human annotators, "
         "weight 1." in text
@@ -171,7 +173,7 @@ def test_while_it_computes(client, researcher, sweep, monkeypatch):
     assert "Waiting for a worker" in page(client, sweep, headers=headers, now="1")
     assert report_jobs_work() == 1
     for text in (page(client, sweep), client.get(at(sweep, "decision-summary")).content.decode()):
-        assert "Good judge is significantly better than the rest" in text
+        assert "Good judge is significantly better than the other judges" in text
 
 
 def test_cancelled_while_the_choice_is_made(client, researcher, sweep, monkeypatch):
@@ -197,7 +199,7 @@ def test_cancelled_while_the_choice_is_made(client, researcher, sweep, monkeypat
 def test_the_summary(client, administrator, sweep):
     text = client.get(at(sweep, "decision-summary")).content.decode()
     assert "<html" not in text
-    assert "Good judge is significantly better than the rest" in text
+    assert "Good judge is significantly better than the other judges" in text
     assert "Held-out agreement with human annotators" in text
     assert at(sweep) in text
     assert "hx-get" not in text
@@ -227,7 +229,7 @@ def test_a_dataset_that_nobody_judged_takes_no_part(client, researcher, sweep):
     sweep.datasets.add(dataset_make(pairs=3, name="later"))
     text = page(client, sweep)
     assert "Later is excluded: no judge has judged it here" in text
-    assert "Good judge is significantly better than the rest" in text
+    assert "Good judge is significantly better than the other judges" in text
 
 
 def test_files(client, researcher, sweep):
@@ -236,7 +238,8 @@ def test_files(client, researcher, sweep):
     assert content["schema"] == "touchstone.selection/1"
     assert content["constraints"]["max_cost_per_1000"] == 5
     assert response.content == client.get(at(sweep, "decision-download", "json"), {"max_cost": "5"}).content
-    text = client.get(at(sweep, "decision-download", "md")).content.decode()
+    asked = {"annotators": "these"}
+    text = client.get(at(sweep, "decision-download", "md"), asked).content.decode()
     assert text.startswith("# Judge selection: Two roles")
     assert "| Good judge | chosen |" in text
     assert client.get(f"/sweeps/{sweep.pk}/decision.html").status_code == 404
