@@ -89,6 +89,7 @@ from metaeval.stats.following import (
     tower_drfr_differences,
     tower_score,
 )
+from metaeval.stats.generalizability import GeneralizabilityStudy, NextStep, generalizability_study
 from metaeval.stats.gwet import agreement_weights, gwet_ac
 from metaeval.stats.hypothesis_tests import TestResult, mcnemar_test, paired_permutation_test, paired_t_test
 from metaeval.stats.importance import (
@@ -172,6 +173,7 @@ __all__ = [
     "Estimate",
     "EvaluatorCorrelations",
     "FamilyOrder",
+    "GeneralizabilityStudy",
     "GroupedCorrelation",
     "ImportanceAgreement",
     "ImportanceTable",
@@ -183,6 +185,7 @@ __all__ = [
     "LengthControlledTable",
     "LikelihoodCorrelation",
     "MajorityVote",
+    "NextStep",
     "OneWayAnova",
     "OutsideCorrelation",
     "PairedDifference",
@@ -249,6 +252,7 @@ __all__ = [
     "first_shown_preference",
     "fleiss_kappa",
     "follow_rate_by_level",
+    "generalizability_study",
     "gwet_ac",
     "has_list",
     "hedging_contributions",

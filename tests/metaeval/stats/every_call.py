@@ -214,6 +214,12 @@ CASES = [
         ["answers"],
         long=True,
     ),
+    case(
+        "generalizability_study",
+        {"scores": LONG[2], "item": LONG[0], "annotator": np.arange(2 * N) % 6},
+        ["scores"],
+        long=True,
+    ),
     case("gwet_ac", {"labels": RATINGS}, given={"weights": "linear"}),
     case("has_list", {}, given={"text": "- a\n- b"}),
     case("hedging_contributions", {"verdicts": VERDICTS}, itemwise=True),

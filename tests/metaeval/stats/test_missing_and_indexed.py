@@ -40,6 +40,7 @@ IDS = {
     "evaluator_correlations_by": ["criteria"],
     "family_monotonicity": ["families"],
     "follow_rate_by_level": ["items"],
+    "generalizability_study": ["item", "annotator"],
     "leave_one_out_by": ["groups"],
     "likelihood_correlation": ["topics"],
     "macro_mean": ["groups"],
