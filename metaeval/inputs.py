@@ -222,6 +222,9 @@ class JudgeAnswers:
     finer : ndarray of shape (n_items, n_orders, n_parts) or None
         A finer number than the value, where the judge gives one: an expected rating, a log-likelihood (higher is
         better); NaN where it doesn't.
+    probability : ndarray of shape (n_items, n_orders, n_parts) or None
+        The judge's probability of a preference for the first response, or of yes, where it is stored or members of a
+        jury voted; NaN where nothing says it.
     baseline : bool
         Computed on the fly as a floor; there is no such judge in the database.
     """
@@ -238,6 +241,7 @@ class JudgeAnswers:
     cost: Floats
     seconds: Floats
     finer: Floats | None = None
+    probability: Floats | None = None
     baseline: bool = False
 
     @property
@@ -339,6 +343,9 @@ class Inputs:
                 array(part)
             if judge.finer is not None:
                 array(judge.finer)
+            if judge.probability is not None:
+                line("probability")
+                array(judge.probability)
         return digest.hexdigest()
 
 

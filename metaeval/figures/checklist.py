@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
+from metaeval.figures.binary import BinaryAnswers, binary_figures
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
 from metaeval.figures.sample import (
     ByGroup,
@@ -83,6 +85,23 @@ class ChecklistJudge(JudgeSample):
     def agreement(self) -> Ratio:
         """Questions answered as the target."""
         return self.sample.over_questions(self.matches, _NO_QUESTION)
+
+    def binary(self) -> BinaryAnswers:
+        """Its answers, yes or no, by question."""
+        sample, stored = self.sample, self.judge.probability
+        return BinaryAnswers(
+            item=sample.item,
+            cluster=np.array(sample.items.cluster, dtype=np.str_)[sample.item],
+            said=self.answers[:, np.newaxis],
+            asked=self.judge.asked[sample.item][:, np.newaxis],
+            shares=sample.target,
+            chance=None if stored is None else stored[:, 0][sample.is_question],
+            weights=None if sample.compared is None else sample.compared[sample.item],
+            n_items=sample.n_items,
+        )
+
+    def threshold(self) -> dict[str, Any] | None:
+        return self.binary().threshold(self.sample.options.confidence)
 
     def unsure(self) -> Ratio:
         """Answers that are cannot tell."""
@@ -371,6 +390,7 @@ JUDGES = (
         compares=True,
     ),
     UNPARSED,
+    *binary_figures(ChecklistJudge.binary, "yes", "the target"),
 )
 KIND = KindFigures(
     sample=ChecklistSample,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from metaeval.figures.binary import BinaryAnswers, binary_figures
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
 from metaeval.figures.sample import (
     ByGroup,
@@ -20,7 +21,7 @@ from metaeval.figures.sample import (
     row_sums,
     share_of,
 )
-from metaeval.inputs import Booleans, Floats, JudgeAnswers, TieBreak, baseline_judge
+from metaeval.inputs import GOLD, Booleans, Floats, JudgeAnswers, TieBreak, baseline_judge
 from metaeval.stats import (
     Estimate,
     LeaveOneOut,
@@ -162,6 +163,43 @@ class PairJudge(JudgeSample):
         same[self.judge.failed.any(axis=1)] = 0.0
         reason = _NO_VERDICT if both.any() else _ONE_ORDER
         return mean_of(np.where(both & readable, same, np.nan), reason)
+
+    def binary(self, *, gold: bool) -> BinaryAnswers | None:
+        """Its verdicts as answers: is the first response better?"""
+        sample = self.sample
+        right = sample.items.gold[:, :1] if gold else sample.slots
+        if not right.shape[1] or np.isnan(right).all():
+            return None
+        said = np.where(self.verdicts == 2, 0.0, np.where(self.verdicts == 0, -1.0, self.verdicts))
+        return BinaryAnswers(
+            item=np.arange(sample.n_items),
+            cluster=sample.items.cluster,
+            said=said,
+            asked=self.judged,
+            shares=_mean_known(np.where(np.isnan(right), np.nan, _credit(right))),
+            chance=self.chance,
+            weights=None if gold else sample.drawn,
+            n_items=sample.n_items,
+        )
+
+    def threshold(self) -> dict[str, Any] | None:
+        """Beside gold or people, whichever more items have."""
+        targets = self.sample.inputs.targets()
+        answers = self.binary(gold=targets[0] == GOLD) if targets else None
+        return None if answers is None else answers.threshold(self.sample.options.confidence)
+
+    @cached_property
+    def chance(self) -> Floats | None:
+        """Its probability of a preference for the first response, over orders.
+
+        Where none is stored the verdicts of both orders are votes; those of one order say nothing of certainty.
+        """
+        votes = np.where(self.parsed, _credit(self.verdicts), np.nan)
+        stored = self.judge.probability
+        if stored is None:
+            both = self.judged.all(axis=1)
+            return _mean_known(votes) if both.any() and not self.judge.baseline else None
+        return _mean_known(np.where(self.parsed & ~np.isnan(stored[:, :, 0]), stored[:, :, 0], votes))
 
     def first_shown(self) -> Ratio:
         """The response shown first, among decided verdicts of items parsed in both orders."""
@@ -368,6 +406,17 @@ class PairSample(Sample):
     @property
     def _no_length(self) -> str:
         return _SAME_LENGTH if self.slots.shape[1] else _NO_LABELS
+
+
+def _credit(choices: Floats) -> Floats:
+    """1 for the first response, 0 for the second, one half for a tie."""
+    return np.where(choices == 0, 0.5, (choices == 1).astype(np.float64))
+
+
+def _mean_known(values: Floats) -> Floats:
+    known = ~np.isnan(values)
+    n = known.sum(axis=1)
+    return np.where(n > 0, np.where(known, values, 0.0).sum(axis=1) / np.maximum(n, 1), np.nan)
 
 
 def _longer(sample: PairSample) -> Floats:
@@ -685,6 +734,10 @@ JUDGES = (
         "seconds",
         None,
     ),
+    *binary_figures(
+        partial(PairJudge.binary, gold=False), "better in the first response", "most human annotators"
+    ),
+    *binary_figures(partial(PairJudge.binary, gold=True), "better in the first response", "gold", gold=True),
 )
 KIND = KindFigures(
     sample=PairSample,

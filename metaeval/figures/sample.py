@@ -81,6 +81,10 @@ class JudgeSample:
         unread, judged = row_sums(self.judge.unparsed), row_sums(self.judge.judged)
         return Ratio(unread, judged, "nothing was judged")
 
+    def threshold(self) -> dict[str, Any] | None:
+        """From which certainty on it may decide by itself; None where nothing says how sure it is."""
+        return None
+
     @property
     def score(self) -> Floats:
         """How good it is on each item, from 0 to 1: what a choice between judges rests on; NaN where nothing is."""

@@ -160,6 +160,7 @@ def _judge(kind: KindFigures, one: JudgeSample, by_person: Floats | None) -> Jud
         orders=_orders(judge.judged),
         measures=judge_measures(kind, one),
         replaces=replacement_section(one, by_person) if kind.has_replacement else None,
+        abstention=one.threshold() if one.sample.options.n_resamples and not judge.baseline else None,
     )
 
 

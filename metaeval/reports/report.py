@@ -91,7 +91,8 @@ class PeopleFigures:
 
 @dataclass(frozen=True, slots=True)
 class JudgeFigures:
-    """A judge and its figures. ``replaces`` is the alternative annotator test, of pairs."""
+    """A judge and its figures. ``replaces`` is the alternative annotator test, of pairs; ``abstention`` says from which
+    certainty on it may decide by itself, None where nothing says how sure it is."""
 
     name: str
     fingerprint: str
@@ -106,6 +107,7 @@ class JudgeFigures:
     orders: str
     measures: Measures
     replaces: dict[str, Any] | None = None
+    abstention: dict[str, Any] | None = None
 
     @property
     def needs_no_model(self) -> bool:

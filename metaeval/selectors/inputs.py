@@ -210,6 +210,31 @@ def finer_of(kind: ItemKind, values: Sequence[Row], parts: Parts, width: int) ->
     return None if np.isnan(found).all() else found
 
 
+def probabilities_of(
+    kind: ItemKind, values: Sequence[Any], stored: Sequence[float | None], parts: Parts, width: int
+) -> Floats | None:
+    """What judgments say of their own certainty: the stored probability of a pair, the votes of a jury on each part."""
+    found = np.full((len(values), width), np.nan)
+    for k, (value, chance, names) in enumerate(zip(values, stored, parts, strict=True)):
+        if value is not None and chance is not None:
+            found[k, 0] = chance
+        elif kind.scale == "nominal" and isinstance(value, Mapping):
+            found[k, : len(names)] = _vote_shares(value.get("votes"), names)
+    return None if np.isnan(found).all() else found
+
+
+def _vote_shares(votes: Any, names: Sequence[str]) -> list[float]:
+    """The share of a jury's members who say yes to each part; one who cannot tell counts one half."""
+    members = (
+        [one for one in votes.values() if isinstance(one, Mapping)] if isinstance(votes, Mapping) else []
+    )
+    found = []
+    for name in names:
+        said = [0.5 if one[name] is None else float(bool(one[name])) for one in members if name in one]
+        found.append(sum(said) / len(said) if said else math.nan)
+    return found
+
+
 # --- labels --------------------------------------------------------------------------------------------------------
 
 
@@ -320,7 +345,7 @@ def _judges(
     said = judgments_on([dataset], kind.name, judge_ids=[judge.pk for judge in judges]).filter(sample=0)
     if not kind.presented:
         said = said.filter(order=Order.ORIGINAL)
-    columns = ("judge_id", "item_id", "order", kind.column, "status", "cost", "latency_ms")
+    columns = ("judge_id", "item_id", "order", kind.column, "status", "cost", "latency_ms", "probability")
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     for judge_id, item_id, *row in said.values_list(*columns).iterator(chunk_size=10_000):
         if (k := place.get(item_id)) is not None and asked[k, row[0]]:
@@ -331,7 +356,7 @@ def _judges(
 def _judge(
     kind: ItemKind, judge: Judge, rows: Sequence[tuple[Any, ...]], items: Items, shape: tuple[int, ...]
 ) -> JudgeAnswers:
-    item, orders, stored, status, cost, latency = zip(*rows, strict=True) if rows else [()] * 6
+    item, orders, stored, status, cost, latency, chance = zip(*rows, strict=True) if rows else [()] * 7
     where = np.array(item, dtype=np.intp), np.array(orders, dtype=np.intp)
 
     def table(values: Any, empty: float, *more: int) -> Floats:
@@ -346,6 +371,8 @@ def _judge(
     finer = None
     if FIGURES[kind.name].finer:
         finer = finer_of(kind, [value or {} for value in read], [items.parts[k] for k in item], items.width)
+    parts = [items.parts[k] for k in item]
+    chances = probabilities_of(kind, read, chance, parts, items.width)
     return JudgeAnswers(
         name=judge.name,
         fingerprint=judge.fingerprint,
@@ -359,6 +386,7 @@ def _judge(
         cost=table(np.array(cost, dtype=np.float64) * measured, np.nan),
         seconds=table(np.array(latency, dtype=np.float64) * measured / 1000, np.nan),
         finer=None if finer is None else table(finer, np.nan, items.width),
+        probability=None if chances is None else table(chances, np.nan, items.width),
     )
 
 

@@ -176,10 +176,36 @@ def test_pairs(rng):
             "expected_win_rate": stats.expected_win_rate(verdicts, **every),
             "cost_per_1000": stats.ratio_estimate(1000 * cost.sum(axis=1), counted, bounds=None, **every),
             "seconds_each": stats.ratio_estimate(seconds.sum(axis=1), counted, bounds=None, **every),
+            **errors_of_pairs(verdicts, np.nanmean(credit(slots), axis=1), "", options, WEIGHTS),
+            **errors_of_pairs(verdicts, credit(gold), "_gold", every, None),
         },
         judges,
         judging,
     )
+
+
+def credit(choices):
+    return np.where(np.isnan(choices), NAN, np.where(choices == 0, 0.5, choices == 1))
+
+
+def errors_of_pairs(verdicts, share, suffix, options, weights):
+    """The figures of errors and of confidence; how sure a judge is are its two orders here."""
+    truth = np.where(share > 0.5, 1.0, np.where(share < 0.5, 2.0, NAN))
+    cells = stats.confusion(verdicts, truth, positive=1, negative=2, **options)
+    votes = credit(verdicts)
+    chance = np.array([np.mean(row[~np.isnan(row)]) if (~np.isnan(row)).any() else NAN for row in votes])
+    sure = np.maximum(chance, 1 - chance)
+    right = np.where(chance == 0.5, 0.5, (chance > 0.5) == (truth == 1))
+    right = np.where(np.isnan(chance) | np.isnan(truth), NAN, right)
+    how = {"clusters": CLUSTERS, "weights": weights}
+    return {
+        f"true_positive_rate{suffix}": cells.true_positive_rate,
+        f"true_negative_rate{suffix}": cells.true_negative_rate,
+        f"precision{suffix}": cells.precision,
+        f"f1{suffix}": cells.f1,
+        f"brier_score{suffix}": stats.brier_score(sure, right, **how),
+        f"calibration_error{suffix}": stats.calibration_error(sure, right, **how),
+    }
 
 
 def first_shown(verdicts, options):
@@ -313,10 +339,17 @@ def test_checklists(rng):
                 own - (given == 1).mean(axis=(1, 2)), bounds=(-1.0, 1.0), **drawn()
             ),
             "unparsed_rate": stats.unparsed_rate(np.ones(N), **sampled()),
+            **errors_of_answers(said.ravel(), target, options),
         },
         judges,
         judging,
     )
+
+
+def errors_of_answers(said, target, options):
+    cells = stats.confusion(said, target, positive=1, negative=2, **options)
+    names = ("true_positive_rate", "true_negative_rate", "precision", "f1")
+    return {name: getattr(cells, name) for name in names}
 
 
 def weighted_share(given, levels, average, options):
