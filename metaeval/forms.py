@@ -11,6 +11,7 @@ from django.utils.http import urlencode
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Kind
+from metaeval.reports.confidence import Asked
 from metaeval.reports.figures import points_text
 from metaeval.reports.replacement import ADVICE
 from metaeval.reports.selection.inputs import Criteria, Part
@@ -309,6 +310,68 @@ class LabelNextForm(forms.Form):
         if isinstance(field, forms.ChoiceField):
             all_of_them = [("", "the judges disagree")] if may_disagree else []
             field.choices = [*all_of_them, *((key, f"{name} is unsure") for key, name in judges or [])]
+
+
+class ConfidenceForm(forms.Form):
+    """Whose errors to look at, beside what, how many are allowed, and what they cost. What is left out is preset."""
+
+    judge = forms.ChoiceField(label="Judge", required=False)
+    against = forms.ChoiceField(label="Compared with", required=False)
+    risk = forms.FloatField(
+        label="Allowed risk (%)",
+        min_value=0.1,
+        max_value=50,
+        required=False,
+        widget=_NUMBER,
+        help_text="Errors among the verdicts that it keeps.",
+    )
+    confidence = forms.ChoiceField(label="Confidence level", choices=CONFIDENCES, required=False)
+    false_positive = forms.FloatField(
+        label="Cost of a false positive", min_value=0, max_value=1e6, required=False, widget=_NUMBER
+    )
+    false_negative = forms.FloatField(
+        label="Cost of a false negative", min_value=0, max_value=1e6, required=False, widget=_NUMBER
+    )
+    label_price = forms.FloatField(
+        label="Price of a human label ($)", min_value=0, max_value=1e4, required=False, widget=_NUMBER
+    )
+    PRESET = {
+        "risk": "10",
+        "confidence": "95",
+        "false_positive": "1",
+        "false_negative": "1",
+        "label_price": "0.5",
+    }
+
+    def __init__(
+        self, given: Mapping[str, Any], *, judges: list[tuple[str, str]], targets: Sequence[str]
+    ) -> None:
+        data = {name: given.get(name) or value for name, value in self.PRESET.items()}
+        keys, wanted = [key for key, _ in judges], given.get("judge", "")
+        data["judge"] = wanted if wanted in keys else ""
+        data["against"] = (
+            given.get("against", "") if given.get("against", "") in targets else next(iter(targets), "")
+        )
+        super().__init__(data)
+        words = {"people": "the majority of human labels", "gold": "gold answers"}
+        for name, choices in (
+            ("judge", [("", "the one whose errors cost least"), *judges]),
+            ("against", [(name, words[name]) for name in targets]),
+        ):
+            field = self.fields[name]
+            if isinstance(field, forms.ChoiceField):
+                field.choices = choices
+
+    def asked(self) -> Asked:
+        """What the page is asked for."""
+        values = self.cleaned_data
+        return Asked(
+            judge=values["judge"],
+            against=values["against"],
+            risk=values["risk"] / 100,
+            level=int(values["confidence"]) / 100,
+            **{name: values[name] for name in ("false_positive", "false_negative", "label_price")},
+        )
 
 
 class RatingsForm(forms.Form):

@@ -10,7 +10,7 @@ import web.converters  # noqa: F401  (registers `row`)
 from annotation.kinds import kind_of
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.render import FORMATS
-from metaeval.views import comparisons, label_next, promotions, reports, selections, systems
+from metaeval.views import comparisons, confidence, label_next, promotions, reports, selections, systems
 
 
 class SuffixConverter:
@@ -62,6 +62,8 @@ _OF_A_SOURCE: tuple[tuple[str, Callable[..., HttpResponseBase], str], ...] = (
     ("decision/summary/", selections.decision_summary, "decision-summary"),
     ("decision/promote/", partial(promotions.promote, page="decision"), "decision-promote"),
     ("decision.<choice_format:suffix>", selections.decision_download, "decision-download"),
+    ("confidence/", confidence.confidence, "confidence"),
+    ("confidence/send/", confidence.confidence_send, "confidence-send"),
     ("label-next/", label_next.label_next_page, "label-next"),
     ("label-next/send/", label_next.label_next_send, "label-next-send"),
     ("label-next.csv", label_next.label_next_download, "label-next-download"),

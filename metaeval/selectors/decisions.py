@@ -78,6 +78,8 @@ def judge_export(decision: Decision) -> dict[str, Any]:
             "decided_at": decision.created_at.isoformat(timespec="seconds"),
             "inputs_hash": decision.inputs_hash,
             "in_force": decision.replaced_by_id is None,
+            # From which certainty on it decides by itself; None where nothing says how sure it is.
+            "abstention": (decision.evidence.get("judge") or {}).get("abstention"),
             **(exported_facts(decision.selection) if decision.selection else {}),
             # What to expect of a composite is what composites reach on held-out items.
             **({"held_out": composite["held_out"], "composite": composite} if composite else {}),

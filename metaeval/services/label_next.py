@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -135,16 +136,37 @@ def draw_send(*, draw: Draw, dataset: Dataset, study: str, user: User) -> tuple[
     ReportError
         They have no such study on this dataset, or it cannot offer these items; nothing is changed.
     """
+    rows = [
+        ChosenItem(item, priority=doubt, probability=chance)
+        for item, doubt, chance in zip(draw.items, draw.doubts, draw.chances, strict=True)
+    ]
+    return _send(rows, dataset, study, user)
+
+
+def abstained_send(*, items: Sequence[tuple[str, float]], dataset: Dataset, study: str, user: User) -> Study:
+    """Let a study of theirs offer what a judge leaves to people, (item, certainty): the least certain first.
+
+    Raises
+    ------
+    ReportError
+        As of `draw_send`.
+    """
+    rows = [ChosenItem(item, priority=round(1 - sure, _DIGITS)) for item, sure in items]
+    return _send(rows, dataset, study, user)[0]
+
+
+def abstained_key(items: Sequence[tuple[str, float]]) -> str:
+    """Names what a judge leaves to people: the same items with the same certainties."""
+    return sha256(repr([(item, round(sure, _DIGITS)) for item, sure in items]).encode()).hexdigest()[:16]
+
+
+def _send(rows: Sequence[ChosenItem], dataset: Dataset, study: str, user: User) -> tuple[Study, Choice]:
     try:
         found = study_get_for(user, study)
     except Study.DoesNotExist:
         raise ReportError("There is no such study.") from None
     if found.dataset_id != dataset.pk:
         raise ReportError("That study is on another dataset.")
-    rows = [
-        ChosenItem(item, priority=doubt, probability=chance)
-        for item, doubt, chance in zip(draw.items, draw.doubts, draw.chances, strict=True)
-    ]
     try:
         return found, items_choose(study=found, rows=rows)
     except StudyRuleError as refusal:

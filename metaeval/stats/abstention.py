@@ -224,9 +224,9 @@ def abstention_threshold(
     Labelled items have to be drawn by chance from the items that the judge will decide on (with other chances: through
     ``weights``); new items have to be of the same kind.
 
-    *Fixed sequence.* From the largest threshold that keeps enough labelled items to show the risk with half as many
-    errors, thresholds are tested one after another down the grid and the first failure ends it, so that no correction
-    for their number is needed. The test of one is the exact binomial one where each item is a cluster of its own and
+    *Fixed sequence.* Thresholds are tested one after another down the grid and the first failure ends it, so that no
+    correction for their number is needed. Two sequences share the level: from the largest threshold that keeps enough
+    labelled items to show the risk without an error, and from that with half as many errors as allowed. The test of one is the exact binomial one where each item is a cluster of its own and
     either right or wrong. Otherwise it is a bet against the clusters' sums of ``kept * (wrong - risk)``, which may not
     be positive on average: the mean wealth of eleven constant stakes is an e-value. It holds for any sizes of clusters
     up to the largest seen, and pays for it. Where to begin depends on certainties alone; that costs nothing as long as
@@ -295,22 +295,28 @@ def _none(
 
 
 def _fixed_sequence(data: "_Data", levels: list[float], risk: float) -> tuple[float | None, str]:
-    """The last threshold from above before the first that is not shown to hold the risk."""
-    alpha, found = 1 - data.frame.confidence, None
-    # What is kept has to be enough to show the risk with half as many errors as that, or at least without any.
-    for errors in (risk / 2, 0.0):
-        first = next(
-            (k for k, level in enumerate(levels) if _p_value(data, level, risk, errors) <= alpha), None
-        )
-        if first is not None:
-            break
-    else:
+    """The last threshold from above before the first that is not shown to hold the risk.
+
+    Two sequences share the level: one begins where errors of half the risk would show it, which few early errors do
+    not end; the other where no error would, which a threshold too low to begin with does not.
+    """
+    alpha = (1 - data.frame.confidence) / 2
+    begins = {_begin(data, levels, risk, errors, alpha) for errors in (risk / 2, 0.0)} - {None}
+    if not begins:
         return None, TOO_FEW
-    for level in levels[first:]:
-        if _p_value(data, level, risk) > alpha:
-            break
-        found = level
-    return found, TOO_RISKY
+    alpha = alpha if len(begins) > 1 else 2 * alpha
+    found: list[float] = []
+    for begin in begins:
+        for level in levels[begin:]:
+            if _p_value(data, level, risk) > alpha:
+                break
+            found.append(level)
+    return min(found, default=None), TOO_RISKY
+
+
+def _begin(data: "_Data", levels: list[float], risk: float, errors: float, alpha: float) -> int | None:
+    """The first threshold that keeps enough to show the risk, were so many wrong: certainties alone say so."""
+    return next((k for k, level in enumerate(levels) if _p_value(data, level, risk, errors) <= alpha), None)
 
 
 def _p_value(data: "_Data", level: float, risk: float, errors: float | None = None) -> float:

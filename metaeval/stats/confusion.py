@@ -38,6 +38,13 @@ class Outcomes:
     passed: Floats
     said_positive: Floats
 
+    def costs(self, false_positive: float, false_negative: float) -> Floats:
+        """Of the errors of each item; NaN where it does not count."""
+        whole = self.true_positive + self.missed + self.true_negative + self.passed
+        costs = false_positive * self.passed + false_negative * self.missed
+        found: Floats = np.divide(costs, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+        return found
+
     def ratio(self, name: str) -> tuple[Floats, Floats]:
         """Numerators and denominators of a rate: "true_positive_rate", "true_negative_rate", "precision" or "f1"."""
         if name == "true_positive_rate":
@@ -134,6 +141,11 @@ def confusion(
     [0.667, 0.667, 0.667, 0.667]
     """
     cells = outcomes(verdicts, truth, positive=positive, negative=negative, unparsed=unparsed)
+    return confusion_of(cells, **options)
+
+
+def confusion_of(cells: Outcomes, **options: Unpack[Sampling]) -> Confusion:
+    """`confusion` of cells that are there already."""
     n = len(cells.true_positive)
     resamples, where, _ = resolve(n, options, weighted=True)
     shared: Sampling = {**options, "resamples": resamples}
@@ -232,10 +244,7 @@ def error_cost_contributions(
     wrong_pass = as_number(false_positive, "false_positive", 0)
     wrong_fail = as_number(false_negative, "false_negative", 0)
     cells = outcomes(verdicts, truth, positive=positive, negative=negative, unparsed=unparsed)
-    whole = cells.true_positive + cells.missed + cells.true_negative + cells.passed
-    costs = wrong_pass * cells.passed + wrong_fail * cells.missed
-    found: Floats = np.divide(costs, whole, out=np.full(len(whole), np.nan), where=whole > 0)
-    return found
+    return cells.costs(wrong_pass, wrong_fail)
 
 
 def outcomes(

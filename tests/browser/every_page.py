@@ -93,6 +93,8 @@ NO_PAGES = {
     "metaeval:dataset-decision-download": "a file",
     "metaeval:dataset-label-next-download": "a file",
     "metaeval:dataset-label-next-send": "takes, leads to the study",
+    "metaeval:dataset-confidence-send": "takes, leads to the study",
+    "metaeval:confidence-send": "takes, leads to the study",
     "metaeval:dataset-tower-download": "a file",
     "metaeval:systems-download": "a file",
     "metaeval:ratings-upload": "takes a file, leads back",
@@ -370,6 +372,7 @@ def label_next_stops(owner: User) -> Iterator[Stop]:
     yield Stop("label-next-to-a-study", f"{here}?budget=12&judge=&seed=1")
     yield Stop("label-next-asked-wrongly", f"{here}?budget=4000&judge=&seed=x")
     idle = sweep_make(judges=[judge_make("Idle three")], datasets=[dataset_make(pairs=3)], name="Idle three")
+    yield Stop("confidence", f"{reverse('metaeval:confidence', args=[sweep.pk])}?risk=40")
     yield Stop("label-next-nothing", reverse("metaeval:label-next", args=[idle.pk]))
 
 

@@ -33,22 +33,23 @@ def test_curve_against_counting(rows):
 def naive_fixed_sequence(sure, wrong, risk, alpha):
     """Trust or Escalate: down the grid while the binomial upper bound is below the risk; scipy's test."""
 
-    def passes(level, errors=None):
+    def passes(level, alpha, errors=None):
         kept = sure >= level
         n = int(kept.sum())
         seen = int(wrong[kept].sum()) if errors is None else math.ceil(errors * n)
         return n > 0 and stats.binomtest(seen, n, risk, alternative="less").pvalue <= alpha
 
     grid = [round(k / 200, 3) for k in range(200, -1, -1)]
-    starts = [k for k, level in enumerate(grid) if passes(level, risk / 2)] or [
-        k for k, level in enumerate(grid) if passes(level, 0)
-    ]
-    found = nan
-    for level in grid[starts[0] :] if starts else []:
-        if not passes(level):
-            break
-        found = level
-    return found
+    starts = set()
+    for errors in (risk / 2, 0):
+        starts |= set([k for k, level in enumerate(grid) if passes(level, alpha / 2, errors)][:1])
+    found = []
+    for start in starts:
+        for level in grid[start:]:
+            if not passes(level, alpha / len(starts)):
+                break
+            found.append(level)
+    return min(found, default=nan)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -136,3 +137,10 @@ def test_the_guarantee_holds_in_simulation():
         found = abstention_threshold(sure, wrong, risk=0.15, confidence=0.9)
         broken.append(found.defined and found.threshold < 0.7)
     assert np.mean(broken) < 0.14  # 10% and three standard errors
+
+
+def test_a_step_down_that_fails_does_not_hide_what_holds_above():
+    # Ninety sure ones without an error; all 120, of which 15 are wrong, would be where half the risk begins to show.
+    sure = np.repeat([0.95, 0.55], [90, 30])
+    found = abstention_threshold(sure, np.repeat([0.0, 1.0], [105, 15]), risk=0.1)
+    assert found.threshold == 0.555
