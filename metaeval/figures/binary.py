@@ -86,7 +86,8 @@ class BinaryAnswers:
 
     def ratio(self, name: str, reason: str) -> Ratio:
         """A rate of the confusion matrix."""
-        return Ratio(*(self._per_item(part) for part in self.outcomes.ratio(name)), reason)
+        top, bottom = self.outcomes.ratio(name)
+        return Ratio(self._per_item(top), self._per_item(bottom), reason)
 
     def brier(self) -> Ratio | None:
         """Brier score of the certainty."""

@@ -21,13 +21,13 @@ from metaeval.stats import (
     abstention_threshold,
     brier_score,
     calibration_error,
-    confusion,
     corrected_rate,
-    error_cost,
+    mean_estimate,
     ppi_mean,
     recalibrate,
     risk_coverage,
 )
+from metaeval.stats.confusion import NO_VERDICT, confusion_of
 
 KINDS = ("pairwise", "checklist")
 SIDES = {
@@ -193,25 +193,22 @@ def _by_cost(row: JudgeErrors) -> tuple[bool, float, str]:
 
 
 def _errors(one: Any, read: BinaryAnswers, asked: Asked) -> JudgeErrors:
-    truth = np.where(read.asked.any(axis=1), read.truth, np.nan)
+    cells = read.outcomes
+    costs = cells.costs(asked.false_positive, asked.false_negative)
+    most = max(asked.false_positive, asked.false_negative)
     shared: Any = {
         "clusters": read.cluster,
         "weights": read.weights,
-        "n_resamples": 1,
         "confidence": asked.level,
+        # Of bounded means and ratios the ends depend on the data alone; one resample says that they are asked for.
+        "n_resamples": 1,
     }
     return JudgeErrors(
         one.judge.fingerprint,
         one.judge.name,
-        confusion(read.said, truth, **shared),
-        error_cost(
-            read.said,
-            truth,
-            false_positive=asked.false_positive,
-            false_negative=asked.false_negative,
-            **shared,
-        ),
-        int((~np.isnan(truth)).sum()),
+        confusion_of(cells, **shared),
+        mean_estimate(costs, bounds=(0.0, most) if most > 0 else None, reason=NO_VERDICT, **shared),
+        int((~np.isnan(costs)).sum()),
     )
 
 

@@ -21,9 +21,9 @@ from metaeval.stats.shares import Frame, Share, check_shares, read_frame
 
 Calibration: TypeAlias = Literal["sample", "elsewhere"]
 
-FEW_CARRY = "a few labelled items carry most of the sampling weight: the interval may cover too little"
-NO_BETTER = "the judge is not better than chance on the labelled items, so nothing can be corrected"
-BARELY_BETTER = "no interval: the judge is not shown to be better than chance on the labelled items"
+FEW_CARRY = "a few labeled items carry most of the sampling weight: the interval may cover too little"
+NO_BETTER = "the judge is not better than chance on the labeled items, so nothing can be corrected"
+BARELY_BETTER = "no interval: the judge is not shown to be better than chance on the labeled items"
 # Labels that count as less than this share of their number (Kish) have weights under which intervals are too short.
 _UNEVEN = 0.25
 
@@ -130,7 +130,7 @@ def corrected_rate(
     if not data.counted.any():
         return CorrectedRate(**_fields(undefined("no item has a verdict that counts")))
     if not (passed.any() and failed.any()):
-        reason = "no labelled item" if not (passed.any() or failed.any()) else "all labelled items are alike"
+        reason = "no labeled item" if not (passed.any() or failed.any()) else "all labeled items are alike"
         return CorrectedRate(**_fields(undefined(reason)))
     frame = data.frame
     judged = frame.share(data.verdict, data.counted.astype(np.float64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -62,13 +62,13 @@ def confidence_send(
     try:
         inputs = inputs_read(dataset=dataset, kind=kind, sweep=sweep)
         form = _form(request, inputs)
-        if not form.is_valid():
-            raise Http404("There is no such threshold.")
-        page = confidence_page(inputs, form.asked())
+        page = confidence_page(inputs, form.asked()) if form.is_valid() else None
     except ReportError as error:
-        raise Http404(str(error)) from None
-    if page.certainty is None or not page.certainty.abstained:
-        raise Http404("The judge leaves no unlabeled item to people.")
+        messages.error(request, f"Nothing was sent. {error}")
+        return redirect(back)
+    if page is None or page.certainty is None or not page.certainty.abstained:
+        messages.error(request, "Nothing was sent: the judge leaves no item without a label to people.")
+        return redirect(back)
     if request.POST.get("draw") != _key(page):
         messages.error(request, "Nothing was sent: labels have come in since you looked. Look again.")
         return redirect(back)

@@ -108,7 +108,7 @@ def test_the_page(client, researcher, sweep, django_assert_max_num_queries):
     assert (
         "Nothing says how sure One order is" in client.get(at(sweep), {"judge": one_order}).content.decode()
     )
-    assert "No threshold" in client.get(at(sweep), {"risk": "0.1"}).content.decode()
+    assert "Too few labeled items" in client.get(at(sweep), {"risk": "0.1"}).content.decode()
     assert "greater than or equal to 0.1" in client.get(at(sweep), {"risk": "0.01"}).content.decode()
 
 

@@ -116,7 +116,7 @@ def test_no_verdict_is_never_kept_and_unlabelled_items_count_for_the_coverage():
 
 
 def test_what_cannot_be_shown_is_said():
-    with pytest.warns(StatisticsWarning, match="too few labelled items"):
+    with pytest.warns(StatisticsWarning, match="too few labeled items"):
         found = abstention_threshold(np.full(10, 0.9), np.zeros(10), risk=0.1)
     assert not found.defined
     assert found.as_dict()["threshold"] is None
