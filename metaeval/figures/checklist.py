@@ -13,6 +13,7 @@ from metaeval.figures.binary import BinaryAnswers, binary_figures
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
 from metaeval.figures.sample import (
     ByGroup,
+    Crossed,
     JudgeSample,
     Part,
     Ratio,
@@ -26,6 +27,7 @@ from metaeval.inputs import UNSURE, Booleans, Floats, Integers, JudgeAnswers, ba
 from metaeval.stats import (
     Estimate,
     InvalidInputError,
+    LeaveOneOut,
     aspect_levels,
     krippendorff_alpha,
     leave_one_out_contributions,
@@ -243,6 +245,16 @@ class ChecklistSample(Sample):
         nothing = np.full(len(self.item), np.nan)
         return self.over_questions(contributions(self.slots) if self.slots.shape[1] else nothing, _NO_PAIR)
 
+    def with_alike(self) -> Crossed | None:
+        """Leave-one-out agreement per question, of annotators like these too."""
+        answers, label = self._given
+        if not answers.shape[1]:
+            return None
+        question, slot = np.nonzero(~np.isnan(answers))
+        people = self.labels.annotator[label[question, slot]]
+        labels = LeaveOneOut((question, people, answers[question, slot]), len(self.item))
+        return Crossed(labels, labels.people(), resamples=self.resamples_of(self.item), item=self.item)
+
     def unsure(self) -> Ratio:
         """Answers that are cannot tell."""
         found = share_of(self.slots == UNSURE, ~np.isnan(self.slots), "no labels")
@@ -364,6 +376,7 @@ PEOPLE = (
         "Chance that a human annotator's answer is the mode of the other answers to the question.",
         partial(ChecklistSample.of_slots, contributions=leave_one_out_contributions),
         axes=GROUPS,
+        alike=ChecklistSample.with_alike,
     ),
     Figure("cannot_tell_rate", "Cannot tell", _UNSURE, ChecklistSample.unsure, axes=GROUPS),
     *_followed("of_people", ()),

@@ -105,7 +105,7 @@ def table_of(report: ReportContent, *, measure: str = "", group: str = "", sort:
     if len(subsets) > MOST_SUBSET_COLUMNS:
         subsets = []
     rows = [_row(report, index, primary, chosen, subsets) for index in range(len(report.judges))]
-    keys = ["value", *(place.key for place in subsets), *(key for key, *_ in EXTRAS)]
+    keys = ["value", *(place.key for place in subsets), *(key for key, *_ in _extras(report))]
     if sort.removeprefix("-") not in {"name", *keys}:
         sort = DEFAULT_SORT
     low, high = axis_of(_on_axis(rows))
@@ -157,7 +157,7 @@ def _row(
         ComparedFigure(
             chosen.of(measures.get(name)), report.figures.of_judges(name).unit, bare=name in _POINTS
         )
-        for _, _, name, _ in EXTRAS
+        for _, _, name, _ in _extras(report)
     ]
     n_left = report.items.n_items - judge.n_items_judged
     return ComparedJudge(
@@ -165,11 +165,20 @@ def _row(
     )
 
 
+def _extras(report: ReportContent) -> list[tuple[str, str, str, bool]]:
+    """Those that there can be: without labels no judge stands beside human annotators."""
+    labelled = any(known(judge.overall("minus_people")) for judge in report.judges)
+    return [extra for extra in EXTRAS if labelled or extra[2] != "minus_people"]
+
+
 def _columns(report: ReportContent, primary: str, subsets: Sequence[Slice], sort: str) -> list[Column]:
     label = report.figures.of_judges(primary).label
     heads = [("name", "Judge", "Judge", True), ("value", label, label, False)]
     heads += [(subset.key, subset.short, f"{label}: {subset.label}", False) for subset in subsets]
-    heads += [(key, short, report.figures.of_judges(name).label, small) for key, short, name, small in EXTRAS]
+    heads += [
+        (key, short, report.figures.of_judges(name).label, small)
+        for key, short, name, small in _extras(report)
+    ]
     return [_column(key, short, title, ascending, sort) for key, short, title, ascending in heads]
 
 

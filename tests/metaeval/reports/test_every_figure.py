@@ -20,7 +20,7 @@ from tests.metaeval.reports.kind_values import CRITERIA, TREE, answered, aspects
 
 N, PEOPLE, DRAWS = 40, 3, 200
 # Enough of them to speak of others.
-OF_PAIRS = 6
+MANY = 6
 NAN = np.nan
 # As names: the order of clusters decides which a resample draws.
 CLUSTERS = np.repeat(np.arange(12), [1, 1, 1, 1, 1, 2, 2, 3, 4, 4, 6, 14]).astype(np.str_)
@@ -88,12 +88,12 @@ def rng():
 
 
 def test_pairs(rng):
-    slots = rng.choice([0.0, 1.0, 2.0], size=(N, OF_PAIRS), p=[0.1, 0.6, 0.3])
-    slots[:5, OF_PAIRS - 1] = NAN
+    slots = rng.choice([0.0, 1.0, 2.0], size=(N, MANY), p=[0.1, 0.6, 0.3])
+    slots[:5, MANY - 1] = NAN
     verdicts = rng.choice([0.0, 1.0, 2.0, NAN], size=(N, 2), p=[0.1, 0.5, 0.3, 0.1])
     gold = rng.integers(1, 3, N).astype(float)
     lengths = rng.integers(1, 90, (N, 2))
-    labels = [(k, p, slots[k, p]) for k in range(N) for p in range(OF_PAIRS) if not np.isnan(slots[k, p])]
+    labels = [(k, p, slots[k, p]) for k in range(N) for p in range(MANY) if not np.isnan(slots[k, p])]
     cost, seconds = rng.random((2, N, 2))
     one = replace(judge_make("j", verdicts), cost=cost, seconds=seconds)
     found = inputs_make(lengths=lengths, gold=gold, labels=labels, cluster=CLUSTERS.tolist(), judges=(one,))
@@ -283,10 +283,10 @@ def test_rubrics(rng, against):
 
 
 def test_checklists(rng):
-    given = rng.integers(0, 3, (N, PEOPLE, 3))  # cannot tell, yes, no
+    given = rng.integers(0, 3, (N, MANY, 3))  # cannot tell, yes, no
     said = rng.integers(0, 3, (N, 3))
     words = {0: None, 1: True, 2: False}
-    labels = [(k, p, answered(*(words[a] for a in given[k, p]))) for k in range(N) for p in range(PEOPLE)]
+    labels = [(k, p, answered(*(words[a] for a in given[k, p]))) for k in range(N) for p in range(MANY)]
     one = judge("j", {k: answered(*(words[a] for a in said[k])) for k in range(N)})
     found = inputs("checklist", clustered(items_of(N, aspects=TREE)), labels, [one])
     found = replace(found, weights=WEIGHTS)
@@ -294,7 +294,7 @@ def test_checklists(rng):
     of_people, judging = sample_of(found)
     people, judges = names_of("checklist")
     questions = np.repeat(np.arange(N), 3)
-    slots = given.transpose(0, 2, 1).reshape(-1, PEOPLE).astype(float)
+    slots = given.transpose(0, 2, 1).reshape(-1, MANY).astype(float)
     options, every = drawn(questions), sampled(questions)
     levels = np.tile(LEVELS, N)
 
@@ -322,6 +322,8 @@ def test_checklists(rng):
         people,
         of_people,
     )
+    others = options | {"people": "sampled"}
+    same_alike(made["people"]["measures"], {"agreement": stats.leave_one_out_agreement(slots, **others)})
     yes, no = (slots == 1).sum(axis=1), (slots == 2).sum(axis=1)
     target = np.where(yes > no, 1.0, np.where(no > yes, 2.0, NAN))
     right = np.where(np.isnan(target), NAN, said.ravel() == target)
