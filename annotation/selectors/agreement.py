@@ -8,7 +8,7 @@ anything is new: figures are kept in the cache until then.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from django.db.models import Count, Max, Q, Subquery
 from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.kinds import ItemKind, kind_of
 from annotation.models import Criterion, Intervention, Label, Study, WorkRole
+from annotation.selectors.anytime import Choice, agreement_at_any_time, places_of
 from metaeval.figures import FIGURES, Figure, Sample
 from metaeval.figures.measures import annotator_agreements, people_measures
 from metaeval.inputs import Floats, Inputs, Items, Labels, Options, columns_of, weights_drawn
@@ -27,14 +28,14 @@ from metaeval.stats import Estimate
 People: TypeAlias = dict[int, tuple[str, bool]]
 
 # Part of the cache key: goes up when what is computed changes.
-VERSION = 4
+VERSION = 5
 CACHE_SECONDS = 24 * 60 * 60
 # Below this many items with two labels, the page says that it is early.
 FEW_ITEMS = 20
 
 
 class LabelRow(NamedTuple):
-    """A label that counts; `stored` is what the column says that its kind reads."""
+    """A label that counts; `stored` is what the column says that its kind reads, `number` its place in time."""
 
     item: int
     instruction: int
@@ -44,6 +45,7 @@ class LabelRow(NamedTuple):
     probability: float
     shown_order: Sequence[int] | None
     stored: Any
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class Agreement:
     rows: tuple[AgreementRow, ...] = ()
     by_annotator: tuple[AnnotatorRow, ...] = ()
     remarks: tuple[str, ...] = ()
+    # Of pairs: leave-one-out agreement with an interval for looking at any time.
+    anytime: Estimate | None = None
 
     @property
     def is_early(self) -> bool:
@@ -168,6 +172,10 @@ def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement
             found = Criterion.objects.filter(dataset_id=study.dataset_id).order_by("position")
             criteria = tuple(found.values_list("key", flat=True))
         known = agreement_compute(study.kind, rows, people, criteria)
+        # Items that were drawn with unequal chances have none: their weights have no bound that is known in advance.
+        if study.kind == "pairwise" and len({row.probability for row in rows}) == 1:
+            choices = (Choice(row.item, row.annotator, float(row.stored), row.number) for row in rows)
+            known = replace(known, anytime=agreement_at_any_time(choices, places_of(study)))
         cache.set(key, known, CACHE_SECONDS)
     return known
 
@@ -177,15 +185,28 @@ def _labels_read(study: Study, people: People) -> Iterator[LabelRow]:
     labels = Label.objects.current().filter(study=study, kind=study.kind)
     about = ("item_id", "item__instruction_id", "item__instruction__category", "annotator_id")
     own = ("active_ms", "supersedes_id", "probability", "shown_order", kind_of(study.kind).column)
-    names = (*about, *own, "annotator__public_id", "annotator__is_simulated")
+    names = (*about, *own, "annotator__public_id", "annotator__is_simulated", "pk")
     found = labels.order_by("item__position", "item_id", "pk").values_list(*names)
     row: tuple[Any, ...]
     for row in found.iterator(chunk_size=5_000):
-        item, instruction, category, annotator, ms, earlier, chance, order, stored, public_id, simulated = row
+        (
+            item,
+            instruction,
+            category,
+            annotator,
+            ms,
+            earlier,
+            chance,
+            order,
+            stored,
+            public_id,
+            simulated,
+            number,
+        ) = row
         if annotator not in people:
             people[annotator] = (str(pseudonym(public_id, study=study.pk))[:SHORT], simulated)
         seconds = seconds_of(ms, earlier)
-        yield LabelRow(item, instruction, category, annotator, seconds, chance, order, stored)
+        yield LabelRow(item, instruction, category, annotator, seconds, chance, order, stored, number)
 
 
 def seconds_of(active_ms: int | None, supersedes: int | None) -> float:

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from django.core.cache import cache
 from django.db import connection
+from django.template.loader import render_to_string
 from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.models import Label
 from annotation.selectors.agreement import LabelRow, agreement_compute, agreement_so_far, label_stamp
+from annotation.selectors.anytime import Choice, Place, agreement_at_any_time
 from annotation.services.quality import labels_set_aside, labels_take_back
-from metaeval.stats import krippendorff_alpha, leave_one_out_agreement
+from metaeval.stats import ConfidenceSequence, krippendorff_alpha, leave_one_out_agreement
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.factories import annotator_make, study_make
 
@@ -54,6 +56,34 @@ def test_known_figures():
     (first, *_) = next(cells for row, cells in found.table if row.name == "A")
     assert (first[0].name, first[1]["value"]) == ("leave_one_out", 1)
     assert found.is_early
+
+
+def test_an_interval_for_any_time_counts_finished_instructions_as_they_were_finished():
+    # Instruction 7 has pairs 0 and 1, 8 has 2 and 3, 9 has 4. Two labels each; the second pair of 8 lacks one.
+    places = {0: Place(7, 2), 1: Place(7, 2), 2: Place(8, 2), 3: Place(8, 2), 4: Place(9, 2)}
+    given = [
+        (4, 0, 1),
+        (0, 0, 1),
+        (0, 1, 1),
+        (1, 0, 1),
+        (2, 0, 1),
+        (2, 1, 1),
+        (3, 0, 1),
+        (4, 1, 1),
+        (1, 1, 2),
+    ]
+    choices = [Choice(*label, number) for number, label in enumerate(given)]
+    found = agreement_at_any_time(choices, places)
+    assert (found.value, found.n, found.n_clusters) == (pytest.approx(2 / 3), 3, 2)
+    # 9 was finished before 7, whose second pair nobody agrees on.
+    sequence = ConfidenceSequence(largest=2)
+    sequence.update([1.0])
+    assert found == sequence.update([1.0, 0.0], clusters=[7, 7])
+    # A label more changes nothing of what was counted; one that is not of the study's items, neither.
+    more = [*choices, Choice(99, 0, 1, 20)]
+    assert agreement_at_any_time(more, places) == found
+    assert agreement_at_any_time(choices[:3], places) is None
+    assert agreement_at_any_time([], {}) is None
 
 
 def test_each_person_is_compared_with_the_others():
@@ -179,6 +209,18 @@ class TestFromRows:
         assert len(context) == 1, "only whether there is anything new"
         label_make(study=study, item=study.dataset.items.first(), choice=1)
         assert agreement_so_far(study).labels == 5
+
+    def test_what_is_valid_at_any_time_is_of_finished_pairs(self):
+        study = study_make(pairs=3, overlap=2)
+        labels_make(study, [[1, 1], [1, 2], [2, None]])
+        found = agreement_so_far(study).anytime
+        assert (found.value, found.n, found.method) == (0.5, 2, "betting")
+        assert found.low < 0.1
+        assert found.high > 0.9
+        html = render_to_string(
+            "annotation/researcher/_agreement.html", {"agreement": agreement_so_far(study)}
+        )
+        assert "valid at any time: leave-one-out agreement 50.0% [" in html
 
     def test_simulated_annotators_are_counted(self):
         study = study_make(pairs=1, overlap=3)
