@@ -18,7 +18,7 @@ from django.db.models import Count, Max, Q, Subquery
 from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.kinds import ItemKind, kind_of
 from annotation.models import Criterion, Intervention, Label, Study, WorkRole
-from annotation.selectors.anytime import Choice, agreement_at_any_time, places_of
+from annotation.selectors.anytime import PairLabel, agreement_at_any_time, places_of
 from metaeval.figures import FIGURES, Figure, Sample
 from metaeval.figures.measures import annotator_agreements, people_measures
 from metaeval.inputs import Floats, Inputs, Items, Labels, Options, columns_of, weights_drawn
@@ -173,9 +173,10 @@ def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement
             criteria = tuple(found.values_list("key", flat=True))
         known = agreement_compute(study.kind, rows, people, criteria)
         # Items that were drawn with unequal chances have none: their weights have no bound that is known in advance.
-        if study.kind == "pairwise" and len({row.probability for row in rows}) == 1:
-            choices = (Choice(row.item, row.annotator, float(row.stored), row.number) for row in rows)
-            known = replace(known, anytime=agreement_at_any_time(choices, places_of(study)))
+        places = places_of(study) if study.kind == "pairwise" else {}
+        if places and len({row.probability for row in rows}) == 1:
+            choices = (PairLabel(row.item, row.annotator, float(row.stored), row.number) for row in rows)
+            known = replace(known, anytime=agreement_at_any_time(choices, places))
         cache.set(key, known, CACHE_SECONDS)
     return known
 

@@ -16,14 +16,14 @@ from annotation.models import ItemRole, Study, StudyItem
 from metaeval.stats import ConfidenceSequence, Estimate, leave_one_out_contributions
 
 
-class Place(NamedTuple):
+class ItemPlace(NamedTuple):
     """An item of a study: its instruction, and how many labels it is to have."""
 
     instruction: int
     overlap: int
 
 
-class Choice(NamedTuple):
+class PairLabel(NamedTuple):
     """A label of a pair that counts, with its place in the order in which labels came."""
 
     item: int
@@ -32,14 +32,14 @@ class Choice(NamedTuple):
     number: int
 
 
-def places_of(study: Study) -> dict[int, Place]:
+def places_of(study: Study) -> dict[int, ItemPlace]:
     """The items that a study is to have labels of. One query."""
     found = StudyItem.objects.filter(study=study, role=ItemRole.WORK, withdrawn_at=None)
     rows = found.values_list("item_id", "item__instruction_id", "overlap")
-    return {item: Place(instruction, overlap) for item, instruction, overlap in rows}
+    return {item: ItemPlace(instruction, overlap) for item, instruction, overlap in rows}
 
 
-def agreement_at_any_time(choices: Iterable[Choice], places: Mapping[int, Place]) -> Estimate | None:
+def agreement_at_any_time(choices: Iterable[PairLabel], places: Mapping[int, ItemPlace]) -> Estimate | None:
     """Leave-one-out agreement of the instructions that are finished; None before there is one."""
     labels = [one for one in choices if one.item in places]
     given = Counter(one.item for one in labels)

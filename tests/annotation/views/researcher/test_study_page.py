@@ -103,7 +103,7 @@ class TestPage:
             counts.append(len(context))
             labels_make(study, [[1, 2], [1, 1], [2, 2]])
             invitation_make(study=study)
-        assert counts[0] == counts[1] == 15
+        assert counts[0] == counts[1] == 16
 
 
 class TestLive:
