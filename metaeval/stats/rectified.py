@@ -23,7 +23,7 @@ _NOTHING_VARIES = "no interval: all labels are the same, and the scale has no en
 # A variance below the square of this share of the largest label is a rounding error.
 _GRAIN = 1e-12
 # Below this share of the clusters Kish's number says that weights or clusters are uneven.
-_EVEN = 0.95
+_EVEN = 0.7
 # With fewer disagreements than this the labels cannot tell how rare these are.
 _FEW_DISAGREEMENTS = 5
 
