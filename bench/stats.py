@@ -184,7 +184,8 @@ def _report_inputs() -> Inputs:
     )
     people = Labels(
         item=np.repeat(np.arange(n), 4),
-        annotator=np.tile(np.arange(4), n),
+        # Sixteen people, so that intervals speak of others too.
+        annotator=(np.repeat(np.arange(n), 4) + 4 * np.tile(np.arange(4), n)) % 16,
         values=answers(0.75, 4).reshape(-1, 1),
         simulated=np.zeros(4 * n, dtype=bool),
     )
