@@ -51,6 +51,8 @@ class CapacityCurve:
         The quantile over pairs of models, averaged over the draws.
     spread : ndarray of shape (n_sizes, n_quantiles)
         Its standard deviation over the draws: of one evaluation set of this size.
+    mean_p_values : ndarray of shape (n_sizes,)
+        The mean over pairs of models in place of a quantile, averaged over the draws.
     share_significant : ndarray of shape (n_sizes,)
         Share of the pairs with a p-value of at most ``alpha``, averaged over the draws.
     capacity : float
@@ -72,6 +74,7 @@ class CapacityCurve:
     n_pairs: int
     n_clusters: int
     n_draws: int
+    mean_p_values: Floats
     reason: str | None = None
 
 
@@ -166,7 +169,8 @@ def capacity_curve(
     known = np.where(undefined[:, np.newaxis], 1.0, p_values)
     found = np.nanquantile(known, levels, axis=1).T
     share = np.nanmean(np.where(np.isnan(known), np.nan, known <= alpha), axis=1)
-    found[undefined], share[undefined] = np.nan, np.nan
+    average = np.nanmean(known, axis=1)
+    found[undefined], share[undefined], average[undefined] = np.nan, np.nan, np.nan
     found, share = found.reshape(*shape, -1), share.reshape(shape)
     means = found.mean(axis=1)
     enough = means[:, -1] < alpha
@@ -184,6 +188,7 @@ def capacity_curve(
         n_pairs=columns.shape[1] * (columns.shape[1] - 1) // 2,
         n_clusters=n_clusters,
         n_draws=n_draws,
+        mean_p_values=average.reshape(shape).mean(axis=1),
         reason=_NO_PAIR if undefined.any() else None,
     )
 

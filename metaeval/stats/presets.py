@@ -66,7 +66,8 @@ _ALL = (
         aggregate_labels={"how": "mode", "ties": "random"},
         # A tie is half a win; a verdict that could not be read is left out.
         expected_win_rate={"ties": "half"},
-        capacity_curve={"test": "t", "capacity_quantile": 0.8},
+        # The figure has the 80th and the 90th percentile and the mean (`mean_p_values`); the capacity is of the 90th.
+        capacity_curve={"test": "t", "quantiles": (0.8, 0.9), "capacity_quantile": 0.9},
     ),
     _preset(
         "alpaca_eval",
