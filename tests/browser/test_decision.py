@@ -23,11 +23,13 @@ def sweep():
 def test_from_the_sweep_to_a_promotion(live_server, page, sweep):
     log_in(page, live_server.url, "administrator")
     page.goto(f"{live_server.url}/admin/judges/sweep/{sweep.pk}/progress/")
-    expect(page.locator("#decision-summary-title")).to_have_text(
+    expect(page.locator("#decision-summary-title")).to_contain_text(
         "Good judge is significantly better than the other judges"
     )
     page.get_by_role("link", name="Show full decision").click()
-    expect(page.locator("#verdict")).to_have_text("Good judge is significantly better than the other judges")
+    expect(page.locator("#verdict")).to_contain_text(
+        "Good judge is significantly better than the other judges"
+    )
     assert_no_sideways_scroll(page)
 
     # Asked with the keyboard alone.
@@ -102,9 +104,11 @@ def test_while_it_computes(live_server, page, sweep, monkeypatch):
     page.goto(f"{live_server.url}/sweeps/{sweep.pk}/decision/")
     expect(page.get_by_role("status").filter(has_text="Waiting for a worker")).to_be_visible()
     assert report_jobs_work() == 1
-    expect(page.locator("#verdict")).to_have_text("Good judge is significantly better than the other judges")
+    expect(page.locator("#verdict")).to_contain_text(
+        "Good judge is significantly better than the other judges"
+    )
     page.goto(f"{live_server.url}/admin/judges/sweep/{sweep.pk}/progress/")
-    expect(page.locator("#decision-summary-title")).to_have_text(
+    expect(page.locator("#decision-summary-title")).to_contain_text(
         "Good judge is significantly better than the other judges"
     )
 
@@ -150,4 +154,6 @@ def test_without_scripts(live_server, new_context, sweep):
     expect(page.locator(".asked summary")).to_contain_text(
         "People: agreement with human annotators, weight 1."
     )
-    expect(page.locator("#verdict")).to_have_text("Good judge is significantly better than the other judges")
+    expect(page.locator("#verdict")).to_contain_text(
+        "Good judge is significantly better than the other judges"
+    )
