@@ -144,6 +144,14 @@ def test_a_judge_that_hedges_as_people_do_is_chosen_by_it_and_not_by_wins():
     assert expected_win_rate(sure).value == 1
 
 
+def test_of_alpaca_eval_a_person_is_nearer_to_people_than_the_longer_response(alpaca):
+    longer = np.where(alpaca.length_1 > alpaca.length_2, 1.0, 2.0)
+    options = {"measure": "squared", "values": VALUES, "clusters": alpaca.instructions, "n_resamples": 1}
+    found = distribution_distance(alpaca.labels, longer, **options)
+    assert (found.value, found.low, found.high) == pytest.approx((0.470, 0.421, 0.520), abs=5e-4)
+    assert 1 - pairwise_agreement(alpaca.labels).value == pytest.approx(0.382, abs=5e-4)
+
+
 @pytest.mark.parametrize(
     ("given", "name"),
     [
