@@ -227,3 +227,10 @@ def test_alpaca_from_its_file(shared_data, tmp_path):
     published = report("alpaca", tmp_path / "p.json", "--convention", "alpaca_eval")
     longest = next(judge for judge in published["judges"] if judge["strategy"] == "longest")
     assert round(100 * longest["measures"]["agreement"]["overall"]["value"], 5) == 62.19136
+
+
+def test_a_margin_in_points(pairs, tmp_path):
+    options = report("pairs", tmp_path / "a.json", "--margin", "2", "--annotators", "these")["options"]
+    assert (options["margin"], options["annotators"]) == (0.02, "these")
+    with pytest.raises(CommandError, match="margin"):
+        report("pairs", tmp_path / "b.json", "--margin", "100")

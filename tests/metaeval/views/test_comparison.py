@@ -189,3 +189,19 @@ def test_downloads(client, researcher, sweep, suffix, start):
 def test_hostile_names_are_escaped(client, administrator):
     sweep = swept(dataset=dataset_make(pairs=4), good="<img src=x onerror=alert(1)>")[0]
     assert "<img src=x" not in page(client, sweep)
+
+
+def test_a_margin_and_over_whom_a_winner_wins(client, administrator, sweep):
+    plain = page(client, sweep)
+    asked = page(client, sweep, margin="2.5", annotators="these")
+    assert "better than the other judges by more than 2.5 points" in asked
+    assert "by more than" not in plain
+    assert page(client, sweep, margin="x") is not None
+    assert "Enter a number." in page(client, sweep, margin="x")
+    # What is promoted from the page rests on the figures that it shows.
+    form = dict(re.findall(r'name="(inputs_hash|seen)" value="([^"]*)"', asked))
+    action = re.search(r'action="([^"]*promote[^"]*)"', asked)[1].replace("&amp;", "&")
+    assert "margin=2.5" in action
+    judge = re.search(r'name="judge" value="([0-9a-f]{8,64})"', asked)[1]
+    response = client.post(action, form | {"judge": judge, "reason": "It wins by the margin."})
+    assert response.status_code == 302
