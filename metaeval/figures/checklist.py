@@ -88,8 +88,8 @@ class ChecklistJudge(JudgeSample):
         """Questions answered as the target."""
         return self.sample.over_questions(self.matches, _NO_QUESTION)
 
-    def binary(self) -> BinaryAnswers:
-        """Its answers, yes or no, by question."""
+    def binary(self, *, gold: bool) -> BinaryAnswers:  # noqa: ARG002
+        """Its answers, yes or no, by question; the options of the sample say beside what."""
         sample, stored = self.sample, self.judge.probability
         return BinaryAnswers(
             item=sample.item,
@@ -103,7 +103,7 @@ class ChecklistJudge(JudgeSample):
         )
 
     def threshold(self) -> dict[str, Any] | None:
-        return self.binary().threshold(self.sample.options.confidence)
+        return self.binary(gold=self.sample.against_gold).threshold(self.sample.options.confidence)
 
     def unsure(self) -> Ratio:
         """Answers that are cannot tell."""
@@ -403,7 +403,7 @@ JUDGES = (
         compares=True,
     ),
     UNPARSED,
-    *binary_figures(ChecklistJudge.binary, "yes", "the target"),
+    *binary_figures(partial(ChecklistJudge.binary, gold=False), "yes", "the target"),
 )
 KIND = KindFigures(
     sample=ChecklistSample,
@@ -420,6 +420,7 @@ KIND = KindFigures(
         partial(ChecklistSample.of_slots, contributions=leave_one_out_contributions),
     ),
     of_responses="drfr_micro",
+    sides=("Yes", "No"),
     counted="n counts items; of alpha, questions.",
     methods=(
         "Krippendorff's alpha is nominal, over questions, with cannot tell as an answer of its own.",

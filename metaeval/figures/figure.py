@@ -143,6 +143,8 @@ class KindFigures:
         Whether the alternative annotator test is one of its figures.
     says_undefined : bool
         Whether figures of people are there without labels, each with its reason.
+    sides : tuple of str
+        Of verdicts with two sides what either is called, the positive one first; empty of others.
     counted : str
         What n counts.
     methods : tuple of str
@@ -173,6 +175,7 @@ class KindFigures:
     has_replacement: bool = False
     has_confidence_set: bool = True
     says_undefined: bool = False
+    sides: tuple[str, ...] = ()
     counted: str = "n counts items."
     methods: tuple[str, ...] = ()
     ranked: str = ""

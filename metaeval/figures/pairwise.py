@@ -760,5 +760,6 @@ KIND = KindFigures(
     shows_baselines=True,
     has_replacement=True,
     says_undefined=True,
+    sides=("First response better", "Second response better"),
     counted="n counts pairs.",
 )

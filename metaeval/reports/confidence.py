@@ -29,11 +29,7 @@ from metaeval.stats import (
 )
 from metaeval.stats.confusion import NO_VERDICT, confusion_of
 
-KINDS = ("pairwise", "checklist")
-SIDES = {
-    "pairwise": ("First response better", "Second response better"),
-    "checklist": ("Yes", "No"),
-}
+KINDS = tuple(name for name, kind in FIGURES.items() if kind.sides)
 # The frame of the diagrams in their own units.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 616.0, 16.0, 256.0
 
@@ -108,7 +104,7 @@ class ConfidencePage:
     """All that the page shows."""
 
     kind: str
-    sides: tuple[str, str]
+    sides: tuple[str, ...]
     against: Against
     rows: tuple[JudgeErrors, ...]
     judge: JudgeErrors
@@ -157,7 +153,7 @@ def confidence_page(inputs: Inputs, asked: Asked) -> ConfidencePage:
         corrected = corrected_rate(read.shares, verdict, **shares)
         return ConfidencePage(
             kind=inputs.kind,
-            sides=SIDES[inputs.kind],
+            sides=FIGURES[inputs.kind].sides,
             against=against,
             rows=tuple(rows),
             judge=chosen,
@@ -180,9 +176,7 @@ def _against(inputs: Inputs, asked: str) -> Against:
 
 
 def _answers(judge: Any, against: Against) -> BinaryAnswers:
-    found: BinaryAnswers | None = (
-        judge.binary(gold=against == GOLD) if judge.sample.inputs.kind == "pairwise" else judge.binary()
-    )
+    found: BinaryAnswers | None = judge.binary(gold=against == GOLD)
     if found is None:
         raise ReportError("There are no labels to compare verdicts with.")
     return found
