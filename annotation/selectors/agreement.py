@@ -173,7 +173,7 @@ def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement
             criteria = tuple(found.values_list("key", flat=True))
         known = agreement_compute(study.kind, rows, people, criteria)
         # Items that were drawn with unequal chances have none: their weights have no bound that is known in advance.
-        places = places_of(study) if study.kind == "pairwise" else {}
+        places = places_of(study) if kind_of(study.kind).column == "choice" else {}
         if places and len({row.probability for row in rows}) == 1:
             choices = (PairLabel(row.item, row.annotator, float(row.stored), row.number) for row in rows)
             known = replace(known, anytime=agreement_at_any_time(choices, places))
