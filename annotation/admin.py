@@ -53,7 +53,7 @@ class OwnerSelect(AutocompleteSelect):
     """A search field for a row, which shows nothing for what cannot be the key of one; Django's own fails on it."""
 
     def optgroups(self, name: str, value: Sequence[str], attrs: dict[str, Any] | None = None) -> list[Any]:
-        known = [one for one in value if not one or (one.isascii() and one.isdecimal())]
+        known = [one for one in value if not one or (one.isascii() and one.isdecimal() and len(one) < 19)]
         return super().optgroups(name, known, attrs)
 
 

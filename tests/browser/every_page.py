@@ -373,6 +373,7 @@ def label_next_stops(owner: User) -> Iterator[Stop]:
     yield Stop("label-next-asked-wrongly", f"{here}?budget=4000&judge=&seed=x")
     idle = sweep_make(judges=[judge_make("Idle three")], datasets=[dataset_make(pairs=3)], name="Idle three")
     yield Stop("confidence", f"{reverse('metaeval:confidence', args=[sweep.pk])}?risk=40")
+    yield Stop("confidence-of-a-dataset", reverse("metaeval:dataset-confidence", args=[few.name]))
     yield Stop("label-next-nothing", reverse("metaeval:label-next", args=[idle.pk]))
 
 
