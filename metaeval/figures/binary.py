@@ -146,6 +146,7 @@ def binary_figures(read: Read, positive: str, right: str, *, gold: bool = False)
     ``positive`` is what a positive row is called and ``right`` what it is compared with, in sentences.
     """
     suffix, words = ("_gold", " (gold)") if gold else ("", "")
+    table = f"Errors and confidence{words}"
 
     def rate(name: str, label: str, estimand: str, reason: str) -> Figure:
         return Figure(
@@ -153,8 +154,10 @@ def binary_figures(read: Read, positive: str, right: str, *, gold: bool = False)
             label + words,
             estimand,
             partial(_rate, read=read, name=name, reason=reason),
+            short=label,
             axes=GROUPS,
             in_pages=False,
+            table=table,
             compares=not gold,
             of_gold=gold,
         )
@@ -190,7 +193,9 @@ def binary_figures(read: Read, positive: str, right: str, *, gold: bool = False)
             f"Mean squared difference of the judge's certainty and whether it is right by {right}; 0 is best.",
             partial(_brier, read=read),
             "number",
+            short="Brier score",
             in_pages=False,
+            table=table,
             compares=not gold,
             of_gold=gold,
         ),
@@ -200,7 +205,9 @@ def binary_figures(read: Read, positive: str, right: str, *, gold: bool = False)
             f"Root mean squared gap between the judge's certainty and how often it is right by {right}, by bins, freed "
             "of what chance adds.",
             partial(_calibration, read=read),
+            short="Calibration error",
             in_pages=False,
+            table=table,
             compares=not gold,
             of_gold=gold,
         ),

@@ -40,7 +40,9 @@ class Figure:
     short : str
         Head of a narrow column; the label where it is empty.
     in_pages : bool
-        Whether it stands in tables of pages and papers; JSON and CSV have every figure.
+        Whether it stands in the tables of all figures, and by group; JSON and CSV have every figure, by group too.
+    table : str
+        Heading of a table of its own in pages and papers, which it shares with others of that heading; empty: none.
     compares : bool
         Of judges: whether it compares them with what people said, so that items weigh by the chance with which they
         were drawn for labelling. Figures of people always weigh so.
@@ -68,6 +70,7 @@ class Figure:
     resampled: str = "instructions"
     short: str = ""
     in_pages: bool = True
+    table: str = ""
     compares: bool = False
     gap: bool = False
     of_gold: bool = False

@@ -184,6 +184,11 @@ class FigureTable:
         """The figure of each column."""
         return tuple(cell.figure for cell in self.rows[0].cells) if self.rows else ()
 
+    @property
+    def draws(self) -> bool:
+        """Whether its first column is drawn."""
+        return any(cell.drawn for row in self.rows for cell in row.cells[:1])
+
 
 def people_table(report: ReportContent) -> list[tuple[Figure, EstimateJson]]:
     """People's figures of all items, in the order of the registry."""
@@ -268,10 +273,12 @@ def judges_table(report: ReportContent) -> FigureTable:
 
 
 def group_tables(report: ReportContent) -> list[FigureTable]:
-    """A table for each figure and way to group: by criterion, subset, category; the figure that ranks first."""
+    """A table for each figure and way to group: by criterion, subset, category; the figure that ranks first. Then
+    those that several figures share.
+    """
     found = []
     primary = report.primary_figure
-    for figure in (primary, *(one for one in report.figures.judges if one is not primary)):
+    for figure in (primary, *(one for one in report.figures.judges if one is not primary and one.in_pages)):
         for axis in figure.axes:
             places = [place for place in axis_slices(report, axis) if _anybody(report, figure, place)]
             if not places or not any(
@@ -281,6 +288,26 @@ def group_tables(report: ReportContent) -> list[FigureTable]:
             ):
                 continue  # a table of dashes says nothing
             found.append(_group_table(report, figure, axis, [OVERALL, *places]))
+    return found + _shared_tables(report)
+
+
+def _shared_tables(report: ReportContent) -> list[FigureTable]:
+    """The tables that figures name: a row a judge, a column a figure that any judge has."""
+    found = []
+    for title in dict.fromkeys(one.table for one in report.figures.judges if one.table):
+        shown = [one for one in report.figures.judges if one.table == title and _of_a_judge(report, one)]
+        if not shown:
+            continue
+        rows = [
+            FigureRow(
+                judge.name,
+                report.status(index),
+                tuple(Cell(judge.overall(one.name), one) for one in shown),
+            )
+            for index, judge in report.ranked()
+        ]
+        key = f"judges-{title.lower().replace(' ', '-').replace('(', '').replace(')', '')}"
+        found.append(FigureTable(key, title, "Judge", tuple(one.head for one in shown), tuple(rows)))
     return found
 
 

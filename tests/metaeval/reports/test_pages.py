@@ -41,6 +41,22 @@ def test_made_read_and_downloaded(client, researcher, dataset):
     assert content == report.content
 
 
+def test_errors_and_confidence_share_one_table(client, researcher, dataset):
+    """JSON and CSV have them by group; a table of each would triple the height of the page."""
+    text = made(client, "pairs").content.decode()
+    assert (
+        text.count("<h3>Errors and confidence</h3>")
+        == text.count("<h3>Errors and confidence (gold)</h3>")
+        == 1
+    )
+    for head in ("True positive rate", "True negative rate", "Precision", "F1"):
+        assert text.count(f'<th scope="col" class="r">{head}</th>') == 2
+    for axis in ("subset", "category"):
+        assert f"Precision by {axis}" not in text
+    measures = Report.objects.get().content["judges"][0]["measures"]
+    assert measures["precision"]["by_subset"]
+
+
 def test_epsilon_is_asked_for(client, researcher, dataset):
     page = client.get(reverse("metaeval:report-list")).content.decode()
     assert '<option value="0.1" selected>0.1, crowdworkers</option>' in page
