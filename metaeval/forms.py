@@ -355,7 +355,7 @@ class ConfidenceForm(forms.Form):
         super().__init__(data)
         words = {"people": "the majority of human labels", "gold": "gold answers"}
         for name, choices in (
-            ("judge", [("", "the one whose errors cost least"), *judges]),
+            ("judge", [("", "lowest cost of errors"), *judges]),
             ("against", [(name, words[name]) for name in targets]),
         ):
             field = self.fields[name]
