@@ -93,7 +93,8 @@ class BinaryAnswers:
         """Brier score of the certainty."""
         if self.chance is None:
             return None
-        squared = (self.certainty - self.right) ** 2
+        # Where it prefers neither side, one of the two orders is right: certainty of one half scores 0.25.
+        squared = (self.certainty - self.right) ** 2 + self.right * (1 - self.right)
         known = ~np.isnan(squared)
         return Ratio(self._per_item(np.where(known, squared, 0.0)), self._per_item(known), _NO_CERTAINTY)
 

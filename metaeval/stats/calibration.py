@@ -46,7 +46,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class BrierScore(Estimate):
-    """Mean squared difference of probability and outcome, and what it is made of (0 is best).
+    """Mean squared difference of probability and outcome, and what it is made of (0 is best, 0.25 knows nothing).
 
     Attributes
     ----------
@@ -132,7 +132,8 @@ def brier_score(
     probabilities : array_like of shape (n_items,)
         In [0, 1]: of a pass, or that a verdict is right. NaN where none is known.
     outcomes : array_like of shape (n_items,)
-        1 where it was so, 0 where not, or the share of people who say so; NaN where nobody knows.
+        1 where it was so, 0 where not, or a share of outcomes that were so, each of which counts by itself: a
+        probability of one half scores 0.25 whatever the share is. NaN where nobody knows.
     n_bins : int, default 10
         Bins of about as many items each, for the parts; equal probabilities are never parted.
     weights : array_like of shape (n_items,), optional
@@ -167,7 +168,9 @@ def brier_score(
     data = _read(probabilities, outcomes, n_bins, weights, clusters, where, confidence)
     if not len(data.outcome):
         return BrierScore(**_fields(undefined(why_none(NO_PROBABILITY, weights))))
-    found = data.frame.share((data.probability - data.outcome) ** 2, data.share).estimate
+    # A share is the mean of outcomes of 0 or 1: these vary around it, which no probability could have known.
+    spread = data.outcome * (1 - data.outcome)
+    found = data.frame.share((data.probability - data.outcome) ** 2 + spread, data.share).estimate
     fields = _fields(found)
     share = data.share
     mean = float(share @ data.outcome)
@@ -177,8 +180,7 @@ def brier_score(
     whole_noise = data.variance(data.outcome, share)
     reliability = float(sizes @ (gaps**2 - noise))
     resolution = float(sizes @ ((data.means(data.outcome) - mean) ** 2 - noise)) + whole_noise
-    # The variance of single outcomes, where these are shares, is no part of what a probability could have known.
-    uncertainty = float(share @ (data.outcome - mean) ** 2) + whole_noise
+    uncertainty = float(share @ ((data.outcome - mean) ** 2 + spread)) + whole_noise
     return BrierScore(
         **fields,
         reliability=reliability,

@@ -18,6 +18,14 @@ def test_brier_by_hand():
     assert brier_score([0.8, 0.8, 0.3], [1, 0, 0]).value == pytest.approx(0.77 / 3)
 
 
+def test_who_says_nothing_is_not_perfect():
+    """Who changes sides with the order is sure to one half, and right in one order of two: 0.25, no skill."""
+    found = brier_score([0.5] * 12, [0.5] * 12)
+    assert (found.value, found.uncertainty, found.skill) == pytest.approx((0.25, 0.25, 0.0))
+    # A share counts as its outcomes would one by one: 0.2^2 three times, 0.8^2 once.
+    assert brier_score([0.8] * 2, [0.75] * 2).value == pytest.approx((3 * 0.2**2 + 0.8**2) / 4)
+
+
 @settings(deadline=None)
 @given(cases)
 def test_parts_add_up_and_the_plain_ones_are_murphys(rows):
