@@ -82,6 +82,8 @@ class Certainty:
         After calibration out of sample, by method.
     abstained : tuple of str
         Items that it should leave to people and that have no label, the least certain first; with their certainty.
+    is_priced : bool
+        Whether the costs have the judge's own; imported verdicts have no price.
     """
 
     source: str
@@ -93,8 +95,9 @@ class Certainty:
     reliability: Diagram
     curve: Diagram
     area: float
-    cost_per_1000: float | None
-    saved: float | None
+    cost_per_1000: float
+    saved: float
+    is_priced: bool
     abstained: tuple[tuple[str, float], ...]
     n_abstained: int
 
@@ -251,6 +254,7 @@ def _certainty(inputs: Inputs, judge: Any, read: BinaryAnswers, asked: Asked) ->
         area=curve.area,
         cost_per_1000=cost,
         saved=1000 * asked.label_price - cost,
+        is_priced=price is not None,
         abstained=items,
         n_abstained=int((given & ~(np.nan_to_num(sure, nan=-1.0) >= threshold.threshold)).sum()),
     )
