@@ -1,9 +1,10 @@
 """Whether the tests notice what they should: one small fault at a time is put into the code, and its tests are run.
 
 `python tests/mutants.py` draws mutants of four packages with a fixed seed and prints the share of them that a test
-killed. A first run of the tests, under coverage, finds which tests reach which line; a mutant is then tried on those
-that reach its own, the quick ones first, until one fails. `--tree` names another checkout, of whatever layout, so that
-two can be compared; `--map` keeps the first run for the next call.
+killed. A first run of the tests, under coverage, prints how much of the packages they cover, lines and branches, and
+finds which tests reach which line; a mutant is then tried on those that reach its own, the quick ones first, until one
+fails. `--tree` names another checkout, of whatever layout, so that two can be compared; `--map` keeps the first run for
+the next call.
 
 Nothing is written to a checkout: every worker has a copy.
 """
@@ -213,7 +214,9 @@ def measured(tree: Path, copy: Path, tests: list[str]) -> dict[str, Any]:
 
     seconds, data = copy / "seconds.json", copy / "reached.data"
     rules = copy / "coverage.ini"
-    rules.write_text(f"[run]\nsource = {','.join(PACKAGES)}\ndata_file = {data}\n", encoding="utf-8")
+    rules.write_text(
+        f"[run]\nbranch = true\nsource = {','.join(PACKAGES)}\ndata_file = {data}\n", encoding="utf-8"
+    )
     ignored = [f"--ignore={name}" for name in IGNORED]
     command = [
         "-m",
@@ -230,6 +233,8 @@ def measured(tree: Path, copy: Path, tests: list[str]) -> dict[str, Any]:
     subprocess.run([sys.executable, *command], cwd=copy, env=env, check=False)
     if not seconds.exists() or not json.loads(seconds.read_text(encoding="utf-8")):
         raise SystemExit("no test passed in the first run")
+    report = [sys.executable, "-m", "coverage", "report", f"--rcfile={rules}"]
+    print(subprocess.run(report, cwd=copy, env=env, check=True, capture_output=True, text=True).stdout)
     found = coverage.CoverageData(str(data))
     found.read()
     lines = {
