@@ -74,6 +74,8 @@ def block_of(dataset: JudgedDataset, judges: Sequence[str]) -> Block:
 
 def _block_unnamed(dataset: JudgedDataset, judges: Sequence[str]) -> Block:
     n = len(dataset.clusters)
+    if len(dataset.categories) != n:
+        raise InvalidInputError(f"categories: {len(dataset.categories)} items, where clusters has {n}")
     for name in ("clusters", "categories"):
         as_ids(getattr(dataset, name), name, n)  # refuses an item without one
     as_number(dataset.weight, "weight", 0)

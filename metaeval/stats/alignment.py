@@ -6,7 +6,7 @@ that they are in.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sized
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -121,17 +121,25 @@ def columns_matched(value: Any, name: str, like: Any, like_name: str) -> Any:
     InvalidInputError
         Naming the argument whose columns have other names.
     """
-    own, other = getattr(value, "columns", None), getattr(like, "columns", None)
-    if own is None or other is None or len(own) == 1 or own.equals(other):
+    own, other = _names_of_columns(value), _names_of_columns(like)
+    if own is None or other is None or len(own) == 1 or own == other:
         return value
-    if _is_default(own) or _is_default(other):
-        return value
-    if not (len(own) == len(other) and own.is_unique and other.is_unique and own.isin(other).all()):
+    if len(set(own)) < len(own) or len(set(other)) < len(other) or set(own) != set(other):
         raise InvalidInputError(
-            f"{name}: its columns {list(own)!r} are not those of {like_name}, {list(other)!r}; give both the same"
+            f"{name}: its columns {own!r} are not those of {like_name}, {other!r}; give both the same"
             " names, each once, or pass arrays in one order"
         )
-    return value[list(other)]
+    return value[other]
+
+
+def _names_of_columns(frame: Any) -> list[Any] | None:
+    """The names of a frame's columns; None of anything else, and where columns are only numbered."""
+    columns = getattr(frame, "columns", None)
+    if columns is None:
+        return None
+    names = list(columns)
+    numbered = (list(range(len(names))), [f"column_{place}" for place in range(len(names))])
+    return None if names in numbered else names
 
 
 def _holds_index(value: Any) -> bool:
@@ -203,7 +211,8 @@ def _refuse_without_index(values: Mapping[str, Any], moved: list[str]) -> None:
     """Refuse arrays beside indexed arguments in several orders: nothing says which of these is theirs."""
     n = len(next(leaf for _, leaf in _leaves(values[moved[0]], moved[0])).index)
     for name, value in values.items():
-        plain = isinstance(value, np.ndarray | list) and not _holds_index(value) and len(value) == n
+        plain = isinstance(value, Sized) and not isinstance(value, str | Mapping | tuple)
+        plain = plain and not _holds_index(value) and len(value) == n
         if plain or (getattr(value, "codes", None) is not None and getattr(value, "index", None) is None):
             raise InvalidInputError(
                 f"{name}: has no index, and {moved[0]} is in another order than others; index it too, or pass arrays"

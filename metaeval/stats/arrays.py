@@ -128,6 +128,8 @@ def as_mapping(values: Any, name: str) -> dict[Any, Any]:
     """The values by name: of a mapping, or of the columns of a frame."""
     if isinstance(values, Mapping):
         return dict(values)
+    if hasattr(values, "columns") and hasattr(values, "get_column"):  # a frame without an index, as of polars
+        return {column: values.get_column(column) for column in values.columns}
     if not (hasattr(values, "keys") and hasattr(values, "items")):
         raise InvalidInputError(
             f"{name}: expected a mapping, from names to values, got {type(values).__name__}"
