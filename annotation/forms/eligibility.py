@@ -12,11 +12,10 @@ from typing import Any
 
 from django.utils.text import slugify
 
-MAX_QUESTIONS = 20
-MAX_OPTIONS = 12
+from annotation.domain.eligibility import MAX_OPTION_CHARS, MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_QUESTIONS
+
 EMPTY_QUESTIONS = 1
 LEAST_OPTIONS = 4
-MAX_TEXT = 200
 NAME = re.compile(r"eligibility-(\d{1,2})-(question|key|option-\d{1,2}|allowed-\d{1,2})\Z")
 
 
@@ -62,17 +61,23 @@ def rows_of(questions: list[dict[str, Any]]) -> list[QuestionRow]:
 
 
 def rows_read(data: Mapping[str, str]) -> list[QuestionRow]:
-    """The rows of a submitted form that are not empty, in their order."""
-    numbers = sorted({int(match[1]) for name in data if (match := NAME.match(name))})
+    """The rows of a submitted form that are not empty, in their order; too many or too long ones are a `problem_of`."""
+    # The script numbers rows as they are added: after others were removed, a number says nothing of how many there are.
+    options_of: dict[int, set[int]] = {}
+    for name in data:
+        if match := NAME.match(name):
+            places = options_of.setdefault(int(match[1]), set())
+            if match[2].startswith("option-"):
+                places.add(int(match[2].removeprefix("option-")))
     rows: list[QuestionRow] = []
-    for number in numbers[:MAX_QUESTIONS]:
+    for number, numbers in sorted(options_of.items()):
         options = tuple(
             OptionRow(
                 place,
                 _line(data.get(f"eligibility-{number}-option-{place}", "")),
                 f"eligibility-{number}-allowed-{place}" in data,
             )
-            for place in range(MAX_OPTIONS)
+            for place in sorted(numbers)
         )
         row = QuestionRow(
             len(rows),
@@ -86,7 +91,7 @@ def rows_read(data: Mapping[str, str]) -> list[QuestionRow]:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.replace("\x00", "").split())[:MAX_TEXT]
+    return " ".join(text.replace("\x00", "").split())
 
 
 def questions_of(rows: list[QuestionRow]) -> list[dict[str, Any]]:
@@ -97,7 +102,9 @@ def questions_of(rows: list[QuestionRow]) -> list[dict[str, Any]]:
         key = row.key
         if not key:
             base = slugify(row.question)[:40] or "question"
-            key = next(name for name in (base, *(f"{base}-{n}" for n in range(2, 99))) if name not in keys)
+            key = next(
+                name for name in (base, *(f"{base}-{n}" for n in range(2, len(keys) + 3))) if name not in keys
+            )
             keys.add(key)
         options = [{"text": option.text, "eligible": option.eligible} for option in row.filled]
         found.append({"key": key, "question": row.question, "options": options})
@@ -109,7 +116,7 @@ def rows_to_fill(rows: list[QuestionRow]) -> list[QuestionRow]:
 
     def with_space(row: QuestionRow) -> QuestionRow:
         filled = row.filled
-        count = min(MAX_OPTIONS, max(LEAST_OPTIONS, len(filled) + 1))
+        count = max(len(filled), min(MAX_OPTIONS, max(LEAST_OPTIONS, len(filled) + 1)))
         options = [OptionRow(place, one.text, one.eligible) for place, one in enumerate(filled)]
         options += [OptionRow(place) for place in range(len(filled), count)]
         return QuestionRow(row.number, row.key, row.question, tuple(options))
@@ -120,12 +127,20 @@ def rows_to_fill(rows: list[QuestionRow]) -> list[QuestionRow]:
 
 def problem_of(rows: list[QuestionRow]) -> str | None:
     """What is wrong with the first row that is not right, in words for the page."""
+    if len(rows) > MAX_QUESTIONS:
+        return f"At most {MAX_QUESTIONS} questions can be asked; these are {len(rows)}."
     for number, row in enumerate(rows, start=1):
         texts = [option.text for option in row.filled]
         if not row.question:
             return f"Question {number} has options, but no words."
         if len(texts) < 2:
             return f"Question {number} needs at least two options."
+        if len(row.question) > MAX_QUESTION_CHARS:
+            return f"Question {number} is longer than {MAX_QUESTION_CHARS} characters."
+        if len(texts) > MAX_OPTIONS:
+            return f"Question {number} has {len(texts)} options; at most {MAX_OPTIONS} can be offered."
+        if any(len(text) > MAX_OPTION_CHARS for text in texts):
+            return f"An option of question {number} is longer than {MAX_OPTION_CHARS} characters."
         if len(set(texts)) < len(texts):
             return f"Two options of question {number} have the same words."
         if not any(option.eligible for option in row.filled):

@@ -162,9 +162,44 @@ class TestEligibility:
             (first["key"], "Do you speak English at home?")
         ]
 
+    def test_whatever_a_study_may_ask_survives_an_edit(self, cast, dataset):
+        """Thirteen options, a long question, rows that the script numbered on after others were removed."""
+        client = client_of(cast.alice)
+        sent = study_fields(dataset) | {
+            "eligibility-31-question": "Which of these do you know? " * 12,
+            **{f"eligibility-31-option-{number + 20}": f"Number {number}" for number in range(13)},
+            **{f"eligibility-31-allowed-{number + 20}": "on" for number in range(12)},
+        }
+        client.post(url("study-create"), sent)
+        study = Study.objects.get()
+        asked = study.eligibility
+        assert [(one["text"], one["eligible"]) for one in asked[0]["options"]] == [
+            (f"Number {number}", number < 12) for number in range(13)
+        ]
+        assert asked[0]["question"] == ("Which of these do you know? " * 12).strip()
+        page = client.get(url("study-edit", study.slug))
+        names = {"eligibility-0-key": asked[0]["key"], "eligibility-0-question": asked[0]["question"]}
+        for row in page.context["form"].question_rows_to_fill()[:1]:
+            for option in row.filled:
+                names[f"eligibility-0-option-{option.number}"] = option.text
+                names |= {f"eligibility-0-allowed-{option.number}": "on"} if option.eligible else {}
+        client.post(url("study-edit", study.slug), study_fields(dataset) | names)
+        study.refresh_from_db()
+        assert study.eligibility == asked
+
     @pytest.mark.parametrize(
         ("changed", "message"),
         [
+            (
+                {f"eligibility-{number}-question": f"Number {number}" for number in range(1, 21)},
+                "At most 20 questions can be asked; these are 21.",
+            ),
+            (
+                {f"eligibility-0-option-{number}": f"Number {number}" for number in range(31)},
+                "Question 1 has 31 options; at most 30 can be offered.",
+            ),
+            ({"eligibility-0-option-1": "x" * 201}, "An option of question 1 is longer than 200 characters."),
+            ({"eligibility-0-question": "x" * 501}, "Question 1 is longer than 500 characters."),
             ({"eligibility-0-option-1": ""}, "Question 1 needs at least two options."),
             ({"eligibility-0-option-1": "Yes"}, "Two options of question 1 have the same words."),
             ({"eligibility-7-question": ""}, "Question 2 has options, but no words."),
