@@ -7,6 +7,7 @@ decision on the same scores say the same.
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +30,13 @@ from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import as_items, as_mapping, as_weights, check_option
 from metaeval.stats.differences import check_scores
 from metaeval.stats.resampling import as_resamples
+from metaeval.stats.results import Result
 
 Scores = Mapping[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderComparison:
+class LeaderComparison(Result):
     """Judges against the best of them, on the items that both were scored on.
 
     Attributes
@@ -59,6 +61,9 @@ class LeaderComparison:
     verdict : str
         What may be said of the leader, as `verdict_of_leads` explains; "none" where there is none.
     """
+
+    _drawn: ClassVar[tuple[str, ...]] = ("differences",)
+    _reference: ClassVar[float | None] = 0.0
 
     leader: str | None = None
     ranking: tuple[str, ...] = ()

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.selection.verdict import Annotators, VerdictKind
 from metaeval.stats import Estimate, PairedDifference
+from metaeval.stats.results import Result
 
 Floats: TypeAlias = NDArray[np.float64]
 Booleans: TypeAlias = NDArray[np.bool_]
@@ -131,11 +132,13 @@ class Constraints:
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Result):
     """A constraint that a judge does not satisfy.
 
     ``name`` is the field of `Constraints`; ``value`` is NaN where not known; ``dataset`` is empty where it is of all.
     """
+
+    _named_by: ClassVar[str] = "name"
 
     name: str
     limit: float
@@ -144,7 +147,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Result):
     """How one judge stands.
 
     Attributes
@@ -175,6 +178,8 @@ class Standing:
         Whether it judged enough to be compared; False: its objective is NaN, and says why.
     """
 
+    _named_by: ClassVar[str] = "key"
+
     key: str
     objective: Estimate
     scores: Mapping[str, Estimate]
@@ -194,7 +199,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class CompositeFinding:
+class CompositeFinding(Result):
     """Whether asking another judge for each category is worth it.
 
     Attributes
@@ -219,7 +224,7 @@ class CompositeFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
+class Settling(Result):
     """What data would settle what is open.
 
     Attributes
@@ -239,6 +244,8 @@ class Settling:
         same rival say on theirs.
     """
 
+    _named_by: ClassVar[str] = "rival"
+
     rival: str
     difference: float
     dataset: str
@@ -249,7 +256,7 @@ class Settling:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Result):
     """The choice, and how far it holds on new data.
 
     Attributes
@@ -298,6 +305,8 @@ class Selection:
         By dataset of role "people" the leader's agreement minus people's own, on new items with these annotators, and
         with new annotators like these.
     """
+
+    _drawn: ClassVar[tuple[str, ...]] = ("standings.objective",)
 
     verdict: VerdictKind
     winner: str | None

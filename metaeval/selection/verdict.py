@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from metaeval.stats import PairedDifference
 from metaeval.stats.options import as_number
+from metaeval.stats.results import Result
 
 VerdictKind: TypeAlias = Literal[
     "clear", "clear_here", "equivalent", "equivalent_here", "open", "single", "none", "floor"
@@ -21,7 +22,7 @@ ANNOTATORS: tuple[Annotators, ...] = ("alike", "these")
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
+class Lead(Result):
     """How far the leader is ahead of one other judge.
 
     Attributes

@@ -148,6 +148,7 @@ from metaeval.stats.response_sets import (
     response_set_shares,
     sets_given_choices,
 )
+from metaeval.stats.results import to_frame
 from metaeval.stats.sequences import ConfidenceSequence, SequenceDecision
 from metaeval.stats.style_control import style_counts, style_covariates
 from metaeval.stats.systems import SystemCorrelation, system_correlation
@@ -321,6 +322,7 @@ __all__ = [
     "subset_accuracy",
     "system_correlation",
     "tie_rate",
+    "to_frame",
     "tolerant_accuracy",
     "tolerant_accuracy_contributions",
     "tower_drfr_differences",

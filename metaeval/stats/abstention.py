@@ -1,8 +1,9 @@
 """Judge until unsure, then people: how many errors are left where a judge only answers when it is sure enough."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import why_none
 from metaeval.stats.options import as_level
+from metaeval.stats.results import Result
 from metaeval.stats.shares import Frame, as_shares, read_frame
 
 AbstentionMethod: TypeAlias = Literal["fixed_sequence", "linear_expectation", "conformal_risk"]
@@ -30,7 +32,7 @@ TOO_RISKY = "no threshold is shown to hold this risk"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RiskCoverage:
+class RiskCoverage(Result):
     """Errors left among the verdicts that are kept, by how many are kept; from the most certain on.
 
     Attributes
@@ -43,6 +45,10 @@ class RiskCoverage:
     n, n_clusters : int
         Items with a certainty and an outcome, and their clusters.
     """
+
+    _axes: ClassVar[Mapping[str, tuple[str, ...]]] = {"coverage": ("thresholds",), "risk": ("thresholds",)}
+    _intervals: ClassVar[Mapping[str, tuple[str, str]]] = {"risk": ("low", "high")}
+    _chart: ClassVar[str] = "risk_coverage_curve"
 
     thresholds: Floats
     coverage: Floats
@@ -62,7 +68,7 @@ class RiskCoverage:
 
 
 @dataclass(frozen=True, slots=True)
-class AbstentionThreshold:
+class AbstentionThreshold(Result):
     """How sure a judge has to be to decide by itself.
 
     Attributes

@@ -30,6 +30,7 @@ from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.options import as_count, as_level, as_number, as_positive, as_range
 from metaeval.stats.prediction_powered import ppi_mean
 from metaeval.stats.rectified import Target
+from metaeval.stats.results import Result
 
 Method: TypeAlias = Literal["fixed", "independent"]
 
@@ -194,7 +195,7 @@ def draw_items(probabilities: ArrayLike, rng: Seed = None, *, method: Method = "
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelPlan:
+class LabelPlan(Result):
     """Items to label next, and what that is worth.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, Unpack
+from typing import ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.options import as_switch
+from metaeval.stats.results import Result
 from metaeval.stats.sharing import with_resamples
 from metaeval.stats.subset_totals import SubsetTotals
 
@@ -33,7 +34,7 @@ _SAME = "the two orders never differ"
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetRow:
+class SubsetRow(Result):
     """The figures of one subset path and all below it.
 
     ``..._macro`` is the unweighted mean of the subsets under the path, its fellow the mean over their items.
@@ -50,6 +51,8 @@ class SubsetRow:
     hedging, hedging_macro : Estimate
     """
 
+    _named_by: ClassVar[str] = "path"
+
     path: str
     n_subsets: int
     accuracy: Estimate
@@ -61,7 +64,7 @@ class SubsetRow:
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetTable:
+class SubsetTable(Result):
     """Figures by subset path, all on the same resamples.
 
     Attributes
@@ -71,6 +74,8 @@ class SubsetTable:
     adversarial_gap : Estimate or None
         See `adversarial_gap`; None where there are not both kinds of items.
     """
+
+    _drawn: ClassVar[tuple[str, ...]] = ("rows.accuracy",)
 
     rows: tuple[SubsetRow, ...]
     adversarial_gap: Estimate | None
@@ -84,7 +89,7 @@ class SubsetTable:
 
 
 @dataclass(frozen=True, slots=True)
-class PositionalBias:
+class PositionalBias(Result):
     """Which way the presentation order pulls a judge.
 
     Attributes

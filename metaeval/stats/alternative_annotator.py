@@ -7,7 +7,7 @@ less than epsilon worse than that person, and the judge passes if it wins over a
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,13 +32,14 @@ from metaeval.stats.options import as_count, as_level, as_number
 from metaeval.stats.rectified import bounded
 from metaeval.stats.representation import Score, advantages
 from metaeval.stats.resampling import Resamples, as_resamples
+from metaeval.stats.results import Result
 
 Correction: TypeAlias = Adjustment | Literal["none"]
 Unparsed: TypeAlias = Literal["wrong", "omit"]
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotatorComparison:
+class AnnotatorComparison(Result):
     """The judge against one person, both measured by the others.
 
     Attributes
@@ -60,6 +61,8 @@ class AnnotatorComparison:
         Why this person was left out; then the figures that were not computed are NaN.
     """
 
+    _named_by: ClassVar[str] = "annotator"
+
     annotator: Any
     n: int
     n_clusters: int
@@ -73,7 +76,7 @@ class AnnotatorComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class AlternativeAnnotatorTest:
+class AlternativeAnnotatorTest(Result):
     """What `alternative_annotator_test` found.
 
     Attributes

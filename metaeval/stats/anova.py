@@ -14,6 +14,7 @@ from metaeval.stats.arrays import Floats, Seed, as_items, as_list, generator
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.ids import as_codes
 from metaeval.stats.options import as_count
+from metaeval.stats.results import Result
 
 # Draws of one number kept at once.
 _CHUNK = 2_000_000
@@ -22,7 +23,7 @@ _GRAIN = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class OneWayAnova:
+class OneWayAnova(Result):
     """The result of `one_way_anova`.
 
     Attributes

@@ -22,13 +22,14 @@ from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, PairedDifference
 from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import Sampling, mean_estimate
+from metaeval.stats.results import Result
 from metaeval.stats.sharing import with_resamples
 
 _NO_KIN = "no item with exactly one response of the judge's family"
 
 
 @dataclass(frozen=True, slots=True)
-class BiasRow:
+class BiasRow(Result):
     """One leaning of a judge in one category, with people's beside it.
 
     Attributes

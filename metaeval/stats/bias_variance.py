@@ -13,12 +13,13 @@ from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.leave_one_out_scores import Unparsed, leave_one_out_contributions
+from metaeval.stats.results import Result
 
 VoteTieBreak: TypeAlias = Literal["expected", "alpaca_eval"]
 
 
 @dataclass(frozen=True, slots=True)
-class BiasAndVariance:
+class BiasAndVariance(Result):
     """How a judge errs: always in the same way, or now one way and now another.
 
     Attributes

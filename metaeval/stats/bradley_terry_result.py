@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy import special
@@ -12,6 +12,7 @@ from metaeval.stats.arrays import Floats, Integers
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import ONE_CLUSTER
+from metaeval.stats.results import Result
 from metaeval.stats.tie_models import WITH_PARAMETER, TieModel, outcome_chances
 
 Scale: TypeAlias = Literal["elo", "log", "probability"]
@@ -74,7 +75,7 @@ class Uncertain:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BradleyTerry:
+class BradleyTerry(Result):
     """Strengths of systems.
 
     Attributes
@@ -102,6 +103,8 @@ class BradleyTerry:
     reason : str or None
         Why there are no strengths at all.
     """
+
+    _drawn: ClassVar[tuple[str, ...]] = ("strengths",)
 
     names: tuple[Any, ...]
     strengths: tuple[Estimate, ...]

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from metaeval.stats.errors import warn
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import why_none
 from metaeval.stats.options import as_count
+from metaeval.stats.results import Result
 from metaeval.stats.shares import Frame, as_shares, read_frame
 
 DEFAULT_BINS = 10
@@ -22,7 +23,7 @@ NO_PAIRS = "undefined: no bin has items of two clusters"
 
 
 @dataclass(frozen=True, slots=True)
-class ReliabilityBin:
+class ReliabilityBin(Result):
     """Items of about one probability.
 
     Attributes
@@ -92,6 +93,8 @@ class CalibrationError(Estimate):
     bins : tuple of ReliabilityBin
         The reliability diagram.
     """
+
+    _chart: ClassVar[str] = "reliability_diagram"
 
     plain: float = math.nan
     plain_squared: float = math.nan

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from metaeval.stats.arrays import (
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.ids import as_codes
 from metaeval.stats.options import as_count, as_level, as_number
+from metaeval.stats.results import Result
 from metaeval.stats.sign_flips import sign_flip_p_value
 
 CapacityTest: TypeAlias = Literal["t", "permutation"]
@@ -39,7 +40,7 @@ _CHUNK = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CapacityCurve:
+class CapacityCurve(Result):
     """P-values of pairs of models against the size of the evaluation set.
 
     Attributes
@@ -62,6 +63,14 @@ class CapacityCurve:
     reason : str or None
         Why sizes have no figures.
     """
+
+    _axes: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "p_values": ("sizes", "quantiles"),
+        "spread": ("sizes", "quantiles"),
+        "mean_p_values": ("sizes",),
+        "share_significant": ("sizes",),
+    }
+    _chart: ClassVar[str] = "capacity_plot"
 
     sizes: Integers
     quantiles: Floats

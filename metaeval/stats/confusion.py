@@ -16,6 +16,7 @@ from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, item_weights, mean_estimate, ratio_estimate, resolve
 from metaeval.stats.options import as_number
+from metaeval.stats.results import Result
 
 UnparsedAnswer: TypeAlias = Literal["wrong", "omit"]
 
@@ -57,7 +58,7 @@ class Outcomes:
 
 
 @dataclass(frozen=True, slots=True)
-class Confusion:
+class Confusion(Result):
     """A judge's verdicts beside the right answers.
 
     Attributes

@@ -1,7 +1,8 @@
 """Correlation inside groups: per instruction, per criterion, per scenario, per system."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,6 +54,8 @@ class GroupedCorrelation(Estimate):
     n_undefined : int
         Groups without a correlation.
     """
+
+    _intervals: ClassVar[Mapping[str, tuple[str, str]]] = {"values": ("group_low", "group_high")}
 
     names: tuple[Any, ...] = field(default=(), repr=False)
     values: Floats = field(default_factory=_nothing, compare=False, repr=False)

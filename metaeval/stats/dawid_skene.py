@@ -1,7 +1,8 @@
 """Dawid and Skene's model: what is true of each item, and how each person errs, from people's labels alone."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import wilson_interval
 from metaeval.stats.options import as_count, as_number
+from metaeval.stats.results import Result
 
 # The least probability of anything: keeps logarithms finite.
 _LEAST = 1e-10
@@ -24,7 +26,7 @@ _LEVEL = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DawidSkene:
+class DawidSkene(Result):
     """The model, fitted.
 
     Attributes
@@ -53,6 +55,14 @@ class DawidSkene:
     converged : bool
         Whether the last step raised the log-likelihood by less than ``tol`` a label.
     """
+
+    _axes: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "confusion": ("annotators", "values", "values"),
+        "prior": ("values",),
+        "n_labels": ("annotators",),
+        "matches": ("annotators",),
+        "doubt": ("annotators",),
+    }
 
     labels: Floats
     probabilities: Floats

@@ -14,6 +14,7 @@ from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, percentiles, resolve
 from metaeval.stats.options import as_count, as_number, as_positive
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.results import Result
 from metaeval.stats.win_matrix import Comparisons, read_comparisons
 
 Order: TypeAlias = Literal["permuted", "given"]
@@ -26,7 +27,7 @@ _SCORES = np.array([0.5, 1.0, 0.0])  # of outcomes 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EloRatings:
+class EloRatings(Result):
     """Ratings of systems.
 
     Attributes

@@ -1,14 +1,16 @@
 """Results: a number, how sure we are of it, and what it was computed from."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 from metaeval.stats.errors import warn
+from metaeval.stats.results import FrameRow, Result, keyed
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Result):
     """One figure with its interval.
 
     Attributes
@@ -41,6 +43,20 @@ class Estimate:
     method: str = "none"
     reason: str | None = None
 
+    def _rows(self, figure: str, keys: tuple[Any, ...]) -> Iterator[FrameRow]:
+        yield FrameRow(
+            figure or "value",
+            *keyed(keys),
+            self.value,
+            self.low,
+            self.high,
+            self.n,
+            self.n_clusters,
+            self.method,
+            self.reason,
+        )
+        yield from self._rows_of_fields([each.name for each in fields(self)[7:]], figure, keys)
+
     @property
     def defined(self) -> bool:
         """Whether there is a figure at all."""
@@ -69,6 +85,8 @@ class PairedDifference(Estimate):
         How sure it is that the first is ahead of the second: the level of the one-sided interval that ends at 0. One
         half where neither is; above 0.975 where the 95% interval of this one comparison lies above 0.
     """
+
+    _reference: ClassVar[float | None] = 0.0
 
     share_better: float = math.nan
 

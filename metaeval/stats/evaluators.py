@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,7 @@ from metaeval.stats.intervals import (
     why_none,
 )
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.results import Result
 from metaeval.stats.sharing import with_resamples
 from metaeval.stats.weighted_correlation import (
     METHODS,
@@ -40,7 +41,7 @@ _ONE_VALUE = "no interval: the ratings are all the same"
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluatorCorrelations:
+class EvaluatorCorrelations(Result):
     """Correlations between evaluators, and the mean and standard deviation of each one's ratings.
 
     Attributes
@@ -56,6 +57,9 @@ class EvaluatorCorrelations:
     method : str
         The correlation.
     """
+
+    _intervals: ClassVar[Mapping[str, tuple[str, str]]] = {"matrix": ("low", "high")}
+    _chart: ClassVar[str] = "heat_map"
 
     names: tuple[str, ...]
     matrix: Floats = field(compare=False)

@@ -7,7 +7,7 @@ way.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from metaeval.stats.estimate import Estimate
 from metaeval.stats.ids import as_codes, as_ids, is_missing
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
 from metaeval.stats.options import as_count
+from metaeval.stats.results import Result
 
 Average: TypeAlias = Literal["macro", "micro"]
 Unsure: TypeAlias = Literal["not_followed", "omit"]
@@ -133,7 +134,7 @@ def follow_rate_by_level(
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreDifferences:
+class ScoreDifferences(Result):
     """Items on which TOWER and DRFR differ, the largest difference first.
 
     Attributes
@@ -143,6 +144,12 @@ class ScoreDifferences:
     drfr, tower, difference : ndarray of shape (n,)
         Both scores in [0, 1], and TOWER minus DRFR: below 0 where what matters most was not followed.
     """
+
+    _axes: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "drfr": ("item",),
+        "tower": ("item",),
+        "difference": ("item",),
+    }
 
     item: tuple[Any, ...]
     drfr: Floats

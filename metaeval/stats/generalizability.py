@@ -12,12 +12,13 @@ from metaeval.stats.arrays import Floats, Integers, as_items
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.ids import as_codes
 from metaeval.stats.options import as_number, as_positive
+from metaeval.stats.results import Result
 
 UNKNOWN = "no variance components: no two labels share an item, or a person, or neither"
 
 
 @dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(Result):
     """What the same money does to the standard error, spent on people or on items.
 
     Attributes
@@ -39,7 +40,7 @@ class NextStep:
 
 
 @dataclass(frozen=True, slots=True)
-class GeneralizabilityStudy:
+class GeneralizabilityStudy(Result):
     """Variance components of scores of items by people, who need not have scored all.
 
     Attributes

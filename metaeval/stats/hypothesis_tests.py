@@ -17,6 +17,7 @@ from metaeval.stats.intervals import why_none
 from metaeval.stats.options import as_count, as_switch
 from metaeval.stats.paired import PairedScores, paired_scores, ratio_variance
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.results import Result
 from metaeval.stats.sign_flips import Alternative, sign_flip_p_value
 
 _ALTERNATIVES = ("two-sided", "greater", "less")
@@ -30,7 +31,7 @@ _GRAIN = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(Result):
     """The outcome of a test of a difference between two judges.
 
     Attributes

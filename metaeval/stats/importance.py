@@ -16,6 +16,7 @@ from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.ids import is_missing
 from metaeval.stats.intervals import Sampling, finish, item_weights, mean_estimate, resolve, why_none
 from metaeval.stats.rankings import rank_pairs
+from metaeval.stats.results import Result
 from metaeval.stats.sharing import with_resamples
 
 Scale: TypeAlias = Literal["ranks", "weights"]
@@ -54,7 +55,7 @@ class ImportanceAgreement(Estimate):
 
 
 @dataclass(frozen=True, slots=True)
-class ImportanceTable:
+class ImportanceTable(Result):
     """Agreement of methods with people, and of people with each other (TOWER, Table 1).
 
     Attributes

@@ -14,6 +14,7 @@ from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, Integers, Seed, as_items, check_option, generator
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.results import Result
 
 VoteTies: TypeAlias = Literal["none", "random", "first", "last"]
 Aggregate: TypeAlias = Literal["mode", "mean", "median"]
@@ -22,7 +23,7 @@ _TIES = ("none", "random", "first", "last")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MajorityVote:
+class MajorityVote(Result):
     """What most people say of each item.
 
     Attributes

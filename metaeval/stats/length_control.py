@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from metaeval.stats.intervals import Sampling, finish, item_weights, mean_estima
 from metaeval.stats.options import as_number
 from metaeval.stats.penalised_logistic import cross_validated_penalty, fit_logistic
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.results import Result
 from metaeval.stats.tie_models import logistic
 
 Penalty: TypeAlias = float | Literal["cross_validated"]
@@ -185,7 +186,7 @@ def length_controlled_win_rate(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LengthControlledTable:
+class LengthControlledTable(Result):
     """Length-controlled win rates of several models, best first in `table`.
 
     Attributes
@@ -195,6 +196,8 @@ class LengthControlledTable:
     difficulty : ndarray of shape (n_items, n_models)
         What each model's regression took for the difficulty of the instructions.
     """
+
+    _axes: ClassVar[Mapping[str, tuple[str, ...]]] = {"difficulty": ()}  # of items
 
     names: tuple[Any, ...]
     results: tuple[LengthControlled, ...]

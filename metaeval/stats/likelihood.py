@@ -16,6 +16,7 @@ from metaeval.stats.grouped_correlation import sums_within_groups
 from metaeval.stats.ids import as_codes, as_ids
 from metaeval.stats.intervals import Sampling, mean_estimate, percentiles
 from metaeval.stats.options import as_count, as_level
+from metaeval.stats.results import Result
 from metaeval.stats.sharing import with_resamples
 from metaeval.stats.weighted_correlation import METHODS, Method, correlation_of
 
@@ -173,7 +174,7 @@ def _flat(values: Any, name: str, codes: Integers, ragged: bool) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyOrder:
+class FamilyOrder(Result):
     """Whether the larger models of a family score higher.
 
     Attributes

@@ -14,6 +14,7 @@ from metaeval.stats.arrays import Floats, Seed, as_floats, as_items, as_mapping,
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.hypothesis_tests import TestResult, paired_permutation_test
 from metaeval.stats.options import as_count
+from metaeval.stats.results import Result
 from metaeval.stats.sign_flips import Alternative
 
 Adjustment: TypeAlias = Literal["holm", "bonferroni", "benjamini_hochberg", "benjamini_yekutieli"]
@@ -79,7 +80,7 @@ def adjust_p_values(p_values: ArrayLike, *, method: Adjustment = "holm") -> Floa
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Result):
     """One test of a family.
 
     Attributes

@@ -15,6 +15,7 @@ from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.options import as_count, as_level, as_number, as_positive
 from metaeval.stats.paired import paired_scores, ratio_variance
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.results import Result
 from metaeval.stats.sign_flips import Alternative
 
 _ALTERNATIVES = ("two-sided", "greater", "less")
@@ -160,7 +161,7 @@ def _items(effect: _Effect, power: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelsNeeded:
+class LabelsNeeded(Result):
     """What a pilot says of the number of labelled items that a difference takes.
 
     Attributes

@@ -13,12 +13,13 @@ from metaeval.stats.arrays import Floats, Integers, as_floats, as_list
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
+from metaeval.stats.results import Result
 
 _NO_PAIR = "no item has two rankings that are not constant"
 
 
 @dataclass(frozen=True, slots=True)
-class RankPairs:
+class RankPairs(Result):
     """Spearman's rho of every pair of people on every item.
 
     Attributes

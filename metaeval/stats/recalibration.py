@@ -14,6 +14,7 @@ from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.ids import as_codes
 from metaeval.stats.intervals import why_none
 from metaeval.stats.options import as_count
+from metaeval.stats.results import Result
 from metaeval.stats.shares import as_shares
 
 CalibrationMethod: TypeAlias = Literal["temperature", "isotonic"]
@@ -25,7 +26,7 @@ TOO_FEW = "fewer clusters with an outcome than folds: probabilities are left as 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CalibrationMap:
+class CalibrationMap(Result):
     """A fitted map from probabilities to calibrated ones; call it.
 
     Attributes
@@ -53,7 +54,7 @@ class CalibrationMap:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recalibration:
+class Recalibration(Result):
     """Calibrated probabilities, each by a map that was fitted without the item's cluster.
 
     Attributes

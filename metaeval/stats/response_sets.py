@@ -19,13 +19,14 @@ from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.options import as_number, as_switch
+from metaeval.stats.results import Result
 
 NO_SET = "no judged item has a response set"
 NO_TWO = "no judged item has two response sets, without which the squared distance cannot be corrected"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ResponseSetDecisions:
+class ResponseSetDecisions(Result):
     """What comes of a judge when items are called positive from response sets.
 
     Attributes

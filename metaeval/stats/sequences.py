@@ -19,6 +19,7 @@ from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.ids import as_ids
 from metaeval.stats.options import as_count, as_level, as_number, as_positive, as_range
+from metaeval.stats.results import Result
 
 SequenceMethod: TypeAlias = Literal["betting", "asymptotic"]
 Answer: TypeAlias = Literal["above", "below", "within", "precise", "not at this budget", "open"]
@@ -37,7 +38,7 @@ NONE_LEFT = "no mean is left: the labels drift, or the order in which they came 
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceDecision:
+class SequenceDecision(Result):
     """What a confidence sequence has settled.
 
     Attributes

@@ -1,8 +1,9 @@
 """Correlation of systems' means, and its interval where the means themselves are measured with error."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +46,8 @@ class SystemCorrelation(Estimate):
         The correlation that the means would have without error (Spearman's correction for attenuation, with the
         errors and their covariance from the resamples); NaN where the reliability is not above 0.
     """
+
+    _axes: ClassVar[Mapping[str, tuple[str, ...]]] = {"first": ("systems",), "second": ("systems",)}
 
     systems: tuple[Any, ...] = ()
     first: Floats = field(default_factory=lambda: np.zeros(0), compare=False, repr=False)

@@ -1,7 +1,7 @@
 """Comparisons of systems two at a time: read once, and counted into a matrix of wins and ties."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, as_mask, as_weights, check_choices
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.ids import as_shared_ids
+from metaeval.stats.results import Result
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +37,7 @@ class Comparisons:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WinMatrix:
+class WinMatrix(Result):
     """How often each system was preferred to each other one, and how often they tied.
 
     Attributes
@@ -48,6 +49,8 @@ class WinMatrix:
     ties : ndarray of shape (n_systems, n_systems)
         Symmetric; a tie stands at ``[a, b]`` and at ``[b, a]``.
     """
+
+    _chart: ClassVar[str] = "heat_map"
 
     names: tuple[Any, ...]
     wins: Floats

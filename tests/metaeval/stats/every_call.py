@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metaeval import stats
-from metaeval.stats import Resamples
+from metaeval.stats import Estimate, Resamples
 
 N = 40
 RESAMPLES = 30
@@ -353,6 +353,7 @@ CASES = [
         ["first", "second"],
     ),
     case("tie_rate", {"verdicts": VERDICTS}),
+    case("to_frame", {}, given={"results": Estimate(0.5, 0.4, 0.6, 9)}),
     case("tolerant_accuracy", {"verdicts": RATINGS[:, :2], "gold": RATINGS[:, 2]}),
     case(
         "tolerant_accuracy_contributions", {"verdicts": RATINGS[:, :2], "gold": RATINGS[:, 2]}, itemwise=True

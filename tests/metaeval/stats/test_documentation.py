@@ -20,7 +20,11 @@ INDEX = (DOCS / "statistics.md").read_text(encoding="utf-8")
 PAGES = INDEX + "".join(
     page.read_text(encoding="utf-8") for page in sorted((DOCS / "statistics").glob("*.md"))
 )
-MODULES = [f"metaeval.stats.{module.name}" for module in pkgutil.iter_modules(metaeval.stats.__path__)]
+# Where matplotlib looks for fonts the first time, it asks the system for them.
+MODULES = [
+    pytest.param(f"metaeval.stats.{module.name}", marks=pytest.mark.service if module.name == "plots" else ())
+    for module in pkgutil.iter_modules(metaeval.stats.__path__)
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -128,6 +128,8 @@ def same(one, other, tolerance=0.0):
         )
     if isinstance(one, np.ndarray):
         return one.shape == other.shape and bool((one == other).all())
+    if hasattr(one, "equals"):  # a frame
+        return bool(one.equals(other))
     return one == other or type(one).__module__.startswith("metaeval.stats.resampling")
 
 
