@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from rest_framework import serializers
 
+from judges.backends.answerers import answerers_read
 from judges.models import Endpoint, Judge, Judgment, Sweep
 from judges.services.sweep_settings import SweepSettings
 from judges.strategies.info import StrategyInfo
@@ -52,6 +54,7 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
     judge: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
     item: Any = serializers.SlugRelatedField(slug_field="external_id", read_only=True)
     dataset = serializers.CharField(source="item.dataset.name", read_only=True)
+    answered_by: Any = serializers.SerializerMethodField()
 
     class Meta:
         model = Judgment
@@ -68,8 +71,12 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
                 "probability",
                 "value",
             ),
-            *("raw_text", "thought", "requests", "cost", "latency_ms", "created_at"),
+            *("raw_text", "thought", "requests", "cost", "latency_ms", "answered_by", "created_at"),
         )
+
+    def get_answered_by(self, judgment: Judgment) -> list[dict[str, str]]:
+        """Return the models that answered, each with the name that was asked for."""
+        return [asdict(each) for each in answerers_read(judgment.answered_by)]
 
 
 def strategy_json(info: StrategyInfo) -> dict[str, Any]:

@@ -61,6 +61,8 @@ class MockServer(ThreadingHTTPServer):
     def __init__(self, *, host: str = "127.0.0.1", port: int = 0, api_key: str = "") -> None:
         super().__init__((host, port), _Handler)
         self.api_key = api_key
+        self.behind: dict[str, tuple[str, str]] = {}
+        """By the name that is asked for, the model that answers in its place and its fingerprint: a silent change."""
         self._lock = threading.Lock()
         self._seen: Counter[str] = Counter()
         self._models: Counter[str] = Counter()
@@ -116,6 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # head and body leave in one packet, flushed by the base class
     disable_nagle_algorithm = True  # else keep-alive connections wait 40 ms for an acknowledgement
     server: MockServer
+    fingerprint = ""
 
     def log_message(self, format: str, *args: Any) -> None:
         """Write no log: the counts are in /stats."""
@@ -156,6 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not well_formed:
             self._fail(400, "a model and what it is to read are needed")
             return
+        name, self.fingerprint = self.server.behind.get(name, (name, ""))
         model = parse_model(name)
         if model is None:
             self._fail(404, f"The model `{name}` does not exist.")
@@ -227,6 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif model.kind == "thinking-aloud":
             message["content"] = f"<think>\n{THOUGHT}\n</think>\n\n{answer.text}"
         reply = self._envelope(name, body, size, message, answer.finish_reason)
+        reply["system_fingerprint"] = self.fingerprint or None
         if body.get("logprobs") and model.kind != "no-logprobs":
             top = min(max(int(body.get("top_logprobs") or 0), 0), 20)
             reply["choices"][0]["logprobs"] = {"content": token_logprobs(answer, top)}

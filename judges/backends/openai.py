@@ -173,9 +173,9 @@ class OpenAIBackend(AsyncBackend):
             latency = (time.perf_counter() - started) * 1000.0
             return read_reply(reply, request, structured=self._structured, latency_ms=latency, prices=prices)
         if request.kind == "score":
-            logprob, n_tokens, usage = await self._scorer.score(request)
+            logprob, n_tokens, beside = await self._scorer.score(request)
             latency = (time.perf_counter() - started) * 1000.0
-            return score_answer(logprob, n_tokens, usage, latency_ms=latency, prices=prices)
+            return score_answer(logprob, n_tokens, beside, latency_ms=latency, prices=prices)
         if request.kind == "embed":
             reply = await self._post(f"{self._base}/embeddings", embed_body(request))
             read = read_embedding

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from judges.backends.answerers import returned
 from judges.backends.base import finite, storable
 from judges.backends.errors import (
     BackendError,
@@ -142,7 +143,8 @@ def read_reply(
     BackendError
         Of the class that says what to do about it.
     """
-    choice, usage = first_choice(reply, document_of(reply))
+    document = document_of(reply)
+    choice, usage = first_choice(reply, document)
     finish_reason = choice.get("finish_reason")
     finish_reason = finish_reason if isinstance(finish_reason, str) else "stop"
     raw, finish_reason = _content(reply, choice, finish_reason)
@@ -165,6 +167,7 @@ def read_reply(
         logprobs=logprobs,
         constrained=constrained,
         thought=storable(thought),
+        **returned(document),
     )
 
 

@@ -25,6 +25,7 @@ from typing import Any
 
 from cachetools import LRUCache
 
+from judges.backends.answerers import returned
 from judges.backends.base import LOWEST_LOGPROB
 from judges.backends.errors import BackendError, PermanentBackendError
 from judges.backends.openai_protocol import ServerReply, count_of, document_of, first_choice
@@ -54,7 +55,7 @@ class ContinuationScorer:
         self._contexts: LRUCache[tuple[object, ...], list[int]] = LRUCache(_MEMORY)
 
     async def score(self, request: WireRequest) -> tuple[float, int, dict[str, Any]]:
-        """Return the log-likelihood, the number of the continuation's tokens, and the server's counts of tokens.
+        """Return the log-likelihood, the number of the continuation's tokens, and what the server said beside them.
 
         Raises
         ------
@@ -71,13 +72,14 @@ class ContinuationScorer:
             )
         prompt = request.prefix + request.text if ids is None else ids[0]
         reply = await self._echo(request.model, prompt)
-        choice, usage = first_choice(reply, document_of(reply, offers="completions"))
+        document = document_of(reply, offers="completions")
+        choice, usage = first_choice(reply, document)
         tokens = _Tokens(reply, choice)
         if ids is None:
             begin, end = tokens.of_text(len(request.prefix.rstrip()), request.prefix + request.text)
         else:
             begin, end = tokens.of_ids(ids[1], len(ids[0]))
-        return tokens.total(begin, end), end - begin, usage
+        return tokens.total(begin, end), end - begin, returned(document) | {"usage": usage}
 
     async def _echo(self, model: str, prompt: str | list[int]) -> ServerReply:
         body = {
@@ -215,9 +217,10 @@ class _Tokens:
 
 
 def score_answer(
-    logprob: float, n_tokens: int, usage: dict[str, Any], *, latency_ms: float, prices: tuple[float, float]
+    logprob: float, n_tokens: int, beside: dict[str, Any], *, latency_ms: float, prices: tuple[float, float]
 ) -> Answer:
     """Return the answer; the continuation's tokens count as completion, and cost what a prompt's cost."""
+    usage = beside["usage"]
     sent = count_of(usage.get("prompt_tokens"))
     return Answer(
         text="",
@@ -226,4 +229,6 @@ def score_answer(
         latency_ms=latency_ms,
         cost=sent * prices[0] + count_of(usage.get("completion_tokens")) * prices[1],
         logprob=logprob,
+        model=beside["model"],
+        system_fingerprint=beside["system_fingerprint"],
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from judges.backends.answerers import returned
 from judges.backends.errors import MisbehavingServerError
 from judges.backends.openai_protocol import ServerReply, count_of, document_of
 from judges.backends.wire import WireRequest
@@ -80,4 +81,5 @@ def _numbers(values: object) -> tuple[float, ...]:
 def _answer(document: dict[str, Any], latency_ms: float, price: float, **found: Any) -> Answer:
     usage = document.get("usage")
     tokens = count_of(usage.get("prompt_tokens")) if isinstance(usage, dict) else 0
-    return Answer(text="", prompt_tokens=tokens, latency_ms=latency_ms, cost=tokens * price, **found)
+    values = found | returned(document)
+    return Answer(text="", prompt_tokens=tokens, latency_ms=latency_ms, cost=tokens * price, **values)

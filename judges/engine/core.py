@@ -469,7 +469,7 @@ class Engine:
             if shared:
                 work.run.counts.shared += 1
             shared = True  # the first waiter's request was sent, the others share it
-            if work.take(index, answer):
+            if work.take(index, answer, request.wire.model):
                 self._advance(work)
 
     def _refuse_waiters(self, request: InFlightRequest, error: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from judges.backends.answerers import answerers_text
 from judges.engine import store
 from judges.engine.codec import Result
 from judges.engine.store import Row
@@ -23,6 +24,7 @@ def _judgment(work: Work, result: Result) -> Row:
         work.requests,
         work.cost,
         work.latency,
+        answerers_text(work.answerers),
     )
 
 
@@ -38,6 +40,7 @@ def _generation(work: Work, result: Result) -> Row:
         last.finish_reason[:40] if last is not None else "",
         work.cost,
         work.latency,
+        answerers_text(work.answerers),
     )
 
 

@@ -119,7 +119,7 @@ def judgments_save(rows: Sequence[Row]) -> int:
     Parameters
     ----------
     rows : sequence of (judge, item, order, status, choice, probability, value as JSON text, raw_text, thought,
-        requests, cost, latency_ms)
+        requests, cost, latency_ms, answered_by)
     """
     return _insert(
         JUDGMENTS,
@@ -136,6 +136,7 @@ def judgments_save(rows: Sequence[Row]) -> int:
             "requests": "smallint",
             "cost": "float8",
             "latency_ms": "float8",
+            "answered_by": "text",
         },
         rows,
         {"sample": 0, "source": "", "created_at": database_time(timezone.now())},
@@ -147,7 +148,8 @@ def generations_save(rows: Sequence[Row]) -> int:
 
     Parameters
     ----------
-    rows : sequence of (contestant, instruction, sample, status, text, thought, finish_reason, cost, latency_ms)
+    rows : sequence of (contestant, instruction, sample, status, text, thought, finish_reason, cost, latency_ms,
+        answered_by)
     """
     return _insert(
         GENERATIONS,
@@ -161,6 +163,7 @@ def generations_save(rows: Sequence[Row]) -> int:
             "finish_reason": "text",
             "cost": "float8",
             "latency_ms": "float8",
+            "answered_by": "text",
         },
         rows,
         {"created_at": database_time(timezone.now())},

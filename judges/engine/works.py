@@ -165,6 +165,7 @@ class Work:
     cost: float = 0.0
     latency: float = 0.0
     closed: bool = False
+    answerers: set[tuple[str, str, str]] = field(default_factory=set)
 
     def next(self) -> Yielded:
         """Return what the strategy asks first or, now that all is answered, next; raises as a generator does."""
@@ -179,9 +180,11 @@ class Work:
         self.answers = [None] * n
         self.missing = n
 
-    def take(self, index: int, answer: Answer) -> bool:
+    def take(self, index: int, answer: Answer, asked: str) -> bool:
         """Keep the answer to one of the requests it waits for; True when that was the last one."""
         self.answers[index] = answer
+        if answer.model:
+            self.answerers.add((asked, answer.model, answer.system_fingerprint))
         self.missing -= 1
         self.requests += 1
         self.cost += answer.cost

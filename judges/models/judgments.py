@@ -46,6 +46,10 @@ class Judgment(models.Model):
     )
     cost = models.FloatField(default=0.0, help_text="US dollars, at the prices of the day.")
     latency_ms = models.FloatField(default=0.0, help_text="Model time, summed over its requests.")
+    answered_by = models.TextField(
+        blank=True,
+        help_text="The models that answered, as their servers name them, a line each: asked, returned, fingerprint.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -85,6 +89,10 @@ class Generation(models.Model):
     finish_reason = models.CharField(max_length=40, blank=True)
     cost = models.FloatField(default=0.0, help_text="US dollars, at the prices of the day.")
     latency_ms = models.FloatField(default=0.0)
+    answered_by = models.TextField(
+        blank=True,
+        help_text="The models that answered, as their servers name them, a line each: asked, returned, fingerprint.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from judges.backends.answerers import Answerer, answerers_read
 from judges.models import BackendKind, Endpoint, Generation, Judge, Judgment, ParseStatus, SweepRun
 from judges.selectors.prompts import PromptVersion, prompt_get
 from judges.strategies.registry import STRATEGIES
@@ -112,3 +114,38 @@ def _prompt_used(step: str, kind: str, values: Mapping[str, str]) -> PromptUsed:
     stored: PromptVersion | None = prompt_get(kind, name)
     is_same = stored is not None and (not source or source == stored.source)
     return PromptUsed(step, name, source or (stored.source if stored is not None else ""), kind, is_same)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswererUse:
+    """A model that answered a judge, how many judgments rest on it, and when the first and the last of them came."""
+
+    answerer: Answerer
+    n: int
+    first: datetime
+    last: datetime
+
+
+def judge_answerers(judge_ids: Collection[int], dataset_ids: Collection[int]) -> dict[int, list[AnswererUse]]:
+    """Return which models answered these judges on these datasets, by judge, in the order they came; one query."""
+    rows = (
+        Judgment.objects.filter(judge__in=judge_ids, item__dataset__in=dataset_ids)
+        .exclude(answered_by="")
+        .order_by()
+        .values_list("judge_id", "answered_by")
+        .annotate(n=Count("pk"), first=Min("created_at"), last=Max("created_at"))
+    )
+    found: dict[int, dict[Answerer, AnswererUse]] = {}
+    for judge_id, text, n, first, last in rows:
+        uses = found.setdefault(judge_id, {})
+        for answerer in answerers_read(text):
+            known = uses.get(answerer)
+            uses[answerer] = (
+                AnswererUse(answerer, n, first, last)
+                if known is None
+                else AnswererUse(answerer, known.n + n, min(known.first, first), max(known.last, last))
+            )
+    return {
+        judge_id: sorted(uses.values(), key=lambda use: (use.answerer.asked, use.first))
+        for judge_id, uses in found.items()
+    }

@@ -13,7 +13,10 @@ from django.shortcuts import get_object_or_404
 
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.judging import GENERATION
+from judges.backends.answerers import Answerer, several_of
 from judges.models import Judge, Judgment, Sweep, SweepRun, SweepState
+from judges.selectors.judges import judge_answerers
 from judges.selectors.overview import sweeps_overview
 from judges.selectors.stored import judgments_on
 from judges.selectors.sweeps import RunProgress, SweepProgress, progress_sums, sweep_progress
@@ -77,6 +80,17 @@ def runs_stopped(runs: Iterable[RunProgress]) -> dict[str, list[RunProgress]]:
         if run.last_error:
             found.setdefault(run.last_error, []).append(run)
     return found
+
+
+def sweep_several(read: SweepRead) -> list[tuple[RunProgress, str, tuple[Answerer, ...]]]:
+    """The judges of a sweep that were answered by several models under one name: a run of it, the name, the models."""
+    runs = {run.judge_id: run for run in read.progress.runs if run.kind != GENERATION}
+    found = judge_answerers(list(runs), [dataset.pk for dataset in read.datasets]) if runs else {}
+    return [
+        (runs[judge_id], name, models)
+        for judge_id, uses in found.items()
+        for name, models in several_of(use.answerer for use in uses).items()
+    ]
 
 
 def judges_visible_to(user: User) -> QuerySet[Judge]:

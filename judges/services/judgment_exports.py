@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotation.services.exports import jsonl_lines
+from judges.backends.answerers import answerers_words
 from judges.models import Judgment
 from web.csv_text import CONTENT_TYPE, csv_lines
 
@@ -16,6 +17,7 @@ CHUNK = 2_000
 COLUMNS = (
     "item", "judge", "order", "choice", "value", "raw_text", "fingerprint", "kind", "sample", "status", "probability",
     "category", "subset", "gold", "requests", "cost", "latency_ms", "source", "created_at",
+    "answered_by",
 )  # fmt: skip
 FORMATS = {"csv": CONTENT_TYPE, "jsonl": "application/jsonl; charset=utf-8"}
 
@@ -35,6 +37,7 @@ def judgment_rows(judgments: QuerySet[Judgment]) -> Iterator[dict[str, Any]]:
     names = [_READ.get(name, name) for name in COLUMNS]
     for values in judgments.values_list(*names).iterator(chunk_size=CHUNK):
         row = dict(zip(COLUMNS, values, strict=True))
+        row["answered_by"] = answerers_words(row["answered_by"])
         row["created_at"] = row["created_at"].astimezone(UTC).isoformat(timespec="seconds")
         yield row
 

@@ -240,6 +240,8 @@ class Answer:
     thought : str
         What the model thought before it answered: from the backend what the server sent apart from the text, and in a
         strategy also what stood in the text (`judges.strategies.thoughts`).
+    model, system_fingerprint : str
+        The model that answered and the system that it ran on, as the server names them; empty where it does not.
     """
 
     text: str
@@ -254,6 +256,8 @@ class Answer:
     vector: tuple[float, ...] | None = None
     scores: tuple[float, ...] | None = None
     thought: str = ""
+    model: str = ""
+    system_fingerprint: str = ""
 
     @property
     def cut_off(self) -> bool:

@@ -9,9 +9,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotation.selectors.datasets import datasets_visible_to
+from judges.backends.answerers import several_of
 from judges.forms.judges import judge_shown
 from judges.selectors.items import judge_kind
-from judges.selectors.judges import judge_places
+from judges.selectors.judges import judge_answerers, judge_places
 from judges.selectors.overview import judge_strategy
 from judges.selectors.reading import (
     judge_get_for,
@@ -62,6 +63,8 @@ def judge_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         "places": [
             (place, visible[place.dataset_id]) for place in judge_places(judge) if place.dataset_id in visible
         ],
+        "answerers": (answerers := judge_answerers([judge.pk], visible).get(judge.pk, [])),
+        "several": several_of(use.answerer for use in answerers),
         "sweeps": sweeps_visible_to(request.user).filter(judges=judge).order_by("-created_at")[:SWEEPS_SHOWN],
     }
     return render(request, "judges/judge_detail.html", context)

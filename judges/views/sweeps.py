@@ -12,7 +12,13 @@ from django.views.decorators.vary import vary_on_headers
 
 from judges.forms.sweep_pages import STATE_CHIPS, pages_above
 from judges.models import SweepState
-from judges.selectors.reading import runs_stopped, sweep_list_for, sweep_read_for, sweep_state_counts
+from judges.selectors.reading import (
+    runs_stopped,
+    sweep_list_for,
+    sweep_read_for,
+    sweep_several,
+    sweep_state_counts,
+)
 from web.access import ResearcherRequest, researcher_required
 
 PER_PAGE = 25
@@ -53,6 +59,7 @@ def sweep_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         "stopped": list(runs_stopped(read.progress.runs).items()),
         "has_judgments": any(run.n_done and run.kind != "generation" for run in read.progress.runs),
         "above": pages_above(pk),
+        "several": [] if read.progress.is_active else sweep_several(read),
     }
     part = bool(request.htmx) and not request.htmx.history_restore_request
     response = render(request, f"judges/sweep_detail.html{'#live' if part else ''}", context)

@@ -7,6 +7,7 @@ import pytest
 from judges.backends.mock_answers import THOUGHT
 from judges.backends.mock_server import running_mock_server
 from judges.models import Generation, Judgment, ModelRequest
+from judges.selectors.judges import judge_answerers
 from judges.selectors.sweeps import sweep_progress
 from judges.selectors.trace import judgment_trace
 from judges.services.judges import heuristic_judges_ensure
@@ -171,3 +172,29 @@ def test_what_a_contestant_thought_is_no_part_of_its_response():
     assert (generation.status, generation.thought) == ("parsed", THOUGHT)
     assert generation.text
     assert "think" not in generation.text
+
+
+def test_the_model_that_the_server_says_answered_is_kept_with_every_result():
+    dataset, later = dataset_make(pairs=2), dataset_make(pairs=4)
+    with running_mock_server() as server:
+        server.behind["mock-judge"] = ("mock-longer", "fp_1")
+        endpoint = endpoint_make(server.url)
+        judge = judge_make(endpoint, "mock-judge")
+        contestant = judge_make(endpoint, "mock-judge", strategy="generate")
+        sweep_make([judge, contestant], dataset)
+        run()
+        server.behind["mock-judge"] = ("mock-first", "fp_2")
+        sweep_make([judge], later)
+        run()
+    # The later dataset begins with the same two pairs: their answers were there, and keep the model that gave them.
+    first, second = "mock-judge\tmock-longer\tfp_1", "mock-judge\tmock-first\tfp_2"
+    kept = Judgment.objects.order_by("item__dataset", "item__position", "order")
+    assert list(kept.values_list("answered_by", flat=True)) == [first] * 8 + [second] * 4
+    assert set(Generation.objects.values_list("answered_by", flat=True)) == {first}
+    answer = judgment_trace(kept.last()).requests[0].answer
+    assert (answer.model, answer.system_fingerprint) == ("mock-first", "fp_2")
+    (uses,) = judge_answerers([judge.pk], [dataset.pk, later.pk]).values()
+    assert [(str(use.answerer), use.n) for use in uses] == [
+        ("mock-longer (fp_1)", 8),
+        ("mock-first (fp_2)", 4),
+    ]

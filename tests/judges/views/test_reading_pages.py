@@ -198,3 +198,24 @@ def test_judgments_are_exported_imported_or_run(cast: Cast, format: str) -> None
     assert one.count("Run") == 6
     assert client_of(cast.bob).get(f"{address}?judge=x").status_code == 404
     assert client_of(cast.bob).get(reverse("judges:judgment-export", args=["d", "exe"])).status_code == 404
+
+
+def test_pages_and_files_say_when_several_models_answered_under_one_name(cast: Cast) -> None:
+    dataset = dataset_make(pairs=8)
+    sweep, good, poor = swept(dataset=dataset)
+    of_good = Judgment.objects.filter(judge=good).order_by("pk")
+    of_good.update(answered_by="gpt-4o\tgpt-4o-2024-05-13\tfp_a")
+    browser = client_of(cast.bob)
+    pages = [reverse("judges:judge-detail", args=[good.pk]), reverse("judges:sweep-detail", args=[sweep.pk])]
+    assert "gpt-4o-2024-05-13" in text_of(browser.get(pages[0]))
+    assert not any("2 models answered" in text_of(browser.get(page)) for page in pages)
+    last = of_good.last()
+    assert last is not None
+    Judgment.objects.filter(pk=last.pk).update(answered_by="gpt-4o\tgpt-4o-2024-08-06\tfp_b")
+    assert "2 models answered under the name gpt-4o" in text_of(browser.get(pages[0]))
+    assert f"2 models answered {good.name} under the name gpt-4o" in text_of(browser.get(pages[1]))
+    assert "models answered" not in text_of(browser.get(reverse("judges:judge-detail", args=[poor.pk])))
+    address = reverse("judges:judgment-export", args=[dataset.name, "csv"])
+    lines = b"".join(browser.get(f"{address}?judge={good.pk}").streaming_content).decode("utf-8-sig")  # type: ignore[attr-defined]
+    rows = list(csv.DictReader(io.StringIO(lines)))
+    assert {row["answered_by"] for row in rows} == {"gpt-4o-2024-05-13 (fp_a)", "gpt-4o-2024-08-06 (fp_b)"}
