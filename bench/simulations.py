@@ -19,6 +19,7 @@ FAMILIES = (
     "verdicts",
     "distributions",
     "sequences",
+    "planning",
 )
 
 

@@ -125,6 +125,14 @@ from metaeval.stats.multiple_testing import Comparison, adjust_p_values, compare
 from metaeval.stats.noninferiority import noninferiority_test
 from metaeval.stats.outside import OutsideCorrelation, outside_correlation
 from metaeval.stats.pairs import pairwise_agreement, pairwise_agreement_contributions
+from metaeval.stats.planning import (
+    AgreementModel,
+    PlannedInterval,
+    PlannedPower,
+    StudyDesign,
+    agreement_model,
+    agreement_model_from,
+)
 from metaeval.stats.power import LabelsNeeded, labels_needed, labels_needed_from, power_of_difference
 from metaeval.stats.prediction_powered import PredictionPowered, ppi_mean, ppi_win_rate
 from metaeval.stats.preference import (
@@ -157,6 +165,7 @@ from metaeval.stats.win_matrix import WinMatrix, win_matrix
 __all__ = [
     "PRESETS",
     "AbstentionThreshold",
+    "AgreementModel",
     "AlternativeAnnotatorTest",
     "BiasAndVariance",
     "BiasRow",
@@ -190,6 +199,8 @@ __all__ = [
     "OneWayAnova",
     "OutsideCorrelation",
     "PairedDifference",
+    "PlannedInterval",
+    "PlannedPower",
     "PositionalBias",
     "PredictionPowered",
     "Preset",
@@ -203,6 +214,7 @@ __all__ = [
     "ScoreDifferences",
     "SequenceDecision",
     "StatisticsWarning",
+    "StudyDesign",
     "SubsetRow",
     "SubsetTable",
     "SystemCorrelation",
@@ -215,6 +227,8 @@ __all__ = [
     "adjust_p_values",
     "adversarial_gap",
     "aggregate_labels",
+    "agreement_model",
+    "agreement_model_from",
     "agreement_weights",
     "alternative_annotator_test",
     "aspect_levels",

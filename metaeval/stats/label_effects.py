@@ -80,6 +80,22 @@ def distinct_rows(rows: Integers) -> tuple[Integers, Integers]:
     return distinct, place.reshape(-1)
 
 
+def others_part(size: Integers, n_labels: int | None, of: str) -> Floats:
+    """What the others of an item do to the effect of one label, per unit of what its own person does.
+
+    Exact where two or three labels are compared: a judge is compared with single labels or pairs of them, whose mean
+    is linear, and the effects of an item add up to 0; two people agree or not, so both have the whole effect. With
+    more labels it depends on how divided people are, and these are values in between (worked out for two values and
+    55 to 85% on one side). They matter with a handful of people only.
+    """
+    compared = size if n_labels is None else np.minimum(size, n_labels)
+    few = compared <= 3
+    if of == "judge":
+        return np.where(few, -1.0, -0.5)
+    pairs = (3 - size) / np.maximum(size - 1, 1)
+    return np.where(few, pairs, np.where(size > compared, -0.3, 1.0 if of == "best" else 0.3))
+
+
 @dataclass(frozen=True)
 class LabelEffects:
     """The labels of items as counts in descending order, and what each label does to the score of its item.

@@ -32,7 +32,7 @@ from metaeval.stats.differences import paired_difference
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, PairedDifference
 from metaeval.stats.intervals import Sampling, mean_estimate
-from metaeval.stats.label_effects import LabelEffects
+from metaeval.stats.label_effects import LabelEffects, others_part
 from metaeval.stats.leave_one_out_scores import TieBreak, Unparsed, leave_one_out_contributions
 from metaeval.stats.options import as_count
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
@@ -198,24 +198,8 @@ class LeaveOneOut:
     def _corrected(self, items: Floats, effects: Floats, of: str) -> CrossedScores:
         size = self._effects.size[self.read.item]
         return CrossedScores(
-            items, corrected_effects(effects, _of_others(size, self.n_labels, of), self.crossing)
+            items, corrected_effects(effects, others_part(size, self.n_labels, of), self.crossing)
         )
-
-
-def _of_others(size: Any, n_labels: int | None, of: str) -> Floats:
-    """What the others of an item do to the effect of one label, per unit of what its own person does.
-
-    Exact where two or three labels are compared: a judge is compared with single labels or pairs of them, whose mean
-    is linear, and the effects of an item add up to 0; two people agree or not, so both have the whole effect. With
-    more labels it depends on how divided people are, and these are values in between (worked out for two values and
-    55 to 85% on one side). They matter with a handful of people only.
-    """
-    compared = size if n_labels is None else np.minimum(size, n_labels)
-    few = compared <= 3
-    if of == "judge":
-        return np.where(few, -1.0, -0.5)
-    pairs = (3 - size) / np.maximum(size - 1, 1)
-    return np.where(few, pairs, np.where(size > compared, -0.3, 1.0 if of == "best" else 0.3))
 
 
 @aligned()

@@ -115,6 +115,11 @@ CASES = [
     case("adjust_p_values", {"p_values": _RNG.random(N)}, itemwise=True),
     case("adversarial_gap", {"verdicts": VERDICTS, "gold": GOLD, "subsets": SUBSETS}, ["verdicts", "gold"]),
     case("aggregate_labels", {"labels": RATINGS}, given={"how": "mean"}, itemwise=True),
+    case("agreement_model", {}, given={"people": 0.7, "judge": 0.7, "difference": 0.1, "discordance": 0.3}),
+    case(
+        "agreement_model_from",
+        {"labels": LABELS, "first": ONE_ORDER, "second": GOLD},
+    ),
     case("agreement_weights", {}, given={"values": [1.0, 2.0, 4.0], "weights": "quadratic"}),
     case("alternative_annotator_test", {"labels": LABELS, "verdicts": VERDICTS}),
     case("aspect_levels", {}, given={"parents": {"root": None, "leaf": "root"}}),
