@@ -77,6 +77,14 @@ from metaeval.stats.crossed import crossed_mean_estimate
 from metaeval.stats.dawid_skene import DawidSkene, dawid_skene
 from metaeval.stats.differences import critical_values, paired_difference
 from metaeval.stats.distributions import distribution_contributions, distribution_distance
+from metaeval.stats.drift import (
+    DriftMonitor,
+    DriftState,
+    RepeatNoise,
+    attribute_drift,
+    repeat_noise,
+    verdict_changes,
+)
 from metaeval.stats.elo import EloRatings, elo_ratings
 from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate, PairedDifference
@@ -179,6 +187,8 @@ __all__ = [
     "Confusion",
     "CorrectedRate",
     "DawidSkene",
+    "DriftMonitor",
+    "DriftState",
     "EloRatings",
     "Estimate",
     "EvaluatorCorrelations",
@@ -208,6 +218,7 @@ __all__ = [
     "Recalibration",
     "RegularisingRows",
     "ReliabilityBin",
+    "RepeatNoise",
     "Resamples",
     "ResponseSetDecisions",
     "RiskCoverage",
@@ -232,6 +243,7 @@ __all__ = [
     "agreement_weights",
     "alternative_annotator_test",
     "aspect_levels",
+    "attribute_drift",
     "best_reachable_agreement",
     "bias_and_variance",
     "bias_table",
@@ -318,6 +330,7 @@ __all__ = [
     "rating_verdicts",
     "ratio_estimate",
     "recalibrate",
+    "repeat_noise",
     "response_set_coverage",
     "response_set_coverage_contributions",
     "response_set_decisions",
@@ -342,6 +355,7 @@ __all__ = [
     "tower_drfr_differences",
     "tower_score",
     "unparsed_rate",
+    "verdict_changes",
     "wilson_interval",
     "win_matrix",
 ]

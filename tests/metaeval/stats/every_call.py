@@ -123,6 +123,11 @@ CASES = [
     case("agreement_weights", {}, given={"values": [1.0, 2.0, 4.0], "weights": "quadratic"}),
     case("alternative_annotator_test", {"labels": LABELS, "verdicts": VERDICTS}),
     case("aspect_levels", {}, given={"parents": {"root": None, "leaf": "root"}}),
+    case(
+        "attribute_drift",
+        {},
+        given={"judge": stats.DriftMonitor(0.1).update(TRUTH), "systems": stats.DriftMonitor(0.6).state},
+    ),
     case("best_reachable_agreement", {"labels": LABELS}),
     case("bias_and_variance", {"labels": LABELS, "samples": _choices(N, 3)}),
     case(
@@ -333,6 +338,7 @@ CASES = [
             )
         ),
     ),
+    case("repeat_noise", {"changes": 1 - RIGHT}),
     case("response_set_coverage", {"sets": SETS, "verdicts": VERDICTS}),
     case("response_set_coverage_contributions", {"sets": SETS, "verdicts": VERDICTS}, itemwise=True),
     case("response_set_decisions", {"sets": SETS, "judge": JUDGE_SETS}, given={"positive": 1}),
@@ -377,6 +383,7 @@ CASES = [
     ),
     case("unparsed_rate", {"verdicts": VERDICTS}),
     case("wilson_interval", {}, given={"share": 0.5, "n": 20}),
+    case("verdict_changes", {"frozen": GOLD, "now": ONE_ORDER}, itemwise=True),
     case("win_matrix", {"first": PAIRS[:, 0], "second": PAIRS[:, 1], "outcome": ONE_ORDER}, ["outcome"]),
 ]
 BY_NAME = {each.name: each for each in CASES}
