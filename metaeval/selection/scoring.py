@@ -212,18 +212,22 @@ def judged_verdicts(dataset: JudgedDataset, key: str) -> tuple[Floats, Booleans]
 
 def _judged(dataset: JudgedDataset, key: str, n: int) -> Booleans:
     judged = np.asarray(dataset.judged[key])
-    if judged.dtype != np.bool_ or judged.shape != (n, 2):
-        raise InvalidInputError(f"judged of {key!r}: expected booleans of shape ({n}, 2)")
-    return judged
+    columns = judged.reshape(n, 1) if judged.shape == (n,) else judged
+    if judged.dtype != np.bool_ or columns.shape not in ((n, 1), (n, 2)):
+        raise InvalidInputError(f"judged of {key!r}: expected booleans of shape ({n},) or ({n}, 2)")
+    return columns if columns.shape[1] == 2 else np.append(columns, np.zeros((n, 1), np.bool_), axis=1)
 
 
 def _two_orders(columns: Any, key: str, n: int, what: str) -> Floats:
+    """One column a presentation order; of a judge asked in one order, the other is empty."""
     if key not in columns:
         return np.full((n, 2), np.nan)
     array = as_matrix(columns[key], f"{what} of {key!r}")
-    if array.shape != (n, 2):
-        raise InvalidInputError(f"{what} of {key!r}: expected shape ({n}, 2), got {array.shape}")
-    return array
+    if array.shape not in ((n, 1), (n, 2)):
+        raise InvalidInputError(
+            f"{what} of {key!r}: expected shape ({n},) or ({n}, 2), got {np.shape(columns[key])}"
+        )
+    return array if array.shape[1] == 2 else np.append(array, np.full((n, 1), np.nan), axis=1)
 
 
 def _amounts(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.selection.verdict import Annotators, VerdictKind
-from metaeval.stats import Estimate, PairedDifference
+from metaeval.stats import Estimate, LabelTable, PairedDifference
 from metaeval.stats.results import Result
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -29,10 +29,10 @@ class JudgedDataset:
     role : {"people", "gold"}
         Whether judges are scored by leave-one-out agreement with ``labels``, or by accuracy on ``gold``. Of scores of
         items: what they were computed from.
-    verdicts : mapping of str to ndarray of shape (n_items, 2)
+    verdicts : mapping of str to ndarray of shape (n_items,) or (n_items, 2)
         By judge; canonical 1, 2, 0, a column for each presentation order; NaN where unparsed or not judged.
-    judged : mapping of str to ndarray of bool, shape (n_items, 2)
-        Whether there is a judgment, readable or not.
+    judged : mapping of str to ndarray of bool, of the shape of its verdicts
+        Whether there is a judgment, readable or not. Default: where there is a verdict.
     clusters : ndarray of str, shape (n_items,)
         The instruction. The same name in two datasets is the same instruction: it is held out of both at once.
     categories : ndarray of str, shape (n_items,)
@@ -41,7 +41,7 @@ class JudgedDataset:
         One column an annotator; NaN where missing. For role "people".
     gold : ndarray of shape (n_items,), optional
         1, 2 or 0; NaN where there is none. For role "gold".
-    costs, seconds : mapping of str to ndarray of shape (n_items, 2)
+    costs, seconds : mapping of str to ndarray of shape (n_items,) or (n_items, 2)
         US dollars and model time of each judgment; NaN where nobody measured.
     weights : ndarray of shape (n_items,), optional
         Inverse sampling probabilities; None weighs all items the same.
@@ -77,6 +77,40 @@ class JudgedDataset:
     unparsed: Mapping[str, Booleans] = field(default_factory=dict)
     scorable: Booleans | None = None
     people_apart: bool = True
+
+    @classmethod
+    def from_table(
+        cls, name: str, table: LabelTable, *, role: Role = "people", weight: float = 1.0
+    ) -> "JudgedDataset":
+        """A dataset for `choose` from a table of labels and verdicts.
+
+        Parameters
+        ----------
+        name : str
+        table : LabelTable
+            Read with ``unjudged="keep"`` it may lack verdicts of some judges: they are not taken for unparsed ones.
+        role : {"people", "gold"}
+            Whether judges are scored by people's labels or by the table's ``gold``.
+        weight : float, default 1
+            Share of this dataset in the objective.
+
+        Returns
+        -------
+        JudgedDataset
+        """
+        n = len(table.items)
+        return cls(
+            name,
+            role,
+            table.verdicts,
+            table.judged,
+            clusters=table.clusters,
+            categories=np.full(n, "") if table.categories is None else table.categories,
+            labels=table.labels if len(table.people) else None,
+            gold=table.gold,
+            weights=table.weights,
+            weight=weight,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,7 @@ from metaeval.stats.importance import (
 from metaeval.stats.intervals import mean_estimate, ratio_estimate, wilson_interval
 from metaeval.stats.kappa import cohen_kappa, fleiss_kappa
 from metaeval.stats.label_models import MajorityVote, aggregate_labels, majority_vote, soft_labels
+from metaeval.stats.label_table import LabelTable, code_labels
 from metaeval.stats.leave_one_out import (
     LeaveOneOut,
     best_reachable_agreement,
@@ -199,6 +200,7 @@ __all__ = [
     "ImportanceTable",
     "InvalidInputError",
     "LabelPlan",
+    "LabelTable",
     "LabelsNeeded",
     "LeaveOneOut",
     "LengthControlled",
@@ -251,6 +253,7 @@ __all__ = [
     "brier_score",
     "calibration_error",
     "capacity_curve",
+    "code_labels",
     "cohen_kappa",
     "compare_all",
     "confusion",

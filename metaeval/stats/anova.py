@@ -1,7 +1,7 @@
 """Whether several systems differ at all: one-way analysis of variance, and its permutation test within blocks."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from metaeval.stats.alignment import align
-from metaeval.stats.arrays import Floats, Seed, as_items, as_list, generator
+from metaeval.stats.arrays import Floats, Seed, as_columns, as_items, generator
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.ids import as_codes
 from metaeval.stats.options import as_count
@@ -54,7 +54,7 @@ class OneWayAnova(Result):
 
 
 def one_way_anova(
-    groups: Sequence[ArrayLike],
+    groups: Sequence[ArrayLike] | Mapping[Any, ArrayLike] | ArrayLike,
     *,
     blocks: Any = None,
     n_permutations: int = 9_999,
@@ -64,7 +64,7 @@ def one_way_anova(
 
     Parameters
     ----------
-    groups : sequence of array_like of shape (n_k,)
+    groups : sequence or mapping of array_like of shape (n_k,), or array or frame of shape (n_items, n_groups)
         The values of each group: of each model, its score on every question. NaN takes no part.
     blocks : array_like of shape (n_items,), optional
         If all groups are scored on the same items, item *i* being row *i* of every group: the instruction (cluster) of
@@ -96,7 +96,7 @@ def one_way_anova(
     >>> round(found.statistic, 6), found.df_between, found.df_within, round(found.p_value, 4)
     (13.0, 2, 6, 0.0066)
     """
-    groups = as_list(groups, "groups")
+    groups = as_columns(groups, "groups")
     if blocks is not None:  # the same items in every group
         given = align({"groups": groups, "blocks": blocks})
         groups, blocks = given["groups"], given["blocks"]

@@ -46,7 +46,10 @@ def _numbers(values: Any, name: str) -> Floats:
             raise TypeError(f"found {array.dtype}")
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{name}: expected numbers, with NaN where missing ({error})") from error
+        hint = "; code_labels turns names into numbers" if "convert string" in str(error) else ""
+        raise InvalidInputError(
+            f"{name}: expected numbers, with NaN where missing ({error}){hint}"
+        ) from error
 
 
 def _unmasked(values: Any) -> Any:
@@ -122,6 +125,15 @@ def as_list(values: Any, name: str) -> list[Any]:
     if single or isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
         raise InvalidInputError(f"{name}: expected a sequence, got {type(values).__name__}")
     return list(values)
+
+
+def as_columns(values: Any, name: str) -> list[Any]:
+    """The columns of a matrix or frame, whose rows are items; those of a sequence or mapping as they are."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return list(values.T)
+    if isinstance(values, Mapping) or hasattr(values, "columns"):
+        return list(as_mapping(values, name).values())
+    return as_list(values, name)
 
 
 def as_mapping(values: Any, name: str) -> dict[Any, Any]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Floats, as_items, as_list, as_weights
+from metaeval.stats.arrays import Floats, as_columns, as_items, as_weights
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import PairedDifference, undefined
 from metaeval.stats.intervals import (
@@ -263,7 +263,7 @@ def critical_values(
 
     Parameters
     ----------
-    columns : sequence of ndarray of shape (n_items,)
+    columns : sequence or mapping of ndarray of shape (n_items,), or ndarray of shape (n_items, n_judges)
         What each item contributes to each judge's mean; NaN where it does not count. First the candidates to lead,
         then judges that they are compared with only.
     n_candidates : int
@@ -291,7 +291,7 @@ def critical_values(
     """
     n_candidates, confidence = as_count(n_candidates, "n_candidates", 1), as_level(confidence, "confidence")
     weighted = as_weights(weights, as_resamples(resamples).n_items)
-    columns = as_list(columns, "columns")
+    columns = as_columns(columns, "columns")
     if not len(columns):
         raise InvalidInputError("columns: expected one judge or more")
     scores = np.stack([as_items(column, "columns", resamples.n_items) for column in columns], axis=1)

@@ -139,6 +139,13 @@ CASES = [
     case("brier_score", {"probabilities": CERTAINTY, "outcomes": RIGHT[:, 0]}, given={"n_bins": 4}),
     case("calibration_error", {"probabilities": CERTAINTY, "outcomes": RIGHT[:, 0]}, given={"n_bins": 4}),
     case("capacity_curve", {"scores": dict(zip("abc", RIGHT.T, strict=True))}, ordered=True),
+    case(
+        "code_labels",
+        {"labels": SUBSETS},
+        [],
+        {"coding": ["Natural", "Adversarial/A", "Adversarial/B"]},
+        itemwise=True,
+    ),
     case("cohen_kappa", {"first": RATINGS[:, 0], "second": RATINGS[:, 1]}),
     case("compare_all", {"scores": dict(zip("abc", RIGHT.T, strict=True))}),
     case("confusion", {"verdicts": RIGHT, "truth": TRUTH}),

@@ -65,10 +65,10 @@ def test_size():
     clusters = np.repeat(np.arange(15), 3)
     p = []
     for _ in range(200):
-        shared = rng.normal(size=(15, 3))[clusters].T  # each model's own level on each cluster
+        shared = rng.normal(size=(15, 3))[clusters]  # each model's own level on each cluster
         p.append(
             one_way_anova(
-                shared + 0.2 * rng.normal(size=(3, 45)), blocks=clusters, n_permutations=99
+                shared + 0.2 * rng.normal(size=(45, 3)), blocks=clusters, n_permutations=99
             ).permutation_p_value
         )
     assert 0.01 <= np.mean(np.array(p) <= 0.05) <= 0.1
