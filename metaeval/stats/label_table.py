@@ -80,7 +80,7 @@ def read_coding(coding: Any) -> dict[Any, float]:
     """
     if isinstance(coding, Mapping):
         pairs = list(coding.items())
-    elif isinstance(coding, Sequence) and not isinstance(coding, str | bytes):
+    elif isinstance(coding, list | tuple) and all(isinstance(level, str) for level in coding):
         if len(set(coding)) < len(coding):
             raise InvalidInputError(f"coding: a level is there twice in {list(coding)!r}")
         pairs = [(level, place + 1.0) for place, level in enumerate(coding)]

@@ -17,7 +17,7 @@ from tests.cases import over
 from tests.metaeval.stats.every_call import BY_NAME, CASES, LABELS, RIGHT, VERDICTS, N
 
 # What goes in, and what keeps count: no results.
-INPUTS = {"Preset", "RegularisingRows", "Candidate", "Constraints", "JudgedDataset"}
+INPUTS = {"LabelTable", "Preset", "RegularisingRows", "Candidate", "Constraints", "JudgedDataset"}
 
 
 def public_classes():
