@@ -215,7 +215,7 @@ def _judged(dataset: JudgedDataset, key: str, n: int) -> Booleans:
     columns = judged.reshape(n, 1) if judged.shape == (n,) else judged
     if judged.dtype != np.bool_ or columns.shape not in ((n, 1), (n, 2)):
         raise InvalidInputError(f"judged of {key!r}: expected booleans of shape ({n},) or ({n}, 2)")
-    return columns if columns.shape[1] == 2 else np.append(columns, np.zeros((n, 1), np.bool_), axis=1)
+    return np.append(columns, np.zeros((n, 1), np.bool_), axis=1)[:, :2]
 
 
 def _two_orders(columns: Any, key: str, n: int, what: str) -> Floats:
@@ -227,7 +227,7 @@ def _two_orders(columns: Any, key: str, n: int, what: str) -> Floats:
         raise InvalidInputError(
             f"{what} of {key!r}: expected shape ({n},) or ({n}, 2), got {np.shape(columns[key])}"
         )
-    return array if array.shape[1] == 2 else np.append(array, np.full((n, 1), np.nan), axis=1)
+    return np.append(array, np.full((n, 1), np.nan), axis=1)[:, :2]
 
 
 def _amounts(

@@ -96,11 +96,11 @@ def one_way_anova(
     >>> round(found.statistic, 6), found.df_between, found.df_within, round(found.p_value, 4)
     (13.0, 2, 6, 0.0066)
     """
-    groups = as_columns(groups, "groups")
+    parts = as_columns(groups, "groups")
     if blocks is not None:  # the same items in every group
-        given = align({"groups": groups, "blocks": blocks})
-        groups, blocks = given["groups"], given["blocks"]
-    columns = [as_items(values, f"groups[{place}]") for place, values in enumerate(groups)]
+        given = align({"groups": parts, "blocks": blocks})
+        parts, blocks = given["groups"], given["blocks"]
+    columns = [as_items(values, f"groups[{place}]") for place, values in enumerate(parts)]
     samples = [column[~np.isnan(column)] for column in columns]
     samples = [sample for sample in samples if len(sample)]
     n, size = sum(map(len, samples)), len(samples)
