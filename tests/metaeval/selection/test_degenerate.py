@@ -140,7 +140,10 @@ def test_none_anywhere():
     ("fields", "message"),
     [
         ({"verdicts": {"a": [1, 3]}}, r"dataset 'Traps': verdicts of 'a': .*found 3"),
-        ({"verdicts": {"a": np.ones((2, 3))}}, r"dataset 'Traps': verdicts of 'a': expected shape \(2,\) or \(2, 2\)"),
+        (
+            {"verdicts": {"a": np.ones((2, 3))}},
+            r"dataset 'Traps': verdicts of 'a': expected shape \(2,\) or \(2, 2\)",
+        ),
         ({"gold": [1, 1, 1]}, "dataset 'Traps': gold"),
         ({"gold": [1, 5]}, "dataset 'Traps': gold"),
         ({"clusters": np.arange(3)}, "dataset 'Traps'"),
