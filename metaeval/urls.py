@@ -10,7 +10,16 @@ import web.converters  # noqa: F401  (registers `row`)
 from annotation.kinds import kind_of
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.render import FORMATS
-from metaeval.views import comparisons, confidence, label_next, promotions, reports, selections, systems
+from metaeval.views import (
+    comparisons,
+    confidence,
+    label_next,
+    planning,
+    promotions,
+    reports,
+    selections,
+    systems,
+)
 
 
 class SuffixConverter:
@@ -85,6 +94,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/jobs/<row:pk>/act/", reports.report_job_act, name="report-job-act"),
     path("reports/<row:pk>/", reports.report_detail, name="report-detail"),
     path("reports/<row:pk>/report.<report_format:suffix>", reports.report_download, name="report-download"),
+    path("datasets/<slug:name>/plan/", planning.plan, name="plan"),
     path("datasets/<slug:name>/systems/", systems.systems, name="systems"),
     path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),
     path("datasets/<slug:name>/systems/ratings/", systems.ratings_upload, name="ratings-upload"),

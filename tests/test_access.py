@@ -167,6 +167,7 @@ EXPECTED: dict[str, Row] = {
     "metaeval:report-download": read(OWNER),
     "metaeval:report-job": read(ASKED),
     "metaeval:report-job-act": take(ASKED),
+    "metaeval:plan": read(DATASET),
     "metaeval:systems": read(DATASET),
     "metaeval:systems-download": read(DATASET),
     "metaeval:ratings-upload": take(DATASET),

@@ -6,6 +6,7 @@ from django import template
 
 from metaeval.reports import figures
 from metaeval.views import addresses
+from web.numbers import UNDEFINED, number_of
 
 register = template.Library()
 register.simple_tag(addresses.source_url)
@@ -39,6 +40,15 @@ def figure_alike(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
 def figure_full(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
     """Value and interval, or why there is none."""
     return figures.full_text(estimate, unit)
+
+
+@register.filter
+def points(value: object) -> str:
+    """A share as points without their unit: "4.5"; a dash where it is not known."""
+    number = number_of(value)
+    return (
+        UNDEFINED if number is None else f"{100 * number + 0.0:.1f}".replace("-0.0", "0.0").replace("-", "−")
+    )
 
 
 @register.filter

@@ -377,6 +377,20 @@ def label_next_stops(owner: User) -> Iterator[Stop]:
     yield Stop("label-next-nothing", reverse("metaeval:label-next", args=[idle.pk]))
 
 
+def plan_stops() -> Iterator[Stop]:
+    """Planning: presets, from a pilot, asked wrongly."""
+    few = dataset_make(pairs=12, gold=False)
+    choices_make(
+        dataset=few, choices=[[1 + k % 2, 1 + k % 2, 1 + (k % 5 > 0), 1, 2 - k % 3 % 2] for k in range(12)]
+    )
+    judge = judge_make("Planned")
+    judgments_make(judge=judge, dataset=few, choices=[(1 + k % 2, 1) for k in range(12)])
+    here = reverse("metaeval:plan", args=[few.name])
+    yield Stop("plan", here)
+    yield Stop("plan-from-a-pilot", f"{here}?pilot=dataset&figure=judge&question=precise&people=5,20")
+    yield Stop("plan-asked-wrongly", f"{here}?items=x&ahead=30&discordance=20")
+
+
 def judging_stops(owner: User) -> Iterator[Stop]:
     """Sweeps, judges and judgments as researchers read them: finished, at work, stopped, not launched."""
     dataset = dataset_make(pairs=6)

@@ -30,6 +30,7 @@ from tests.browser.every_page import (
     every_name,
     judging_stops,
     label_next_stops,
+    plan_stops,
     staff_stops,
     steps_stops,
     systems_stops,
@@ -76,7 +77,8 @@ def visit(page: Page, url: str, stops: Iterable[Stop]) -> None:
 def test_every_page_is_visited():
     alice = user_make(username="alice")
     stops = [*steps_stops(), *work_stops(), *door_stops(), *staff_stops(alice)]
-    stops += [*systems_stops(), *label_next_stops(alice), *judging_stops(alice)]
+    stops += [*systems_stops(), *label_next_stops(alice), *plan_stops()]
+    stops += [*judging_stops(alice)]
     visited = {stop.name for stop in stops} | IN_DEMO
     assert every_name() - visited == set(NO_PAGES), (
         "visit the page in `every_page`, or say there why it is none"
@@ -208,7 +210,7 @@ def test_systems_and_what_to_label_next(live_server, page: Page):
     alice = user_make(username="alice")
     log_in(page, live_server.url)
     visit(page, live_server.url, systems_stops())
-    visit(page, live_server.url, label_next_stops(alice))
+    visit(page, live_server.url, [*label_next_stops(alice), *plan_stops()])
 
 
 @pytest.fixture
