@@ -75,6 +75,10 @@ def choose(
     rng : int, numpy.random.Generator or None
         Seed of resamples and folds; None is a fixed seed.
 
+    Returns
+    -------
+    Selection
+
     Raises
     ------
     InvalidInputError

@@ -113,6 +113,17 @@ def compare(
     rules : collection of str
         Judges among ``scores`` that take no LLM: what the others must beat, like a floor.
 
+    Returns
+    -------
+    LeaderComparison
+        Without a leader where nobody has a mean.
+
+    References
+    ----------
+    P. R. Hansen, A. Lunde and J. M. Nason, "The model confidence set", Econometrica 79 (2011); J. C. Hsu, "Multiple
+    Comparisons: Theory and Methods", 1996, ch. 4 (comparison with the best); D. J. Schuirmann, "A comparison of the two
+    one-sided tests procedure and the power approach", J. Pharmacokinet. Biopharm. 15 (1987), for equivalence.
+
     Examples
     --------
     >>> right, wrong = np.ones(40), np.zeros(40)

@@ -121,6 +121,8 @@ class Candidate:
     ----------
     key : str
         Its key in the mappings of `JudgedDataset`.
+    name : str
+        What notes call it.
     is_open, is_local : bool or None
         Whether the weights of all its models are public, and whether all run under our own control; None: not known.
     is_baseline : bool
@@ -169,7 +171,14 @@ class Constraints:
 class Violation(Result):
     """A constraint that a judge does not satisfy.
 
-    ``name`` is the field of `Constraints`; ``value`` is NaN where not known; ``dataset`` is empty where it is of all.
+    Attributes
+    ----------
+    name : str
+        The field of `Constraints`.
+    limit, value : float
+        What was asked for, and what there is; NaN where that is not known.
+    dataset : str
+        Empty where it is of all.
     """
 
     _named_by: ClassVar[str] = "name"
@@ -186,6 +195,8 @@ class Standing(Result):
 
     Attributes
     ----------
+    key : str
+        The judge.
     objective : Estimate
         Weighted mean of its scores on the datasets, over the items that all candidates were asked.
     scores : mapping of str to Estimate

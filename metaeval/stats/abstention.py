@@ -225,6 +225,12 @@ def abstention_threshold(
     -------
     AbstentionThreshold
 
+    Raises
+    ------
+    InvalidInputError
+        For a grid without thresholds, and for sampling weights with conformal risk control, which has no weighted
+        form here.
+
     Notes
     -----
     Labelled items have to be drawn by chance from the items that the judge will decide on (with other chances: through

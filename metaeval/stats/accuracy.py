@@ -40,6 +40,11 @@ def accuracy(
     **options
         See `metaeval.stats.intervals.Sampling`.
 
+    Returns
+    -------
+    Estimate
+        In [0, 1]; NaN with a `StatisticsWarning` where no item has a gold answer.
+
     References
     ----------
     Z. Zeng et al., "Evaluating Large Language Models at Evaluating Instruction Following", ICLR 2024.
@@ -58,6 +63,20 @@ def accuracy_contributions(
     verdicts: ArrayLike, gold: ArrayLike, *, hedge: float = 0.5, unparsed: UnparsedVerdict = "wrong"
 ) -> Floats:
     """What each item contributes to `accuracy`, (n_items,); NaN where it does not count.
+
+    Parameters
+    ----------
+    verdicts, gold, hedge, unparsed
+        As of `accuracy`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item does not count.
+
+    References
+    ----------
+    As of `accuracy`.
 
     Examples
     --------
@@ -92,6 +111,15 @@ def positional_agreement(
     **options
         See `metaeval.stats.intervals.Sampling`.
 
+    Returns
+    -------
+    Estimate
+        In [0, 1]; NaN with a `StatisticsWarning` where no item counts.
+
+    References
+    ----------
+    Z. Zeng et al., "Evaluating Large Language Models at Evaluating Instruction Following", ICLR 2024: "Agr.".
+
     Examples
     --------
     >>> positional_agreement([[1, 1], [1, 2], [0, 0], [2, float("nan")]]).value
@@ -103,7 +131,25 @@ def positional_agreement(
 
 @aligned()
 def positional_agreement_contributions(verdicts: ArrayLike, *, unparsed_agree: bool = False) -> Floats:
-    """1 where the two orders agree, else 0: shape (n_items,).
+    """Whether the two orders of each item agree: 1 or 0, shape (n_items,).
+
+    Parameters
+    ----------
+    verdicts, unparsed_agree
+        As of `positional_agreement`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+
+    Raises
+    ------
+    InvalidInputError
+        For verdicts in one order.
+
+    References
+    ----------
+    As of `positional_agreement`.
 
     Examples
     --------
@@ -125,6 +171,22 @@ def positional_agreement_contributions(verdicts: ArrayLike, *, unparsed_agree: b
 def unparsed_rate(verdicts: ArrayLike, **options: Unpack[Sampling]) -> Estimate:
     """Share of verdicts, over items and orders, that could not be read.
 
+    Parameters
+    ----------
+    verdicts : array_like of shape (n_items,) or (n_items, 2)
+        NaN is unparsed; of what was never asked leave out the item.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    Estimate
+        In [0, 1]; NaN with a `StatisticsWarning` where no item counts.
+
+    Notes
+    -----
+    A share of verdicts, pooled over items and orders.
+
     Examples
     --------
     >>> unparsed_rate([[1, float("nan")], [2, 2]]).value
@@ -139,6 +201,19 @@ def unparsed_rate(verdicts: ArrayLike, **options: Unpack[Sampling]) -> Estimate:
 @aligned()
 def rating_verdicts(score_1: ArrayLike, score_2: ArrayLike) -> Floats:
     """Verdicts that two ratings amount to: 1, 2, 0 where they are equal (a hedge), NaN where one is missing.
+
+    Parameters
+    ----------
+    score_1, score_2 : array_like of shape (n_items,)
+        Ratings of either response; NaN where missing.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+
+    References
+    ----------
+    Z. Zeng et al., "Evaluating Large Language Models at Evaluating Instruction Following", ICLR 2024: rating judges.
 
     Examples
     --------
@@ -167,6 +242,16 @@ def hedging_rate(
     **options
         See `metaeval.stats.intervals.Sampling`.
 
+    Returns
+    -------
+    Estimate
+        In [0, 1]; NaN with a `StatisticsWarning` where no item counts.
+
+    References
+    ----------
+    Z. Zeng et al., "Evaluating Large Language Models at Evaluating Instruction Following", ICLR 2024: rating judges
+    ("Dif." is one minus this rate).
+
     Examples
     --------
     >>> hedging_rate(rating_verdicts([5, 3, 4, 4], [2, 3, 4, 1])).value
@@ -179,6 +264,20 @@ def hedging_rate(
 @aligned()
 def hedging_contributions(verdicts: ArrayLike, *, unparsed: UnparsedRating = "other") -> Floats:
     """What each item contributes to `hedging_rate`, (n_items,).
+
+    Parameters
+    ----------
+    verdicts, unparsed
+        As of `hedging_rate`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item does not count.
+
+    References
+    ----------
+    As of `hedging_rate`.
 
     Examples
     --------

@@ -67,10 +67,19 @@ def judge_uncertainty(
     -------
     ndarray of shape (n_items,)
 
+    Raises
+    ------
+    InvalidInputError
+        For answers together with a probability or neither, one answer an item, a number outside of its scale.
+
     Notes
     -----
     The best chances are proportional to the root mean squared error of the judge on items like this one (Zrnic and
     Candes, section 3). For a probability p that is right, that is sqrt(p (1 - p)).
+
+    References
+    ----------
+    T. Zrnic and E. J. Candes, "Active Statistical Inference", ICML 2024, section 3.
 
     Examples
     --------
@@ -128,6 +137,11 @@ def active_probabilities(
     ndarray of shape (n_items,)
         In (0, 1]; their inverses are the ``weights`` of `ppi_mean`.
 
+    Raises
+    ------
+    InvalidInputError
+        Where some items could never be labelled, and for a budget that is not above 0 or exceeds the items.
+
     References
     ----------
     T. Zrnic and E. J. Candes, "Active Statistical Inference", ICML 2024, sections 3 and 5.
@@ -167,6 +181,11 @@ def draw_items(probabilities: ArrayLike, rng: Seed = None, *, method: Method = "
     Returns
     -------
     ndarray of bool, shape (n_items,)
+
+    Raises
+    ------
+    InvalidInputError
+        For what is no probability.
 
     References
     ----------
@@ -255,18 +274,28 @@ def items_to_label_next(
     tau : float, optional
         See `active_probabilities`. By default the one that would have been best for the labels so far, if these are
         30 or more, else 0.5.
-    floor, confidence
-        See `active_probabilities` and `ppi_mean`.
+    floor
+        See `active_probabilities`.
     scale : (float, float)
         Ends of the scale. Without labels the expected widths take the judge at its word: that its error is what its
         uncertainty says.
-    target : {"population", "items"}
+    target, confidence
         See `ppi_mean`.
     rng : int, numpy.random.Generator or None
+        Seed of the draw; None is a fixed seed.
 
     Returns
     -------
     LabelPlan
+
+    Raises
+    ------
+    InvalidInputError
+        For an uncertainty of another shape, and a budget of more items than have no label.
+
+    References
+    ----------
+    As of `active_probabilities`.
 
     Examples
     --------

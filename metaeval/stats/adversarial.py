@@ -209,7 +209,7 @@ def adversarial_gap(
 
     Parameters
     ----------
-    verdicts, gold, subsets, hedge, unparsed
+    verdicts, gold, subsets
         As in `subset_accuracy`.
     adversarial : str, default "Adversarial"
         The path that the adversarial subsets are under.
@@ -217,6 +217,8 @@ def adversarial_gap(
         The path of the natural ones. Default: all items that are not adversarial.
     mean : {"macro", "micro"}
         Of either side the unweighted mean of its subsets, or the mean over its items.
+    hedge, unparsed
+        As in `subset_accuracy`.
     **options
         See `metaeval.stats.intervals.Sampling`.
 
@@ -224,6 +226,11 @@ def adversarial_gap(
     -------
     Estimate
         In [-1, 1]. Undefined if a side has no item with a gold answer.
+
+    References
+    ----------
+    Z. Zeng et al., "Evaluating Large Language Models at Evaluating Instruction Following", ICLR 2024: natural and
+    adversarial sets, whose mean is of subsets. The difference with its interval is ours.
 
     Examples
     --------
@@ -261,6 +268,16 @@ def positional_bias(
     -------
     PositionalBias
         A verdict and a tie in the other order differ by half of what two opposite verdicts do.
+
+    Raises
+    ------
+    InvalidInputError
+        For verdicts in one order.
+
+    References
+    ----------
+    Of the bias: P. Wang et al., "Large Language Models are not Fair Evaluators", ACL 2024. The figures are ours:
+    `first_shown_preference`, of all items and of those on which the orders differ.
 
     Examples
     --------

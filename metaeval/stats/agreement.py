@@ -114,6 +114,20 @@ def tolerant_accuracy_contributions(
 ) -> Floats:
     """What each item contributes to `tolerant_accuracy`, (n_items,); NaN where it does not count.
 
+    Parameters
+    ----------
+    verdicts, gold, tolerance, unparsed
+        As of `tolerant_accuracy`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item does not count.
+
+    References
+    ----------
+    As of `tolerant_accuracy`.
+
     Examples
     --------
     >>> tolerant_accuracy_contributions([[5, 3], [1, 1]], [5, float("nan")]).tolist()
@@ -155,6 +169,10 @@ def self_consistency(
     Estimate
         In [0, 1]; NaN with a `StatisticsWarning` when no item has two samples.
 
+    Notes
+    -----
+    `pairwise_agreement` with the judge's own samples in place of people, and unparsed ones counted.
+
     Examples
     --------
     >>> self_consistency([[1, 1, 2], [2, 2, 2]]).value     # (1/3 + 1) / 2
@@ -169,6 +187,20 @@ def self_consistency(
 @aligned()
 def self_consistency_contributions(samples: ArrayLike, *, unparsed: Unparsed = "wrong") -> Floats:
     """What each item contributes to `self_consistency`, (n_items,); NaN where it has no two samples.
+
+    Parameters
+    ----------
+    samples, unparsed
+        As of `self_consistency`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item has no two samples.
+
+    Notes
+    -----
+    As of `self_consistency`.
 
     Examples
     --------

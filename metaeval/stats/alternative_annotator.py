@@ -183,15 +183,19 @@ def alternative_annotator_test(
         A person with fewer items is left out.
     min_labels : int
         An item with fewer labels is left out; 2 at least.
-    clusters, where, confidence
+    clusters, resamples, where, confidence
         See `metaeval.stats.intervals.Sampling`. With clusters the tests and the interval use the variance between
-        clusters and their number for the degrees of freedom.
-    resamples : Resamples, optional
-        In place of ``clusters``: its clusters; nothing is resampled here.
+        clusters and their number for the degrees of freedom. ``resamples`` stand in for their clusters: nothing is
+        resampled here.
 
     Returns
     -------
     AlternativeAnnotatorTest
+
+    Raises
+    ------
+    InvalidInputError
+        For an epsilon of 1 or more, for clusters and resamples together, and for other numbers of items.
 
     References
     ----------

@@ -51,6 +51,10 @@ def leave_one_out_by(
     dict
         Group to `Estimate`, in sorted order; a group without an item of two labels is undefined.
 
+    References
+    ----------
+    As of `leave_one_out_agreement`.
+
     Examples
     --------
     >>> found = leave_one_out_by([[1, 1, 2], [2, 2, 2], [2, 2, 2]], ["qa", "chat", "chat"], n_resamples=0)

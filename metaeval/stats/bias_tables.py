@@ -160,6 +160,16 @@ def bias_table(
     tuple of BiasRow
         By feature, first all items and then the categories in sorted order.
 
+    Raises
+    ------
+    InvalidInputError
+        For a feature without two columns, and a least difference of a feature that there is none of.
+
+    Notes
+    -----
+    An own table: each figure is a `feature_preference`, and the difference of judge and people is a `paired_difference`
+    on the items that both answered.
+
     Examples
     --------
     >>> rows = bias_table([1, 1, 1, 2], {"length": ([9, 9, 9, 9], [5, 5, 5, 5])}, [[1], [2], [1], [2]],

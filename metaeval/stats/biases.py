@@ -74,6 +74,11 @@ def feature_preference(
     Estimate
         In [-1, 1]; 0 is no lean. Undefined if no item differs.
 
+    Notes
+    -----
+    An own definition, so that all leanings are on one scale: of lengths it is `length_bias_rate`, of having a list
+    `list_preference`, of the judge's family `self_preference`.
+
     Examples
     --------
     >>> feature_preference([1, 1, 2, 0, 1], [3, 3, 3, 3, 3], [1, 1, 1, 1, 3]).value     # (2 - 1) / 4
@@ -97,6 +102,20 @@ def feature_contributions(
 ) -> Floats:
     """What each item contributes to `feature_preference`, (n_items,); NaN where it does not count.
 
+    Parameters
+    ----------
+    verdicts, feature_1, feature_2, min_difference, ties, unparsed
+        As of `feature_preference`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item does not count.
+
+    Notes
+    -----
+    As of `feature_preference`.
+
     Examples
     --------
     >>> feature_contributions([[1, 2], [1, 1], [1, 1]], [5, 5, 5], [1, 9, 5]).tolist()
@@ -118,6 +137,24 @@ def has_list(text: str) -> bool:
     An item begins, at any depth, with ``-``, ``*``, ``+`` or ``•``, or with a number of up to three digits and ``.`` or
     ``)``, then a space and some text. Code between fences and rules across the page (``* * *``) do not count. A hyphen
     in a word, a decimal or a sentence that ends in a letter are no lists; AlpacaEval's rule takes them for one.
+
+    Parameters
+    ----------
+    text : str
+        In Markdown.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    InvalidInputError
+        For what is no text.
+
+    Notes
+    -----
+    An own rule, in place of that of the AlpacaEval repository: see above for what the two make of a hyphen.
 
     Examples
     --------
@@ -166,6 +203,11 @@ def list_preference(
     Estimate
         In [-1, 1]. AlpacaEval's "Proba. prefer lists" is (1 + this) / 2, with its own rule.
 
+    References
+    ----------
+    Y. Dubois et al., "AlpacaFarm", NeurIPS 2023, and the AlpacaEval repository, for the question; the scale is that of
+    `feature_preference`.
+
     Examples
     --------
     >>> list_preference([1, 2, 2], ["- a\\n- b", "a", "a"], ["a and b", "* a\\n* b", "b"]).value
@@ -196,14 +238,21 @@ def first_shown_preference(
     shown_first : array_like of the shape of ``verdicts``, optional
         Which response was shown first, 1 or 2; NaN where not known: such an answer does not count. Default, of two
         columns only: the two presentation orders, response 1 first and then response 2 first.
-    ties, unparsed, **options
+    ties, unparsed
         As in `feature_preference`.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
 
     Returns
     -------
     Estimate
         In [-1, 1]; above 0 the first is preferred. With one order alone it also holds which responses are better: show
         both orders, or draw which comes first.
+
+    References
+    ----------
+    Of the bias: P. Wang et al., "Large Language Models are not Fair Evaluators", ACL 2024. The scale is that of
+    `feature_preference`.
 
     Examples
     --------
@@ -223,6 +272,26 @@ def first_shown_contributions(
     unparsed: LeaningUnparsed = "neither",
 ) -> Floats:
     """What each item contributes to `first_shown_preference`, (n_items,); NaN where it does not count.
+
+    Parameters
+    ----------
+    verdicts, shown_first, ties, unparsed
+        As of `first_shown_preference`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item does not count.
+
+    Raises
+    ------
+    InvalidInputError
+        For a shown order of another shape, or another number than 1 and 2; without one where there are not two
+        columns.
+
+    References
+    ----------
+    As of `first_shown_preference`.
 
     Examples
     --------
@@ -244,7 +313,28 @@ def first_shown_contributions(
 
 @aligned()
 def family_features(families_1: Any, families_2: Any, judge_family: str) -> tuple[Floats, Floats]:
-    """1 where a response is of the judge's family, 0 where of another, NaN where that is not known ("" or None).
+    """Whether each response is of the judge's family: 1 where it is, 0 where of another, NaN where that is not known.
+
+    Parameters
+    ----------
+    families_1, families_2 : sequence of str
+        The family of the model behind either response; "" or None where it is not known.
+    judge_family : str
+        The judge's own.
+
+    Returns
+    -------
+    tuple of two ndarrays of shape (n_items,)
+        Of either response.
+
+    Raises
+    ------
+    InvalidInputError
+        For a judge without a family, and columns of different lengths.
+
+    Notes
+    -----
+    What `self_preference` is computed from, as `feature_preference` of belonging to the judge's family.
 
     Examples
     --------

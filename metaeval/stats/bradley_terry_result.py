@@ -102,6 +102,8 @@ class BradleyTerry(Result):
         Comparisons that the fit saw, and their clusters.
     reason : str or None
         Why there are no strengths at all.
+    uncertain : object or None
+        What differences are computed from: all parameters in each resample.
     """
 
     _drawn: ClassVar[tuple[str, ...]] = ("strengths",)

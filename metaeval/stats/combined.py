@@ -106,6 +106,30 @@ def macro_mean(
         The group of each item, LLMBar's subset for example.
     among : sequence, optional
         The groups that count (LLMBar's Adversarial is the mean of four of five). Default: all that occur.
+    bounds : (float, float) or None
+        As of `ratio_estimate`.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    Estimate
+        NaN with a `StatisticsWarning` where a group that counts has no item.
+
+    Raises
+    ------
+    InvalidInputError
+        Without names of groups in ``among``.
+
+    Notes
+    -----
+    The interval is the wider, on either side, of Wilson's with the pooled variance and of one that is put together from
+    Wilson's interval of each group; that the two are joined is ours.
+
+    References
+    ----------
+    G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures: a general approach", Statistics
+    in Medicine 27 (2008).
 
     Examples
     --------

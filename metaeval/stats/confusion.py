@@ -189,12 +189,19 @@ def error_cost(
 
     Parameters
     ----------
-    verdicts, truth, positive, negative, unparsed
+    verdicts, truth
         See `confusion`.
     false_positive, false_negative : float, default 1
         The price of passing what should fail, and of failing what should pass, in any unit.
+    positive, negative, unparsed
+        See `confusion`.
     **options
         See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    Estimate
+        In the unit of the prices; NaN with a `StatisticsWarning` where no item has a right answer.
 
     Notes
     -----
@@ -236,6 +243,20 @@ def error_cost_contributions(
     unparsed: UnparsedAnswer = "wrong",
 ) -> Floats:
     """What each item contributes to `error_cost`, (n_items,); NaN where it does not count.
+
+    Parameters
+    ----------
+    verdicts, truth, false_positive, false_negative, positive, negative, unparsed
+        As of `error_cost`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item does not count.
+
+    References
+    ----------
+    As of `error_cost`.
 
     Examples
     --------

@@ -192,8 +192,15 @@ def rogan_gladen_interval(
         Of ``n_negative`` items that people fail and ``n_positive`` that they pass.
     n, n_negative, n_positive : float
         Sample sizes; effective, hence fractional ones are fine.
+    confidence : float, default 0.95
+        Level of the interval.
     told_twice : float, default 0
         The share of the variance that goes where labelled items count for ``judged``, too.
+
+    Returns
+    -------
+    (float, float)
+        Its ends, in [0, 1].
 
     References
     ----------

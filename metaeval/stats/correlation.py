@@ -96,11 +96,20 @@ def correlation_difference(
     ----------
     first, second, target : array_like of shape (n_items,)
         The two judges and what they are compared with; an item with NaN in any takes no part.
+    method : {"pearson", "spearman", "kendall"}
+        As of `correlation`.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
 
     Returns
     -------
     PairedDifference
         First minus second, in [-2, 2]. The interval is Student's with the standard deviation over the resamples.
+
+    Notes
+    -----
+    An own combination: both correlations are taken in each resample of the clusters, so what the two judges share
+    cancels; the standard deviation of the differences makes the interval.
 
     Examples
     --------
@@ -168,6 +177,11 @@ def person_correlation(
     -------
     Estimate
         In [-1, 1]; ``n`` counts the items that the people who count share with others. NaN where nobody counts.
+
+    Notes
+    -----
+    An own figure, on the pattern of leave-one-out agreement: each person's ratings against the mean of the others',
+    over the items of that person; then the mean over people.
 
     Examples
     --------

@@ -113,6 +113,11 @@ def correlation_by(
     GroupedCorrelation
         In [-1, 1]; NaN where no group has a correlation.
 
+    Raises
+    ------
+    InvalidInputError
+        For columns of different shapes.
+
     References
     ----------
     D. Deutsch, G. Foster and M. Freitag, "Ties matter: meta-evaluating modern metrics with pairwise accuracy and tie

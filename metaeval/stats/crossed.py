@@ -314,9 +314,16 @@ def crossed_mean_estimate(
     Estimate
         As of `crossed_estimate`. ``n`` counts items.
 
+    Raises
+    ------
+    InvalidInputError
+        For scores outside of 0 to 1, and row numbers beyond the items.
+
     References
     ----------
-    As of `crossed_estimate`.
+    A. C. Cameron, J. B. Gelbach and D. L. Miller, "Robust inference with multiway clustering", J. Bus. Econ. Stat. 29
+    (2011); B. Efron and C. Stein, "The jackknife estimate of variance", Ann. Statist. 9 (1981); F. E. Satterthwaite,
+    Biometrics Bulletin 2 (1946).
 
     Examples
     --------

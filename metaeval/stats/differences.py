@@ -55,6 +55,8 @@ def paired_difference(
     critical : float, optional
         Standard errors to either side, in place of Student's quantile: what `critical_values` gives, if one of
         the two was chosen for its mean.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
 
     Returns
     -------
@@ -268,6 +270,10 @@ def critical_values(
         then judges that they are compared with only.
     n_candidates : int
         How many are candidates.
+    resamples : Resamples
+        The clusters; the same as of the differences.
+    confidence : float, default 0.95
+        That all intervals hold together.
     weights : ndarray of shape (n_items,), optional
         One over the chance with which each item was drawn. Default: all the same.
 
@@ -275,6 +281,11 @@ def critical_values(
     -------
     list of float
         For each column; Student's quantile where there is one rival only.
+
+    Raises
+    ------
+    InvalidInputError
+        Without a judge.
 
     References
     ----------

@@ -124,6 +124,26 @@ def distribution_contributions(
 
     Subtract those of two judges, or pass them to `paired_difference`, to choose a judge by its distribution.
 
+    Parameters
+    ----------
+    labels, verdicts, probabilities, measure, values, unparsed, corrected, smoothing
+        As of `distribution_distance`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item does not count.
+
+    Raises
+    ------
+    InvalidInputError
+        For verdicts together with probabilities, or neither, and for probabilities without the values of their
+        columns.
+
+    References
+    ----------
+    As of `distribution_distance`.
+
     Examples
     --------
     >>> distribution_contributions([[1, 1, 2, 2], [2, 2, 2, 2]], [1, 2]).tolist()

@@ -109,6 +109,10 @@ def verdict_changes(frozen: ArrayLike, now: ArrayLike, *, tolerance: float = 0.0
     numpy.ndarray of shape (n_items,)
         1, 0 or NaN.
 
+    Notes
+    -----
+    What a `DriftMonitor` of anchors watches. No test is made here.
+
     Examples
     --------
     >>> verdict_changes([1, 2, 0, 1], [1, 1, 0, np.nan])
@@ -135,6 +139,11 @@ def repeat_noise(changes: ArrayLike, *, confidence: float = 0.99) -> RepeatNoise
     Returns
     -------
     RepeatNoise
+
+    Raises
+    ------
+    InvalidInputError
+        For what is no table of anchors by repetitions.
 
     Notes
     -----
@@ -422,6 +431,11 @@ def attribute_drift(
         ``"systems"``: the second stream moved while the anchors stood still. ``"both"``: both streams moved; as the
         judge that measures the systems is another one now, that does not show that the systems moved. ``"open"``: the
         second stream moved, and the anchors have to be asked again first; also where either is unknown.
+
+    Raises
+    ------
+    InvalidInputError
+        For what is no state of a monitor.
 
     Notes
     -----

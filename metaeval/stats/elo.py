@@ -95,6 +95,11 @@ def elo_ratings(
     -------
     EloRatings
 
+    Raises
+    ------
+    InvalidInputError
+        For so many games and orders that it would take hours.
+
     References
     ----------
     A. E. Elo, *The Rating of Chessplayers, Past and Present* (1978). M. Boubdir et al., "Elo uncovered: robustness

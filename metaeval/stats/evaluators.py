@@ -56,6 +56,10 @@ class EvaluatorCorrelations(Result):
         Of the ratings that the diagonal counts; the deviation with one degree of freedom less.
     method : str
         The correlation.
+    estimates : mapping of pairs of str to Estimate
+        Each correlation with its interval, as `estimate` finds it.
+    mean_estimates, deviation_estimates : mapping of str to Estimate
+        Each mean and deviation with its interval.
     """
 
     _intervals: ClassVar[Mapping[str, tuple[str, str]]] = {"matrix": ("low", "high")}
@@ -154,6 +158,19 @@ def evaluator_correlations_by(
         One row for each item and criterion.
     criteria : array_like of shape (n_ratings,)
         The criterion of each row. Rows of one item belong to one cluster: pass ``clusters``.
+    method, missing
+        As of `evaluator_correlations`.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    dict
+        Criterion to `EvaluatorCorrelations`, in sorted order.
+
+    References
+    ----------
+    As of `evaluator_correlations`.
 
     Examples
     --------

@@ -86,10 +86,19 @@ def tower_score(
 
     Parameters
     ----------
-    answers, items, average, unsure, **options
-        As of `drfr`; TOWER's score of a model is the mean over instructions, ``"macro"``.
+    answers, items
+        As of `drfr`.
     levels : array_like of shape (n_aspects,)
         1 for a root, 2 for what depends on a root, and so on; see `aspect_levels`.
+    average, unsure
+        As of `drfr`; TOWER's score of a model is the mean over instructions, ``"macro"``.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    Estimate
+        In [0, 1]; ``n`` counts items.
 
     References
     ----------
@@ -117,6 +126,22 @@ def follow_rate_by_level(
     **options: Unpack[Sampling],
 ) -> dict[int, Estimate]:
     """Share of the aspects followed at each level of the tree, pooled: is what matters most followed most?
+
+    Parameters
+    ----------
+    answers, items, levels, unsure
+        As of `tower_score`.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    dict
+        Level to `Estimate`, from the root on; all on the same resamples.
+
+    Notes
+    -----
+    An own figure: `drfr` of the aspects of one level, which says whether what TOWER weighs most is followed most.
 
     Examples
     --------
@@ -173,8 +198,21 @@ def tower_drfr_differences(
 
     Parameters
     ----------
+    answers, items, levels
+        As of `tower_score`.
     n : int, default 20
         At most this many; items on which both agree are never among them. Equal differences keep the order of items.
+    unsure
+        As of `drfr`.
+
+    Returns
+    -------
+    ScoreDifferences
+        The largest difference first.
+
+    References
+    ----------
+    As of `tower_score` and `drfr`; that the two are compared is ours.
 
     Examples
     --------
@@ -201,10 +239,24 @@ def tower_drfr_differences(
 def aspect_levels(parents: Mapping[Any, Any]) -> dict[Any, int]:
     """Level of each aspect of one tree from its parent, which is None or "" for a root.
 
+    Parameters
+    ----------
+    parents : mapping from aspects to aspects
+        The parent of each aspect; None or "" for a root.
+
+    Returns
+    -------
+    dict
+        Aspect to level: 1 for a root, 2 for what depends on a root, and so on.
+
     Raises
     ------
     InvalidInputError
         A parent is not among the aspects, or they depend on one another in a circle.
+
+    References
+    ----------
+    As of `tower_score`.
 
     Examples
     --------

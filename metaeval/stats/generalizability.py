@@ -135,6 +135,11 @@ def generalizability_study(scores: ArrayLike, item: Any, annotator: Any) -> Gene
     -------
     GeneralizabilityStudy
 
+    Raises
+    ------
+    InvalidInputError
+        Where an annotator has two scores of one item.
+
     References
     ----------
     G. G. Koch, "Some further remarks concerning 'A general approach to the estimation of variance components'",

@@ -109,6 +109,11 @@ def agreement_weights(values: ArrayLike, weights: AgreementWeights = "identity")
     -------
     ndarray of shape (n_values, n_values)
 
+    Raises
+    ------
+    InvalidInputError
+        For values that do not ascend, or fewer than two.
+
     References
     ----------
     K. L. Gwet, "Handbook of Inter-Rater Reliability", 4th ed., 2014, ch. 3.

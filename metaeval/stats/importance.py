@@ -152,6 +152,15 @@ def importance_agreement_by_annotator(
     ImportanceTable
         ``people`` is None with a single annotator.
 
+    Raises
+    ------
+    InvalidInputError
+        Without an annotator.
+
+    References
+    ----------
+    As of `importance_agreement`.
+
     Examples
     --------
     >>> people = {"A": [[1, 2, 3], [1, 2]], "B": [[1, 3, 2], [1, 2]]}

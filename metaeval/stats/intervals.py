@@ -114,6 +114,20 @@ def why_none(reason: str, weights: ArrayLike | None) -> str:
 def wilson_interval(share: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of a share; ``n`` may be an effective, hence fractional, sample size.
 
+    Parameters
+    ----------
+    share : float
+        In [0, 1].
+    n : float
+        Sample size: above 0, infinite for what is known exactly.
+    confidence : float, default 0.95
+        Level of the interval.
+
+    Returns
+    -------
+    (float, float)
+        Its ends, in [0, 1].
+
     References
     ----------
     E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927).
@@ -290,6 +304,22 @@ def ratio_estimate(
     **options
         See `Sampling`.
 
+    Returns
+    -------
+    Estimate
+        NaN with a `StatisticsWarning` where no item counts.
+
+    Raises
+    ------
+    InvalidInputError
+        For NaN in either sum, and a figure outside of the bounds.
+
+    References
+    ----------
+    L. Kish, "Survey Sampling" (1965), for the design effect that makes an effective sample size of clusters; N. Dean
+    and M. Pagano, "Evaluating confidence interval methods for binomial proportions in clustered surveys", J. Survey
+    Stat. Methodol. 3 (2015), for Wilson's interval with it.
+
     Examples
     --------
     >>> ratio_estimate([1, 0, 2], [2, 1, 2]).value
@@ -331,6 +361,26 @@ def mean_estimate(
     **options: Unpack[Sampling],
 ) -> Estimate:
     """Mean over items of what each contributes, NaN taking no part, with a cluster-bootstrap interval.
+
+    Parameters
+    ----------
+    contributions : array_like of shape (n_items,)
+        What each item contributes to the mean; an item with NaN does not count.
+    bounds : (float, float) or None
+        As of `ratio_estimate`.
+    reason : str
+        Said when no item counts.
+    **options
+        See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    Estimate
+        NaN with a `StatisticsWarning` where no item counts.
+
+    References
+    ----------
+    As of `ratio_estimate`.
 
     Examples
     --------

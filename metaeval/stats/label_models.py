@@ -64,6 +64,10 @@ def majority_vote(labels: Any, *, ties: VoteTies = "none", rng: Seed = None) -> 
     -------
     MajorityVote
 
+    Notes
+    -----
+    A count, without a model of people; `dawid_skene` has one.
+
     Examples
     --------
     >>> vote = majority_vote([[1, 1, 2], [1, 2, float("nan")]])
@@ -108,16 +112,23 @@ def aggregate_labels(
 
     Parameters
     ----------
-    labels, ties, rng
-        As of `majority_vote`; ``ties`` is for the mode.
+    labels
+        As of `majority_vote`.
     how : {"mode", "mean", "median"}
         What most say, for choices; the mean, for ratings (HELM Instruct); the median, for ratings of which only the
         order counts. The median of an even number is the mean of the two in the middle.
+    ties, rng
+        As of `majority_vote`; ``ties`` is for the mode.
 
     Returns
     -------
     ndarray of shape (n_items,)
         NaN where there is no label, and no mode.
+
+    References
+    ----------
+    Of the mean: Y. Zhang et al., "HELM Instruct: A Multidimensional Instruction Following Evaluation Framework with
+    Absolute Ratings", 2024.
 
     Examples
     --------

@@ -88,6 +88,20 @@ def leave_one_out_contributions(
 ) -> Floats:
     """What each item contributes to `leave_one_out_agreement`: shape (n_items,), NaN where it has none.
 
+    Parameters
+    ----------
+    labels, verdicts, tie_break, unparsed, rng
+        As of `leave_one_out_agreement`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item has no two labels.
+
+    References
+    ----------
+    As of `leave_one_out_agreement`.
+
     Examples
     --------
     >>> leave_one_out_contributions([[1, 1, 2, 2], [1, 2, 2, 2], [1, float("nan")] * 2][:2], [1, 2]).tolist()

@@ -238,6 +238,19 @@ def length_controlled_win_rates(
     regularising, penalty, **options
         See `length_controlled_win_rate`; all models are resampled together.
 
+    Returns
+    -------
+    LengthControlledTable
+
+    Raises
+    ------
+    InvalidInputError
+        For lengths or names of another number of models or items than the preferences.
+
+    References
+    ----------
+    As of `length_controlled_win_rate`; that the difficulty is estimated from the other models is ours.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)

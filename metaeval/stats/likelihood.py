@@ -91,6 +91,11 @@ def likelihood_correlation(
         In [-1, 1]; NaN where no question has a correlation. The published code lets one question with constant votes
         turn the mean into NaN; here it is counted in ``n_undefined``.
 
+    Raises
+    ------
+    InvalidInputError
+        For a mean of topics without topics, and lengths that are not above 0.
+
     References
     ----------
     M. Gritta, G. Lampouras and I. Iacobacci, "HumanRankEval: Automatic Evaluation of LMs as Conversational Assistants",
@@ -222,6 +227,11 @@ def family_monotonicity(
     -------
     dict of family to FamilyOrder
         Models of one size are one step, with their mean score. A family of one size has NaN and a reason.
+
+    Raises
+    ------
+    InvalidInputError
+        For draws of another number of models.
 
     References
     ----------

@@ -123,15 +123,26 @@ def compare_all(
         The judge that all others are compared with; each is the first, this one the second. Default: all pairs.
     method : {"holm", "bonferroni", "benjamini_hochberg", "benjamini_yekutieli"}
         See `adjust_p_values`.
+    clusters
+        As in `paired_permutation_test`.
     n_permutations : int, default 10_000
         At least 100 for each test of the family are drawn, else a large family could find nothing.
-    clusters, alternative, where, weights, confidence, rng
+    alternative, where, weights, confidence, rng
         As in `paired_permutation_test`. The intervals are not adjusted.
 
     Returns
     -------
     tuple of Comparison
         In the order of ``scores``.
+
+    Raises
+    ------
+    InvalidInputError
+        Where judges have different numbers of items, and for a judge to compare with that has no scores.
+
+    References
+    ----------
+    As of `paired_permutation_test` and `adjust_p_values`.
 
     Examples
     --------

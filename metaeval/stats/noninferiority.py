@@ -43,6 +43,11 @@ def noninferiority_test(
     -------
     float
 
+    Raises
+    ------
+    InvalidInputError
+        For differences outside of -1 to 1.
+
     References
     ----------
     T. Tango, Statistics in Medicine 17 (1998), for differences that are -1, 0 or 1 and independent.

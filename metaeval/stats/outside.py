@@ -79,6 +79,11 @@ def outside_correlation(
     OutsideCorrelation
         In [-1, 1], ``n`` counting the systems matched; NaN with fewer than three of them.
 
+    Raises
+    ------
+    InvalidInputError
+        For draws that are not our scores in each resample.
+
     References
     ----------
     M. Gritta, G. Lampouras and I. Iacobacci, "HumanRankEval", NAACL 2024 (correlation of its scores with other

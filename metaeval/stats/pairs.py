@@ -56,6 +56,20 @@ def pairwise_agreement(labels: Any, *, tolerance: float = 0.0, **options: Unpack
 def pairwise_agreement_contributions(labels: Any, *, tolerance: float = 0.0) -> Floats:
     """What each item contributes to `pairwise_agreement`: shape (n_items,), NaN where it has no pair.
 
+    Parameters
+    ----------
+    labels, tolerance
+        As of `pairwise_agreement`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item has no pair of labels.
+
+    References
+    ----------
+    As of `pairwise_agreement`.
+
     Examples
     --------
     >>> pairwise_agreement_contributions([[1, 1, 2], [3, float("nan"), float("nan")]]).round(3).tolist()

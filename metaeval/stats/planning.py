@@ -492,6 +492,11 @@ def agreement_model(
     InvalidInputError
         If the guesses contradict each other: two judges that differ less often than their agreement does.
 
+    Notes
+    -----
+    An own combination: the shares of people who side with a judge have the Dirichlet distribution that agrees with the
+    guesses, and intervals are those that a study of this size will have.
+
     Examples
     --------
     >>> model = agreement_model(people=0.66, judge=0.7)
@@ -553,6 +558,11 @@ def agreement_model_from(
         carried over by the beta distribution that has the pilot's moments. From fewer than five people the variance
         between people is NaN: put a guess into its place with `dataclasses.replace`. A figure that the pilot cannot
         tell is left out, with a `StatisticsWarning`.
+
+    Raises
+    ------
+    InvalidInputError
+        For a second judge without a first.
 
     References
     ----------

@@ -131,6 +131,10 @@ def labels_needed(
     InvalidInputError
         If there is no such number (a difference of 0, or in the other direction than the alternative).
 
+    References
+    ----------
+    As of `power_of_difference`.
+
     Examples
     --------
     >>> labels_needed(0.05, discordance=0.2)
@@ -229,6 +233,10 @@ def labels_needed_from(
     -------
     LabelsNeeded
         Undefined with fewer than two clusters, if nothing varies, or if the pilot's difference is 0.
+
+    References
+    ----------
+    As of `power_of_difference`.
 
     Examples
     --------

@@ -123,6 +123,11 @@ def ppi_mean(
     PredictionPowered
         NaN if there is no label.
 
+    Raises
+    ------
+    InvalidInputError
+        For judgments of another number of items than the labels.
+
     Notes
     -----
     The labelled items must have been picked by chance (equal, or known through ``weights``), never because they
@@ -211,17 +216,28 @@ def ppi_win_rate(
     verdicts : array_like of shape (n_items,) or (n_items, n_orders)
         The judge's: 1, 2, 0 (tie), NaN (unparsed: given the judge's mean). A judge that gives a probability
         instead: `ppi_mean` with ``bounds=(0, 1)``.
+    verdicts_unlabelled : array_like of shape (n_more,) or (n_more, n_orders), optional
+        As ``judgments_unlabelled`` of `ppi_mean`.
     response : {1, 2}
         Whose wins.
     ties : {"half", "win", "loss"}
         What a tie counts.
-    verdicts_unlabelled, weights, clusters, where, tuning, target, confidence
+    weights, clusters, where, tuning, target, confidence
         See `ppi_mean`.
 
     Returns
     -------
     PredictionPowered
         In [0, 1], with Wilson's interval.
+
+    Raises
+    ------
+    InvalidInputError
+        For another response than 1 and 2.
+
+    References
+    ----------
+    As of `ppi_mean`.
 
     Examples
     --------

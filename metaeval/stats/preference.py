@@ -39,6 +39,15 @@ def tie_rate(verdicts: ArrayLike, **options: Unpack[Sampling]) -> Estimate:
     **options
         See `metaeval.stats.intervals.Sampling`.
 
+    Returns
+    -------
+    Estimate
+        In [0, 1]; NaN with a `StatisticsWarning` where no item counts.
+
+    Notes
+    -----
+    A share of answers, pooled over items: an item with more answers weighs more.
+
     Examples
     --------
     >>> tie_rate([[0, 1], [2, float("nan")], [0, 0]]).value
@@ -64,6 +73,15 @@ def preference_share(
         What a tie counts; ``"half"`` is AlpacaEval's "Proba. prefer 1".
     **options
         See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    Estimate
+        In [0, 1]; NaN with a `StatisticsWarning` where no item counts.
+
+    References
+    ----------
+    Y. Dubois et al., "AlpacaFarm", NeurIPS 2023, and the AlpacaEval repository ("Proba. prefer 1").
 
     Examples
     --------
@@ -93,6 +111,11 @@ def expected_win_rate(
         What a tie counts. HREF counts one half, and its paper also speaks of a tie as a win.
     **options
         See `metaeval.stats.intervals.Sampling`.
+
+    Returns
+    -------
+    Estimate
+        In [0, 1]; NaN with a `StatisticsWarning` where no item counts.
 
     References
     ----------
@@ -147,6 +170,15 @@ def longer_preference_share(
     **options
         See `metaeval.stats.intervals.Sampling`.
 
+    Returns
+    -------
+    Estimate
+        In [0, 1]; NaN with a `StatisticsWarning` where no item counts.
+
+    References
+    ----------
+    Y. Dubois et al., "AlpacaFarm", NeurIPS 2023, and the AlpacaEval repository ("Proba. prefer longer").
+
     Examples
     --------
     >>> longer_preference_share([1, 2, 1], [90, 90, 12], [10, 10, 10], min_difference=30).value
@@ -191,6 +223,11 @@ def length_bias_rate(
     -------
     Estimate
         In [-1, 1]; 0 is no lean.
+
+    Notes
+    -----
+    `feature_preference` of lengths, exactly. A tie stays in the denominator, so a judge that ties a lot leans less;
+    `longer_preference_share` is the published share.
 
     Examples
     --------

@@ -137,10 +137,23 @@ PRESETS: Mapping[str, Preset] = MappingProxyType({one.name: one for one in _ALL}
 def preset(name: str) -> Preset:
     """Return the preset of that name: href, alpaca_eval, llmbar, helm_instruct, humanrankeval or tower.
 
+    Parameters
+    ----------
+    name : {"href", "alpaca_eval", "llmbar", "helm_instruct", "humanrankeval", "tower"}
+        Of the paper.
+
+    Returns
+    -------
+    Preset
+
     Raises
     ------
     InvalidInputError
         There is none of that name.
+
+    Notes
+    -----
+    The source of each convention is its ``source``.
 
     Examples
     --------

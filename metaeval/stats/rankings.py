@@ -46,6 +46,11 @@ def rank_pairs(rankings: Sequence[ArrayLike]) -> RankPairs:
     rankings : sequence of array_like of shape (n_people, n_parts)
         One matrix an item; numbers that order its parts, lower is better. Every entry must be there.
 
+    Returns
+    -------
+    RankPairs
+        A row a pair of people and item.
+
     Notes
     -----
     Spearman's rho with ties is Pearson's correlation of average ranks. Items of one shape are computed together.
@@ -116,6 +121,20 @@ def rank_agreement(rankings: Sequence[ArrayLike], **options: Unpack[Sampling]) -
 
 def rank_agreement_contributions(rankings: Sequence[ArrayLike]) -> Floats:
     """What each item contributes to `rank_agreement`: shape (n_items,), NaN where it has none.
+
+    Parameters
+    ----------
+    rankings
+        As of `rank_agreement`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where no pair of people has a rho.
+
+    References
+    ----------
+    As of `rank_agreement`.
 
     Examples
     --------

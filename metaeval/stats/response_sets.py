@@ -93,6 +93,11 @@ def response_set_coverage(
     **options
         See `metaeval.stats.intervals.Sampling`.
 
+    Returns
+    -------
+    Estimate
+        In [0, 1]; NaN with a `StatisticsWarning` where no judged item has a response set.
+
     References
     ----------
     L. Guerdan et al., NeurIPS 2025 (coverage of hard and soft response sets).
@@ -118,6 +123,25 @@ def response_set_coverage_contributions(
     unparsed: Unparsed = "wrong",
 ) -> Floats:
     """What each item contributes to `response_set_coverage`, (n_items,); NaN where it does not count.
+
+    Parameters
+    ----------
+    sets, verdicts, threshold, unparsed
+        As of `response_set_coverage`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item does not count.
+
+    Raises
+    ------
+    InvalidInputError
+        For a verdict that is none of the answers of the sets.
+
+    References
+    ----------
+    As of `response_set_coverage`.
 
     Examples
     --------
@@ -168,6 +192,11 @@ def response_set_distance(
     **options
         See `metaeval.stats.intervals.Sampling`.
 
+    Returns
+    -------
+    Estimate
+        At least 0 but for the correction; NaN with a `StatisticsWarning` where no item counts.
+
     References
     ----------
     L. Guerdan et al., NeurIPS 2025 (MSE of soft response sets, "srs/srs").
@@ -189,6 +218,20 @@ def response_set_distance_contributions(
     sets: Mapping[Any, ArrayLike], judge: Mapping[Any, ArrayLike], *, corrected: bool = True
 ) -> Floats:
     """What each item contributes to `response_set_distance`, (n_items,); NaN where it does not count.
+
+    Parameters
+    ----------
+    sets, judge, corrected
+        As of `response_set_distance`.
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        NaN where an item does not count.
+
+    References
+    ----------
+    As of `response_set_distance`.
 
     Examples
     --------
@@ -230,6 +273,11 @@ def response_set_decisions(
     Returns
     -------
     ResponseSetDecisions
+
+    Raises
+    ------
+    InvalidInputError
+        For a positive answer that is none of the sets'.
 
     References
     ----------
@@ -275,6 +323,11 @@ def sets_given_choices(choices: ArrayLike, sets: Mapping[Any, ArrayLike]) -> Flo
     ndarray of shape (n_answers, n_answers)
         Row: the answer that was picked; column: the share of those people's sets that include it. NaN, with a
         warning, in the row of an answer that nobody picked.
+
+    Raises
+    ------
+    InvalidInputError
+        For choices of another shape than the sets, or that are none of their answers.
 
     References
     ----------

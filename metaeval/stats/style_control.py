@@ -28,10 +28,15 @@ def style_counts(texts: Sequence[str]) -> Floats:
     Parameters
     ----------
     texts : sequence of str
+        In Markdown.
 
     Returns
     -------
     ndarray of shape (n_texts, 4)
+
+    References
+    ----------
+    As of `style_covariates`, whose features these are; what counts as an item of a list is `has_list`'s rule.
 
     Examples
     --------
@@ -64,6 +69,11 @@ def style_covariates(first: ArrayLike, second: ArrayLike, *, center: bool = True
     -------
     ndarray of shape (n_items, k)
         Covariates for `bradley_terry`.
+
+    Raises
+    ------
+    InvalidInputError
+        For counts of different shapes, or negative ones.
 
     References
     ----------

@@ -83,6 +83,11 @@ def system_correlation(
     SystemCorrelation
         In [-1, 1]; NaN with fewer than three systems, or where all have the same mean on a side.
 
+    Raises
+    ------
+    InvalidInputError
+        For columns of different shapes.
+
     Notes
     -----
     Means that are measured with error correlate less than the true means do, and means of a resample have the error

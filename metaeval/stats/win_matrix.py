@@ -81,10 +81,18 @@ def win_matrix(
     weights : array_like of shape (n_items,), optional
         What each row counts; 1 by default.
 
+    Returns
+    -------
+    WinMatrix
+
     Raises
     ------
     InvalidInputError
         Another outcome, wrong shapes, or a system compared with itself.
+
+    Notes
+    -----
+    Counts. What Bradley-Terry models (`bradley_terry`) and the table of an arena are made from.
 
     Examples
     --------
