@@ -16,6 +16,7 @@ from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, as_floats, as_items, check_option
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.options import as_count, as_level, as_number, as_range
+from metaeval.stats.results import Result
 
 Direction: TypeAlias = Literal["above", "below", "both"]
 Moved: TypeAlias = Literal["neither", "judge", "systems", "both", "open"]
@@ -29,7 +30,7 @@ NO_VALUES = "no value counts: there is nothing to compare later ones with"
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatNoise:
+class RepeatNoise(Result):
     """How often a judge that has not moved says something else when it is asked again.
 
     Attributes
@@ -48,7 +49,7 @@ class RepeatNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class DriftState:
+class DriftState(Result):
     """What a monitor knows after its looks.
 
     Attributes

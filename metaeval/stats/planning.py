@@ -35,6 +35,7 @@ from metaeval.stats.planned_scores import (
     planned_item_scores,
 )
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.results import Result
 from metaeval.stats.spread import (
     PeopleVariance,
     Spread,
@@ -98,7 +99,7 @@ class StudyDesign:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedInterval:
+class PlannedInterval(Result):
     """What a study will know of a figure, on average.
 
     Attributes
@@ -119,7 +120,7 @@ class PlannedInterval:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedPower:
+class PlannedPower(Result):
     """The chance that a study shows what is asked.
 
     Attributes

@@ -17,7 +17,16 @@ from tests.cases import over
 from tests.metaeval.stats.every_call import BY_NAME, CASES, LABELS, RIGHT, VERDICTS, N
 
 # What goes in, and what keeps count: no results.
-INPUTS = {"LabelTable", "Preset", "RegularisingRows", "Candidate", "Constraints", "JudgedDataset"}
+INPUTS = {
+    "LabelTable",
+    "Preset",
+    "RegularisingRows",
+    "Candidate",
+    "Constraints",
+    "JudgedDataset",
+    "AgreementModel",
+    "StudyDesign",
+}
 
 
 def public_classes():
