@@ -25,7 +25,8 @@ tells something private|the one before|the next one|undo the last one|what you r
 onto another is a tie|if you wish|is sent by itself|does not answer just now|is free for others meanwhile
 cannot go on afterwards|answer below, or go on|that answer stands|give it to whoever invited you
 we do not know you|please answer as it is|dock|desk|minder|doors?|take away|won over|hang on|lying
-go on|leave it out|is the judge to use|which is chance
+go on|leave it out|is the judge to use|which is chance|little luck|more than chance explains
+alone satisfies the constraints
 """.replace("\n", "|").strip("|")
 FORBIDDEN = re.compile(rf"(?<![\w-])(?:{PHRASES})(?![\w-])", re.IGNORECASE)
 NUMBER = re.compile(r"\d\s%(?![\w(])|\}\}\s%(?!\w)")

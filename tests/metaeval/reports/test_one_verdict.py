@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from metaeval.reports.selection.inputs import (
 from metaeval.reports.selection.report import selection_report
 from metaeval.reports.verdict import LABELS, headline_of, reasons_of
 from metaeval.selection.types import Candidate, Constraints
+from metaeval.selection.verdict import VerdictKind
 from tests.metaeval.reports.arrays import inputs_make, judge_make
 
 N = 300
@@ -32,6 +34,7 @@ EXAMPLES = {
     "clear_here, not shown for others": (5, 0.9, (0.75, 0.6), {}),
     "clear, these annotators asked for": (5, 0.9, (0.75, 0.6), {"annotators": "these"}),
     "equivalent": (8, 0.0, (0.8, 0.8), {"margin": 0.05}),
+    "equivalent_here": (6, 0.9, (0.7, 0.65), {"margin": 0.08}),
     "open": (8, 0.0, (0.8, 0.79), {}),
     "open, with a margin": (8, 0.0, (0.8, 0.78), {"margin": 0.02}),
     "floor": (8, 0.0, (0.6, 0.55), {}),
@@ -98,6 +101,10 @@ def both(name):
 
 def part_of(part):
     return Part(part.judged.name, part.judged.role, part.judged.weight)
+
+
+def test_there_is_an_example_of_each_verdict():
+    assert {name.split(",")[0].split(" ")[0] for name in EXAMPLES} == set(get_args(VerdictKind))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
