@@ -4,7 +4,9 @@ VENV   ?= .venv
 PORT   ?= 8000
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-JOBS   ?= 2
+JOBS   ?= 3
+# Some tests wait for what they start, so one worker more than there are cores; each takes from who has most left.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 # Each worker of each run would compile all tests again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -38,11 +40,11 @@ dev: install-dev  ## A development server that reloads
 	DJANGO_DEBUG=true $(BIN)/python manage.py runserver $(PORT)
 
 test-quick: install-dev  ## Tests without a database, a service, a browser or a process of their own
-	$(BIN)/python -m pytest -n $(JOBS) -m quick
+	$(PYTEST) -m quick
 
 test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser
-	$(BIN)/python -m pytest -n $(JOBS)
-	TOUCHSTONE_TEST_DATABASE=postgres $(BIN)/python -m pytest -n $(JOBS) -m both_databases
+	$(PYTEST)
+	TOUCHSTONE_TEST_DATABASE=postgres $(PYTEST) -m both_databases
 
 test-vllm:  ## Tests with real engines on tiny models: vLLM on processors, transformers; makes .venv-vllm (3.4 GB)
 	@$(PYTHON) tests/local_models/environment.py .venv-vllm

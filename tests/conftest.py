@@ -96,6 +96,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.quick)
 
 
+class LongFirst:
+    """Each worker of `--dist worksteal` begins with a stretch of the tests in their order: the long ones are spread over
+    the beginnings of these, so that none is still at work when everybody else is done.
+    """
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = n_workers
+
+    @pytest.hookimpl(trylast=True)  # after the order is drawn
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        long = [item for item in items if item.get_closest_marker("long")]
+        others = [item for item in items if not item.get_closest_marker("long")]
+        n = len(items)
+        items.clear()
+        for k in range(self.n_workers):
+            items += long[k :: self.n_workers]
+            n_more = max(n * (k + 1) // self.n_workers - len(items), 0)
+            items += others[:n_more]
+            del others[:n_more]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(LongFirst(config.workerinput["workercount"]))
+
+
 def pytest_sessionstart() -> None:
     outside.watch()
 

@@ -255,6 +255,7 @@ def _is_of_django(address: Address) -> bool:
     return address.route.startswith("admin/")
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 @pytest.mark.parametrize("split", ["public", "private"])
 @pytest.mark.parametrize("part", ["annotation", "metaeval", "rest"])
@@ -319,6 +320,7 @@ def writes() -> Iterator[list[str]]:
         yield found
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_the_admin_is_for_administrators() -> None:
     """Every address of it, so that one that is registered tomorrow is closed too."""

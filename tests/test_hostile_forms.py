@@ -139,6 +139,7 @@ def bodies_of(form: Form, turn: int) -> Iterator[bytes]:
     yield urlencode([(name, one) for name in form.names for one in ("1", "2")]).encode()  # arrays
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 @pytest.mark.timeout(600)
 def test_no_form_can_be_filled_so_that_the_server_fails_or_writes_half() -> None:

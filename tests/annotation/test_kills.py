@@ -40,6 +40,7 @@ def killer(postgres: PrivatePostgres, site: LiveSite, seed: int) -> list[str]:
     return done
 
 
+@pytest.mark.long
 def test_what_was_acknowledged_survives_kills():
     with live_site() as (postgres, site):
         with psycopg.connect(postgres.url) as connection:

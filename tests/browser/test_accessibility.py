@@ -171,12 +171,14 @@ def test_the_studies_of_an_account(live_server, page: Page):
     assert not violations(page)
 
 
+@pytest.mark.long
 def test_the_pages_of_a_researcher(live_server, page: Page):
     alice = user_make(username="alice", email="alice@example.org")
     log_in(page, live_server.url)
     visit(page, live_server.url, staff_stops(alice))
 
 
+@pytest.mark.long
 def test_the_pages_of_an_administrator(live_server, page: Page):
     log_in_as = user_make(username="ada", role=Role.ADMINISTRATOR)
     log_in(page, live_server.url, log_in_as.username, then="/admin/")
@@ -218,6 +220,7 @@ def demo() -> Demo:
     return demo_build(mock_url="http://127.0.0.1:9/v1")
 
 
+@pytest.mark.long
 def test_the_demonstration(demo: Demo, live_server, page: Page):
     """The pages with real amounts of text: the work with its dialogs, and all of sweeps and reports."""
     found = []

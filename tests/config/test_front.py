@@ -68,6 +68,7 @@ def slow(site: LiveSite) -> Iterator[list[Wire]]:
         yield lines
 
 
+@pytest.mark.long
 def test_slow_bodies_keep_nobody_from_being_served(site, slow):
     person = Person(site.port)
     assert person.get("/login/").status == 200

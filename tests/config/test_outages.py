@@ -141,6 +141,7 @@ def processes(postgres: PrivatePostgres) -> list[psutil.Process]:
     return [postgres.process, *postgres.process.children(recursive=True)]
 
 
+@pytest.mark.long
 def test_while_postgres_hangs_pages_say_so_and_what_takes_too_long_is_ended():
     with live_site(workers=1, is_safe=False, DATABASE_STATEMENT_TIMEOUT="1", WEB_THREADS="4") as (
         postgres,

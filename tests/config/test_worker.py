@@ -60,6 +60,7 @@ def test_it_is_started_once_and_not_beside_a_broker(settings):
     assert not [one for one in threading.enumerate() if one.name == "in-process-worker"]
 
 
+@pytest.mark.long
 def test_a_restarted_site_goes_on_by_itself():
     with running_mock_server() as server:
         # The message of this start reaches nobody: the site finds the sweep by looking.

@@ -65,6 +65,7 @@ def test_the_stored_version_has_rows_in_every_table_of_the_apps():
     assert ours <= set(stored_columns())
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_stored_database_is_upgraded_loses_nothing_and_can_go_back(site: Site):
     columns = stored_columns()

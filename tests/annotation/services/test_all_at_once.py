@@ -47,6 +47,7 @@ def work(pk: int, stop: threading.Event) -> None:
             assignment_submit(assignment=lease, shown_value={"choice": numbers.randrange(3)})
 
 
+@pytest.mark.long
 def test_sixteen_at_work_while_they_are_moderated_and_the_study_rests():
     study = study_make(pairs=ITEMS, overlap=OVERLAP)
     people = [enrollment_make(study=study) for _ in range(PEOPLE)]

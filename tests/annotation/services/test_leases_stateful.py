@@ -241,6 +241,7 @@ class Leases(RuleBasedStateMachine):
         assert first.count() == sum(state == DONE for state in self.state.values())
 
 
+@pytest.mark.long
 def test_any_sequence_keeps_the_rules():
     run_state_machine_as_test(
         Leases,

@@ -113,6 +113,7 @@ def test_tokens_a_minute_are_kept_to():
     assert sent[-1] - sent[0] > 1.2
 
 
+@pytest.mark.long
 @database
 @pytest.mark.both_databases
 def test_two_workers_share_the_concurrency_of_an_endpoint():

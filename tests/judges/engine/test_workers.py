@@ -40,6 +40,7 @@ def finish(*processes, seconds=120):
         assert process.returncode == 0, output
 
 
+@pytest.mark.long
 def test_a_killed_worker_loses_and_repeats_nothing_but_what_was_in_flight():
     with running_mock_server() as server:
         judge = judge_make(endpoint_make(server.url, max_concurrency=4), "mock-slow-40")

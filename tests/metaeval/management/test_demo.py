@@ -41,6 +41,7 @@ def administrators(path: Path) -> list[str]:
         return [name for (name,) in rows]
 
 
+@pytest.mark.long
 def test_where_it_builds_and_that_it_outlives_a_killed_worker(tmp_path):
     port = services.free_port()
     process = demo(tmp_path, "--port", str(port))
