@@ -97,8 +97,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class LongFirst:
-    """Each worker of `--dist worksteal` begins with a stretch of the tests in their order: the long ones are spread over
-    the beginnings of these, so that none is still at work when everybody else is done.
+    """Each worker of `--dist worksteal` begins with a stretch of the tests in their order: the long ones are spread
+    over the beginnings of these, so that none is still at work when everybody else is done.
     """
 
     def __init__(self, n_workers: int) -> None:
