@@ -1,7 +1,7 @@
 """From a long frame, a row a label, to what the functions take; and texts to numbers, by a coding that is stated."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -190,7 +190,8 @@ class LabelTable:
         frame : DataFrame of pandas or polars, or mapping from names to columns
             Each row has an ``item``, a ``label`` and either a ``person`` or a ``judge``. ``order`` (1 or 2) says in
             which presentation order a judge was asked. ``cluster``, ``weight``, ``gold`` and ``category`` are of the
-            item: the same in each of its rows, or missing in some. Other columns are not read.
+            item: the same in each of its rows, or missing in some; a category may be missing in all. Other columns are
+            not read.
         coding : mapping from labels to numbers, or sequence of str, optional
             See `code_labels`. Labels that are texts are refused without it.
         unjudged : {"refuse", "omit", "keep"}
@@ -414,8 +415,12 @@ class _Columns:
         if role not in self.arrays:
             return None
         there = np.flatnonzero(~self.missing(role))
+        if not len(there):  # an export has every column, whether or not there is anything to say
+            return None
         distinct, codes = self.ids(role, there)
-        return distinct[self._one_an_item(role, there, codes, place, items)]
+        may_lack = role == "category" and distinct.dtype.kind == "U"
+        found = self._one_an_item(role, there, codes, place, items, may_lack=may_lack)
+        return np.append(distinct, "")[found] if may_lack else distinct[found]
 
     def numbers_of_items(
         self, role: str, values: Floats, place: Integers, items: NDArray[Any]
@@ -463,7 +468,10 @@ def _array(column: Any) -> NDArray[Any]:
 
 
 def _number_of(value: Any, coding: Mapping[Any, float]) -> float | None:
-    return coding.get(value) if isinstance(value, Hashable) else None
+    try:
+        return coding.get(value)
+    except TypeError:  # a list, say
+        return None
 
 
 def _plain(value: Any) -> Any:

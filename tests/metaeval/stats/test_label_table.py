@@ -128,6 +128,17 @@ def test_columns_by_other_names_and_of_the_items():
     assert table.clusters.tolist() == [1, 2]  # each item by itself
 
 
+def test_an_item_may_be_of_no_category_and_a_column_of_nothing_is_none():
+    frame = pd.DataFrame(
+        {"item": ["a", "b"], "person": ["x", "x"], "label": [1, 2], "category": ["qa", None]}
+    )
+    assert LabelTable.from_long(frame).categories.tolist() == ["qa", ""]
+    nothing = LabelTable.from_long(frame.assign(category=None, weight=np.nan, cluster=None))
+    assert (nothing.categories, nothing.weights, nothing.clusters.tolist()) == (None, None, ["a", "b"])
+    with pytest.raises(InvalidInputError, match="column 'weight', row 1: item 'b' has none"):
+        LabelTable.from_long(frame.assign(weight=[1.0, None]))
+
+
 def changed(row, **values):
     frame = FRAME.reset_index(drop=True).astype(object)
     for name, value in values.items():

@@ -5,6 +5,7 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -20,7 +21,7 @@ from annotation.selectors.agreement import agreement_so_far
 from annotation.services import exports
 from annotation.services.exports import COLUMNS, jsonl_lines, label_rows
 from annotation.services.labels import label_change
-from metaeval.stats import leave_one_out_agreement
+from metaeval.stats import LabelTable, leave_one_out_agreement
 from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
 from tests.annotation.factories import annotator_make, dataset_make, enrollment_make, study_make
 from web.csv_text import csv_cell, csv_lines
@@ -90,6 +91,16 @@ def csv_rows(response):
 
 def json_rows(response):
     return [json.loads(line) for line in body(response).splitlines()]
+
+
+@pytest.mark.django_db
+def test_an_export_is_a_long_frame_of_the_library(cast, study):
+    """Columns without a value (categories here) are as if there were none."""
+    rows = pd.read_csv(io.StringIO(body(client_of(cast.alice).get(address(study)))))
+    table = LabelTable.from_long(rows, person="annotator", label="choice", cluster="instruction")
+    assert table.items.tolist() == ["p0", "p1", "p2"]
+    assert [sorted(row[~np.isnan(row)].tolist()) for row in table.labels] == [[1, 2], [0, 1], [2]]
+    assert leave_one_out_agreement(table.labels, clusters=table.clusters).n == 2
 
 
 @pytest.mark.django_db
