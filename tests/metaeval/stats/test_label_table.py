@@ -108,6 +108,26 @@ def test_frames_of_any_kind_are_the_same_table():
         assert all(np.array_equal(table.verdicts[name], TABLE.verdicts[name]) for name in TABLE.judges)
 
 
+def test_published_labels_from_the_authors_file(shared_data):
+    """AlpacaEval's cross-annotations, first four labels: people 65.66358%, the longer output exactly 59.567901%."""
+    frame = pd.read_json(shared_data / "alpaca_eval" / "alpaca_farm_human_crossannotations.json")
+    frame["pair"] = frame.groupby(["instruction", "output_1", "output_2"]).ngroup()
+    frame = frame[frame.groupby("pair").cumcount() < 4]
+    pairs = frame.drop_duplicates("pair").drop(columns="annotator_index").assign(judge="longer")
+    longer = np.where(pairs["output_1"].str.len() > pairs["output_2"].str.len(), 1, 2)
+    table = LabelTable.from_long(
+        pd.concat([frame, pairs.assign(preference=longer)]),
+        item="pair",
+        person="annotator_index",
+        label="preference",
+        cluster="instruction",
+    )
+    people = stats.leave_one_out_agreement(table.labels, clusters=table.clusters)
+    judge = stats.leave_one_out_agreement(table.labels, table.verdicts["longer"], clusters=table.clusters)
+    assert (table.labels.shape, table.coding) == ((648, 16), None)
+    assert (people.value, judge.value) == pytest.approx((0.6566358, 0.59567901), abs=5e-8)
+
+
 def test_columns_by_other_names_and_of_the_items():
     frame = pd.DataFrame(
         {
