@@ -1,9 +1,9 @@
 """Results as figures, with matplotlib, which the extra ``plots`` brings; what `Result.plot` calls.
 
 Everything is drawn into the axes that are given, else into those of a new figure, and in the style that is in force:
-background, text, lines and fonts are the style's. Colors are those of M. Okabe and K. Ito, "Color Universal Design"
-(2008), which people with any kind of color vision tell apart, in shades for the axes' background; markers and dashes
-differ as well. A function returns the axes, so a title or limits can be set after it.
+background, text, lines and fonts are the style's. Colors follow those of M. Okabe and K. Ito, "Color Universal Design"
+(2008), which people with any kind of color vision can distinguish, in shades for a light and for a dark background;
+markers and dashes differ as well. A function returns the axes, so a title or limits can be set after it.
 """
 
 import importlib
