@@ -126,7 +126,7 @@ def _share(found: list[Estimate], truth: float) -> float:
 
 def dataset(rng: np.random.Generator, setting: Setting) -> tuple[Floats, list[Floats], Any]:
     """(labels, the verdicts of two judges, the clusters)."""
-    clusters = _clusters(rng, setting)
+    clusters = clusters_of(rng, setting)
     n, n_people = len(clusters), setting.n_people
     shared = 0.0 if setting.clusters == "single" else 0.6
     n_clusters = int(clusters.max()) + 1
@@ -134,7 +134,7 @@ def dataset(rng: np.random.Generator, setting: Setting) -> tuple[Floats, list[Fl
     longer = 0.7 * rng.normal(size=n) + 0.7 * rng.normal(size=n_clusters)[clusters]
     taste, noise = rng.normal(0.3, setting.taste, n_people), np.exp(rng.normal(0, setting.noise, n_people))
     seen = better[:, np.newaxis] + longer[:, np.newaxis] * taste + rng.normal(size=(n, n_people)) * noise
-    labels = np.where(_who(rng, setting, n), _choice(seen, setting.tie), np.nan)
+    labels = np.where(who_labels(rng, setting, n), _choice(seen, setting.tie), np.nan)
     judges = [
         _choice(better + longer * taste + 0.6 * rng.normal(size=n), setting.tie / 3) for taste in (0.8, -0.2)
     ]
@@ -145,7 +145,7 @@ def _choice(seen: Floats, tie: float) -> Floats:
     return np.where(np.abs(seen) < tie, 0.0, np.where(seen > 0, 1.0, 2.0))
 
 
-def _clusters(rng: np.random.Generator, setting: Setting) -> NDArray[np.intp]:
+def clusters_of(rng: np.random.Generator, setting: Setting) -> NDArray[np.intp]:
     n = setting.n_items
     if setting.clusters == "single":
         return np.arange(n)
@@ -153,7 +153,7 @@ def _clusters(rng: np.random.Generator, setting: Setting) -> NDArray[np.intp]:
     return np.repeat(np.arange(n), sizes)[:n]
 
 
-def _who(rng: np.random.Generator, setting: Setting, n: int) -> NDArray[np.bool_]:
+def who_labels(rng: np.random.Generator, setting: Setting, n: int) -> NDArray[np.bool_]:
     """Who labels what, (n_items, n_people)."""
     n_people, each = setting.n_people, setting.each
     labelled = np.zeros((n, n_people), dtype=bool)

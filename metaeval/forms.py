@@ -11,12 +11,13 @@ from django.utils.http import urlencode
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Kind
+from metaeval.figures import FIGURES
 from metaeval.reports.confidence import Asked
 from metaeval.reports.figures import points_text
 from metaeval.reports.replacement import ADVICE
 from metaeval.reports.selection.inputs import Criteria, Part
 from metaeval.reports.selection.verdict import weight_words
-from metaeval.reports.selection.words import WORDS, constraint_words
+from metaeval.reports.selection.words import constraint_words, score_words
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.types import COMPOSITE, Constraints
 from metaeval.selection.verdict import Annotators
@@ -123,6 +124,7 @@ class SelectionForm(VerdictForm):
         label="Unparsed answers, at most (%)", required=False, min_value=0, max_value=100, widget=_NUMBER
     )
     confidence = forms.ChoiceField(label="Confidence", choices=CONFIDENCES)
+    measure = forms.ChoiceField(label="Ranked by", required=False)
     epsilon = forms.TypedChoiceField(
         label="Annotators (epsilon)",
         choices=EPSILONS,
@@ -138,8 +140,8 @@ class SelectionForm(VerdictForm):
         kind: str = DEFAULT_KIND,
         kinds: Sequence[str] = (),
     ) -> None:
-        self.kind, self.words = kind, WORDS[kind]
-        self.of_pairs = kind_of(kind).presented
+        self.kind, self.of_pairs = kind, kind_of(kind).presented
+        self.words = score_words(kind, given.get("measure", ""))
         # What else could be asked for, each with its name.
         self.kinds = [(other, Kind(other).label) for other in kinds]
         self.datasets = [row for row in datasets if row.roles]
@@ -153,6 +155,14 @@ class SelectionForm(VerdictForm):
             del self.fields["min_positional"]
             del self.fields["epsilon"]
             self.fields["min_accuracy"].label = "Score on each gold dataset, at least (%)"
+        figures = FIGURES[kind]
+        if self.of_pairs or len(figures.primaries) < 2:
+            # What pairs are ranked by follows from the role of each dataset.
+            del self.fields["measure"]
+        else:
+            field = self.fields["measure"]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = [(name, figures.of_judges(name).label) for name in figures.primaries]
         for row in self.datasets:
             roles = [(role, _capital(self.words.role(role))) for role in row.roles]
             self.fields[f"role-{row.name}"] = forms.ChoiceField(
@@ -230,7 +240,12 @@ class SelectionForm(VerdictForm):
         )
         confidence = int(values["confidence"]) / 100
         epsilon = values.get("epsilon", EPSILON)
-        return Criteria(self._parts(values), constraints, confidence, self.kind, epsilon, *self.asked())
+        chosen = values.get("measure", "")
+        # The first is the default, and a choice by it is the same whether it was named or not.
+        figure = "" if chosen == FIGURES[self.kind].primaries[0] else chosen
+        return Criteria(
+            self._parts(values), constraints, confidence, self.kind, epsilon, *self.asked(), figure=figure
+        )
 
     def query(self) -> str:
         """The whole choice as an address has it, so that it stays the same when presets change."""

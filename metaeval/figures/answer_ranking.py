@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
 from metaeval.figures.rankings import (
+    ALIKE,
     EACH,
+    MINUS_PEOPLE,
     OF_JUDGES,
     OF_ONE_PERSON,
     SO_FAR,
@@ -21,8 +21,6 @@ from metaeval.inputs import JudgeAnswers
 
 class AnswerSample(RankingSample):
     """Answers, ranked by how good they are: how far apart they are counts."""
-
-    primary: ClassVar[str] = "pearson"
 
     def baselines(self) -> tuple[JudgeAnswers, ...]:
         """The longer the better; none where lengths are not known."""
@@ -58,12 +56,15 @@ JUDGES = (
         CORRELATION,
         GROUPS,
         compares=True,
+        alike=ALIKE["pearson"],
     ),
     spearman_figure(
         "Spearman, mean of questions",
         "Spearman's rho of the judge's order with votes or human rankings, averaged over questions.",
         OF_JUDGES["spearman"],
+        ALIKE["spearman"],
     ),
+    MINUS_PEOPLE,
     UNDEFINED,
     UNPARSED,
 )
@@ -76,7 +77,6 @@ KIND = KindFigures(
     of_one_person=OF_ONE_PERSON,
     of_everyone="spearman",
     finer=("normalised", "expected", "scores"),
-    has_floor=False,
     methods=(SPEARMAN,),
     ranked="Judges are ranked by Pearson's correlation with {against}, averaged over questions.",
     against={"people": EACH, "gold": "human votes, or the gold ranks"},

@@ -21,6 +21,7 @@ from metaeval.stats.confusion import NO_NEGATIVE, NO_POSITIVE, Outcomes, outcome
 
 # The risk that a report's threshold holds; pages ask for others.
 RISK = 0.1
+_ONLY_THESE = "the majority of these annotators stands for what is right"
 _NO_CERTAINTY = "no verdict with a known right answer says how sure it is"
 
 
@@ -161,6 +162,7 @@ def binary_figures(read: Read, positive: str, right: str, *, gold: bool = False)
             table=table,
             compares=not gold,
             of_gold=gold,
+            only_these=_ONLY_THESE,
         )
 
     return (
@@ -199,6 +201,7 @@ def binary_figures(read: Read, positive: str, right: str, *, gold: bool = False)
             table=table,
             compares=not gold,
             of_gold=gold,
+            only_these=_ONLY_THESE,
         ),
         Figure(
             f"calibration_error{suffix}",
@@ -211,6 +214,7 @@ def binary_figures(read: Read, positive: str, right: str, *, gold: bool = False)
             table=table,
             compares=not gold,
             of_gold=gold,
+            only_these=_ONLY_THESE,
         ),
     )
 

@@ -14,6 +14,7 @@ from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindF
 from metaeval.figures.sample import (
     ByGroup,
     Crossed,
+    CrossedRatio,
     JudgeSample,
     Part,
     Ratio,
@@ -28,6 +29,7 @@ from metaeval.stats import (
     Estimate,
     InvalidInputError,
     LeaveOneOut,
+    Resamples,
     aspect_levels,
     krippendorff_alpha,
     leave_one_out_contributions,
@@ -35,6 +37,14 @@ from metaeval.stats import (
 )
 from metaeval.stats.arrays import slots_of
 from metaeval.stats.counts import read_labels
+from metaeval.stats.crossed import CrossedScores, Crossing
+from metaeval.stats.crossed_sums import (
+    CrossedSums,
+    mean_effects,
+    mean_with_others,
+    pair_effects,
+    replaced_effects,
+)
 from metaeval.stats.leave_one_out_scores import leave_one_out_scores
 
 YES, NO = 1.0, 0.0
@@ -58,6 +68,20 @@ class FollowedShares:
         """All items together."""
         known = ~np.isnan(self.followed)
         return Ratio(np.where(known, self.followed, 0.0), np.where(known, self.total, 0.0), _NO_CHECKLIST)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Answers of people, an entry an answer: its question, its value, the label that it is of, who gave it."""
+
+    question: Integers
+    value: Floats
+    label: Integers
+    crossing: Crossing
+
+    def by_label(self, effects: Floats, n_labels: int) -> Floats:
+        """Sums over the answers of each label."""
+        return np.asarray(np.bincount(self.label, weights=effects, minlength=n_labels), dtype=np.float64)
 
 
 class ChecklistJudge(JudgeSample):
@@ -87,6 +111,85 @@ class ChecklistJudge(JudgeSample):
     def agreement(self) -> Ratio:
         """Questions answered as the target."""
         return self.sample.over_questions(self.matches, _NO_QUESTION)
+
+    def alike(self, primary: str) -> CrossedRatio | None:  # noqa: ARG002
+        """Questions answered as most of annotators like these too."""
+        sample = self.sample
+        if sample.against_gold:
+            return None
+        compared = self.judge.asked[sample.item]
+
+        def outcome(question: Integers, yes: Any, no: Any) -> tuple[Booleans, Booleans]:
+            """Whether it is counted as right, and whether it is counted."""
+            majority = np.where(yes > no, YES, np.where(no > yes, NO, np.nan))
+            counted = compared[question] & ~np.isnan(majority)
+            return np.asarray(counted & (self.answers[question] == majority)), counted
+
+        answers = sample.by_answer
+        yes, no = (np.bincount(answers.question, answers.value == one, len(sample.item)) for one in (YES, NO))
+
+        def after(place: int) -> Callable[[Integers, Integers], Floats]:
+            def moved(one: Integers, two: Integers) -> Floats:
+                question = answers.question[one]
+                counts = (
+                    count[question] + (answers.value[two] == value) - (answers.value[one] == value)
+                    for count, value in ((yes, YES), (no, NO))
+                )
+                return np.asarray(outcome(question, *counts)[place], dtype=np.float64)
+
+            return moved
+
+        now = outcome(np.arange(len(sample.item)), yes, no)
+        top, bottom = (
+            answers.by_label(
+                replaced_effects(one.astype(np.float64), answers.crossing, after(place)), len(sample.labels)
+            )
+            for place, one in enumerate(now)
+        )
+        agreed = self.agreement()
+        sums = CrossedSums(agreed.top, agreed.bottom, top, bottom, is_curved=True)
+        return CrossedRatio(sums, sample.crossing)
+
+    @cached_property
+    def _crossed(self) -> CrossedScores | None:
+        """Leave-one-out scores of its answers; None where nobody answered."""
+        sample = self.sample
+        if sample.against_gold or sample.leave_one_out is None:
+            return None
+        return sample.leave_one_out.judge(self.answers, self.judge.asked[sample.item][:, np.newaxis])
+
+    def minus_people(self) -> Part | None:
+        """Its leave-one-out agreement per question minus that of people."""
+        crossed = self._crossed
+        return None if crossed is None else self.sample.of_questions(crossed, "people")
+
+    def below_best(self) -> Part | None:
+        """The upper bound minus its leave-one-out agreement."""
+        crossed = self._crossed
+        return None if crossed is None else self.sample.of_questions(crossed, "best")
+
+    def beside_people(self) -> CrossedRatio | None:
+        """The same by item, for a choice between judges."""
+        sample, own = self.sample, self._crossed
+        if own is None or sample.leave_one_out is None:
+            return None
+        sides = [sample.by_item(side, own) for side in (own, sample.leave_one_out.people())]
+        return CrossedRatio(sides[0], sample.crossing, minus=sides[1])
+
+    def difference_alike(self) -> CrossedRatio | None:
+        """DRFR minus that of annotators like these too."""
+        sample = self.sample
+        if sample.against_gold:
+            return None
+        own = self.followed(sample.plain)
+        items = sample.labels.item
+        whole = sample.plain[items].sum(axis=1)
+        shares = ((sample.labels.values == YES) & sample.is_question[items]).sum(axis=1)
+        gap = (own.followed / own.total)[items] - np.where(whole > 0, shares / np.maximum(whole, 1), np.nan)
+        mean, effects = mean_effects(gap, sample.crossing, sample.n_items)
+        known = ~np.isnan(mean)
+        sums = CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
+        return CrossedRatio(sums, sample.crossing, (-1.0, 1.0))
 
     def binary(self, *, gold: bool) -> BinaryAnswers:  # noqa: ARG002
         """Its answers, yes or no, by question; the options of the sample say beside what."""
@@ -121,8 +224,7 @@ class ChecklistJudge(JudgeSample):
         own, target = self.followed(sample.plain), sample.of_target(sample.plain)
         return mean_of(own.followed / own.total - target.followed / target.total, _NO_QUESTION)
 
-    @property
-    def score(self) -> Floats:
+    def score(self, primary: str) -> Floats:  # noqa: ARG002
         """Share of the decided questions that it answers as the target."""
         agreed = self.agreement()
         return np.where(agreed.bottom > 0, agreed.top / np.maximum(agreed.bottom, 1), np.nan)
@@ -245,15 +347,61 @@ class ChecklistSample(Sample):
         nothing = np.full(len(self.item), np.nan)
         return self.over_questions(contributions(self.slots) if self.slots.shape[1] else nothing, _NO_PAIR)
 
-    def with_alike(self) -> Crossed | None:
-        """Leave-one-out agreement per question, of annotators like these too."""
+    @cached_property
+    def by_answer(self) -> Answers:
+        """What people answered, an entry an answer."""
         answers, label = self._given
-        if not answers.shape[1]:
-            return None
         question, slot = np.nonzero(~np.isnan(answers))
-        people = self.labels.annotator[label[question, slot]]
-        labels = LeaveOneOut((question, people, answers[question, slot]), len(self.item))
-        return Crossed(labels, labels.people(), resamples=self.resamples_of(self.item), item=self.item)
+        whose = label[question, slot]
+        people = Crossing.of(question, self.labels.annotator[whose])
+        return Answers(question, answers[question, slot], whose, people)
+
+    @cached_property
+    def leave_one_out(self) -> LeaveOneOut | None:
+        """The answers, each beside the others of its question; None where there is none."""
+        found = self.by_answer
+        if not len(found.question):
+            return None
+        labels = found.question, found.crossing.person, found.value
+        return LeaveOneOut(labels, len(self.item))
+
+    def of_questions(self, scores: CrossedScores | None, other: str = "") -> Crossed | None:
+        """Leave-one-out scores by question, of people by default; beside people or the best that there could be."""
+        labels = self.leave_one_out
+        if labels is None:
+            return None
+        one, two = labels.people() if scores is None else scores, None
+        if other == "people":
+            two = labels.people()
+        elif other:
+            one, two = labels.best_reachable(), one
+        return Crossed(labels, one, two, self._questions, self.item)
+
+    @cached_property
+    def _questions(self) -> Resamples:
+        return self.resamples_of(self.item)
+
+    def by_item(self, scores: CrossedScores, beside: CrossedScores) -> CrossedSums:
+        """Scores of questions summed over those of an item that both have, and of answers over those of a label."""
+        known = ~np.isnan(scores.items) & ~np.isnan(beside.items)
+        found, shown = self.by_answer, known[self.by_answer.question]
+        effects = found.by_label(np.where(shown, np.nan_to_num(scores.labels), 0.0), len(self.labels))
+        sums = self.over_questions(np.where(known, scores.items, np.nan), _NO_PAIR)
+        return CrossedSums(sums.top, sums.bottom, effects)
+
+    def pairs_alike(self) -> CrossedRatio | None:
+        """Pairs of people who answer the same, of annotators like these too."""
+        found = self.by_answer
+        if not len(found.question):
+            return None
+        same = mean_with_others(
+            found.question, lambda one, two: (found.value[one] == found.value[two]).astype(np.float64)
+        )
+        mean, effects = pair_effects(same, found.crossing, len(self.item))
+        sums = self.over_questions(mean, _NO_PAIR)
+        return CrossedRatio(
+            CrossedSums(sums.top, sums.bottom, found.by_label(effects, len(self.labels))), self.crossing
+        )
 
     def unsure(self) -> Ratio:
         """Answers that are cannot tell."""
@@ -369,6 +517,7 @@ PEOPLE = (
         "Share of the pairs of human annotators who give the same answer, averaged over questions.",
         partial(ChecklistSample.of_slots, contributions=pairwise_agreement_contributions),
         axes=GROUPS,
+        alike=ChecklistSample.pairs_alike,
     ),
     Figure(
         "agreement",
@@ -376,7 +525,7 @@ PEOPLE = (
         "Chance that a human annotator's answer is the mode of the other answers to the question.",
         partial(ChecklistSample.of_slots, contributions=leave_one_out_contributions),
         axes=GROUPS,
-        alike=ChecklistSample.with_alike,
+        alike=partial(ChecklistSample.of_questions, scores=None),
     ),
     Figure("cannot_tell_rate", "Cannot tell", _UNSURE, ChecklistSample.unsure, axes=GROUPS),
     *_followed("of_people", ()),
@@ -390,6 +539,26 @@ JUDGES = (
         ChecklistJudge.agreement,
         axes=GROUPS,
         compares=True,
+        alike=partial(ChecklistJudge.alike, primary="agreement"),
+    ),
+    Figure(
+        "minus_people",
+        "Judge minus human annotators",
+        "Leave-one-out agreement of the judge per question minus that of human annotators, on the same questions.",
+        ChecklistJudge.minus_people,
+        "points",
+        CORRELATION,
+        compares=True,
+        short="Judge − human",
+    ),
+    Figure(
+        "below_best",
+        "Upper bound minus judge",
+        "The upper bound (majority oracle) minus leave-one-out agreement of the judge, on the same questions.",
+        ChecklistJudge.below_best,
+        "points",
+        CORRELATION,
+        compares=True,
     ),
     Figure("cannot_tell_rate", "Cannot tell", _UNSURE, ChecklistJudge.unsure),
     *_followed("followed", GROUPS),
@@ -401,6 +570,7 @@ JUDGES = (
         "points",
         CORRELATION,
         compares=True,
+        alike=ChecklistJudge.difference_alike,
     ),
     UNPARSED,
     *binary_figures(partial(ChecklistJudge.binary, gold=False), "yes", "the target"),

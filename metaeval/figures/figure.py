@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from metaeval.figures.sample import Crossed, JudgeSample, Part, Sample
+from metaeval.figures.sample import ByCriterion, Crossed, CrossedRatio, JudgeSample, Part, Sample
 from metaeval.inputs import Against, Inputs, Options
 from metaeval.stats.intervals import AMOUNT
 
@@ -55,7 +55,10 @@ class Figure:
     lacking : str
         Why it is undefined for every judge; empty: with the label.
     alike : callable or None
-        What its second interval, of annotators like these on new items, is computed from; None where it has none.
+        What its second interval, of annotators like these on new items, is computed from; None where its function
+        says that already, or where it has none.
+    only_these : str
+        Why it has none although it compares a judge with people: a clause for the methods of a report.
     neutral : float or None
         Its value without any bias: a dashed line on plots. Of agreement beyond chance that is 0.
     """
@@ -77,7 +80,8 @@ class Figure:
     lead: str = ""
     lacking: str = ""
     neutral: float | None = None
-    alike: Callable[[Any], Crossed | None] | None = None
+    alike: Callable[[Any], Crossed | CrossedRatio | ByCriterion | None] | None = None
+    only_these: str = ""
 
     @property
     def mark(self) -> float | None:
@@ -138,10 +142,8 @@ class KindFigures:
         Resamples by default; items times judges, and rows, on which a page computes while somebody waits (two seconds).
     finer : tuple of str
         Fields of a judgment that have finer numbers than its value, the finest first.
-    has_floor, shows_baselines : bool
-        Whether a report compares the leading judge with baselines, and whether they are judges of the report.
-    has_confidence_set : bool
-        Whether the leader and who is not significantly different from it are a model confidence set.
+    shows_baselines : bool
+        Whether baselines are judges of the report; the leading judge is compared with them in any case.
     has_replacement : bool
         Whether the alternative annotator test is one of its figures.
     says_undefined : bool
@@ -173,10 +175,8 @@ class KindFigures:
     quick: int = 3_000
     quick_rows: int = 6_000
     finer: tuple[str, ...] = ()
-    has_floor: bool = True
     shows_baselines: bool = False
     has_replacement: bool = False
-    has_confidence_set: bool = True
     says_undefined: bool = False
     sides: tuple[str, ...] = ()
     counted: str = "n counts items."

@@ -2,7 +2,9 @@
 
 from metaeval.figures.figure import UNPARSED, KindFigures
 from metaeval.figures.rankings import (
+    ALIKE,
     EACH,
+    MINUS_PEOPLE,
     OF_JUDGES,
     OF_ONE_PERSON,
     SO_FAR,
@@ -19,7 +21,9 @@ JUDGES = (
         "Spearman, mean of instructions",
         "Spearman's rho of the judge with each human ranking (or the gold one), averaged over these, then over items.",
         OF_JUDGES["spearman"],
+        ALIKE["spearman"],
     ),
+    MINUS_PEOPLE,
     UNDEFINED,
     UNPARSED,
 )

@@ -6,12 +6,16 @@ An answer that could not be read, never came, or is not about what was asked sco
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from metaeval.figures import FIGURES
+from metaeval.figures.sample import Sample
 from metaeval.inputs import Against, Booleans, Floats, Inputs, Options
+from metaeval.selection.types import ScoredLabels
+from metaeval.stats.crossed import Crossing
+from metaeval.stats.crossed_sums import CrossedSums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +32,8 @@ class ItemScores:
         Whether there is something to score against.
     weights : ndarray or None
         What each item counts; None weighs all the same.
+    labels : ScoredLabels or None
+        What each label of people does to the scores; None where they play no part.
     """
 
     scores: Mapping[str, Floats]
@@ -35,29 +41,74 @@ class ItemScores:
     unparsed: Mapping[str, Booleans]
     scorable: Booleans
     weights: Floats | None = None
+    labels: ScoredLabels | None = None
 
 
-def item_scores(inputs: Inputs, against: Against) -> ItemScores:
+def item_scores(inputs: Inputs, against: Against, figure: str = "") -> ItemScores:
     """Score the judges of a kind on each item.
 
     *Rubric*: 1 minus the mean over criteria of the distance from people's mean (or the gold) rating, as a share of the
-    widest one. *Checklist*: the share of the decided questions that are answered as the target; items weigh as many
-    as they have, so that the mean is that of all questions. *Importance*: (1 + rho) / 2 with Spearman's rho, averaged
-    over people. *Answer ranking*: (1 + r) / 2 with Pearson's r, as in the comparison.
+    widest one; or the share of criteria within one point of it. *Checklist*: the share of the decided questions that
+    are answered as the target; items weigh as many as they have, so that the mean is that of all questions.
+    *Importance*: (1 + rho) / 2 with Spearman's rho, averaged over people. *Answer ranking*: (1 + r) / 2 with Pearson's
+    r, as in the comparison.
 
     Parameters
     ----------
     against : {"people", "gold"}
         What answers are compared with.
+    figure : str
+        Which figure of the kind ranks judges; the first of those by default.
     """
-    sample = FIGURES[inputs.kind].sample(inputs, Options(against=against, n_resamples=0))
+    kind = FIGURES[inputs.kind]
+    primary = figure or kind.primaries[0]
+    sample = kind.sample(inputs, Options(against=against, n_resamples=0))
     scorable, weights = sample.scorable, sample.size
     if sample.compared is not None:
         weights = sample.compared if weights is None else weights * sample.compared
     judged = {judge.fingerprint: judge.asked for judge in inputs.judges}
     unparsed = {judge.fingerprint: np.asarray(judge.unparsed.any(axis=1)) for judge in inputs.judges}
     scores = {
-        key: np.where(judged[key] & scorable, np.where(unparsed[key], 0.0, one.score), np.nan)
+        key: np.where(judged[key] & scorable, np.where(unparsed[key], 0.0, one.score(primary)), np.nan)
         for one, key in ((one, one.judge.fingerprint) for one in sample.judges)
     }
-    return ItemScores(scores, judged, unparsed, scorable, weights)
+    labels = None if sample.against_gold else _scored_labels(sample, primary, scores)
+    return ItemScores(scores, judged, unparsed, scorable, weights, labels)
+
+
+def _scored_labels(sample: Sample, primary: str, scores: Mapping[str, Floats]) -> ScoredLabels | None:
+    """In the units of scores, and by item what it weighs: items then weigh as they do in a choice."""
+    size = np.ones(sample.n_items) if sample.size is None else sample.size
+    sums, beside, crossing = {}, {}, None
+    for one in sample.judges:
+        found, key = one.alike(primary), one.judge.fingerprint
+        if found is None:
+            return None
+        crossing, known = found.crossing, ~np.isnan(scores[key])
+        counted = np.where(found.sums.bottom > 0, found.sums.bottom, 1.0)
+        moved = _by_size(_shares(found.sums, found.bounds), counted, found.crossing)
+        sums[key] = replace(moved, top=np.where(known, scores[key], 0.0), bottom=known.astype(np.float64))
+        own = one.beside_people()
+        if own is not None and own.minus is not None:
+            one_side, other = (
+                _by_size(_shares(side, own.bounds), size, own.crossing) for side in (own.sums, own.minus)
+            )
+            beside[key] = one_side, other
+    return None if crossing is None else ScoredLabels(crossing, sums, beside)
+
+
+def _shares(sums: CrossedSums, bounds: tuple[float, float]) -> CrossedSums:
+    """From 0 to 1."""
+    width = bounds[1] - bounds[0]
+    return sums.scaled(1 / width, -bounds[0] / width)
+
+
+def _by_size(sums: CrossedSums, size: Floats, crossing: Crossing) -> CrossedSums:
+    each, below = size[crossing.item], sums.bottom_effects
+    return replace(
+        sums,
+        top=sums.top / size,
+        bottom=sums.bottom / size,
+        top_effects=sums.top_effects / each,
+        bottom_effects=None if below is None else below / each,
+    )

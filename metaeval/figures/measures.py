@@ -13,8 +13,8 @@ from metaeval.figures.figure import Figure, KindFigures
 from metaeval.figures.sample import (
     ByCriterion,
     ByGroup,
-    Correlated,
     Crossed,
+    CrossedRatio,
     JudgeSample,
     Part,
     Ratio,
@@ -22,7 +22,8 @@ from metaeval.figures.sample import (
     quiet,
 )
 from metaeval.inputs import Booleans, Floats, Integers
-from metaeval.stats import Estimate, correlation, mean_estimate, ratio_estimate
+from metaeval.stats import Estimate, PairedDifference, mean_estimate, ratio_estimate
+from metaeval.stats.crossed_sums import sums_difference, sums_estimate
 from metaeval.stats.leave_one_out import People
 
 _NOT_SHARED = "no item shared with others"
@@ -92,7 +93,7 @@ def measured(
                 ratios.append(weighted(_measure(figure, part), weights(figure)))
             elif isinstance(part, ByGroup):
                 found[figure.name] = _by_group(sample, part.function)
-            elif isinstance(part, Crossed):
+            elif isinstance(part, Crossed | CrossedRatio):
                 found[figure.name] = _by_group(
                     sample,
                     partial(_crossed, sample, part, weights(figure)),
@@ -104,15 +105,30 @@ def measured(
                 )
         found |= breakdowns(ratios, sample.layout, sample.resamples, sample.options.confidence)
         for figure in figures:
-            crossed = figure.alike(subject) if figure.alike is not None and figure.name in found else None
-            if crossed is not None:
-                alike = _alike_of(sample, crossed, weights(figure))
-                for group in sample.layout.groups:
-                    place = found[figure.name][group.kind]
-                    place = place if group.kind == "overall" else place[group.name]
-                    if place["value"] is not None:
-                        place["alike"] = plain(alike(group.members))
+            other = figure.alike(subject) if figure.alike is not None and figure.name in found else None
+            if isinstance(other, ByCriterion):
+                _add_by_criterion(sample, found[figure.name], other.function)
+            elif other is not None:
+                _add_by_group(sample, found[figure.name], _alike_of(sample, other, weights(figure)))
         return found
+
+
+def _add_by_group(sample: Sample, found: Breakdown, alike: Callable[[Booleans], Estimate]) -> None:
+    """Beside each figure its interval of annotators like these."""
+    for group in sample.layout.groups:
+        # Figures by criterion have no other groups.
+        place = found.get(group.kind)
+        place = place if group.kind == "overall" or place is None else place[group.name]
+        if place is not None and place["value"] is not None:
+            place["alike"] = plain(alike(group.members))
+
+
+def _add_by_criterion(sample: Sample, found: Breakdown, alike: Callable[[int | None], Estimate]) -> None:
+    places: list[tuple[Any, int | None]] = [(found["overall"], None)]
+    places += [(found["criterion"][name], place) for place, name in enumerate(sample.inputs.criteria)]
+    for place, criterion in places:
+        if place["value"] is not None:
+            place["alike"] = plain(alike(criterion))
 
 
 def _measure(figure: Figure, part: Ratio) -> Measure:
@@ -120,9 +136,15 @@ def _measure(figure: Figure, part: Ratio) -> Measure:
 
 
 def _crossed(
-    sample: Sample, part: Crossed, weights: Floats | None, members: Booleans, people: People = "fixed"
+    sample: Sample,
+    part: Crossed | CrossedRatio,
+    weights: Floats | None,
+    members: Booleans,
+    people: People = "fixed",
 ) -> Estimate:
     """Of a population of annotators: these, or others like them."""
+    if isinstance(part, CrossedRatio):
+        return _crossed_ratio(sample, part, weights, members, people)
     item = part.item
     options: Any = {
         "where": members if item is None else members[item],
@@ -133,12 +155,32 @@ def _crossed(
     }
     if part.minus is None:
         return part.labels.estimate(part.scores, **options)
-    gap = part.labels.difference(part.scores, part.minus, **options)
-    # How sure it is that one is ahead is for lists of rivals, which these are not.
+    return _plain_gap(part.labels.difference(part.scores, part.minus, **options))
+
+
+def _crossed_ratio(
+    sample: Sample, part: CrossedRatio, weights: Floats | None, members: Booleans, people: People
+) -> Estimate:
+    options: Any = {
+        "where": members,
+        "weights": weights,
+        "resamples": sample.resamples,
+        "confidence": sample.options.confidence,
+        "bounds": part.bounds,
+    }
+    if part.minus is not None:
+        return _plain_gap(sums_difference(part.sums, part.minus, part.crossing, people=people, **options))
+    return sums_estimate(part.sums, part.crossing, **options)
+
+
+def _plain_gap(gap: PairedDifference) -> Estimate:
+    """How sure it is that one is ahead is for lists of rivals, which figures are not."""
     return Estimate(gap.value, gap.low, gap.high, gap.n, gap.n_clusters, gap.method, gap.reason)
 
 
-def _alike_of(sample: Sample, part: Crossed, weights: Floats | None) -> Callable[[Booleans], Estimate]:
+def _alike_of(
+    sample: Sample, part: Crossed | CrossedRatio, weights: Floats | None
+) -> Callable[[Booleans], Estimate]:
     return partial(_crossed, sample, part, weights, people="sampled")
 
 
@@ -178,14 +220,6 @@ def _of_criterion(
         "confidence": sample.options.confidence,
         "weights": weights,
     }
-    if isinstance(part, Correlated):
-        said, target, method = part.said, part.target, part.method
-
-        def correlated(place: int | None) -> Estimate:
-            column = -1 if place is None else place
-            return correlation(said[:, column], target[:, column], method=method, **options)
-
-        return correlated
     assert isinstance(part, Ratio)
     top, bottom, reason = part.top, part.bottom, part.reason
 

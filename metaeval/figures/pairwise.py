@@ -47,6 +47,7 @@ from metaeval.stats.preference import expected_win_contributions
 ALPACA_LENGTH_DIFFERENCE = 30
 # All that can be said of a pair, so that a distance does not depend on whether anybody said it.
 _CHOICES = np.array([0.0, 1.0, 2.0])
+_ONLY_THESE = "they are distances from the labels of these annotators"
 _NO_PAIR = "no item has two labels"
 _NO_JUDGED_LABEL = "no judged item has a label"
 _NO_JUDGED_PAIR = "no judged item has two labels"
@@ -651,6 +652,7 @@ JUDGES = (
         "number",
         distance_bounds("squared"),
         compares=True,
+        only_these=_ONLY_THESE,
         short="Brier distance",
     ),
     Figure(
@@ -662,6 +664,7 @@ JUDGES = (
         "number",
         distance_bounds("total_variation"),
         compares=True,
+        only_these=_ONLY_THESE,
         in_pages=False,
     ),
     Figure(
@@ -673,6 +676,7 @@ JUDGES = (
         "number",
         distance_bounds("jensen_shannon"),
         compares=True,
+        only_these=_ONLY_THESE,
         in_pages=False,
     ),
     Figure(
@@ -684,6 +688,7 @@ JUDGES = (
         "number",
         distance_bounds("cross_entropy", n_values=len(_CHOICES)),
         compares=True,
+        only_these=_ONLY_THESE,
         in_pages=False,
     ),
     UNPARSED,

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy  # its parts are loaded when they are first used: `scipy.stats` takes half a second
 
 from metaeval.figures.figure import CORRELATION, GROUPS, Figure
-from metaeval.figures.sample import JudgeSample, Ratio, Sample, mean_of, means_by, part_mask, share_of
+from metaeval.figures.sample import (
+    CrossedRatio,
+    JudgeSample,
+    Ratio,
+    Sample,
+    mean_of,
+    means_by,
+    part_mask,
+    share_of,
+)
 from metaeval.inputs import Booleans, Floats, Integers, JudgeAnswers, baseline_judge
 from metaeval.stats import RankPairs, rank_pairs
 from metaeval.stats.correlation import Method
+from metaeval.stats.crossed import Crossing
+from metaeval.stats.crossed_sums import CrossedSums, mean_effects, mean_with_others, pair_effects
 
+_ENDS = (-1.0, 1.0)
 NO_ORDER = 0.5
 """What a ranking scores that puts everything on one rank: broken by chance, its ties have a mean rho of 0."""
 _NO_RHO = "no item on which both a judge and those it is compared with order the parts"
@@ -41,15 +54,29 @@ class RankingJudge(JudgeSample):
         finer = self.judge.finer[:, 0]
         return np.where(np.isnan(finer).all(axis=1, keepdims=True), -self.ranks, finer)
 
-    @cached_property
+    @property
     def spearman(self) -> Floats:
         """Rho by item, averaged over its targets: NaN where there is none."""
-        return self._correlated(-self.ranks, "spearman")
+        return self._by_item("spearman")
 
-    @cached_property
+    @property
     def pearson(self) -> Floats:
         """The same of Pearson's r, by how far apart the parts are."""
-        return self._correlated(self.scores, "pearson")
+        return self._by_item("pearson")
+
+    def _by_item(self, method: Method) -> Floats:
+        return means_by(self.sample.targets[0], self.with_each(method), self.sample.n_items)
+
+    def with_each(self, method: Method) -> Floats:
+        """Its correlation with each target: (n_targets,)."""
+        if method not in self._with_each:
+            said = -self.ranks if method == "spearman" else self.scores
+            self._with_each[method] = self._correlated(said, method)
+        return self._with_each[method]
+
+    @cached_property
+    def _with_each(self) -> dict[Method, Floats]:
+        return {}
 
     def _correlated(self, said: Floats, method: Method) -> Floats:
         sample, (item, target) = self.sample, self.sample.targets
@@ -63,7 +90,24 @@ class RankingJudge(JudgeSample):
                 sides = scipy.stats.rankdata(sides[0], axis=1), scipy.stats.rankdata(sides[1], axis=1)
             if n and len(rows):
                 found[rows] = row_correlations(*sides)
-        return means_by(item, found, sample.n_items)
+        return found
+
+    def with_alike(self, method: Method) -> CrossedRatio | None:
+        """The correlation with the target, of annotators like these too."""
+        sample = self.sample
+        if sample.against_gold:
+            return None
+        mean, effects = mean_effects(self.with_each(method), sample.ranking, sample.n_items)
+        return CrossedRatio(_sums(mean, effects), sample.ranking, _ENDS)
+
+    def beside_people(self) -> CrossedRatio | None:
+        """Its rho with each annotator minus that of annotators with one another."""
+        own = self.with_alike("spearman")
+        return None if own is None else replace(own, minus=self.sample.paired.sums)
+
+    def alike(self, primary: str) -> CrossedRatio | None:
+        # Where it says nothing of an order, or of other parts, it has a score all the same: no label moves that.
+        return self.with_alike("pearson" if primary == "pearson" else "spearman")
 
     @property
     def read(self) -> Booleans:
@@ -79,10 +123,9 @@ class RankingJudge(JudgeSample):
         compared = self.read & self.sample.has_target("")
         return share_of(np.isnan(self.spearman), compared, _NO_RHO)
 
-    @property
-    def score(self) -> Floats:
+    def score(self, primary: str) -> Floats:
         """(1 + r) / 2 of the figure that ranks judges; what is of other parts scores 0."""
-        found = np.asarray(getattr(self, self.sample.primary))
+        found = np.asarray(getattr(self, primary))
         column = np.where(np.isnan(found), NO_ORDER, (1.0 + found) / 2)
         return np.where(np.isnan(found) & self.read & np.isnan(self.ranks).all(axis=1), 0.0, column)
 
@@ -91,7 +134,6 @@ class RankingSample(Sample):
     """Rankings of the labels and of the target."""
 
     judge_type = RankingJudge
-    primary: ClassVar[str] = "spearman"
 
     @cached_property
     def n_parts(self) -> Integers:
@@ -122,6 +164,27 @@ class RankingSample(Sample):
         low = np.where(whole, target, np.inf).min(axis=1, initial=np.inf)
         high = np.where(whole, target, -np.inf).max(axis=1, initial=-np.inf)
         return np.bincount(item[low < high], minlength=self.n_items) > 0
+
+    @cached_property
+    def ranking(self) -> Crossing:
+        """Who gave which ranking."""
+        return Crossing.of(self.labels.item[self.ranked], self.labels.annotator[self.ranked])
+
+    @cached_property
+    def paired(self) -> CrossedRatio:
+        """Rho of two annotators, of annotators like these too."""
+        _, effects = pair_effects(self.with_others()[self.ranked], self.ranking, self.n_items)
+        return CrossedRatio(_sums(self._rho, effects), self.ranking, _ENDS)
+
+    def pairs_alike(self, *, first_only: bool) -> CrossedRatio:
+        """Pairs of people who give the same order, or rank the same parts first, of annotators like these too."""
+        parts = np.zeros((len(self.labels), self.items.width))
+        for own, ranks in zip((rows for rows, _ in self._people), self._dense, strict=True):
+            parts[own, : ranks.shape[1]] = ranks == 1 if first_only else ranks
+        code = np.unique(parts[self.ranked], axis=0, return_inverse=True)[1].reshape(-1)
+        same = mean_with_others(self.ranking.item, lambda one, two: (code[one] == code[two]).astype(float))
+        mean, effects = pair_effects(same, self.ranking, self.n_items)
+        return CrossedRatio(_sums(mean, effects), self.ranking)
 
     @cached_property
     def _people(self) -> list[tuple[Integers, Floats]]:
@@ -196,6 +259,11 @@ class RankingSample(Sample):
         )
 
 
+def _sums(mean: Floats, effects: Floats) -> CrossedSums:
+    known = ~np.isnan(mean)
+    return CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
+
+
 def row_correlations(first: Floats, second: Floats) -> Floats:
     """Pearson's correlation of each row with its partner: (n, parts) twice to (n,); NaN where one is constant."""
     one, two = (rows - rows.mean(axis=1, keepdims=True) for rows in (first, second))
@@ -222,9 +290,11 @@ def _same(rows: Any) -> float:
     return float((counts * (counts - 1)).sum() / (n * (n - 1)))
 
 
-def spearman_figure(label: str, what: str, function: Any) -> Figure:
+def spearman_figure(label: str, what: str, function: Any, alike: Any) -> Figure:
     """Spearman's rho of people or judges."""
-    return Figure("spearman", label, what, function, "number", CORRELATION, GROUPS, compares=True)
+    return Figure(
+        "spearman", label, what, function, "number", CORRELATION, GROUPS, compares=True, alike=alike
+    )
 
 
 def undefined_rate(function: Any) -> Figure:
@@ -235,6 +305,7 @@ def undefined_rate(function: Any) -> Figure:
         "Share of the compared items on which a ranking is constant, so that there is no correlation.",
         function,
         compares=True,
+        only_these="it counts constant rankings, and is no agreement",
     )
 
 
@@ -245,6 +316,7 @@ def people_figures(part: str, over: str) -> tuple[Figure, ...]:
             f"Spearman of two annotators, mean of {over}",
             f"Spearman's rho of two annotators' rankings, averaged over pairs of annotators, then over {over}.",
             RankingSample.spearman,
+            lambda sample: sample.paired,
         ),
         Figure(
             "pair_exact",
@@ -252,6 +324,7 @@ def people_figures(part: str, over: str) -> tuple[Figure, ...]:
             "Share of the pairs of human annotators who give the same order, averaged over items.",
             RankingSample.same_order,
             axes=GROUPS,
+            alike=partial(RankingSample.pairs_alike, first_only=False),
         ),
         Figure(
             "same_first",
@@ -259,12 +332,24 @@ def people_figures(part: str, over: str) -> tuple[Figure, ...]:
             f"Share of the pairs of human annotators who rank the same {part} first, averaged over items.",
             RankingSample.same_first,
             axes=GROUPS,
+            alike=partial(RankingSample.pairs_alike, first_only=True),
         ),
         undefined_rate(RankingSample.undefined),
     )
 
 
 OF_JUDGES = {name: partial(RankingJudge.mean, method=name) for name in ("spearman", "pearson")}
+ALIKE = {name: partial(RankingJudge.with_alike, method=name) for name in ("spearman", "pearson")}
+MINUS_PEOPLE = Figure(
+    "minus_people",
+    "Judge minus human annotators",
+    "Spearman's rho of the judge with each annotator of an item minus that of two annotators, on the same items.",
+    RankingJudge.beside_people,
+    "number",
+    (-2.0, 2.0),
+    compares=True,
+    short="Judge − human",
+)
 UNDEFINED = undefined_rate(RankingJudge.undefined)
 OF_ONE_PERSON = Figure(
     "agreement",

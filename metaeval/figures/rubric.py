@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
@@ -10,23 +11,33 @@ import numpy as np
 from metaeval.figures.figure import CORRELATION, UNPARSED, Figure, KindFigures
 from metaeval.figures.sample import (
     ByCriterion,
-    Correlated,
+    CrossedRatio,
     JudgeSample,
-    Part,
     Ratio,
     Sample,
     mean_of,
     means_by,
 )
-from metaeval.inputs import Booleans, Floats, JudgeAnswers, baseline_judge
+from metaeval.inputs import Booleans, Floats, Integers, JudgeAnswers, baseline_judge
 from metaeval.stats import (
     Estimate,
+    correlation,
     krippendorff_alpha,
     pairwise_agreement_contributions,
     person_correlation,
 )
 from metaeval.stats.arrays import slots_of
-from metaeval.stats.correlation import Method, mean_of_others
+from metaeval.stats.correlation import mean_of_others
+from metaeval.stats.crossed_sums import (
+    CrossedSums,
+    Linear,
+    crossed_correlation,
+    mean_effects,
+    mean_with_others,
+    pair_effects,
+    replaced_effects,
+    sums_estimate,
+)
 
 NEAR = 1.0
 """Tolerant accuracy: within one point (HELM Instruct)."""
@@ -56,6 +67,25 @@ def within_one_point(distance: Floats) -> Floats:
     return np.where(np.isnan(distance), np.nan, (distance <= NEAR + _GRAIN).astype(np.float64))
 
 
+def closeness(distance: Floats) -> Floats:
+    """One minus a distance as a share of the widest."""
+    return np.asarray(1.0 - distance / _DISTANCE[1])
+
+
+def _row_means(values: Floats) -> Floats:
+    """Means of rows, NaN taking no part."""
+    known = ~np.isnan(values)
+    total, n = np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1)
+    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
+
+
+_NEARNESS: dict[str, Callable[[Floats], Floats]] = {
+    "closeness": closeness,
+    "within_one": within_one_point,
+    "mean_absolute_error": lambda distance: distance,
+}
+
+
 class RubricJudge(JudgeSample):
     """A judge's ratings, (n_items, n_criteria + 1)."""
 
@@ -66,17 +96,58 @@ class RubricJudge(JudgeSample):
         """Its ratings and their mean."""
         return with_mean(self.judge.values[:, 0])
 
-    def correlated(self, method: Method) -> Correlated:
-        """Its ratings beside the target's."""
-        return Correlated(self.table, self.sample.target, method)
-
-    def expected(self, method: Method) -> Part | None:
-        """Its expected ratings beside the target's; where a rating has no probabilities, the rating itself."""
+    @cached_property
+    def finer_table(self) -> Floats | None:
+        """Its expected ratings and their mean; where a rating has no probabilities, the rating itself."""
         finer = self.judge.finer
         if finer is None or np.isnan(finer).all():
             return None
-        ratings = np.where(np.isnan(finer[:, 0]), self.judge.values[:, 0], finer[:, 0])
-        return Correlated(with_mean(ratings), self.sample.target, method)
+        return with_mean(np.where(np.isnan(finer[:, 0]), self.judge.values[:, 0], finer[:, 0]))
+
+    def correlated(self, method: Linear, *, expected: bool = False) -> ByCriterion | None:
+        """Its ratings, or its expected ones, beside the target's."""
+        table = self.finer_table if expected else self.table
+        return None if table is None else ByCriterion(partial(self._correlation, table, method))
+
+    def correlated_alike(self, method: Linear, *, expected: bool = False) -> ByCriterion | None:
+        """The same of annotators like these too."""
+        table = self.finer_table if expected else self.table
+        if table is None or self.sample.against_gold:
+            return None
+        return ByCriterion(partial(self._correlation_alike, table, method))
+
+    def _correlation(self, table: Floats, method: Linear, place: int | None) -> Estimate:
+        key = id(table), method, place
+        if key not in self._known:
+            column = -1 if place is None else place
+            said, target = table[:, column], self.sample.target[:, column]
+            self._known[key] = correlation(said, target, method=method, **self._how)
+        return self._known[key]
+
+    def _correlation_alike(self, table: Floats, method: Linear, place: int | None) -> Estimate:
+        sample, column = self.sample, -1 if place is None else place
+        return crossed_correlation(
+            table[:, column],
+            sample.target[:, column],
+            lambda one, two: sample.moved(one, two)[:, column],
+            sample.crossing,
+            method=method,
+            fixed=self._correlation(table, method, place),
+            **self._how,
+        )
+
+    @cached_property
+    def _known(self) -> dict[Any, Estimate]:
+        return {}
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        sample = self.sample
+        return {
+            "resamples": sample.resamples,
+            "confidence": sample.options.confidence,
+            "weights": sample.compared,
+        }
 
     @property
     def distance(self) -> Floats:
@@ -87,22 +158,68 @@ class RubricJudge(JudgeSample):
         """From the target, of ratings that could be read."""
         return mean_of(self.distance, _NO_TARGET)
 
-    def within_one(self) -> Ratio:
-        """What could not be read is not near: it stays in the denominator."""
-        covered = self.judge.asked[:, np.newaxis] & ~np.isnan(self.sample.target[:, :-1])
-        return mean_of(np.where(covered, np.nan_to_num(within_one_point(self.distance)), np.nan), _NO_TARGET)
+    @property
+    def _covered(self) -> Booleans:
+        return np.asarray(self.judge.asked[:, np.newaxis] & ~np.isnan(self.sample.target[:, :-1]))
+
+    def agreement(self, primary: str) -> Ratio:
+        """How near its ratings are, from 0 to 1. What could not be read is as far as can be, and stays."""
+        near = np.where(self._covered, np.nan_to_num(_NEARNESS[primary](self.distance)), np.nan)
+        return mean_of(near, _NO_TARGET)
+
+    def of_criterion_alike(self, primary: str) -> ByCriterion | None:
+        """How near its ratings are to annotators like these too, or how far: of a criterion, or of all."""
+        if self.sample.against_gold:
+            return None
+        return ByCriterion(partial(self._near_alike, primary))
+
+    def _near_alike(self, primary: str, place: int | None) -> Estimate:
+        part = self._sums(primary, slice(None) if place is None else slice(place, place + 1))
+        return sums_estimate(part.sums, part.crossing, bounds=part.bounds, reason=_NO_TARGET, **self._how)
+
+    def alike(self, primary: str) -> CrossedRatio | None:
+        return None if self.sample.against_gold else self._sums(primary, slice(None))
+
+    def _sums(self, primary: str, columns: slice) -> CrossedRatio:
+        sample, nearness = self.sample, _NEARNESS[primary]
+        covered, said = self._covered[:, columns], self.table[:, :-1][:, columns]
+        if primary == "mean_absolute_error":  # what could not be read is left out
+            covered = covered & ~np.isnan(said)
+
+        def score(items: Integers, target: Floats) -> Floats:
+            near = np.nan_to_num(nearness(np.abs(said[items] - target[:, :-1][:, columns])))
+            return np.asarray(np.where(covered[items], near, 0.0).sum(axis=1))
+
+        top = score(np.arange(sample.n_items), sample.target)
+        effects = replaced_effects(
+            top, sample.crossing, lambda one, two: score(sample.labels.item[one], sample.moved(one, two))
+        )
+        sums = CrossedSums(top, covered.sum(axis=1).astype(np.float64), effects, is_curved=True)
+        return CrossedRatio(
+            sums, sample.crossing, _DISTANCE if primary == "mean_absolute_error" else (0.0, 1.0)
+        )
+
+    def beside_people(self) -> CrossedRatio | None:
+        """Its closeness to each annotator minus that of annotators to one another, over an item's criteria."""
+        sample = self.sample
+        if sample.against_gold or not len(sample.labels):
+            return None
+        said = np.nan_to_num(self.table[sample.labels.item], nan=np.inf)[:, :-1]
+        near = _row_means(np.maximum(0.0, closeness(np.abs(said - sample.ratings[:, :-1]))))
+        near = np.where(self.judge.asked[sample.labels.item], near, np.nan)
+        mean, effects = mean_effects(near, sample.crossing, sample.n_items)
+        known = ~np.isnan(mean)
+        own = CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
+        return CrossedRatio(own, sample.crossing, minus=sample.paired)
 
     def mean_rating(self) -> Ratio:
         """Of all its ratings."""
         return mean_of(self.table[:, :-1], _NO_TARGET)
 
-    @property
-    def score(self) -> Floats:
-        """One minus the mean distance from the target as a share of the widest; a criterion left out is as far off as
-        can be.
-        """
+    def score(self, primary: str) -> Floats:
+        """The mean of how near its ratings are; a criterion left out is as far off as can be."""
         known = ~np.isnan(self.sample.target[:, :-1])
-        close = np.where(known, np.nan_to_num(1.0 - self.distance / _DISTANCE[1]), 0.0)
+        close = np.where(known, np.nan_to_num(_NEARNESS[primary](self.distance)), 0.0)
         return np.asarray(close.sum(axis=1) / np.maximum(known.sum(axis=1), 1))
 
 
@@ -132,8 +249,68 @@ class RubricSample(Sample):
         """What judges are compared with: (n_items, n_criteria + 1)."""
         return with_mean(self.items.gold) if self.against_gold else self.means
 
+    @cached_property
+    def _n_rated(self) -> Floats:
+        """Labels of each item that rate a criterion, or all: (n_items, n_criteria + 1)."""
+        known = ~np.isnan(self.ratings)
+        columns = [np.bincount(self.labels.item, column, self.n_items) for column in known.T]
+        return np.maximum(np.stack(columns, axis=1), 1.0)
+
+    def moved(self, one: Integers, two: Integers) -> Floats:
+        """The target of the items of some labels if each of these were as another of its item."""
+        item = self.labels.item[one]
+        change = np.nan_to_num(self.ratings[two] - self.ratings[one])
+        return np.asarray(self.means[item] + change / self._n_rated[item])
+
+    @cached_property
+    def paired(self) -> CrossedSums:
+        """Closeness of two annotators of an item, averaged over its criteria."""
+        near = mean_with_others(
+            self.labels.item,
+            lambda one, two: _row_means(closeness(np.abs(self.ratings[one] - self.ratings[two])[:, :-1])),
+        )
+        mean, effects = pair_effects(near, self.crossing, self.n_items)
+        known = ~np.isnan(mean)
+        return CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
+
+    def pairs_alike(self, tolerance: float) -> ByCriterion:
+        """The pairs of people within a distance, of annotators like these too: of a criterion, or of all."""
+
+        def figure(place: int | None) -> Estimate:
+            places = range(len(self.inputs.criteria)) if place is None else (place,)
+            top, bottom = np.zeros((2, self.n_items))
+            effects = np.zeros(len(self.labels))
+            for each in places:
+                column = self.ratings[:, each]
+
+                def kernel(one: Integers, two: Integers, column: Floats = column) -> Floats:
+                    gap = np.abs(column[one] - column[two])
+                    return np.where(np.isnan(gap), np.nan, (gap <= tolerance).astype(np.float64))
+
+                mean, found = pair_effects(
+                    mean_with_others(self.labels.item, kernel), self.crossing, self.n_items
+                )
+                top, bottom = top + np.nan_to_num(mean), bottom + ~np.isnan(mean)
+                effects += found
+            return sums_estimate(
+                CrossedSums(top, bottom, effects),
+                self.crossing,
+                reason=_NO_PAIR,
+                resamples=self.resamples,
+                confidence=self.options.confidence,
+                weights=self.drawn,
+            )
+
+        return ByCriterion(figure)
+
     def has_target(self, primary: str) -> Booleans:  # noqa: ARG002
         return np.asarray((~np.isnan(self.target)).any(axis=1))
+
+    @property
+    def size(self) -> Floats | None:
+        """Criteria of each item that have a target, so that the mean over items is that of all ratings."""
+        known = (~np.isnan(self.target[:, :-1])).sum(axis=1).astype(np.float64)
+        return None if len(np.unique(known[known > 0])) < 2 else np.maximum(known, 1.0)
 
     @property
     def scorable(self) -> Booleans:
@@ -188,7 +365,7 @@ class RubricSample(Sample):
         """Of the gold answers."""
         return mean_of(self.items.gold, _NO_TARGET)
 
-    def person(self, method: Method) -> ByCriterion:
+    def person(self, method: Linear) -> ByCriterion:
         """Each annotator beside the mean of the others."""
         labels = self.labels
 
@@ -229,8 +406,21 @@ class RubricSample(Sample):
         return ByCriterion(figure)
 
 
-def _correlation(name: str, label: str, what: str, function: Any, axes: tuple[str, ...] = _PARTS) -> Figure:
-    return Figure(name, label, what, function, "number", CORRELATION, axes, compares=True)
+def _correlation(
+    name: str, label: str, what: str, function: Any, axes: tuple[str, ...] = _PARTS, alike: Any = None
+) -> Figure:
+    return Figure(name, label, what, function, "number", CORRELATION, axes, compares=True, alike=alike)
+
+
+def _of_judge(name: str, label: str, what: str, method: Linear, *, expected: bool = False) -> Figure:
+    how: dict[str, Any] = {"method": method, "expected": expected}
+    return _correlation(
+        name,
+        label,
+        what,
+        partial(RubricJudge.correlated, **how),
+        alike=partial(RubricJudge.correlated_alike, **how),
+    )
 
 
 def _mean_rating(function: Any) -> Figure:
@@ -250,6 +440,7 @@ PEOPLE = (
         "Share of the pairs of human annotators who give the same rating, averaged over items and criteria.",
         partial(RubricSample.pairs, tolerance=0.0),
         axes=_PARTS,
+        alike=partial(RubricSample.pairs_alike, tolerance=0.0),
     ),
     Figure(
         "pair_near",
@@ -257,6 +448,7 @@ PEOPLE = (
         "Share of the pairs of human annotators whose ratings differ by one point at most.",
         partial(RubricSample.pairs, tolerance=NEAR),
         axes=_PARTS,
+        alike=partial(RubricSample.pairs_alike, tolerance=NEAR),
     ),
     Figure(
         "within_one",
@@ -290,29 +482,58 @@ PEOPLE = (
 )
 GOLD = (_mean_rating(RubricSample.gold_rating),)
 JUDGES = (
-    _correlation(
+    Figure(
+        "closeness",
+        "Closeness of ratings",
+        "One minus the mean distance of the judge's rating to the target's as a share of the widest one; a rating that "
+        "could not be read is as far off as can be.",
+        partial(RubricJudge.agreement, primary="closeness"),
+        axes=_PARTS,
+        compares=True,
+        alike=partial(RubricJudge.of_criterion_alike, primary="closeness"),
+        short="Closeness",
+    ),
+    Figure(
+        "within_one",
+        "Within one point",
+        "Share of the ratings within one point of the target's; one that could not be read is not.",
+        partial(RubricJudge.agreement, primary="within_one"),
+        axes=_PARTS,
+        compares=True,
+        alike=partial(RubricJudge.of_criterion_alike, primary="within_one"),
+    ),
+    Figure(
+        "minus_people",
+        "Judge minus human annotators",
+        "Closeness of the judge to each annotator of an item minus that of two annotators, on the same items.",
+        RubricJudge.beside_people,
+        "points",
+        CORRELATION,
+        compares=True,
+        short="Judge − human",
+    ),
+    _of_judge(
         "spearman",
         "Spearman",
         "Spearman's correlation of the judge's mean rating with the target's.",
-        partial(RubricJudge.correlated, method="spearman"),
+        "spearman",
     ),
-    _correlation(
-        "pearson",
-        "Pearson",
-        "Pearson's correlation of the judge's mean rating with the target's.",
-        partial(RubricJudge.correlated, method="pearson"),
+    _of_judge(
+        "pearson", "Pearson", "Pearson's correlation of the judge's mean rating with the target's.", "pearson"
     ),
-    _correlation(
+    _of_judge(
         "spearman_expected",
         "Spearman, expected ratings",
         "Spearman's correlation of the judge's probability-weighted rating with the target's.",
-        partial(RubricJudge.expected, method="spearman"),
+        "spearman",
+        expected=True,
     ),
-    _correlation(
+    _of_judge(
         "pearson_expected",
         "Pearson, expected ratings",
         "Pearson's correlation of the judge's probability-weighted rating with the target's.",
-        partial(RubricJudge.expected, method="pearson"),
+        "pearson",
+        expected=True,
     ),
     Figure(
         "mean_absolute_error",
@@ -323,14 +544,7 @@ JUDGES = (
         _DISTANCE,
         _PARTS,
         compares=True,
-    ),
-    Figure(
-        "within_one",
-        "Within one point",
-        "Share of the ratings within one point of the target's; one that could not be read is not.",
-        RubricJudge.within_one,
-        axes=_PARTS,
-        compares=True,
+        alike=partial(RubricJudge.of_criterion_alike, primary="mean_absolute_error"),
     ),
     _mean_rating(RubricJudge.mean_rating),
     UNPARSED,
@@ -340,7 +554,7 @@ KIND = KindFigures(
     people=PEOPLE,
     judges=JUDGES,
     gold=GOLD,
-    primaries=("spearman",),
+    primaries=("closeness", "within_one"),
     so_far=("alpha", "pair_exact", "pair_near", "within_one", "mean_rating"),
     of_everyone="within_one",
     of_one_person=Figure(
@@ -351,9 +565,6 @@ KIND = KindFigures(
     ),
     of_responses="mean_rating",
     finer=("expected",),
-    # A baseline of rubrics says one number everywhere, which correlates with nothing.
-    has_floor=False,
-    has_confidence_set=False,
     counted="n counts items; of alpha over all criteria, items times criteria.",
     methods=(
         "Krippendorff's alpha is ordinal; over all criteria together it is of all ratings. Two annotators are compared "
@@ -362,6 +573,6 @@ KIND = KindFigures(
         "correlations are of each annotator who shares at least five items with others, averaged over annotators; "
         "distances and shares are averaged over an item's labels, then over items.",
     ),
-    ranked="Judges are ranked by Spearman's correlation of their mean rating of an item with {against}.",
+    ranked="Judges are ranked by how close their ratings are to {against}.",
     against={"people": "human annotators' mean ratings", "gold": "the gold ratings"},
 )

@@ -14,8 +14,8 @@ import numpy as np
 from metaeval.figures.groups import Layout, layout_of
 from metaeval.inputs import PEOPLE, Booleans, Floats, Inputs, Integers, JudgeAnswers, Options
 from metaeval.stats import Estimate, LeaveOneOut, PairedDifference, Resamples, StatisticsWarning
-from metaeval.stats.correlation import Method
-from metaeval.stats.crossed import CrossedScores
+from metaeval.stats.crossed import CrossedScores, Crossing
+from metaeval.stats.crossed_sums import CrossedSums, sums_difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +28,6 @@ class Ratio:
     bottom: Floats
     reason: str
     scale: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Correlated:
-    """The correlation of two columns of scores by criterion, the last of all criteria: (n_items, n_criteria + 1)."""
-
-    said: Floats
-    target: Floats
-    method: Method
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +58,20 @@ class Crossed:
     item: Integers | None = None
 
 
-Part = Ratio | Correlated | ByGroup | ByCriterion | Crossed
+@dataclass(frozen=True, slots=True)
+class CrossedRatio:
+    """A figure as sums over items, with what each label does to them: of annotators like these too.
+
+    With ``minus`` it is the difference of two figures, of both populations.
+    """
+
+    sums: CrossedSums
+    crossing: Crossing
+    bounds: tuple[float, float] = (0.0, 1.0)
+    minus: CrossedSums | None = None
+
+
+Part = Ratio | ByGroup | ByCriterion | Crossed | CrossedRatio
 
 
 class JudgeSample:
@@ -85,10 +89,17 @@ class JudgeSample:
         """From which certainty on it may decide by itself; None where nothing says how sure it is."""
         return None
 
-    @property
-    def score(self) -> Floats:
-        """How good it is on each item, from 0 to 1: what a choice between judges rests on; NaN where nothing is."""
+    def score(self, primary: str) -> Floats:
+        """How good it is on each item by a figure, from 0 to 1: what a choice between judges rests on; NaN: nothing."""
         raise NotImplementedError
+
+    def alike(self, primary: str) -> CrossedRatio | None:  # noqa: ARG002
+        """That figure's sums over items, with what each label does to them; None where people play no part."""
+        return None
+
+    def beside_people(self) -> CrossedRatio | None:
+        """Its agreement with each annotator minus that of annotators with one another; None where there is none."""
+        return None
 
 
 class Sample:
@@ -145,22 +156,22 @@ class Sample:
         """What an item weighs in a choice between judges beside its sampling weight: (n_items,); None: all the same."""
         return None
 
-    def difference_alike(
-        self,
-        primary: str,  # noqa: ARG002
-        first: int,  # noqa: ARG002
-        second: int,  # noqa: ARG002
-        where: Booleans,  # noqa: ARG002
-        confidence: float,  # noqa: ARG002
-    ) -> PairedDifference | None:
-        """One judge minus another by a figure, with new annotators like these too; None where people play no part.
+    @cached_property
+    def crossing(self) -> Crossing:
+        """Who gave which label."""
+        return Crossing.of(self.labels.item, self.labels.annotator)
 
-        A kind that has no such interval says so.
-        """
-        if self.against_gold:
+    def difference_alike(
+        self, primary: str, first: int, second: int, where: Booleans, confidence: float
+    ) -> PairedDifference | None:
+        """One judge minus another by a figure, with new annotators like these too; None where people play no part."""
+        one, two = (self.judges[place].alike(primary) for place in (first, second))
+        if one is None or two is None:
             return None
-        reason = "other annotators are not considered for this kind of item"
-        return PairedDifference(np.nan, np.nan, np.nan, n=0, reason=reason)
+        options: Any = {"where": where, "weights": self.compared, "resamples": self.resamples}
+        return sums_difference(
+            one.sums, two.sums, one.crossing, bounds=one.bounds, confidence=confidence, **options
+        )
 
     def resamples_of(self, item: Integers) -> Resamples:
         """The resamples of rows that belong to these items: questions, say. Instructions still move together."""

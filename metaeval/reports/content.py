@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -14,11 +13,11 @@ from metaeval.figures import FIGURES, JudgeSample, KindFigures, Sample, quiet
 from metaeval.figures.estimates import plain
 from metaeval.figures.groups import Layout
 from metaeval.figures.measures import annotator_agreements, gold_measures, judge_measures, people_measures
-from metaeval.figures.sample import Correlated, Part, Ratio
+from metaeval.figures.sample import Part, Ratio
 from metaeval.inputs import Booleans, Floats, Inputs, JudgeAnswers, Options
 from metaeval.progress import told
 from metaeval.reports.errors import ReportError
-from metaeval.reports.leading import comparable, select_means, selection_of
+from metaeval.reports.leading import select_means
 from metaeval.reports.replacement import choice_section, corrected, labels_by_person, replacement_section
 from metaeval.reports.report import (
     HEURISTIC,
@@ -31,12 +30,6 @@ from metaeval.reports.report import (
     ReportedItems,
     software_version,
 )
-from metaeval.selection import Lead
-from metaeval.selection.verdict import VerdictKind, verdict_of_leads
-from metaeval.stats import PairedDifference, correlation, correlation_difference
-
-# From -1 to 1.
-_CORRELATION_WIDTH = 2.0
 
 
 def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -> ReportContent:
@@ -183,12 +176,10 @@ def _selection(kind: KindFigures, sample: Sample, name: str, parts: list[Part | 
     judges = sample.inputs.judges
     covered = {place: judge.asked & target for place, judge in enumerate(judges)}
     weights = sample.compared if figure.compares else None
-    if all(isinstance(part, Correlated) for part in parts):
-        return _by_correlation(sample, name, cast("list[Correlated]", parts), covered, weights)
     columns = {place: _column(part) for place, part in enumerate(parts)}
     baselines = {place: judge.name for place, judge in enumerate(judges) if judge.baseline}
     floors: dict[int | str, Floats] = {place: columns[place] for place in baselines}
-    if kind.has_floor and not kind.shows_baselines and judges:
+    if not kind.shows_baselines and judges:
         floors |= {
             floor.name: _column(figure.function(sample.judge_type(sample, floor)))
             for floor in sample.baselines()
@@ -219,69 +210,5 @@ def _rules(judges: Sequence[JudgeAnswers]) -> list[int]:
 def _column(part: Part | None) -> Floats:
     """What each item adds to the mean: NaN where it does not count."""
     assert isinstance(part, Ratio)
-    return np.where(part.bottom > 0, part.top / np.maximum(part.bottom, 1), np.nan)
-
-
-def _by_correlation(
-    sample: Sample, name: str, parts: list[Correlated], covered: dict[int, Booleans], weights: Floats | None
-) -> LeaderRanking:
-    """By the correlation of the mean ratings, on the items that all judged.
-
-    The leader was chosen for it, so with k rivals each difference has an interval of level 1 - (1 - level) / k.
-    """
-    said = [part.said[:, -1] for part in parts]
-    targets = [part.target[:, -1] for part in parts]
-    candidates = {
-        place: covered[place] & ~np.isnan(targets[place])
-        for place in covered
-        if not np.isnan(said[place] + targets[place]).all()
-    }
-    complete, common = comparable(candidates)
-    options: Any = {"where": common, "weights": weights}
-    values = {
-        place: correlation(
-            said[place], targets[place], method=parts[place].method, n_resamples=0, **options
-        ).value
-        for place in complete
-    }
-    ranking = sorted(
-        (place for place in values if not np.isnan(values[place])), key=lambda place: -values[place]
-    )
-    level, margin = sample.options.confidence, sample.options.margin * _CORRELATION_WIDTH
-
-    def ahead_of(place: int, confidence: float) -> PairedDifference:
-        return correlation_difference(
-            said[ranking[0]],
-            said[place],
-            targets[place],
-            method=parts[place].method,
-            resamples=sample.resamples,
-            confidence=confidence,
-            **options,
-        )
-
-    leads = {
-        place: Lead(
-            ahead_of(place, 1 - (1 - level) / (len(ranking) - 1)),
-            ahead_of(place, 2 * level - 1) if margin else None,
-        )
-        for place in ranking[1:]
-    }
-    whole = {place: sample.difference_alike(name, ranking[0], place, common, level) for place in leads}
-    leads = {place: replace(lead, alike=whole[place]) for place, lead in leads.items()}
-    verdict: VerdictKind = "none"
-    if ranking:
-        verdict = verdict_of_leads(
-            {str(place): lead for place, lead in leads.items()},
-            leader=str(ranking[0]),
-            margin=margin,
-            annotators=sample.options.annotators,
-            rules={str(place) for place in _rules(sample.inputs.judges)},
-        )
-    return selection_of(
-        ranking=ranking,
-        leads=leads,
-        incomplete=[place for place in candidates if place not in complete],
-        n_compared=int(common.sum()),
-        verdict=verdict,
-    )
+    top, bottom = (side if side.ndim == 1 else side.sum(axis=1) for side in (part.top, part.bottom))
+    return np.where(bottom > 0, top / np.maximum(bottom, 1), np.nan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metaeval.reports.report import ReportContent
-from metaeval.reports.tables import has_alike, why_not_alike
+from metaeval.reports.tables import has_alike, only_these, why_not_alike
 
 _TIES = {
     "expected": (
@@ -83,10 +83,13 @@ def _populations(report: ReportContent) -> Iterator[str]:
         return
     yield (
         "Intervals for annotators like these on new items add the variance between annotators: what replacing one "
-        "annotator's labels by those of the others of the same items does to the figure, with the modes taken anew. "
+        "annotator's labels by those of the others of the same items does to the figure, with modes, means and ranks "
+        "taken anew. "
         "What an annotator does on one instruction only is in the variance between instructions, and counts once "
         "(two-way clustering, Satterthwaite's degrees of freedom)."
     )
+    for reason, labels in only_these(report).items():
+        yield f"There is none of {', '.join(labels)}: {reason}."
 
 
 def _intervals(report: ReportContent) -> Iterator[str]:
@@ -107,7 +110,7 @@ def _intervals(report: ReportContent) -> Iterator[str]:
         "Differences to the leading judge are paired by item, with Student intervals. They allow for the leader having "
         "been chosen as the best."
     )
-    if report.figures.has_confidence_set:
+    if report.primary in report.figures.primaries:
         yield (
             "The leader and the judges that are not significantly different from it are a model confidence set "
             "(Hansen, Lunde and Nason), which holds all equally best judges in at least "

@@ -208,6 +208,15 @@ def why_not_alike(report: ReportContent) -> str:
     return reasons[0] if reasons and not has_alike(report) else ""
 
 
+def only_these(report: ReportContent) -> dict[str, list[str]]:
+    """The labels of figures that compare judges with people and speak of these annotators only, by the reason."""
+    found: dict[str, list[str]] = {}
+    for figure in report.figures.judges:
+        if figure.only_these and not figure.of_gold and _of_a_judge(report, figure):
+            found.setdefault(figure.only_these, []).append(figure.label)
+    return found
+
+
 def people_tables(report: ReportContent) -> list[FigureTable]:
     """A table for each way to group: a line a group, a column a figure of people."""
     found = []

@@ -214,7 +214,13 @@ def _population(found: Compared, nearest: Rival) -> list[str]:
 
 
 def people_words(
-    leader: str, these: Gap | None, alike: Gap | None, *, margin: float, where: str = ""
+    leader: str,
+    these: Gap | None,
+    alike: Gap | None,
+    *,
+    margin: float,
+    where: str = "",
+    unit: str = "points",
 ) -> list[str]:
     """How a judge compares with people; with a margin, whether it is shown not to be inferior to them by more.
 
@@ -224,16 +230,18 @@ def people_words(
         The judge's agreement minus people's own, on new items with these annotators, and with others like them too.
     where : str
         On which dataset, where there are several: " on Farm".
+    unit : str
+        Of the difference, and of the margin.
     """
     if these is None or these["value"] is None:
         return []
     others = alike is not None and alike["low"] is not None
-    gap = with_ends(these)
+    gap = with_ends(these, unit)
     if alike is not None and others:
-        gap += f"; with new annotators like these {with_ends(alike)}"
+        gap += f"; with new annotators like these {with_ends(alike, unit)}"
     if not margin:
         return [f"{leader} minus human annotators{where}: {gap}."]
-    limit = points_text(margin)
+    limit = gap_text(margin, unit)
     if not _above(these["low"], -margin):
         unlike = f"at most {limit} worse than human annotators{where}"
         return [f"It is not shown that {leader} is {unlike}: judge minus human {gap}."]

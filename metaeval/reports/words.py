@@ -66,11 +66,19 @@ def verdict_of(report: ReportContent, primary: str = "") -> VerdictText:
 
 def _beside_people(report: ReportContent, primary: str, leader: JudgeFigures) -> list[str]:
     """The leader minus people, where the report has that figure."""
-    gap = leader.overall("minus_people") if report.figures.beside(primary) == "leave_one_out" else None
+    gap = leader.overall("minus_people") if report.against_of(primary) == "people" else None
     if gap is None:
         return []
-    margin = float(report.options.get("margin", 0.0))
-    return people_words(leader.name, gap, gap.get("alike"), margin=margin)
+    figure = report.figures.of_judges("minus_people")
+    low, high = figure.axis
+    # Its axis is of differences, twice as wide as the scale that a margin is a share of.
+    margin = float(report.options.get("margin", 0.0)) * (high - low) / 2
+    return people_words(leader.name, gap, gap.get("alike"), margin=margin, unit=figure.unit)
+
+
+def is_confidence_set(report: ReportContent, primary: str) -> bool:
+    """Whether the leader and those tied with it are a model confidence set; of older reports by a correlation, not."""
+    return primary in report.figures.primaries
 
 
 def report_compared(report: ReportContent, primary: str = "") -> Compared:
@@ -97,7 +105,7 @@ def report_compared(report: ReportContent, primary: str = "") -> Compared:
         of_people=report.against_of(primary) == "people",
         unit=difference_unit(report),
         width=high - low,
-        is_set=report.figures.has_confidence_set,
+        is_set=is_confidence_set(report, primary),
     )
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from metaeval.selection.types import JudgedDataset
 from metaeval.selection.verdict import Alike
 from metaeval.stats import PairedDifference
 from metaeval.stats.crossed import CrossedScores
+from metaeval.stats.crossed_sums import sums_difference
 from metaeval.stats.leave_one_out import LeaveOneOut, People
 
 _NO_PEOPLE = "the labels of each annotator are not known apart here"
@@ -24,7 +26,8 @@ def minus_people(
     places = [
         place
         for place, dataset in enumerate(datasets)
-        if dataset.role == "people" and dataset.labels is not None and dataset.people_apart
+        if dataset.role == "people"
+        and ((dataset.labels is not None and dataset.people_apart) or _beside_people(dataset, judge))
     ]
     samples = {place: _Sample(objective, datasets[place], place) for place in places}
     these, alike = (
@@ -65,6 +68,11 @@ def objective_alike(objective: Objective, datasets: Sequence[JudgedDataset]) -> 
     return alike
 
 
+def _beside_people(dataset: JudgedDataset, judge: str) -> bool:
+    """Whether a judge of something else than pairs stands beside people there."""
+    return dataset.scored_labels is not None and judge in dataset.scored_labels.beside_people
+
+
 _THESE: People = "fixed"
 _ALIKE: People = "sampled"
 
@@ -85,6 +93,16 @@ class _Sample:
             columns = (table.scores[:, table.judges.index(key)] for key in (first, second))
             gaps = (np.where(items, column, np.nan) for column in columns)
             return self._objective.difference(*gaps, level=confidence)
+        found = self._dataset.scored_labels
+        if found is not None:
+            return sums_difference(
+                found.sums[first],
+                found.sums[second],
+                found.crossing,
+                where=table.decides[items],
+                confidence=confidence,
+                **self._options,
+            )
         if self._labels is None:
             return PairedDifference(math.nan, math.nan, math.nan, n=0, reason=_NO_PEOPLE)
         return self._labels.difference(
@@ -92,23 +110,28 @@ class _Sample:
             self._judge(second),
             people=_ALIKE,
             where=table.decides[items],
-            weights=self._dataset.weights,
-            clusters=table.cluster[items],
             confidence=confidence,
+            **self._options,
         )
 
     def minus_people(self, judge: str, people: People) -> PairedDifference:
-        assert self._labels is not None
         found = self._objective.table.scores[self._items, self._objective.table.judges.index(judge)]
-        return self._labels.difference(
-            self._judge(judge),
-            self._labels.people(),
-            people=people,
-            where=~np.isnan(found),
-            weights=self._dataset.weights,
-            clusters=self._objective.table.cluster[self._items],
-            confidence=self._objective.confidence,
-        )
+        options: Any = {
+            "people": people,
+            "where": ~np.isnan(found),
+            "confidence": self._objective.confidence,
+            **self._options,
+        }
+        scored = self._dataset.scored_labels
+        if scored is not None:
+            return sums_difference(*scored.beside_people[judge], scored.crossing, **options)
+        assert self._labels is not None
+        return self._labels.difference(self._judge(judge), self._labels.people(), **options)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        clusters = self._objective.table.cluster[self._items]
+        return {"weights": self._dataset.weights, "clusters": clusters}
 
     def _judge(self, key: str) -> CrossedScores:
         if key not in self._scores:

@@ -12,6 +12,7 @@ from metaeval.selection.alike import minus_people, objective_alike
 from metaeval.selection.confidence_set import confidence_set
 from metaeval.selection.evidence import Evidence, evidence_of, requirements_of
 from metaeval.selection.objective import Draws
+from metaeval.selection.overlap import overlap_notes
 from metaeval.selection.procedure import MIN_FOLDS, procedure_run
 from metaeval.selection.replacement import EPSILON, replacement_test
 from metaeval.selection.scoring import in_one_order, judged_verdicts
@@ -283,6 +284,8 @@ def _remarks(evidence: Evidence, leader: int | None, datasets: Sequence[JudgedDa
             and len(np.unique(table.cluster[table.decides & (table.dataset == place)])) == 1
         ):
             notes.append(f"{dataset.name} has one instruction only: nothing tells how much it could vary.")
+    judge = None if leader is None else table.judges[leader]
+    notes += overlap_notes(evidence.objective, datasets, judge)
     if leader is not None:
         costs = evidence.values[len(table.datasets) + COST]
         without = [place for place in np.flatnonzero(table.ranked) if math.isnan(costs[place])]

@@ -18,6 +18,8 @@ from metaeval.stats.arrays import as_items, as_mapping, as_mask, as_matrix, as_w
 from metaeval.stats.ids import as_ids
 from metaeval.stats.options import as_number
 
+_NOT_BY_ITEM = {"name", "role", "weight", "people_apart", "scored_labels"}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
@@ -38,9 +40,7 @@ def in_one_order(dataset: JudgedDataset) -> JudgedDataset:
     InvalidInputError
         Naming the dataset.
     """
-    names = [
-        each.name for each in fields(dataset) if each.name not in ("name", "role", "weight", "people_apart")
-    ]
+    names = [each.name for each in fields(dataset) if each.name not in _NOT_BY_ITEM]
     try:
         mappings = {
             name: as_mapping(getattr(dataset, name), name)

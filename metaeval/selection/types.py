@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from metaeval.selection.verdict import Annotators, VerdictKind
 from metaeval.stats import Estimate, LabelTable, PairedDifference
+from metaeval.stats.crossed import Crossing
+from metaeval.stats.crossed_sums import CrossedSums
 from metaeval.stats.results import Result
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -17,6 +19,25 @@ Role: TypeAlias = Literal["people", "gold"]
 
 COMPOSITE = "composite"
 """Key of the composite that asks another judge for each category."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredLabels:
+    """What each label of people does to scores of items that are no verdicts on pairs.
+
+    Attributes
+    ----------
+    crossing : Crossing
+        Who gave which label.
+    sums : mapping of str to CrossedSums
+        By judge: its scores, and what each label does to them.
+    beside_people : mapping of str to (CrossedSums, CrossedSums)
+        By judge: its agreement with each person, and that of people with one another, on the same items.
+    """
+
+    crossing: Crossing
+    sums: Mapping[str, CrossedSums]
+    beside_people: Mapping[str, tuple[CrossedSums, CrossedSums]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +80,8 @@ class JudgedDataset:
         With ``scores``: whether there is something to score against. Default: where any judge has a score.
     people_apart : bool, default True
         Whether each column of ``labels`` is one annotator; else nothing is said of other annotators.
+    scored_labels : ScoredLabels, optional
+        With ``scores`` of role "people": what each label does to them; else nothing is said of other annotators.
     """
 
     name: str
@@ -77,6 +100,7 @@ class JudgedDataset:
     unparsed: Mapping[str, Booleans] = field(default_factory=dict)
     scorable: Booleans | None = None
     people_apart: bool = True
+    scored_labels: ScoredLabels | None = None
 
     @classmethod
     def from_table(

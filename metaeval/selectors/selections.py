@@ -145,7 +145,8 @@ def selection_inputs(*, sweep: SweepView, criteria: Criteria) -> SelectionInputs
         dataset = datasets[part.dataset]
         names = _instruction_names(dataset, criteria.kind)
         inputs = inputs_read(dataset=dataset, kind=criteria.kind, sweep=sweep)
-        parts.append(dataset_inputs(part, inputs, [names[each] for each in inputs.items.external_id]))
+        instructions = [names[each] for each in inputs.items.external_id]
+        parts.append(dataset_inputs(part, inputs, instructions, criteria.figure))
     # Baselines are compared with only where every dataset has them.
     baselines = [{judge.fingerprint for judge in part.judges if judge.baseline} for part in parts]
     common = set.intersection(*baselines) if baselines else set()

@@ -145,6 +145,7 @@ def people_variance(
         factor * float(within.sum()),
         min(variance_freedom(_worth(squares), n), worth - 1),
         max(1.0, _worth(within)),
+        worth=worth,
     )
 
 
@@ -220,20 +221,35 @@ def crossed_estimate(
         warn(people.reason)
         return Estimate(fixed.value, math.nan, math.nan, fixed.n, fixed.n_clusters, reason=people.reason)
     share = min(1.0, max(0.0, fixed.value))
-    variance, freedom = people.total(*_between_clusters(share, scores.items, weights, resamples))
-    if variance <= NOTHING_VARIES or share in (0.0, 1.0):
-        size = float(min(fixed.n_clusters, people.n_people))
-    else:
-        tail = (1 + confidence) / 2
-        doubt = float(special.stdtrit(freedom, tail) / special.ndtri(tail)) ** 2
-        size = max(1.0, share * (1 - share) / (variance * doubt))
-    low, high = wilson_interval(share, size, confidence)
+    variance, freedom = people.total(*between_clusters(share, scores.items, weights, resamples))
+    low, high = two_way_ends(share, variance, freedom, fixed.n_clusters, people, confidence)
     return Estimate(
         fixed.value, min(low, fixed.low), max(high, fixed.high), fixed.n, fixed.n_clusters, METHOD
     )
 
 
-def _between_clusters(
+def two_way_ends(
+    share: float,
+    variance: float,
+    freedom: float,
+    n_clusters: int | None,
+    people: PeopleVariance,
+    confidence: float,
+) -> tuple[float, float]:
+    """Wilson's interval of a share with the sample size that its variance is worth, by Student's quantile.
+
+    Where nothing varies each person is one piece of evidence.
+    """
+    if variance <= NOTHING_VARIES or share in (0.0, 1.0):
+        size = float(min(n_clusters or 1, people.n_people))
+    else:
+        tail = (1 + confidence) / 2
+        doubt = float(special.stdtrit(freedom, tail) / special.ndtri(tail)) ** 2
+        size = max(1.0, share * (1 - share) / (variance * doubt))
+    return wilson_interval(share, size, confidence)
+
+
+def between_clusters(
     value: float, items: Floats, weights: Floats, resamples: Resamples
 ) -> tuple[float, float]:
     """(variance of a weighted mean between clusters of items, its degrees of freedom)."""

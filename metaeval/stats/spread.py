@@ -160,6 +160,8 @@ class PeopleVariance:
         The variance between people, and what of it is of one person on one item; it is their difference.
     freedom, within_freedom : float
         Their degrees of freedom.
+    worth : float
+        How many people of equal workload they are worth.
     reason : str or None
         Why there is none: too few people.
     """
@@ -170,7 +172,13 @@ class PeopleVariance:
     within: float = 0.0
     freedom: float = 1.0
     within_freedom: float = 1.0
+    worth: float = 1.0
     reason: str | None = None
+
+    def scaled(self, factor: float) -> "PeopleVariance":
+        """Of the figure in other units: the variances times a factor."""
+        parts = {name: factor * getattr(self, name) for name in ("variance", "between", "within")}
+        return replace(self, **parts)
 
     def total(self, of_items: float, freedom: float) -> tuple[float, float]:
         """(variance, degrees of freedom) together with the variance between items, by Satterthwaite."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -16,7 +17,7 @@ from annotation.models import Dataset
 from metaeval.figures import KIND_LABELS
 from metaeval.forms import PromoteForm, VerdictForm
 from metaeval.reports import tables
-from metaeval.reports.comparison import key_figures, table_of
+from metaeval.reports.comparison import key_figures, primaries_of, table_of
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.html import context_of
 from metaeval.reports.promotion import compared_options
@@ -112,11 +113,12 @@ def _kinds_context(
     sections: list[dict[str, Any]] = []
     for kind in kinds:
         label, against = KIND_LABELS[kind], request.GET.get("against", "")
+        measure = request.GET.get("measure", "")
         verdict = verdict_form(request).asked()
         asked = asked_of(sweep, dataset, kind, against=against, verdict=verdict)
         kept = kept_of(request, [dataset], asked, sweep.judge_ids)
         if kept is not None:
-            shown = {} if kept.content is None else _kind_section(report_of(kept.content))
+            shown = {} if kept.content is None else _kind_section(report_of(kept.content), measure)
             sections.append({"kind": kind, "label": label, "kept": kept} | shown)
             continue
         try:
@@ -129,17 +131,26 @@ def _kinds_context(
         except ReportError as error:
             sections.append({"kind": kind, "label": label, "error": str(error)})
         else:
-            sections.append({"kind": kind, "label": label} | _kind_section(content))
+            sections.append({"kind": kind, "label": label} | _kind_section(content, measure))
     if alone and not sections:
         return {"kinds": [], "error": "No judge has judged this dataset yet."}
-    return {"kinds": sections}
+    # Beside pairs their form asks for all.
+    query = {f"asked_{name}": request.GET.get(name, "") for name in ("measure", "against")}
+    return {"kinds": sections, **({"kinds_form": verdict_form(request)} if alone else {}), **query}
 
 
-def _kind_section(content: ReportContent) -> dict[str, Any]:
+def _ranked_by(content: ReportContent, measure: str) -> ReportContent:
+    """The same with judges ranked by another of the figures that they may be ranked by."""
+    return replace(content, primary=measure) if measure in primaries_of(content) else content
+
+
+def _kind_section(content: ReportContent, measure: str) -> dict[str, Any]:
+    content = _ranked_by(content, measure)
     people = tables.people_table(content)
     return context_of(content) | {
         "prefix": f"{KIND_LABELS[content.kind]}: ",
         "people": people[0] if people else None,
+        "primaries": [(name, content.figures.of_judges(name).label) for name in primaries_of(content)],
         "has_tower": any("tower" in judge.measures for judge in content.judges),
     }
 
@@ -212,6 +223,7 @@ def comparison_download(
             )
     except ReportError as error:
         raise Http404(str(error)) from None
+    content = _ranked_by(content, request.GET.get("measure", ""))
     parts = (
         dataset.name,
         *(() if kind_of(kind).presented else (kind,)),

@@ -39,7 +39,8 @@ class Criteria:
 
     ``kind`` is that of the items that judges are chosen by: a judge of rubrics judges nothing else. ``epsilon`` is that
     of the alternative annotator test. ``margin`` is how much better is better in practice, and ``annotators`` whether a
-    winner must win with new annotators like these as well ("alike") or with these alone ("these").
+    winner must win with new annotators like these as well ("alike") or with these alone ("these"). ``figure`` is what
+    judges of a kind other than pairs are ranked by; empty: the first of the kind.
     """
 
     parts: tuple[Part, ...]
@@ -49,6 +50,7 @@ class Criteria:
     epsilon: float = EPSILON
     margin: float = 0.0
     annotators: Annotators = "alike"
+    figure: str = ""
 
     @property
     def deciding(self) -> tuple[str, ...]:
@@ -122,8 +124,11 @@ class DatasetInputs:
         judged = {
             each.name: _digest(getattr(self.judged, each.name))
             for each in fields(self.judged)
-            if each.name != "people_apart"
+            if each.name not in ("people_apart", "scored_labels")
         }
+        if self.judged.scored_labels is not None:
+            people = self.judged.scored_labels.crossing
+            judged["people"] = [_digest(people.item), _digest(people.person)]
         return [whole, judged]
 
 
@@ -162,7 +167,7 @@ class SelectionInputs:
     def hash(self) -> str:
         """SHA-256 of what is judged, the criteria and the options, in hexadecimal."""
         # What came later counts where it is not as it was before.
-        before = {"margin": 0.0, "annotators": "alike"}
+        before = {"margin": 0.0, "annotators": "alike", "figure": ""}
         criteria = {name: one for name, one in asdict(self.criteria).items() if before.get(name) != one}
         head = [SCHEMA, criteria, asdict(self.options), [_candidate(one) for one in self.candidates]]
         digest = sha256()
@@ -181,11 +186,13 @@ def _candidate(one: Candidate) -> dict[str, Any]:
 # --- from rows of each kind ----------------------------------------------------------------------------------------
 
 
-def dataset_inputs(part: Part, inputs: Inputs, instructions: Sequence[str]) -> DatasetInputs:
+def dataset_inputs(
+    part: Part, inputs: Inputs, instructions: Sequence[str], figure: str = ""
+) -> DatasetInputs:
     """One dataset of a choice: the verdicts of judges on pairs, or how good each is on each item of another kind.
 
     Pairs have their baselines among their judges; those of other kinds follow from the target. ``instructions`` are
-    names that are the same in every dataset, by item.
+    names that are the same in every dataset, by item; ``figure`` is as of `Criteria`.
     """
     items, labels = inputs.items, inputs.labels
     if not kind_of(inputs.kind).presented:
@@ -204,7 +211,7 @@ def dataset_inputs(part: Part, inputs: Inputs, instructions: Sequence[str]) -> D
             costs={key: _both_orders(judge.cost, np.nan) for key, judge in judges.items()},
             seconds={key: _both_orders(judge.seconds, np.nan) for key, judge in judges.items()},
             weight=part.weight,
-            **_judged(part, inputs, n_annotators, apart=apart),
+            **_judged(part, inputs, n_annotators, figure, apart=apart),
         ),
         about=inputs.facts["dataset"],
         external_id=items.external_id,
@@ -219,7 +226,7 @@ def dataset_inputs(part: Part, inputs: Inputs, instructions: Sequence[str]) -> D
     )
 
 
-def _judged(part: Part, inputs: Inputs, n_annotators: int, *, apart: bool) -> dict[str, Any]:
+def _judged(part: Part, inputs: Inputs, n_annotators: int, figure: str, *, apart: bool) -> dict[str, Any]:
     """What is scored: verdicts with what they are compared with, or scores of items."""
     judges, people = {judge.fingerprint: judge for judge in inputs.judges}, part.role == "people"
     if kind_of(inputs.kind).presented:
@@ -231,7 +238,7 @@ def _judged(part: Part, inputs: Inputs, n_annotators: int, *, apart: bool) -> di
             "people_apart": apart,
             "weights": inputs.weights if people else None,
         }
-    found = item_scores(inputs, part.role)
+    found = item_scores(inputs, part.role, figure)
     return {
         "verdicts": {},
         "judged": {
@@ -241,6 +248,7 @@ def _judged(part: Part, inputs: Inputs, n_annotators: int, *, apart: bool) -> di
         "scores": found.scores,
         "unparsed": found.unparsed,
         "scorable": found.scorable,
+        "scored_labels": found.labels,
     }
 
 

@@ -169,6 +169,7 @@ class SelectionReport:
     kind: str = DEFAULT_KIND
     margin: float = 0.0
     annotators: str = "alike"
+    figure: str = ""
     minus_people: Mapping[str, FigureJson] = field(default_factory=dict)
     minus_people_alike: Mapping[str, FigureJson] = field(default_factory=dict)
     promoted: Mapping[str, Any] | None = None
@@ -275,6 +276,7 @@ def selection_report_of(inputs: SelectionInputs, found: Selection, *, inputs_has
             "inputs_hash": inputs_hash,
             "software": {"name": "touchstone", "version": software_version()},
             "kind": criteria.kind,
+            "figure": criteria.figure,
             "sweep": dict(inputs.sweep),
             "options": {
                 **asdict(inputs.options),

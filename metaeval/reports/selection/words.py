@@ -78,6 +78,25 @@ WORDS: dict[str, KindWords] = {
     ),
 }
 
+# Of the figures of a kind that judges may be ranked by, but for the first.
+OTHER_WORDS: dict[tuple[str, str], KindWords] = {
+    ("rubric", "within_one"): KindWords(
+        "rated responses",
+        "ratings within one point of human ratings",
+        "ratings within one point of the gold ratings",
+        "within one point",
+        "Within one point is the share of a judge's ratings that are at most one point from the mean human rating (or "
+        "from the gold one), over criteria: the tolerant accuracy of HELM Instruct. It has no fixed chance level: the "
+        "baseline that always gives the median shows what can be reached without reading.",
+    ),
+}
+
+
+def score_words(kind: str, figure: str = "") -> KindWords:
+    """The words of a kind whose judges are ranked by a figure, the first of the kind by default."""
+    return OTHER_WORDS.get((kind, figure)) or WORDS[kind]
+
+
 # Of each constraint: its unit, what it is called, and how a judge that breaks it is said to do so (known, not known).
 CONSTRAINTS: dict[str, tuple[str, str, str, str]] = {
     "open_weights": (
@@ -160,7 +179,7 @@ def violations_words(violations: Sequence[ViolationEntry]) -> tuple[str, ...]:
 
 def words_of(report: SelectionReport) -> KindWords:
     """The words for the kind of a choice."""
-    return WORDS[report.kind]
+    return score_words(report.kind, report.figure)
 
 
 def objective_words(report: SelectionReport) -> str:

@@ -5,6 +5,7 @@ a report leaves out are seen.
 """
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -214,6 +215,14 @@ def first_shown(verdicts, options):
     return stats.ratio_estimate(first.sum(axis=1), decided.sum(axis=1), **options)
 
 
+def alike_names(breakdowns):
+    """The figures that have an interval, or a reason against one, for annotators like these."""
+    found = {name: one["overall"] for name, one in breakdowns.items() if "alike" in one["overall"]}
+    for name, one in found.items():
+        assert one["alike"]["value"] == pytest.approx(one["value"], abs=1e-9), name
+    return set(found)
+
+
 @pytest.mark.parametrize("against", ["people", "gold"])
 def test_rubrics(rng, against):
     given = rng.integers(1, 6, (N, PEOPLE, 2)).astype(float)
@@ -267,9 +276,16 @@ def test_rubrics(rng, against):
     how = sampled() if against == "gold" else options
     whole, of_target = said.mean(axis=1), target.mean(axis=1)
     near = np.where(np.isnan(said), 0.0, np.abs(said - target) <= 1 + 1e-9)
+    # To each annotator, beside each annotator to another.
+    close = np.where(np.isnan(said), 0.0, (1 - np.abs(said[:, None] - given) / 4).mean(axis=1)).mean(axis=1)
+    pair = [1 - np.abs(given[:, a] - given[:, b]).mean(axis=1) / 4 for a, b in combinations(range(PEOPLE), 2)]
+    beside = {"minus_people": stats.paired_difference(close, np.mean(pair, axis=0), **options)}
+    beside = beside if against == "people" else {}
     same(
         made["judges"][0]["measures"],
         {
+            "closeness": mean(np.where(np.isnan(said), 0.0, 1 - np.abs(said - target) / 4), **how),
+            **beside,
             "spearman": stats.correlation(whole, of_target, method="spearman", **how),
             "pearson": stats.correlation(whole, of_target, **how),
             "mean_absolute_error": mean(np.abs(said - target), (0.0, 4.0), **how),
@@ -280,6 +296,9 @@ def test_rubrics(rng, against):
         judges,
         judging,
     )
+    compared = {"closeness", "within_one", "minus_people", "spearman", "pearson", "mean_absolute_error"}
+    assert alike_names(made["judges"][0]["measures"]) == (compared if against == "people" else set())
+    assert alike_names(made["people"]["measures"]) == {"pair_exact", "pair_near"}
 
 
 def test_checklists(rng):
@@ -323,7 +342,13 @@ def test_checklists(rng):
         of_people,
     )
     others = options | {"people": "sampled"}
-    same_alike(made["people"]["measures"], {"agreement": stats.leave_one_out_agreement(slots, **others)})
+    of_people_alike = made["people"]["measures"]["agreement"]["overall"]["alike"]
+    alone = stats.leave_one_out_agreement(slots, **others)
+    assert (of_people_alike["low"], of_people_alike["high"]) == pytest.approx((alone.low, alone.high))
+    assert alike_names(made["people"]["measures"]) == {"agreement", "pair_exact"}
+    assert alike_names(made["judges"][0]["measures"]) == {
+        "agreement", "minus_people", "below_best", "drfr_difference",
+    }  # fmt: skip
     yes, no = (slots == 1).sum(axis=1), (slots == 2).sum(axis=1)
     target = np.where(yes > no, 1.0, np.where(no > yes, 2.0, NAN))
     right = np.where(np.isnan(target), NAN, said.ravel() == target)
@@ -332,6 +357,8 @@ def test_checklists(rng):
         made["judges"][0]["measures"],
         {
             "agreement": stats.mean_estimate(right, **options),
+            "minus_people": stats.leave_one_out_difference(slots, said.ravel(), **options),
+            "below_best": stats.leave_one_out_difference(slots, "best_reachable", said.ravel(), **options),
             "cannot_tell_rate": stats.mean_estimate((said.ravel() == 0).astype(float), **every),
             **{
                 name: followed(said.ravel(), average, weigh, resamples=sampled()["resamples"])
@@ -396,11 +423,33 @@ def test_rankings(rng, kind):
             for rows, mine in zip(given, said, strict=True)
         ]
     )
+    people_rho = np.array([mean_rho(rows) for rows in given])
     expected = {
         "spearman": stats.mean_estimate(rho, bounds=(-1.0, 1.0), **options),
+        "minus_people": stats.paired_difference(rho, people_rho, bounds=(-1.0, 1.0), **options),
         "undefined_rate": stats.mean_estimate(np.zeros(N), **options),
         "unparsed_rate": stats.unparsed_rate(np.ones(N), **sampled()),
     }
     if kind == "answer_ranking":
         expected["pearson"] = expected["spearman"]
     same(made["judges"][0]["measures"], expected, judges, judging)
+    assert alike_names(made["people"]["measures"]) == {"spearman", "pair_exact", "same_first"}
+    assert alike_names(made["judges"][0]["measures"]) == set(expected) - {"undefined_rate", "unparsed_rate"}
+
+
+def mean_rho(rows):
+    """Of every two rankings of an item, those of one rank left out."""
+    rows = [row for row in rows if np.ptp(row)]
+    return np.mean([np.corrcoef(one, two)[0, 1] for one, two in combinations(rows, 2)])
+
+
+def test_a_figure_that_compares_with_people_has_both_populations_or_says_why():
+    for kind, figures in FIGURES.items():
+        for figure in figures.judges:
+            if not figure.compares:
+                continue
+            # What is of both populations already says so itself (`Crossed`, `CrossedRatio` with another subtracted).
+            both = figure.alike is not None or figure.name in (
+                "minus_people", "below_best", "agreement_equal_overlap",
+            )  # fmt: skip
+            assert both != bool(figure.only_these), (kind, figure.name)

@@ -63,6 +63,8 @@ def test_twice_is_one_report(client, researcher):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.both_databases
+# What silences warnings on a page is not made for threads.
+@pytest.mark.filterwarnings("ignore::metaeval.stats.StatisticsWarning")
 def test_two_at_once_store_one_report():
     user = user_make()
     dataset, _ = kind_swept(Kind.IMPORTANCE)

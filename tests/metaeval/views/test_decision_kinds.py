@@ -179,7 +179,7 @@ class TestPage:
     def test_the_comparison_leads_to_it(self, client, researcher):
         _, sweep = two_kinds()
         text = client.get(reverse("metaeval:comparison", args=[sweep.pk])).content.decode()
-        assert f'href="{at(sweep)}?kind=rubric"' in text
+        assert f'href="{at(sweep)}?kind=rubric&amp;measure=closeness"' in text
 
     def test_somebody_elses_dataset(self, client):
         owner = user_make()

@@ -155,7 +155,30 @@ def test_nothing_to_compare(client, researcher):
     nobody = judge_make("Nobody can read me")
     kind_judgments(nobody, dataset, Kind.RUBRIC, unparsed=99)
     kind_labels(dataset, Kind.RUBRIC, (0, 1))
-    assert "No judge can be compared yet" in page(client, sweep_make(judges=[nobody], datasets=[dataset]))
+    # An answer that cannot be read is as far from people as can be.
+    text = page(client, sweep_make(judges=[nobody], datasets=[dataset]))
+    assert "No judge beats the baseline always the median" in text
+
+
+def test_another_figure_ranks_on_both_pages(client, researcher):
+    """The same default, the same choices, and an unknown one is the default."""
+    _, sweep = kind_swept(Kind.RUBRIC)
+    for measure, label in (
+        ("", "Closeness of ratings"),
+        ("within_one", "Within one point"),
+        ("x", "Closeness"),
+    ):
+        query = {"measure": measure} if measure else {}
+        text = page(client, sweep, **query)
+        assert f"<h3>{label}" in text or f'aria-current="true">{label}' in text
+        found = json.loads(client.get(download(sweep, Kind.RUBRIC, **query)).content)
+        assert found["primary"] == ("within_one" if measure == "within_one" else "closeness")
+    here = reverse("metaeval:decision", args=[sweep.pk], query={"kind": "rubric", "measure": "within_one"})
+    text = client.get(here).content.decode()
+    assert "tolerant accuracy" in text
+    assert '<option value="within_one" selected>Within one point</option>' in text
+    refused = reverse("metaeval:decision", args=[sweep.pk], query={"kind": "rubric", "measure": "x"})
+    assert "Select a valid choice" in client.get(refused).content.decode()
 
 
 def test_pairs_and_another_kind_in_one_dataset(client, researcher):
