@@ -357,7 +357,7 @@ def crossed_correlation(
     counted = ~np.isnan(ratings) & ~np.isnan(target)
     counted = counted if mask is None else counted & mask
     weights = np.where(counted, 1.0 if given is None else given, 0.0)
-    score = _influence(ratings, target, weights, fixed.value, method)
+    score = influence(ratings, target, weights, fixed.value, method)
     effects = replaced_effects(
         score(np.arange(len(target)), target),
         crossing,
@@ -386,7 +386,7 @@ def crossed_correlation(
     )
 
 
-def _influence(
+def influence(
     ratings: Floats, target: Floats, weights: Floats, value: float, method: Linear
 ) -> Callable[[Integers, Floats], Floats]:
     """What a correlation has of items whose targets are some numbers, up to a constant an item, per unit of weight."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from annotation.kinds import DEFAULT_KIND, kind_of
+from metaeval.figures import FIGURES
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.selection.report import FigureJson, SelectionReport, ViolationEntry
 from metaeval.selection.types import Constraints
@@ -79,8 +80,8 @@ WORDS: dict[str, KindWords] = {
 }
 
 # Of the figures of a kind that judges may be ranked by, but for the first.
-OTHER_WORDS: dict[tuple[str, str], KindWords] = {
-    ("rubric", "within_one"): KindWords(
+OTHER_WORDS: dict[str, KindWords] = {
+    "within_one": KindWords(
         "rated responses",
         "ratings within one point of human ratings",
         "ratings within one point of the gold ratings",
@@ -94,7 +95,8 @@ OTHER_WORDS: dict[tuple[str, str], KindWords] = {
 
 def score_words(kind: str, figure: str = "") -> KindWords:
     """The words of a kind whose judges are ranked by a figure, the first of the kind by default."""
-    return OTHER_WORDS.get((kind, figure)) or WORDS[kind]
+    chosen = figure in FIGURES[kind].primaries
+    return OTHER_WORDS.get(figure, WORDS[kind]) if chosen else WORDS[kind]
 
 
 # Of each constraint: its unit, what it is called, and how a judge that breaks it is said to do so (known, not known).

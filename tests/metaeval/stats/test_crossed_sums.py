@@ -16,8 +16,8 @@ from metaeval.stats import StatisticsWarning, correlation, crossed_mean_estimate
 from metaeval.stats.crossed import Crossing
 from metaeval.stats.crossed_sums import (
     CrossedSums,
-    _influence,
     crossed_correlation,
+    influence,
     mean_effects,
     others_of,
     pair_effects,
@@ -124,7 +124,7 @@ def test_effects_on_a_correlation_are_its_changes(method):
     found = crossed_correlation(said, target, after, crossing, method=method, weights=weights, n_resamples=50)
     assert found.value == pytest.approx(now)
     scale = weights * n / weights.sum()
-    score = _influence(said, target, scale, now, method)
+    score = influence(said, target, scale, now, method)
     pairs = []
     for (label, _), value in itertools.islice(seen.items(), 60):
         i = item[label]
