@@ -26,10 +26,11 @@ from annotation.services.leases import leases_reap
 from judges.backends.warm import shutdown_all
 from judges.engine.runner import run_pending
 from judges.models import Queue
+from judges.services.anchors import anchors_check_due
 
 logger = logging.getLogger(__name__)
 
-HOUSEKEEPING: list[Callable[[], object]] = [leases_reap, studies_close_due]
+HOUSEKEEPING: list[Callable[[], object]] = [leases_reap, studies_close_due, anchors_check_due]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""
 
 QUEUES: tuple[str, ...] = tuple(Queue.values)

@@ -413,7 +413,7 @@ class Engine:
 
     def _join(self, work: Work, index: int, route: Route, wire: WireRequest, canonical: str) -> None:
         """Wait for a request, which is a new one if nobody waits for it yet."""
-        key = canonical_hash(canonical, route.transport.backend.identity)
+        key = canonical_hash(canonical, route.transport.backend.identity + work.run.asked_anew)
         request = self._in_flight.get(key)
         if request is None:
             request = self._in_flight[key] = InFlightRequest(key, wire, canonical, route.transport)

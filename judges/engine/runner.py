@@ -28,9 +28,9 @@ from judges.engine import leases, store
 from judges.engine.core import Engine
 from judges.engine.meters import Meter, Pace
 from judges.engine.options import EngineOptions
-from judges.engine.sinks import GENERATIONS, JUDGMENTS
+from judges.engine.sinks import ANCHORS, GENERATIONS, JUDGMENTS
 from judges.engine.supply import Supply
-from judges.engine.works import ActiveRun, InFlightRequest, Route, Transport
+from judges.engine.works import ActiveRun, InFlightRequest, Route, Sink, Transport
 from judges.models import IN_WORKER, Endpoint, SweepRun, SweepState
 from judges.services.checks import judge_endpoints, judge_spec, private_refusal
 from judges.services.endpoints import backend_for
@@ -271,7 +271,8 @@ class _Session:
             source=self.supply.remaining(row, spec.kind, spec.reference_systems()),
             routes=routes,
             transport=transport,
-            sink=GENERATIONS if spec.kind == GENERATION else JUDGMENTS,
+            sink=_sink(row, spec.kind),
+            asked_anew=f" sweep:{row.sweep_id}" if row.sweep.anchors_id is not None else "",
             meters=self._meters(row, is_priced=is_priced) if routes else (),
             priority=row.sweep.priority,
             stop_unparsed=row.sweep.stop_unparsed,
@@ -411,6 +412,12 @@ class _Session:
                 leases.run_release(run_id=run.run_id, owner=self.owner)
         except DatabaseError:
             logger.warning("Leases could not be released; they will expire.", exc_info=True)
+
+
+def _sink(row: SweepRun, kind: str) -> Sink:
+    if row.sweep.anchors_id is not None:
+        return ANCHORS
+    return GENERATIONS if kind == GENERATION else JUDGMENTS
 
 
 def _prepare_connection() -> None:

@@ -44,6 +44,25 @@ def _generation(work: Work, result: Result) -> Row:
     )
 
 
+def _anchor_verdict(work: Work, result: Result) -> Row:
+    status, choice, probability, value, _, text = result
+    return (
+        work.run.sweep_id,
+        work.item.item_id,
+        work.item.order,
+        status,
+        choice,
+        probability,
+        value,
+        text,
+        work.requests,
+        work.cost,
+        work.latency,
+        answerers_text(work.answerers),
+    )
+
+
 JUDGMENTS = Sink(_judgment, store.judgments_save)
 GENERATIONS = Sink(_generation, store.generations_save)
-SINKS = (JUDGMENTS, GENERATIONS)
+ANCHORS = Sink(_anchor_verdict, store.anchor_verdicts_save)
+SINKS = (JUDGMENTS, GENERATIONS, ANCHORS)

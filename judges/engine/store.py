@@ -16,12 +16,13 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from judges.backends.wire import answer_from_json
-from judges.models import Generation, Judgment, ModelRequest, RequestState, SweepRun
+from judges.models import AnchorVerdict, Generation, Judgment, ModelRequest, RequestState, SweepRun
 from judges.strategies.types import Answer
 
 REQUESTS = ModelRequest._meta.db_table
 JUDGMENTS = Judgment._meta.db_table
 GENERATIONS = Generation._meta.db_table
+ANCHORS = AnchorVerdict._meta.db_table
 RUNS = SweepRun._meta.db_table
 CHUNK = 500
 """Rows in one statement of many rows, and hashes in one look-up."""
@@ -161,6 +162,35 @@ def generations_save(rows: Sequence[Row]) -> int:
             "text": "text",
             "thought": "text",
             "finish_reason": "text",
+            "cost": "float8",
+            "latency_ms": "float8",
+            "answered_by": "text",
+        },
+        rows,
+        {"created_at": database_time(timezone.now())},
+    )
+
+
+def anchor_verdicts_save(rows: Sequence[Row]) -> int:
+    """Insert what was said of anchors, those that exist left as they are; returns how many were new.
+
+    Parameters
+    ----------
+    rows : sequence of (sweep, item, order, status, choice, probability, value as JSON text, raw_text, requests, cost,
+        latency_ms, answered_by)
+    """
+    return _insert(
+        ANCHORS,
+        {
+            "sweep_id": "bigint",
+            "item_id": "bigint",
+            '"order"': "smallint",
+            "status": "text",
+            "choice": "smallint",
+            "probability": "float8",
+            "value": "jsonb",
+            "raw_text": "text",
+            "requests": "smallint",
             "cost": "float8",
             "latency_ms": "float8",
             "answered_by": "text",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from annotation.selectors.judging import GENERATION, ItemSlice
-from judges.models import Generation, Judgment, SweepRun
+from judges.models import Anchor, AnchorVerdict, Generation, Judgment, SweepRun
 from judges.selectors.items import is_presented, item_views, orders_of, sweep_slice, view_presented
 from judges.strategies.types import ItemView
 
@@ -30,6 +30,8 @@ class Supply:
         self, run: SweepRun, kind: str, reference_systems: frozenset[str] = frozenset()
     ) -> Iterator[ItemView]:
         """Yield what is to be judged, or answered, and has not been."""
+        if run.sweep.anchors_id is not None:
+            return self._anchors(run, kind, reference_systems)
         if kind == GENERATION:
             return self._generations(run)
         return self._judgments(run, kind, reference_systems)
@@ -46,6 +48,20 @@ class Supply:
             for order in orders_of(sweep.orders, kind, sweep.seed, first.external_id):
                 if (first.item_id, order) not in judged:
                     yield views[order]
+
+    def _anchors(self, run: SweepRun, kind: str, reference_systems: frozenset[str]) -> Iterator[ItemView]:
+        left = set(Anchor.objects.filter(anchors=run.sweep.anchors_id).values_list("item_id", "order"))
+        left -= set(AnchorVerdict.objects.filter(sweep=run.sweep_id).values_list("item_id", "order"))
+        views = item_views(
+            dataset_id=run.dataset_id,
+            kind=kind,
+            item_ids=sorted({item_id for item_id, _ in left}),
+            reference_systems=reference_systems,
+        )
+        for view in views:
+            for order in (0, 1):
+                if (view.item_id, order) in left:
+                    yield view_presented(view, order)
 
     def _generations(self, run: SweepRun) -> Iterator[ItemView]:
         made = set(

@@ -77,6 +77,8 @@ class ActiveRun:
         The sweep's budgets that its requests count towards.
     priority : int
         The sweep's: works of a run with a higher one are started first.
+    asked_anew : str
+        Of a check of anchors: what makes its requests other ones than those that were answered before.
     stop_unparsed : float or None
         It stops when more than this share of what was answered could not be read.
     n_answered, n_unread, unread : int, int, str
@@ -102,6 +104,7 @@ class ActiveRun:
     transport: Transport | None = None
     meters: tuple[Meter, ...] = ()
     priority: int = 0
+    asked_anew: str = ""
     stop_unparsed: float | None = None
     n_answered: int = 0
     n_unread: int = 0

@@ -1,5 +1,6 @@
 """The tables of judging: configurations, judgments with the requests behind them, sweeps."""
 
+from judges.models.anchors import Anchor, AnchorSet, AnchorVerdict
 from judges.models.configurations import (
     ENDPOINT_KINDS,
     IN_WORKER,
@@ -18,6 +19,9 @@ from judges.models.sweeps import BudgetReservation, Orders, Sweep, SweepRun, Swe
 __all__ = [
     "ENDPOINT_KINDS",
     "IN_WORKER",
+    "Anchor",
+    "AnchorSet",
+    "AnchorVerdict",
     "BackendKind",
     "BudgetReservation",
     "Endpoint",

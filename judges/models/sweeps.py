@@ -68,6 +68,15 @@ class Sweep(models.Model):
         validators=[MinValueValidator(0.05), MaxValueValidator(1.0)],
         help_text="A judge stops when more than this share of its answers cannot be read; empty: never.",
     )
+    anchors = models.ForeignKey(
+        "judges.AnchorSet",
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="checks",
+        help_text="Of a check: what is asked again. Such a sweep is in no list, and judges nothing else.",
+    )
     state = models.CharField(
         max_length=10, choices=SweepState.choices, default=SweepState.DRAFT, editable=False
     )

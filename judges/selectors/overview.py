@@ -15,6 +15,7 @@ from annotation.selectors.judging import GENERATION
 from judges.models import BackendKind, Endpoint, Judge, JudgeModel, Sweep, SweepRun
 from judges.selectors.items import judge_kind
 from judges.selectors.judges import judges_runnable
+from judges.selectors.stored import sweeps_listed
 from judges.selectors.strategies import kind_named
 from judges.selectors.tallies import judgment_tallies
 from judges.strategies.info import StrategyInfo
@@ -34,7 +35,8 @@ def sweeps_overview(datasets: QuerySet[Dataset] | None = None) -> QuerySet[Sweep
         return Coalesce(Subquery(rows.annotate(n=Count("pk")).values("n"), output_field=IntegerField()), 0)
 
     return (
-        Sweep.objects.select_related("created_by")
+        sweeps_listed()
+        .select_related("created_by")
         .annotate(
             n_total=Coalesce(Sum("runs__n_total", filter=runs), 0),
             n_done=Coalesce(Sum("runs__n_done", filter=runs), 0),

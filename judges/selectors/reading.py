@@ -18,16 +18,16 @@ from judges.backends.answerers import Answerer, several_of
 from judges.models import Judge, Judgment, Sweep, SweepRun, SweepState
 from judges.selectors.judges import judge_answerers
 from judges.selectors.overview import sweeps_overview
-from judges.selectors.stored import judgments_on
+from judges.selectors.stored import judgments_on, sweeps_listed
 from judges.selectors.sweeps import RunProgress, SweepProgress, progress_sums, sweep_progress
 
 
 def sweeps_visible_to(user: User) -> QuerySet[Sweep]:
     """Sweeps over at least one dataset that they may see; administrators: all."""
     if user.is_administrator:
-        return Sweep.objects.all()
+        return sweeps_listed()
     readable = Sweep.objects.filter(pk=OuterRef("pk"), datasets__in=datasets_visible_to(user))
-    return Sweep.objects.filter(Exists(readable))
+    return sweeps_listed().filter(Exists(readable))
 
 
 def sweep_list_for(user: User, *, state: str = "") -> QuerySet[Sweep]:

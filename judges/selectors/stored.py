@@ -31,9 +31,14 @@ def sweep_whole(sweep_id: int) -> Sweep:
     return Sweep.objects.prefetch_related("datasets", "judges").get(pk=sweep_id)
 
 
+def sweeps_listed() -> QuerySet[Sweep]:
+    """All sweeps but the checks of anchors, which are shown with their judge."""
+    return Sweep.objects.filter(anchors=None)
+
+
 def sweep_find(name: str, dataset: Dataset) -> Sweep | None:
     """The first sweep of this name over a dataset, if there is one."""
-    return Sweep.objects.filter(name=name, datasets=dataset).order_by("pk").first()
+    return sweeps_listed().filter(name=name, datasets=dataset).order_by("pk").first()
 
 
 def endpoint_find(name: str) -> Endpoint | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Model, Q, QuerySet
 
 from annotation.selectors.judging import GENERATION, ItemSlice, item_counts, slice_names
-from judges.models import Generation, Judgment, Orders, ParseStatus, Sweep, SweepRun
+from judges.models import Anchor, AnchorVerdict, Generation, Judgment, Orders, ParseStatus, Sweep, SweepRun
 from judges.selectors.items import is_presented, judge_kind, order_drawn, orders_wanted, sweep_slice
 
 CHUNK = 5000
@@ -60,6 +60,8 @@ def judgment_tallies(*, runs: Iterable[SweepRun], orders: str | None = None) -> 
         In place of the sweep's.
     """
     runs = list(runs)
+    if runs and runs[0].sweep.anchors_id is not None:
+        return [_anchor_tally(run) for run in runs]
     tallies: dict[int, Tally] = {}
     by_kind: dict[str, list[SweepRun]] = defaultdict(list)
     for run in runs:
@@ -77,6 +79,16 @@ def judgment_tallies(*, runs: Iterable[SweepRun], orders: str | None = None) -> 
                 *stored.get((run.judge_id, run.dataset_id), (0, 0, 0)),
             )
     return [tallies[id(run)] for run in runs]
+
+
+def _anchor_tally(run: SweepRun) -> Tally:
+    said = AnchorVerdict.objects.filter(sweep=run.sweep_id).aggregate(
+        n=Count("pk"),
+        unparsed=Count("pk", filter=Q(status=ParseStatus.UNPARSED)),
+        failed=Count("pk", filter=Q(status=ParseStatus.FAILED)),
+    )
+    n_total = Anchor.objects.filter(anchors=run.sweep.anchors_id).count()
+    return Tally(n_total, said["n"], said["unparsed"], said["failed"])
 
 
 def sweep_results(

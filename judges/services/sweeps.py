@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from annotation.services.users import user_lock
 from judges.models import (
+    AnchorVerdict,
     Judge,
     ModelRequest,
     ParseStatus,
@@ -352,9 +353,10 @@ def _runs_prepare(sweep: Sweep) -> None:
 def _failures_forget(sweep: Sweep) -> None:
     """Delete the failed results of a sweep and the failed requests of its judges' models."""
     judges = list(sweep.judges.prefetch_related("models"))
+    AnchorVerdict.objects.filter(sweep=sweep, status=ParseStatus.FAILED).delete()
     datasets = list(sweep.datasets.values_list("pk", flat=True))
     by_kind: dict[str, list[Judge]] = defaultdict(list)
-    for judge in judges:
+    for judge in judges if sweep.anchors_id is None else ():
         by_kind[judge_kind(judge)].append(judge)
     for kind, some in by_kind.items():
         theirs = {f"{result_table(kind).judge}__in": some}
