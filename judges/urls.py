@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, path
 
 import web.converters  # noqa: F401  (registers `row`)
-from judges.views import judges, judgments, sweeps
+from judges.views import in_time, judges, judgments, sweeps
 
 app_name = "judges"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -11,6 +11,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sweeps/<row:pk>/", sweeps.sweep_detail, name="sweep-detail"),
     path("judges/", judges.judge_list, name="judge-list"),
     path("judges/<row:pk>/", judges.judge_detail, name="judge-detail"),
+    path("judges/<row:pk>/in-time/", in_time.in_time_page, name="judge-in-time"),
+    path("judges/<row:pk>/in-time/freeze/", in_time.in_time_freeze, name="in-time-freeze"),
+    path("judges/<row:pk>/in-time/<row:anchors>/", in_time.in_time_act, name="in-time-act"),
     path("judgments/<row:pk>/", judgments.judgment_page, name="judgment"),
     path("datasets/<slug:name>/judgments/", judgments.judgment_list, name="judgment-list"),
     path("datasets/<slug:name>/judgments.<str:format>/", judgments.judgment_export, name="judgment-export"),

@@ -21,7 +21,7 @@ from annotation.services.assignments import assignment_claim
 from annotation.services.pay import bonus_grant
 from annotation.services.quality import item_report, message_send
 from annotation.services.tokens import token_create
-from judges.models import Endpoint, Judge, Judgment
+from judges.models import AnchorSet, Endpoint, Judge, Judgment
 from metaeval.models import Decision, ReportJob
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.comparisons import comparison_get
@@ -104,6 +104,7 @@ class World:
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
             "app_label": "judges",
+            "anchors": AnchorSet.objects.create(judge=judge, dataset=dataset).pk,
         }  # fmt: skip
         self.rows: dict[str, Any] = {
             "join/": invitation_make(study=self.study).token,

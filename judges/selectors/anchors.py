@@ -75,6 +75,8 @@ class InTime:
         The share of changed verdicts that is no move: the bound of the noise, or the tolerance. NaN until it is known.
     state : DriftState or None
         After the latest finished check; None before the first.
+    alarm : float
+        The e-value from which on the judge is said to have moved.
     """
 
     anchors: AnchorSet
@@ -84,6 +86,7 @@ class InTime:
     noise: RepeatNoise | None
     reference: float
     state: DriftState | None
+    alarm: float
 
     @property
     def repetitions(self) -> tuple[AnchorCheck, ...]:
@@ -115,6 +118,11 @@ def anchor_sets(judge: Judge, dataset_ids: Collection[int]) -> QuerySet[AnchorSe
         "dataset", "judge", "created_by"
     )
     return rows.order_by("-pk")
+
+
+def anchor_get(judge: Judge, pk: int) -> AnchorSet | None:
+    """Anchors of this judge, if these are."""
+    return AnchorSet.objects.filter(judge=judge, pk=pk).select_related("dataset", "judge").first()
 
 
 def in_time(anchors: AnchorSet) -> InTime:
@@ -166,6 +174,7 @@ def in_time(anchors: AnchorSet) -> InTime:
         noise=noise,
         reference=math.nan if monitor is None else monitor.reference[1],
         state=latest,
+        alarm=math.nan if monitor is None else 1.0 / (1.0 - monitor.confidence),
     )
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from annotation.selectors.datasets import datasets_visible_to
 from judges.backends.answerers import several_of
 from judges.forms.judges import judge_shown
+from judges.selectors.anchors import judges_moved
 from judges.selectors.items import judge_kind
 from judges.selectors.judges import judge_answerers, judge_places
 from judges.selectors.overview import judge_strategy
@@ -65,6 +66,7 @@ def judge_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         ],
         "answerers": (answerers := judge_answerers([judge.pk], visible).get(judge.pk, [])),
         "several": several_of(use.answerer for use in answerers),
+        "moved": judges_moved([judge.pk], visible),
         "sweeps": sweeps_visible_to(request.user).filter(judges=judge).order_by("-created_at")[:SWEEPS_SHOWN],
     }
     return render(request, "judges/judge_detail.html", context)

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
+from judges.selectors.anchors import InTime, judges_moved
 from metaeval.models import Decision
 from metaeval.reports.promotion import exported_facts
 
@@ -48,6 +49,13 @@ def decided(datasets: Iterable[Dataset], kind: str = DEFAULT_KIND) -> list[Decid
 def decision_in_force(dataset: Dataset, kind: str = DEFAULT_KIND) -> Decision | None:
     """The same of one dataset."""
     return decisions_in_force([dataset], kind).get(dataset.pk)
+
+
+def decisions_moved(decisions: Iterable[Decision]) -> list[InTime]:
+    """The anchors, of the datasets and judges of these decisions, that say that the judge has moved."""
+    pairs = {(row.judge_id, row.dataset_id) for row in decisions}
+    found = judges_moved({judge for judge, _ in pairs}, {dataset for _, dataset in pairs}) if pairs else []
+    return [one for one in found if (one.anchors.judge_id, one.anchors.dataset_id) in pairs]
 
 
 def decision_get_for(user: User, pk: int) -> Decision:

@@ -25,7 +25,7 @@ from metaeval.reports.render import FORMATS
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import ReportContent, report_of
 from metaeval.reports.words import verdict_of
-from metaeval.selectors.decisions import decided, decisions_of
+from metaeval.selectors.decisions import decided, decisions_moved, decisions_of
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_cached, comparison_get, kinds_compared
 from metaeval.services.page_contents import asked_of
@@ -192,6 +192,7 @@ def _comparison_context(
         "history": decisions_of(dataset),
         "deciding": deciding,
         "in_use": [] if current is None else [current],
+        "moved": decisions_moved([] if current is None else [current]),
         "promotable": promotable,
         "promote_url": f"{source_url(sweep, 'promote')}?{urlencode(here)}",
         "inputs_hash": content.inputs_hash,

@@ -92,7 +92,10 @@ def _promoted_words(made: list[Decision]) -> str | SafeString:
     names = listed(sorted(row.dataset.name for row in made))
     words = f"{judge.name} is now the judge for {names}."
     if "composite" not in made[0].evidence:
-        return words
+        anchors = reverse("judges:judge-in-time", args=[judge.pk])
+        return format_html(
+            '<span>{} <a href="{}">Freeze anchors</a> to see when it changes.</span>', words, anchors
+        )
     run = f"{reverse('admin:judges_sweep_add')}?{urlencode({'judge': judge.pk, 'like': made[0].sweep_id or ''})}"
     return format_html(
         '<span>{} <a href="{}">Look at it</a>, or <a href="{}">run it</a> over the same items: what its parts have '

@@ -20,7 +20,7 @@ from metaeval.reports.selection import words
 from metaeval.reports.selection.markdown import selection_markdown
 from metaeval.reports.selection.report import SelectionReport
 from metaeval.reports.selection.tables import picture_of, selection_table
-from metaeval.selectors.decisions import decided
+from metaeval.selectors.decisions import decided, decisions_moved
 from metaeval.selectors.selections import kinds_judged, swept_datasets
 from metaeval.selectors.sweeps import SweepView, source_get_for
 from metaeval.services.page_contents import asked_of
@@ -142,7 +142,8 @@ def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) ->
         "settling": [sections.settling_words(report, row) for row in report.settling],
         "more_labels": [(row, row.name in full) for row in people if row.name in open_ones],
         "deciding": deciding,
-        "in_use": [row.current for row in deciding if row.current is not None],
+        "in_use": (in_use := [row.current for row in deciding if row.current is not None]),
+        "moved": decisions_moved(in_use),
         "promotable": chosen_options(report),
         "promote_url": f"{source_url(sweep, 'decision-promote')}?{form.query()}",
         "inputs_hash": report.inputs_hash,

@@ -35,6 +35,7 @@ from tests.annotation.factories import (
 )
 from tests.annotation.kinds import VALUES, kind_dataset_make, kind_label_make, kind_study_make
 from tests.browser.walks import ELIGIBILITY, OTHER_VALUES, walk_study
+from tests.judges.anchor_rows import anchors_make
 from tests.metaeval.choices import two_datasets, two_kinds
 from tests.metaeval.kinds import kind_swept
 from tests.metaeval.rows import judge_make, judgments_make, sweep_make, swept
@@ -75,6 +76,8 @@ NO_PAGES = {
     "annotation:dataset-settings": "takes, leads back; shown by `dataset-detail`",
     "annotation:people-export": "a file",
     "judges:judgment-export": "a file",
+    "judges:in-time-freeze": "takes; shown by `judge-in-time` when something is wrong",
+    "judges:in-time-act": "takes, leads back",
     "metaeval:report-new": "takes, leads to the report",
     "metaeval:report-download": "a file",
     "metaeval:report-job-act": "takes, leads back",
@@ -410,6 +413,9 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     yield Stop("judges", reverse("judges:judge-list"))
     yield Stop("judges-searched", f"{reverse('judges:judge-list')}?q=nobody")
     yield Stop("judge", reverse("judges:judge-detail", args=[judge.pk]))
+    anchors = anchors_make(judge=judge, dataset=dataset, changed=[0, 1, 6])
+    yield Stop("judge-in-time", reverse("judges:judge-in-time", args=[anchors.judge_id]))
+    yield Stop("judge-moved", reverse("judges:judge-detail", args=[judge.pk]))
     yield Stop("judgments", reverse("judges:judgment-list", args=[dataset.name]))
     for name in ("comparison", "decision", "label-next"):
         yield Stop(f"all-judgments-{name}", reverse(f"metaeval:dataset-{name}", args=[dataset.name]))
