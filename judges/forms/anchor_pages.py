@@ -19,6 +19,9 @@ from web.numbers import estimate_interval, estimate_value, percent
 
 LEFT, RIGHT, TOP, BOTTOM = 56.0, 616.0, 16.0, 256.0
 MOST_TICKS = 12
+MOST_SHOWN = 8.0
+"""Powers of ten: evidence beyond that is drawn at the upper end."""
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class ScheduleForm(forms.Form):
@@ -137,10 +140,10 @@ def evidence_text(value: float) -> str:
     """An e-value in a few digits.
 
     >>> evidence_text(0.0421), evidence_text(37.04), evidence_text(1234567.0), evidence_text(3.2e40)
-    ('0.042', '37', '1,234,567', '3e+40')
+    ('0.042', '37', 'over 1 million', 'over 1 million')
     """
-    if value >= 1e9:
-        return f"{value:.0e}"
+    if value >= 1e6:
+        return "over 1 million"
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
@@ -170,12 +173,16 @@ def verdict_words(found: InTime) -> str:
     return f"No move of {judge} was found in {checks} ({level}). A small move can still be hidden: {own}."
 
 
+def _power(number: int) -> str:
+    return str(10**number) if 0 <= number <= 3 else "10" + str(number).translate(SUPERSCRIPT)
+
+
 def evidence_chart(found: InTime) -> EvidenceChart | None:
     """The chart of the checks that say something; None where there is none."""
     seen = [(check.number, check.state) for check in found.looks if check.state is not None]
     if not seen:
         return None
-    logs = [math.log10(max(state.e_value, 1e-6)) for _, state in seen]
+    logs = [min(math.log10(max(state.e_value, 1e-6)), MOST_SHOWN) for _, state in seen]
     low, high = min(-1.0, *map(math.floor, logs)), max(2.0, *map(math.ceil, logs))
     step = max(1, math.ceil((high - low) / 6))
     last = max(number for number, _ in seen)
@@ -201,8 +208,7 @@ def evidence_chart(found: InTime) -> EvidenceChart | None:
             AxisMark(f"{x_of(number):.1f}", str(number)) for number in range(every, last + 1, every)
         ),
         y_ticks=tuple(
-            AxisMark(f"{y_of(power):.1f}", f"{10.0**power:,g}")
-            for power in range(int(low), int(high) + 1, step)
+            AxisMark(f"{y_of(power):.1f}", _power(power)) for power in range(int(low), int(high) + 1, step)
         ),
         alarm=f"{y_of(math.log10(found.alarm)):.1f}",
     )

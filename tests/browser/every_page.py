@@ -338,6 +338,18 @@ def decision_stops() -> Iterator[Stop]:
     yield Stop("decision-rubrics", reverse("metaeval:decision", args=[mixed.pk], query={"kind": "rubric"}))
 
 
+def in_time_stops() -> Iterator[Stop]:
+    """A judge that moved, one that stands still, and one without anchors."""
+    dataset = dataset_make(pairs=40)
+    _, moved, still = swept(dataset=dataset, good="Moved", poor="Still")
+    anchors_make(judge=moved, dataset=dataset, changed=[0, 1, 0, 1, 12, 15])
+    anchors_make(judge=still, dataset=dataset, changed=[1, 0])
+    _, new, _ = swept(dataset=dataset_make(pairs=12), good="New", poor="Other")
+    for what, judge in (("moved", moved), ("still", still), ("new", new)):
+        yield Stop(f"judge-in-time-{what}", reverse("judges:judge-in-time", args=[judge.pk]))
+    yield Stop("judge-that-moved", reverse("judges:judge-detail", args=[moved.pk]))
+
+
 def systems_stops() -> Iterator[Stop]:
     """Systems by people and by a judge, beside a table from elsewhere; with nothing said, and without systems."""
     answered = dataset_make(pairs=12)
@@ -413,9 +425,6 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     yield Stop("judges", reverse("judges:judge-list"))
     yield Stop("judges-searched", f"{reverse('judges:judge-list')}?q=nobody")
     yield Stop("judge", reverse("judges:judge-detail", args=[judge.pk]))
-    anchors = anchors_make(judge=judge, dataset=dataset, changed=[0, 1, 6])
-    yield Stop("judge-in-time", reverse("judges:judge-in-time", args=[anchors.judge_id]))
-    yield Stop("judge-moved", reverse("judges:judge-detail", args=[judge.pk]))
     yield Stop("judgments", reverse("judges:judgment-list", args=[dataset.name]))
     for name in ("comparison", "decision", "label-next"):
         yield Stop(f"all-judgments-{name}", reverse(f"metaeval:dataset-{name}", args=[dataset.name]))

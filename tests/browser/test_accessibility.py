@@ -28,6 +28,7 @@ from tests.browser.every_page import (
     decision_stops,
     door_stops,
     every_name,
+    in_time_stops,
     judging_stops,
     label_next_stops,
     plan_stops,
@@ -78,7 +79,7 @@ def test_every_page_is_visited():
     alice = user_make(username="alice")
     stops = [*steps_stops(), *work_stops(), *door_stops(), *staff_stops(alice)]
     stops += [*systems_stops(), *label_next_stops(alice), *plan_stops()]
-    stops += [*judging_stops(alice)]
+    stops += [*judging_stops(alice), *in_time_stops()]
     visited = {stop.name for stop in stops} | IN_DEMO
     assert every_name() - visited == set(NO_PAGES), (
         "visit the page in `every_page`, or say there why it is none"
@@ -206,6 +207,7 @@ def test_the_decisions(live_server, page: Page):
     administrator = user_make(username="ada", role=Role.ADMINISTRATOR)
     log_in(page, live_server.url, administrator.username, then="/admin/")
     visit(page, live_server.url, decision_stops())
+    visit(page, live_server.url, in_time_stops())
 
 
 def test_systems_and_what_to_label_next(live_server, page: Page):
