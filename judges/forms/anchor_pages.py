@@ -43,13 +43,13 @@ class ScheduleForm(forms.Form):
 
 
 class FreezeForm(ScheduleForm):
-    dataset = forms.ModelChoiceField(None, to_field_name="name", empty_label=None)
+    dataset: Any = forms.ModelChoiceField(None, to_field_name="name", empty_label=None)
     n = forms.IntegerField(
         label="Items",
         min_value=FEWEST,
         max_value=MOST,
         initial=100,
-        help_text="Drawn at random from each subset and verdict in proportion; more items show smaller moves.",
+        help_text="Drawn at random from each subset and verdict in proportion; more items show smaller drift.",
     )
     repeats = forms.IntegerField(
         label="Repetitions now",
@@ -64,7 +64,7 @@ class FreezeForm(ScheduleForm):
         max_value=50,
         decimal_places=1,
         initial=0,
-        help_text="Share of verdicts that may change without its being called a move.",
+        help_text="Share of verdicts that may change without being called drift.",
     )
     field_order = ("dataset", "n", "repeats", "tolerance", "every_days", "budget")
 
@@ -166,11 +166,11 @@ def verdict_words(found: InTime) -> str:
     if found.state.moved:
         when = f"probably since check {found.state.since}" if found.state.since else "since it was frozen"
         return (
-            f"{judge} has moved, {when}: more of its verdicts on these anchors changed than its own noise explains "
+            f"{judge} has drifted, {when}: more of its verdicts on these anchors changed than its own noise explains "
             f"({level}). What was measured before may not hold now: compare it with human labels again."
         )
     checks = "1 check" if found.state.n_looks == 1 else f"{found.state.n_looks} checks"
-    return f"No move of {judge} was found in {checks} ({level}). A small move can still be hidden: {own}."
+    return f"No drift of {judge} was found in {checks} ({level}). A small drift can still be hidden: {own}."
 
 
 def _power(number: int) -> str:

@@ -132,7 +132,7 @@ def _page(request: ResearcherRequest, judge: Judge, *, refused: FreezeForm | Non
         "crumbs": [
             ("Judges", reverse("judges:judge-list")),
             (judge.name, reverse("judges:judge-detail", args=[judge.pk])),
-            ("In time", None),
+            ("Drift over time", None),
         ],
         "judge": judge,
         "sets": [

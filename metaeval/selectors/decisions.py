@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db.models import Q
@@ -12,7 +12,8 @@ from django.shortcuts import get_object_or_404
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
-from judges.selectors.anchors import InTime, judges_moved
+from judges.selectors.anchors import InTime, anchor_sets, in_time, judges_moved
+from judges.selectors.judges import judge_answerers
 from metaeval.models import Decision
 from metaeval.reports.promotion import exported_facts
 
@@ -64,6 +65,26 @@ def decision_get_for(user: User, pk: int) -> Decision:
     return get_object_or_404(visible.select_related("judge__endpoint", "dataset", "sweep"), pk=pk)
 
 
+def in_time_facts(decision: Decision) -> dict[str, Any]:
+    """Which models answered the judge on the decision's dataset, and what the anchors in use there say of it now."""
+    uses = judge_answerers([decision.judge_id], [decision.dataset_id]).get(decision.judge_id, [])
+    facts: dict[str, Any] = {
+        "answered_by": [{**asdict(use.answerer), "judgments": use.n} for use in uses],
+        "anchors": None,
+    }
+    in_use = anchor_sets(decision.judge, [decision.dataset_id]).filter(retired_at=None).first()
+    if in_use is not None:
+        found = in_time(in_use)
+        facts["anchors"] = {
+            "frozen_at": in_use.created_at.isoformat(timespec="seconds"),
+            "items": found.n_items,
+            "checks": 0 if found.state is None else found.state.n_looks,
+            "moved": None if found.state is None else found.state.moved,
+            "p_value": None if found.state is None else found.state.p_value,
+        }
+    return facts
+
+
 def judge_export(decision: Decision) -> dict[str, Any]:
     """The promoted judge as a configuration to be run elsewhere: its whole content, and where it comes from.
 
@@ -88,6 +109,7 @@ def judge_export(decision: Decision) -> dict[str, Any]:
             "in_force": decision.replaced_by_id is None,
             # From which certainty on it decides by itself; None where nothing says how sure it is.
             "abstention": (decision.evidence.get("judge") or {}).get("abstention"),
+            "in_time": in_time_facts(decision),
             **(exported_facts(decision.selection) if decision.selection else {}),
             # What to expect of a composite is what composites reach on held-out items.
             **({"held_out": composite["held_out"], "composite": composite} if composite else {}),

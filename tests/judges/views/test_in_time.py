@@ -52,15 +52,15 @@ def test_a_judge_that_stands_still_and_one_that_moved(cast: Cast) -> None:
     anchors_make(judge=poor, dataset=dataset, changed=[0, 0, 30])
     admin = client_of(cast.ann)
     still, moved = (text_of(admin.get(page_of(judge))) for judge in (good, poor))
-    assert "No move of Good judge was found in 3 checks" in still
+    assert "No drift of Good judge was found in 3 checks" in still
     assert "2.0% [" in still
-    assert "Poor judge has moved, probably since check 3" in moved
+    assert "Poor judge has drifted, probably since check 3" in moved
     assert "alarm at 25: at most 5% false alarms over all checks together" in moved
     assert "2 models answered the anchors: model-1 (fp_1), model-1-new (fp_2)." in moved
     # The pages of the judge, of the comparison and of the decision say it, the latter of the judge in use.
     view = sweep_view(sweep.pk)
     content = comparison_get(sweep=view, dataset=dataset)
-    judge_promote(
+    (made,) = judge_promote(
         sweep=view,
         basis=dataset,
         fingerprint=poor.fingerprint,
@@ -69,14 +69,20 @@ def test_a_judge_that_stands_still_and_one_that_moved(cast: Cast) -> None:
         inputs_hash=content.inputs_hash,
         seen={},
     )
+    exported = client_of(cast.bob).get(reverse("metaeval:decision-judge", args=[made.pk])).json()
+    anchors = exported["decision"]["in_time"]["anchors"]
+    assert (anchors["items"], anchors["checks"], anchors["moved"]) == (50, 3, True)
+    assert exported["decision"]["in_time"]["answered_by"] == []
     address = reverse("metaeval:dataset-comparison", args=[dataset.name])
     for user, sees in ((cast.bob, False), (cast.ann, True)):
         detail = client_of(user).get(reverse("judges:judge-detail", args=[poor.pk])).content.decode()
-        assert "This judge has moved since it was frozen" in detail
+        assert "This judge has drifted since it was frozen" in detail
         assert (page_of(poor) in detail) == sees
         compared = text_of(client_of(user).get(address))
-        assert "Poor judge has moved since its verdicts on" in compared
-    assert "has moved" not in text_of(client_of(cast.bob).get(reverse("judges:judge-detail", args=[good.pk])))
+        assert "Poor judge has drifted since its verdicts on" in compared
+    assert "has drifted" not in text_of(
+        client_of(cast.bob).get(reverse("judges:judge-detail", args=[good.pk]))
+    )
 
 
 def test_only_administrators_open_it_and_others_change_nothing(cast: Cast) -> None:
@@ -115,7 +121,7 @@ def test_freeze_check_schedule_and_retire(cast: Cast) -> None:
         admin.post(act_url(anchors), {"action": "check"})
     assert anchors.checks.count() == 2
     run_instant()
-    assert "No move of" in text_of(admin.get(page_of(judge)))
+    assert "No drift of" in text_of(admin.get(page_of(judge)))
     admin.post(act_url(anchors), {"action": "schedule", "every_days": "", "budget": ""})
     assert "by hand only" in text_of(admin.get(page_of(judge)))
     said = text_of(admin.post(act_url(anchors), {"action": "schedule", "every_days": "-1"}, follow=True))
