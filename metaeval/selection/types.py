@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.selection.verdict import Annotators, VerdictKind
-from metaeval.stats import Estimate, LabelTable, PairedDifference
+from metaeval.stats import Estimate, InvalidInputError, LabelTable, PairedDifference
 from metaeval.stats.crossed import Crossing
 from metaeval.stats.crossed_sums import CrossedSums
 from metaeval.stats.results import Result
@@ -106,7 +106,7 @@ class JudgedDataset:
     def from_table(
         cls, name: str, table: LabelTable, *, role: Role = "people", weight: float = 1.0
     ) -> "JudgedDataset":
-        """A dataset for `choose` from a table of labels and verdicts.
+        """A dataset of pairs for `choose`, from a table of labels and verdicts.
 
         Parameters
         ----------
@@ -121,8 +121,21 @@ class JudgedDataset:
         Returns
         -------
         JudgedDataset
+
+        Raises
+        ------
+        InvalidInputError
+            Where the table has none of what the role asks for.
         """
         n = len(table.items)
+        if role == "gold" and table.gold is None:
+            raise InvalidInputError(
+                f"dataset {name!r}: the table has no gold answers, as role='gold' asks for"
+            )
+        if role == "people" and not len(table.people):
+            raise InvalidInputError(
+                f"dataset {name!r}: the table has no labels of people, as role='people' asks for"
+            )
         return cls(
             name,
             role,

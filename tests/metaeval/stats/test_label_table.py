@@ -256,6 +256,11 @@ def test_gold_answers_of_a_table_decide():
         n_repeats=1,
     )
     assert found.standing("gpt").objective.value == stats.accuracy(table.verdicts["gpt"], TRUTH).value
+    with pytest.raises(InvalidInputError, match="'Pairs': the table has no gold answers"):
+        selection.JudgedDataset.from_table("Pairs", TABLE, role="gold")
+    judges = LabelTable.from_long(frame[frame["judge"].notna()], coding=CODING)
+    with pytest.raises(InvalidInputError, match="'Pairs': the table has no labels of people"):
+        selection.JudgedDataset.from_table("Pairs", judges)
 
 
 class TestCoding:
