@@ -196,8 +196,8 @@ class LabelTable:
             See `code_labels`. Labels that are texts are refused without it.
         unjudged : {"refuse", "omit", "keep"}
             An item that a judge has no verdict on: refused, since most functions count a missing verdict as an unparsed
-            one, which is wrong; left out for all judges; or kept, with ``judged`` to tell them apart, as
-            `metaeval.selection.choose` does.
+            one, and so as an error; left out for all judges; or kept, for `metaeval.selection.choose`, which reads
+            ``judged``.
         item, person, label, judge, order, cluster, weight, gold, category : str
             What these columns are called. All but ``item``, ``label`` and one of ``person`` and ``judge`` may be
             lacking under their usual names.
