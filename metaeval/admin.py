@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from judges.admin.pages import ReadOnlyAdmin
-from metaeval.models import Decision, Report
+from metaeval.models import Decision, Preregistration, Report
 from metaeval.reports.promotion import summary_lines
 
 
@@ -17,6 +17,20 @@ def _page_of(decision: Decision, name: str) -> str:
     if decision.sweep_id is None:
         return reverse(f"metaeval:dataset-{name}", args=[decision.dataset.name])
     return reverse(f"metaeval:{name}", args=[decision.sweep_id])
+
+
+@admin.register(Preregistration)
+class PreregistrationAdmin(ReadOnlyAdmin[Any]):
+    list_display = ("title", "dataset", "created_by", "created_at", "sha256")
+    list_filter = ("dataset",)
+    list_select_related = ("dataset", "created_by")
+    search_fields = ("title", "sha256")
+    fields = ("title", "page", "dataset", "created_by", "created_at", "sha256", "content")
+    readonly_fields = ("page",)
+
+    @admin.display(description="preregistration")
+    def page(self, one: Preregistration) -> SafeString:
+        return format_html('<a href="{}">Read it</a>', reverse("metaeval:preregistration", args=[one.pk]))
 
 
 @admin.register(Report)

@@ -71,11 +71,19 @@ class ReportForm(VerdictForm):
         widget=forms.Select(attrs={"aria-describedby": "epsilon-hint"}),
     )
 
-    def __init__(self, *args: object, names: list[tuple[str, str]] | None = None, **kwargs: object) -> None:
+    preregistration = forms.ChoiceField(label="Preregistration", required=False)
+
+    def __init__(
+        self,
+        *args: object,
+        names: list[tuple[str, str]] | None = None,
+        plans: Sequence[tuple[str, str]] = (),
+        **kwargs: object,
+    ) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        field = self.fields["name"]
-        if isinstance(field, forms.ChoiceField):
-            field.choices = names or []
+        for field, choices in ((self.fields["name"], names or []), (self.fields["preregistration"], plans)):
+            if isinstance(field, forms.ChoiceField):
+                field.choices = list(choices)
 
     def clean_epsilon(self) -> float:
         return float(self.cleaned_data["epsilon"] or EPSILON)

@@ -9,6 +9,33 @@ from annotation.models import Kind
 from annotation.models.names import NameField
 
 
+class Preregistration(models.Model):
+    """What was planned before a study, frozen: a new version is a new row, and the database refuses a change."""
+
+    dataset = models.ForeignKey(
+        "annotation.Dataset", on_delete=models.CASCADE, related_name="preregistrations"
+    )
+    title = NameField(max_length=200)
+    content = models.JSONField(help_text="The plan itself, in the documented JSON schema.")
+    sha256 = models.CharField(max_length=64, help_text="Of its canonical JSON.")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="preregistrations"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            # A form that is sent twice makes one.
+            models.UniqueConstraint(
+                fields=["dataset", "created_by", "sha256"], name="preregistration_content_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.sha256[:8]})"
+
+
 class Report(models.Model):
     """A snapshot of the statistics of a dataset, reproducible from its inputs, whose hash it carries."""
 
@@ -19,6 +46,9 @@ class Report(models.Model):
     )
     sweep = models.ForeignKey(
         "judges.Sweep", on_delete=models.SET_NULL, null=True, blank=True, related_name="reports"
+    )
+    preregistration = models.ForeignKey(
+        Preregistration, on_delete=models.SET_NULL, null=True, blank=True, related_name="reports"
     )
     inputs_hash = models.CharField(max_length=64)
     options = models.JSONField(default=dict)
@@ -68,6 +98,9 @@ class ReportJob(models.Model):
     margin = models.FloatField(default=0.0, help_text="How much better is better in practice.")
     annotators = models.CharField(
         max_length=5, default="alike", help_text="Over which annotators a winner must win."
+    )
+    preregistration = models.ForeignKey(
+        Preregistration, on_delete=models.SET_NULL, null=True, blank=True, related_name="report_jobs"
     )
     page = models.CharField(max_length=12, choices=JobPage.choices, blank=True)
     asked = models.JSONField(default=dict, blank=True)

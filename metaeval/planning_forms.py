@@ -8,7 +8,17 @@ from typing import Any, cast
 from django import forms
 from django.utils.http import urlencode
 
-from metaeval.reports.planning import FIGURE_WORDS, POPULATION_WORDS, QUESTION_WORDS, PlanAsked
+from metaeval.forms import EPSILONS
+from metaeval.reports.planning import (
+    FIGURE_WORDS,
+    POPULATION_WORDS,
+    QUESTION_WORDS,
+    PlanAsked,
+    PlannedRow,
+    PlanPage,
+    design_words,
+)
+from metaeval.reports.preregistration import STOPPING_WORDS
 from metaeval.stats import AgreementModel, InvalidInputError, agreement_model
 from metaeval.stats.planned_scores import MOST_LABELS, PlannedFigure
 
@@ -219,6 +229,16 @@ class PlanForm(forms.Form):
         """Whether a pilot is asked for."""
         return bool(self.data.get("pilot") not in (GUESSES, "", None))
 
+    @property
+    def pilot_words(self) -> str:
+        """Where assumptions come from."""
+        chosen = cast("forms.ChoiceField", self.fields["pilot"]).choices
+        pilot = {str(key): str(words) for key, words in cast("list[tuple[str, str]]", chosen)}
+        judges = dict(cast("list[tuple[str, str]]", cast("forms.ChoiceField", self.fields["judge"]).choices))
+        named = [judges[self.data[name]] for name in ("judge", "rival") if self.data[name]]
+        words = pilot[self.data["pilot"]]
+        return f"{words} ({', '.join(named)})" if self.uses_pilot and named else words
+
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
         figure, question = values.get("figure", ""), values.get("question")
@@ -282,3 +302,44 @@ class PlanForm(forms.Form):
     def query(self) -> str:
         """The whole plan as an address has it."""
         return urlencode({name: value for name, value in self.data.items() if value != ""})
+
+
+class PreregistrationForm(forms.Form):
+    """Which design is registered, why, and when labeling stops."""
+
+    design = forms.ChoiceField(label="Design")
+    title = forms.CharField(label="Title", max_length=200)
+    question = forms.CharField(
+        label="Research question",
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="What you want to know, and what you will conclude from which result.",
+    )
+    epsilon = forms.ChoiceField(label="Epsilon of the alternative annotator test", choices=EPSILONS)
+    stopping = forms.ChoiceField(label="Stopping rule", choices=tuple(STOPPING_WORDS.items()))
+    notes = forms.CharField(
+        label="Notes",
+        required=False,
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Exclusions, attention checks, other analyses.",
+    )
+
+    def __init__(self, *args: Any, page: PlanPage, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.rows = {row.key: row for row in page.rows}
+        words = [(key, design_words(row.design)) for key, row in self.rows.items()]
+        cast("forms.ChoiceField", self.fields["design"]).choices = words
+        if page.best is not None:
+            self.fields["design"].initial = page.best.key
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if values.get("stopping") == "other" and not values.get("notes"):
+            self.add_error("notes", "Describe the stopping rule.")
+        return values
+
+    @property
+    def row(self) -> PlannedRow:
+        """The design, of a form that is valid."""
+        return self.rows[self.cleaned_data["design"]]

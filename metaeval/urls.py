@@ -95,6 +95,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/<row:pk>/", reports.report_detail, name="report-detail"),
     path("reports/<row:pk>/report.<report_format:suffix>", reports.report_download, name="report-download"),
     path("datasets/<slug:name>/plan/", planning.plan, name="plan"),
+    path("datasets/<slug:name>/plan/register/", planning.plan_register, name="plan-register"),
+    path("preregistrations/<row:pk>/", planning.preregistration, name="preregistration"),
+    path(
+        "preregistrations/<row:pk>/preregistration.<choice_format:suffix>",
+        planning.preregistration_download,
+        name="preregistration-download",
+    ),
     path("datasets/<slug:name>/systems/", systems.systems, name="systems"),
     path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),
     path("datasets/<slug:name>/systems/ratings/", systems.ratings_upload, name="ratings-upload"),

@@ -31,6 +31,7 @@ from tests.annotation.cast import labels_make
 from tests.annotation.entry.props import link_make
 from tests.annotation.factories import dataset_make, enrollment_make, invitation_make, study_make, user_make
 from tests.metaeval.kinds import kind_swept
+from tests.metaeval.preregistrations import preregistered
 from tests.metaeval.rows import swept
 
 PEOPLE = ("anonymous", "annotator", "stranger", "other researcher", "owner", "administrator")
@@ -131,6 +132,7 @@ class World:
             "judges/": judge.pk,
             "judgments/": Judgment.objects.filter(judge=judge)[0].pk,
             "decisions/": decision.pk,
+            "preregistrations/": preregistered(dataset=dataset, user=self.alice).pk,
             "api/v1/judges/": judge.pk,
             "api/v1/sweeps/": sweep.pk,
             "admin/judges/sweep/": sweep.pk,

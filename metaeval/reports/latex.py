@@ -9,6 +9,7 @@ from annotation.kinds import DEFAULT_KIND
 from metaeval.figures import KIND_LABELS, Figure
 from metaeval.reports.figures import ALIKE, THESE, alike_of, range_text, value_text
 from metaeval.reports.latex_text import LatexTable, document, escape
+from metaeval.reports.preregistration import PLANNED, PLANNED_HEADS, planned_rows, planned_source
 from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
 from metaeval.reports.report import ReportContent
 from metaeval.reports.tables import (
@@ -30,7 +31,7 @@ def latex(report: ReportContent) -> str:
     r"""Write the report as LaTeX tables, to be taken into a paper with \input. They need the package booktabs."""
     software = f"{report.software['name'].title()} {report.software['version']}"
     name = report.name if report.kind == DEFAULT_KIND else f"{report.name}-{report.kind}"
-    tables = [*_people(report), *_judges(report), *_replacements(report)]
+    tables = [*_people(report), *_judges(report), *_replacements(report), *_planned(report)]
     return document(name, report.dataset["title"], software, report.inputs_hash, tables)
 
 
@@ -111,6 +112,14 @@ def _replacements(report: ReportContent) -> list[LatexTable]:
     words = _caption(report, TITLE, *replacement_words(report), *simulated_words(report))
     heads = (*HEADS[1:3], escape(f"{HEADS[3]} (%)"))
     return [LatexTable("replacement", words, HEADS[0], heads, lines)]
+
+
+def _planned(report: ReportContent) -> list[LatexTable]:
+    rows = tuple(tuple(map(escape, row)) for row in planned_rows(report))
+    if not rows:
+        return []
+    words = _caption(report, PLANNED, f"{planned_source(report)}.")
+    return [LatexTable("planned", words, "What", PLANNED_HEADS[1:], rows)]
 
 
 def _caption(report: ReportContent, what: str, *notes: str) -> str:

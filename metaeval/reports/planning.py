@@ -337,7 +337,7 @@ def _picture(rows: Sequence[PlannedRow], asked: PlanAsked) -> PlanPicture | None
             continue
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _, _ in points) if len(points) > 1 else ""
         marks = tuple(
-            PlanMark(f"{x:.1f}", f"{y:.1f}", f"{_design_text(row.design)}: {_text(value, asked)}")
+            PlanMark(f"{x:.1f}", f"{y:.1f}", f"{design_words(row.design)}: {_text(value, asked)}")
             for x, y, row, value in points
         )
         last = points[-1]
@@ -361,7 +361,8 @@ def _picture(rows: Sequence[PlannedRow], asked: PlanAsked) -> PlanPicture | None
     )
 
 
-def _design_text(design: StudyDesign) -> str:
+def design_words(design: StudyDesign) -> str:
+    """A design in a line."""
     return f"{design.n_items:,} items, {design.labels_per_item} labels each, {design.n_people:,} annotators"
 
 

@@ -160,10 +160,13 @@ class ReportContent:
     selections: dict[str, LeaderRanking]
     replacement: dict[str, Any] | None = None
     remarks: tuple[str, ...] = ()
+    planned: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values, in the schema `touchstone.report/2`."""
+        """As plain JSON values, in the schema `touchstone.report/2`; ``planned`` is there where something was."""
         plain: dict[str, Any] = _listed({"schema": SCHEMA} | asdict(self))
+        if self.planned is None:
+            del plain["planned"]
         return plain
 
     @property

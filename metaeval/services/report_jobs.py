@@ -28,7 +28,7 @@ from judges.models import Queue
 from judges.selectors.stored import judgments_on
 from metaeval.figures import FIGURES
 from metaeval.inputs import Options
-from metaeval.models import JobState, Report, ReportJob
+from metaeval.models import JobState, Preregistration, Report, ReportJob
 from metaeval.progress import listening
 from metaeval.reports.errors import ReportError
 from metaeval.reports.json_values import json_of, read_as
@@ -58,6 +58,7 @@ def report_request(
     epsilon: float = EPSILON,
     margin: float = 0.0,
     annotators: Annotators = "alike",
+    preregistration: Preregistration | None = None,
 ) -> Report | ReportJob:
     """Make a small report at once, or ask for one that takes long; who asks twice gets the same job.
 
@@ -71,9 +72,11 @@ def report_request(
     subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
     if is_small([subject.dataset], subject.kind):
         options = Options(epsilon=epsilon, margin=margin, annotators=annotators)
-        return subject_report(user=user, subject=subject, options=options)
+        return subject_report(user=user, subject=subject, options=options, preregistration=preregistration)
     wanted = {"requested_by": user, **subject._asdict(), "key": ""}
-    return _ask(wanted, epsilon=epsilon, margin=margin, annotators=annotators)
+    return _ask(
+        wanted, epsilon=epsilon, margin=margin, annotators=annotators, preregistration=preregistration
+    )
 
 
 def page_request(*, user: User, dataset: Dataset, asked: PageAsked, address: str) -> ReportJob:
@@ -220,7 +223,13 @@ def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
             made: dict[str, Any] = {"content": content} if job.page else {}
             if not job.page:
                 user = job.requested_by
-                made["report"] = report_save(report=report, dataset=job.dataset, study=job.study, user=user)
+                made["report"] = report_save(
+                    report=report,
+                    dataset=job.dataset,
+                    study=job.study,
+                    user=user,
+                    preregistration=job.preregistration,
+                )
             mine.update(state=JobState.DONE, owner="", lease_until=None, finished_at=timezone.now(), **made)
     except _Interrupted:
         # A stopping worker gives its job back; that one did not fail.

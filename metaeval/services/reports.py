@@ -22,10 +22,12 @@ from annotation.selectors.reporting import study_find, study_slugs
 from annotation.services.datasets import dataset_lock
 from metaeval.figures import FIGURES
 from metaeval.inputs import GOLD, PEOPLE, Inputs, Options
+from metaeval.models import Preregistration
 from metaeval.models import Report as StoredReport
 from metaeval.reports.content import build
 from metaeval.reports.errors import ReportError, UnknownNameError
 from metaeval.reports.names import near_names
+from metaeval.reports.preregistration import day_text, planned_section
 from metaeval.reports.report import ReportContent, report_of, software_version
 from metaeval.selectors.inputs import inputs_read, kinds_of
 from metaeval.selectors.reports import reports_visible_to
@@ -172,10 +174,22 @@ class Subject(NamedTuple):
     kind: str
 
 
-def subject_report(*, user: User, subject: Subject, options: Options = DEFAULTS) -> StoredReport:
+def subject_report(
+    *,
+    user: User,
+    subject: Subject,
+    options: Options = DEFAULTS,
+    preregistration: Preregistration | None = None,
+) -> StoredReport:
     """Compute a report and store it. Raises ReportError where there is nothing to report on."""
     report = report_build(**subject._asdict(), reader=user, options=options)
-    return report_save(report=report, dataset=subject.dataset, study=subject.study, user=user)
+    return report_save(
+        report=report,
+        dataset=subject.dataset,
+        study=subject.study,
+        user=user,
+        preregistration=preregistration,
+    )
 
 
 def report_subject(*, user: User, dataset: str = "", kind: str | None = None, study: str = "") -> Subject:
@@ -206,15 +220,22 @@ def report_save(
     study: Study | None = None,
     sweep_id: int | None = None,
     user: User | None = None,
+    preregistration: Preregistration | None = None,
 ) -> StoredReport:
     """Store a report; the same report of the same software is stored once, also by two at once.
 
-    Of one that another person made and `user` may not read, there is another copy.
+    Of one that another person made and `user` may not read, there is another copy. With a preregistration the report
+    says what was planned.
     """
+    if preregistration is not None:
+        date = day_text(preregistration.created_at)
+        report = replace(report, planned=planned_section(preregistration.content, date, report))
     with transaction.atomic():
         dataset_lock(dataset_id=dataset.pk, no_key=True)
         readable = StoredReport.objects.all() if user is None else reports_visible_to(user)
-        same = readable.filter(inputs_hash=report.inputs_hash, dataset=dataset).order_by("pk")
+        same = readable.filter(
+            inputs_hash=report.inputs_hash, dataset=dataset, preregistration=preregistration
+        ).order_by("pk")
         for stored in same.filter(sweep__isnull=True) if sweep_id is None else same.filter(sweep_id=sweep_id):
             if stored.content["software"] == report.software:
                 return stored
@@ -223,6 +244,7 @@ def report_save(
             dataset=dataset,
             study=study,
             sweep_id=sweep_id,
+            preregistration=preregistration,
             inputs_hash=report.inputs_hash,
             options=report.options | {"kind": report.kind},
             content=report.as_json(),

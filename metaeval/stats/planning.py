@@ -586,7 +586,11 @@ def agreement_model_from(
     ]
     if second is not None and first is None:
         raise InvalidInputError("second: expected together with first")
-    sample = LeaveOneOut(labels, len(sides[0]) if sides else None)
+    n_items = len(sides[0]) if sides else None
+    if n_items is None and clusters is not None and isinstance(labels, tuple):
+        # Labels one by one don't say how many items there are; the clusters do.
+        n_items = len(as_codes(clusters, "clusters")[0])
+    sample = LeaveOneOut(labels, n_items)
     codes = None if clusters is None else as_codes(clusters, "clusters", sample.n_items)[0]
     resamples = Resamples(sample.n_items if codes is None else codes, 0)
     pilot = _Pilot(sample, resamples)

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.inputs import Inputs
-from metaeval.planning_forms import PlanForm
+from metaeval.planning_forms import PlanForm, PreregistrationForm
 from metaeval.reports.errors import ReportError
 from metaeval.reports.planning import ESTIMANDS, money_next, pilot_model, plan_page
+from metaeval.reports.preregistration import day_text, preregistration_facts
+from metaeval.reports.preregistration_file import preregistration_markdown
+from metaeval.reports.report import canonical_json
 from metaeval.selectors.planning import pilot_inputs, pilots_for, study_prices, verdict_price
+from metaeval.selectors.preregistrations import preregistration_get_for, preregistrations_visible_to
+from metaeval.services.preregistrations import preregister
 from metaeval.services.report_jobs import is_small
 from metaeval.stats import AgreementModel
 from web.access import ResearcherRequest, researcher_required
+from web.files import attachment
 
+MOST_SHOWN = 20
 TOO_LARGE = (
     "This pilot is too large to read while you wait. Enter its figures as guesses; a report on it has them."
 )
@@ -42,6 +51,7 @@ def plan(request: ResearcherRequest, name: str) -> HttpResponse:
             context["error"] = str(refused)
         else:
             context |= {"page": page, "estimand": ESTIMANDS[asked.figure], "query": form.query()}
+            context["register"] = PreregistrationForm(page=page)
             if inputs is not None:
                 item_price = asked.n_judges * asked.orders * asked.verdict_price
                 context["money"] = money_next(
@@ -51,7 +61,72 @@ def plan(request: ResearcherRequest, name: str) -> HttpResponse:
                     label_price=asked.label_price,
                     item_price=item_price,
                 )
+    context["registered"] = preregistrations_visible_to(request.user).filter(dataset=dataset)[:MOST_SHOWN]
     return render(request, "metaeval/plan.html", context)
+
+
+@require_POST
+@researcher_required
+def plan_register(request: ResearcherRequest, name: str) -> HttpResponseBase:
+    """Freeze one of the designs of a plan, which the address holds."""
+    dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    back = f"{reverse('metaeval:plan', args=[dataset.name])}?{request.GET.urlencode()}"
+    form, inputs, error = plan_form(request, dataset)
+    if error is not None or not form.is_valid():
+        messages.error(request, "Nothing was registered: this plan cannot be calculated.")
+        return redirect(back)
+    try:
+        model = plan_model(form, inputs)
+        page = plan_page(model, form.asked())
+    except ReportError as refused:
+        messages.error(request, f"Nothing was registered. {refused}")
+        return redirect(back)
+    register = PreregistrationForm(request.POST, page=page)
+    if not register.is_valid():
+        wrong = "; ".join(
+            f"{register[field].label}: {errors[0]}" for field, errors in register.errors.items()
+        )
+        messages.error(request, f"Nothing was registered. {wrong}")
+        return redirect(back)
+    values = register.cleaned_data
+    made = preregister(
+        user=request.user,
+        dataset=dataset,
+        asked=page.asked,
+        row=register.row,
+        model=model,
+        pilot=form.pilot_words,
+        title=values["title"],
+        question=values["question"],
+        epsilon=float(values["epsilon"]),
+        stopping=values["stopping"],
+        notes=values["notes"],
+    )
+    return redirect("metaeval:preregistration", made.pk)
+
+
+@require_safe
+@researcher_required
+def preregistration(request: ResearcherRequest, pk: int) -> HttpResponse:
+    found = preregistration_get_for(request.user, pk)
+    context = {
+        "found": found,
+        "facts": preregistration_facts(found.content),
+        "date": day_text(found.created_at),
+        "section": "datasets",
+    }
+    return render(request, "metaeval/preregistration.html", context)
+
+
+@require_safe
+@researcher_required
+def preregistration_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
+    found = preregistration_get_for(request.user, pk)
+    name = f"preregistration-{found.sha256[:8]}.{suffix}"
+    if suffix == "json":
+        return attachment(canonical_json(found.content), name, "application/json")
+    text = preregistration_markdown(found.content, day_text(found.created_at))
+    return attachment(text, name, "text/markdown; charset=utf-8")
 
 
 def plan_form(request: ResearcherRequest, dataset: Dataset) -> tuple[PlanForm, Inputs | None, str | None]:

@@ -21,6 +21,7 @@ from metaeval.reports.html import context_of
 from metaeval.reports.render import FORMATS, NAMES
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import report_of
+from metaeval.selectors.preregistrations import preregistration_get_for, preregistrations_visible_to
 from metaeval.selectors.reports import ReportTarget, report_get_for, report_list_for, report_targets
 from metaeval.services.report_jobs import (
     report_job_cancel,
@@ -34,6 +35,7 @@ from web.files import attachment
 
 PER_PAGE = 25
 JOBS_SHOWN = 10
+PLANS_OFFERED = 200
 
 
 @require_safe
@@ -41,7 +43,8 @@ JOBS_SHOWN = 10
 def report_list(request: ResearcherRequest) -> HttpResponse:
     page = Paginator(report_list_for(request.user), PER_PAGE).get_page(request.GET.get("page"))
     targets = report_targets(request.user)
-    form = ReportForm(names=_choices(targets), initial={"name": _asked(request, targets)})
+    asked = {"name": _asked(request, targets), "preregistration": request.GET.get("plan", "")}
+    form = ReportForm(names=_choices(targets), plans=_plans(request), initial=asked)
     rows = [(report, _kind_label(report), NAMES.items()) for report in page]
     jobs = report_jobs_of(request.user)[:JOBS_SHOWN]
     context = {"page_obj": page, "rows": rows, "jobs": jobs, "form": form, "section": "reports"}
@@ -52,10 +55,11 @@ def report_list(request: ResearcherRequest) -> HttpResponse:
 @researcher_required
 def report_new(request: ResearcherRequest) -> HttpResponse:
     targets = report_targets(request.user)
-    form = ReportForm(request.POST, names=_choices(targets))
+    form = ReportForm(request.POST, names=_choices(targets), plans=_plans(request))
     if form.is_valid():
         chosen = next(target for target in targets if target.key == form.cleaned_data["name"])
         margin, annotators = form.asked()
+        plan = form.cleaned_data["preregistration"]
         try:
             made = report_request(
                 user=request.user,
@@ -65,6 +69,7 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
                 epsilon=form.cleaned_data["epsilon"],
                 margin=margin,
                 annotators=annotators,
+                preregistration=preregistration_get_for(request.user, int(plan)) if plan else None,
             )
         except ReportError as error:
             messages.error(request, str(error))
@@ -82,6 +87,12 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
 
 def _choices(targets: Sequence[ReportTarget]) -> list[tuple[str, str]]:
     return [(target.key, target.words) for target in targets]
+
+
+def _plans(request: ResearcherRequest) -> list[tuple[str, str]]:
+    """The preregistrations that a report may name."""
+    found = preregistrations_visible_to(request.user).select_related("dataset")[:PLANS_OFFERED]
+    return [("", "None"), *((str(one.pk), f"{one.title} ({one.dataset.title})") for one in found)]
 
 
 def _asked(request: ResearcherRequest, targets: Sequence[ReportTarget]) -> str | None:

@@ -24,6 +24,7 @@ from annotation.services.quality import enrollment_suspend, item_report, message
 from annotation.services.studies import study_update
 from judges.models import Orders, Sweep
 from metaeval.models import OutsideRatings, ReportJob
+from metaeval.services.report_jobs import report_request
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.entry.props import link_make, params
 from tests.annotation.factories import (
@@ -38,6 +39,7 @@ from tests.browser.walks import ELIGIBILITY, OTHER_VALUES, walk_study
 from tests.judges.anchor_rows import anchors_make
 from tests.metaeval.choices import two_datasets, two_kinds
 from tests.metaeval.kinds import kind_swept
+from tests.metaeval.preregistrations import preregistered
 from tests.metaeval.rows import judge_make, judgments_make, sweep_make, swept
 from tests.metaeval.rows import labels_make as choices_make
 
@@ -78,6 +80,8 @@ NO_PAGES = {
     "judges:judgment-export": "a file",
     "judges:in-time-freeze": "takes; shown by `judge-in-time` when something is wrong",
     "judges:in-time-act": "takes, leads back",
+    "metaeval:plan-register": "takes, leads to the preregistration",
+    "metaeval:preregistration-download": "a file",
     "metaeval:report-new": "takes, leads to the report",
     "metaeval:report-download": "a file",
     "metaeval:report-job-act": "takes, leads back",
@@ -392,8 +396,8 @@ def label_next_stops(owner: User) -> Iterator[Stop]:
     yield Stop("label-next-nothing", reverse("metaeval:label-next", args=[idle.pk]))
 
 
-def plan_stops() -> Iterator[Stop]:
-    """Planning: presets, from a pilot, asked wrongly."""
+def plan_stops(owner: User) -> Iterator[Stop]:
+    """Planning: presets, from a pilot, asked wrongly; what was registered, and the report that names it."""
     few = dataset_make(pairs=12, gold=False)
     choices_make(
         dataset=few, choices=[[1 + k % 2, 1 + k % 2, 1 + (k % 5 > 0), 1, 2 - k % 3 % 2] for k in range(12)]
@@ -404,6 +408,10 @@ def plan_stops() -> Iterator[Stop]:
     yield Stop("plan", here)
     yield Stop("plan-from-a-pilot", f"{here}?pilot=dataset&figure=judge&question=precise&people=5,20")
     yield Stop("plan-asked-wrongly", f"{here}?items=x&ahead=30&discordance=20")
+    frozen = preregistered(dataset=few, user=owner)
+    yield Stop("preregistration", reverse("metaeval:preregistration", args=[frozen.pk]))
+    report = report_request(user=owner, dataset=few.name, preregistration=frozen)
+    yield Stop("report-planned", reverse("metaeval:report-detail", args=[report.pk]))
 
 
 def judging_stops(owner: User) -> Iterator[Stop]:

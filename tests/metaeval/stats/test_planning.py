@@ -166,6 +166,9 @@ def test_what_is_not_known_is_not_made_up():
     model = agreement_model(people=0.7, judge=0.7)
     assert math.isnan(model.interval("judge", StudyDesign(100, 3, 4)).half_width_alike)
     with pytest.warns(StatisticsWarning, match="no item has two labels"):
+        # Two items without a label, of one cluster.
+        assert not agreement_model_from(([], [], []), clusters=["a", "a"]).figures
+    with pytest.warns(StatisticsWarning, match="no item has two labels"):
         nothing = agreement_model_from([[1.0, np.nan], [np.nan, 2.0]])
     with pytest.raises(InvalidInputError, match="nothing is assumed of 'people'"):
         nothing.interval("people", StudyDesign(10, 2, 5))

@@ -1,16 +1,21 @@
 """Planning a study: from guesses, from a pilot, with hostile numbers, of somebody else's dataset."""
 
+import hashlib
+import json
 import re
 import time
 
 import numpy as np
 import pytest
+from django.db import DatabaseError, transaction
 from django.urls import reverse
 
-from metaeval.models import Report
+from metaeval.models import Preregistration, Report
+from metaeval.reports.preregistration import preregistration_hash
 from tests.annotation.factories import dataset_make, study_make, user_make
 from tests.metaeval.rows import judge_make, judgments_make
 from tests.metaeval.rows import labels_make as choices_make
+from tests.races import all_at_once, browsers_of
 
 pytestmark = pytest.mark.django_db
 
@@ -143,3 +148,137 @@ def test_a_pilot_is_whose_it_is(client):
     assert client.get(address(hidden)).status_code == 404
     client.logout()
     assert client.get(address(dataset)).status_code == 302
+
+
+# --- preregistrations ----------------------------------------------------------------------------------------------
+
+SENT = {
+    "design": "800-3-16",
+    "title": "Judge | <b>against</b> people",
+    "question": "May the judge label in place of people?",
+    "epsilon": "0.2",
+    "stopping": "fixed",
+    "notes": "",
+}
+
+
+def register(client, dataset, query="?margin=7", **changed):
+    return client.post(address(dataset, "plan-register") + query, SENT | changed)
+
+
+def test_a_design_is_frozen_with_its_hash_and_can_be_taken_away(client):
+    alice = user_make(username="alice")
+    client.force_login(alice)
+    dataset = dataset_make(pairs=2)
+    response = register(client, dataset)
+    frozen = Preregistration.objects.get()
+    assert response.url == reverse("metaeval:preregistration", args=[frozen.pk])
+    page = client.get(response.url).content.decode()
+    assert "800" in page
+    assert "7.0 points" in page
+    assert frozen.sha256 in page
+    assert "<b>against" not in page
+    json_file, text = (
+        client.get(reverse("metaeval:preregistration-download", args=[frozen.pk, suffix])).content
+        for suffix in ("json", "md")
+    )
+    assert hashlib.sha256(json_file).hexdigest() == frozen.sha256
+    document = json.loads(json_file)
+    assert (document["margin"], document["epsilon"], document["labels_before"]) == (0.07, 0.2, 0)
+    assert document["design"] == {"n_items": 800, "labels_per_item": 3, "n_people": 16, "n_judges": 2}
+    assert frozen.sha256 in text.decode()
+    assert "<b>" not in text.decode()
+    assert frozen.title in client.get(address(dataset)).content.decode().replace("&lt;", "<").replace(
+        "&gt;", ">"
+    )
+    with pytest.raises(DatabaseError, match="frozen"), transaction.atomic():
+        Preregistration.objects.update(title="Another")
+
+
+@pytest.mark.parametrize(
+    ("query", "changed", "words"),
+    [
+        ("?margin=7", {"design": "1-2-3"}, "Design: Select a valid choice"),
+        ("?margin=7", {"title": ""}, "Title: This field is required"),
+        ("?margin=7", {"question": "x" * 2001}, "Research question"),
+        ("?margin=7", {"stopping": "other"}, "Describe the stopping rule"),
+        ("?margin=7", {"epsilon": "7"}, "Epsilon"),
+        ("?margin=x", {}, "cannot be calculated"),
+        ("?labels=9&people=2", {}, "more labels per item than annotators"),
+        ("?pilot=dataset", {}, "Nothing was registered"),
+    ],
+)
+def test_what_cannot_be_registered_is_said(client, query, changed, words):
+    client.force_login(user_make(username="alice"))
+    response = client.post(
+        address(dataset_make(pairs=1), "plan-register") + query, SENT | changed, follow=True
+    )
+    assert words in response.content.decode()
+    assert not Preregistration.objects.exists()
+
+
+def test_sent_twice_it_is_one_and_a_changed_one_is_a_new_one(client):
+    alice, bob = user_make(username="alice"), user_make(username="bob")
+    client.force_login(alice)
+    dataset = dataset_make(pairs=2)
+    first, second = register(client, dataset), register(client, dataset)
+    assert first.url == second.url
+    register(client, dataset, title="Another")
+    assert Preregistration.objects.count() == 2
+    # Somebody else's is theirs alone, and hidden from who did not make it.
+    client.force_login(bob)
+    assert client.get(first.url).status_code == 404
+    assert client.get(first.url + "preregistration.json").status_code == 404
+    assert "people" not in client.get("/reports/").content.decode().partition("Preregistration")[2]
+    assert register(client, dataset_make(pairs=1, split="private", owner=alice)).status_code == 404
+    client.logout()
+    assert register(client, dataset).url.startswith("/login/")
+    assert Preregistration.objects.count() == 2
+
+
+@pytest.mark.both_databases
+@pytest.mark.django_db(transaction=True)
+def test_sent_by_many_at_once_it_is_one():
+    alice = user_make(username="alice")
+    dataset = dataset_make(pairs=2)
+    browsers = browsers_of(alice, 4)
+    urls = all_at_once(lambda browser: register(browser, dataset).url, browsers)
+    assert len(set(urls)) == Preregistration.objects.count() == 1
+    frozen = Preregistration.objects.get()
+    assert preregistration_hash(frozen.content) == frozen.sha256
+
+
+def test_a_report_says_line_by_line_what_was_kept(client):
+    alice = user_make(username="alice")
+    client.force_login(alice)
+    dataset, study, *_ = pilot_make(n=20, annotators=6, owner=alice)
+    register(client, dataset, "?items=20,40&labels=6&people=6&margin=5", design="20-6-6", title="Kept?")
+    frozen = Preregistration.objects.get()
+    assert frozen.content["labels_before"] == 120
+    sent = {"name": f"study/{study.slug}", "epsilon": "0.2", "margin": "3", "annotators": "alike"}
+    plain = client.post("/reports/new/", sent)
+    named = client.post("/reports/new/", sent | {"preregistration": str(frozen.pk)})
+    assert plain.url != named.url
+    assert client.post("/reports/new/", sent | {"preregistration": str(frozen.pk)}).url == named.url
+    report = Report.objects.get(preregistration=frozen)
+    kept = {line["what"]: line["kept"] for line in report.content["planned"]["lines"]}
+    assert kept == {
+        "Dataset": True, "Estimand": True, "Items": True, "Labels per item": True, "Annotators": True, "Judges": True,
+        "Population": True, "Margin": False, "Epsilon": True, "Confidence level": True, "Stopping rule": True,
+    }  # fmt: skip
+    page = client.get(named.url).content.decode()
+    assert "What was planned" in page
+    assert "<strong>differs</strong>" in page
+    assert "What was planned" not in client.get(plain.url).content.decode()
+    for suffix, words in {
+        "md": "## What was planned",
+        "tex": "What was planned",
+        "json": '"planned"',
+    }.items():
+        assert words in client.get(f"{named.url}report.{suffix}").content.decode()
+        assert words not in client.get(f"{plain.url}report.{suffix}").content.decode()
+    # Of a plan that is somebody else's there is no report.
+    client.force_login(user_make(username="bob"))
+    sent = {"name": f"dataset/{dataset.name}/pairwise", "preregistration": str(frozen.pk)}
+    client.post("/reports/new/", sent)
+    assert Report.objects.filter(preregistration=frozen).count() == 1
