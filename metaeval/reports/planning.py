@@ -39,10 +39,10 @@ ESTIMANDS: dict[str, str] = {
     "people": "Leave-one-out agreement: how often an annotator's label is the mode of the other annotators' labels.",
 }
 QUESTION_WORDS: dict[str, str] = {
-    "precise": "How large is it?",
-    "superior": "Is it better by more than the margin?",
-    "not_inferior": "Is it not worse by more than the margin?",
-    "equivalent": "Are both equivalent within the margin?",
+    "precise": "How large it is",
+    "superior": "Better by more than the margin",
+    "not_inferior": "Not worse than the margin",
+    "equivalent": "Equivalent within the margin",
 }
 POPULATION_WORDS: dict[str, str] = {
     "alike": "These annotators and others like them, new items",

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+from annotation.kinds import kind_of
 from metaeval.reports.figures import points_text
 from metaeval.reports.planning import (
     ESTIMANDS,
@@ -175,7 +176,9 @@ def _lines(document: Document, report: ReportContent) -> list[tuple[str, str, st
     least, most = people.labels_per_item.get("min"), people.labels_per_item.get("max")
     wanted = design["labels_per_item"]
     counted = bool(people.n_items_labelled) and least is not None and most is not None
-    labels = f"{least} to {most} of a labeled item" if counted else "no labels"
+    labels = (
+        f"{least if least == most else f'{least} to {most}'} of each labeled item" if counted else "no labels"
+    )
     judges = sum(not judge.needs_no_model for judge in report.judges)
     version = report.dataset.get("version")
     population = options.get("annotators", "alike")
@@ -183,7 +186,7 @@ def _lines(document: Document, report: ReportContent) -> list[tuple[str, str, st
     confidence = options["confidence"]
     figure = document["figure"]
     has_figure = figure == "people" or judges >= (2 if figure == "judge_minus_judge" else 1)
-    against_people = report.kind == "pairwise" and people.n_items_with_two_labels > 0
+    against_people = kind_of(report.kind).presented and people.n_items_with_two_labels > 0
     same_dataset = (report.dataset["name"], version) == (
         document["dataset"]["name"],
         document["dataset"]["version"],
@@ -206,7 +209,7 @@ def _lines(document: Document, report: ReportContent) -> list[tuple[str, str, st
             has_figure and against_people,
         ),
         ("Items", f"{design['n_items']:,}", f"{n_two:,} with two labels or more", n_two == design["n_items"]),
-        ("Labels per item", f"{wanted}", labels, counted and least is not None and int(least) >= wanted),
+        ("Labels per item", f"{wanted}", labels, counted and least == most == wanted),
         (
             "Annotators",
             f"{design['n_people']:,}",

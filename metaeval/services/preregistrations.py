@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
 from annotation.selectors.overview import labels_visible_to
 from metaeval.models import Preregistration
@@ -16,7 +17,7 @@ from metaeval.selectors.inputs import dataset_facts
 def preregister(*, user: User, dataset: Dataset, **planned: Any) -> Preregistration:
     """Store what is planned (`preregistration_document`); the same plan of the same person is stored once."""
     # Those that this person may see: a count of all would tell of other people's studies.
-    labels = labels_visible_to(user).filter(item__dataset=dataset, kind="pairwise")
+    labels = labels_visible_to(user).filter(item__dataset=dataset, kind=DEFAULT_KIND)
     document = preregistration_document(
         dataset=dataset_facts(dataset), labels_before=labels.current().count(), **planned
     )
