@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotation.kinds import DEFAULT_KIND
+from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset, Study, User
 from annotation.selectors.overview import studies_visible_to
 from metaeval.inputs import Inputs
@@ -39,7 +39,8 @@ class Pilots:
 def pilots_for(user: User, dataset: Dataset) -> Pilots:
     """Labels of pairs on this dataset that this person may see."""
     studies = studies_visible_to(user).filter(dataset=dataset, kind=DEFAULT_KIND).order_by("title", "slug")
-    return Pilots({study.slug: study for study in studies}, DEFAULT_KIND in kinds_of(dataset))
+    has_pairs = any(kind_of(kind).presented for kind in kinds_of(dataset))
+    return Pilots({study.slug: study for study in studies}, has_pairs)
 
 
 def pilot_inputs(user: User, dataset: Dataset, study: Study | None) -> Inputs:
