@@ -20,6 +20,8 @@ DECODER_MEMORY = 512
 """Mebibytes that the decoder may take: a page and a few rows are all that it holds."""
 MAX_ROW = 4 * MAX_LINE
 CHILD = Path(__file__).with_name("parquet_child.py")
+MAGIC = b"PAR1"
+"""What a Parquet file begins and ends with."""
 
 
 def parquet_header_and_rows(path: Path, faults: Faults) -> tuple[list[str], Iterator[Row]]:
@@ -33,10 +35,24 @@ def parquet_header_and_rows(path: Path, faults: Faults) -> tuple[list[str], Iter
     require_file(path)
     if find_spec("pyarrow") is None:
         raise ImportFileError(path, None, None, "Parquet needs the package pyarrow: pip install pyarrow.")
+    if not _has_magic(path):
+        message = f"cannot be read as Parquet: it does not begin and end with {MAGIC.decode()}."
+        raise ImportFileError(path, None, None, message)
     lines = _lines(path)
     letter, names = next(lines)
     assert letter == "H"  # whatever else there is to say is raised
     return names, _rows(path, lines, faults)
+
+
+def _has_magic(path: Path) -> bool:
+    """Whether a decoder, which is a process, may find something in it; it says of an unreadable file why."""
+    try:
+        with path.open("rb") as file:
+            begins = file.read(len(MAGIC))
+            file.seek(max(path.stat().st_size - len(MAGIC), 0))
+            return begins == file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return True
 
 
 def _rows(path: Path, lines: Iterator[tuple[str, Any]], faults: Faults) -> Iterator[Row]:

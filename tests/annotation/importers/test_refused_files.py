@@ -89,13 +89,23 @@ def test_csv_cell_limit_holds_for_an_open_quote(tmp_path: Path, monkeypatch: pyt
 # --- Parquet ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("content", [b"id,kind", b"PAR", b"PAR1 this is none", b"this is none PAR1"])
+def test_what_is_no_parquet_is_refused_without_a_decoder(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "data.parquet"
+    file.write_bytes(content)
+    with pytest.raises(
+        ImportFileError, match="cannot be read as Parquet: it does not begin and end with PAR1"
+    ):
+        read_generic(file)  # a process would fail this test, which is no service's
+
+
 @pytest.mark.service
 def test_refused_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyarrow
     import pyarrow.parquet as parquet
 
     file = tmp_path / "data.parquet"
-    file.write_bytes(b"PAR1 this is none")
+    file.write_bytes(b"PAR1 this is none either PAR1")
     with pytest.raises(ImportFileError, match="cannot be read as Parquet"):
         read_generic(file)
 
