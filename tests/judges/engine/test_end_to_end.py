@@ -14,7 +14,7 @@ from judges.services.judges import heuristic_judges_ensure
 from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, judge_make, run, run_instant, sweep_make
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+pytestmark = [pytest.mark.django_db(transaction=True)]
 
 
 def choices(judge, order):
@@ -22,6 +22,7 @@ def choices(judge, order):
     return list(rows.values_list("choice", flat=True))
 
 
+@pytest.mark.both_databases
 def test_both_orders_are_stored_canonically():
     dataset = dataset_make(pairs=6)
     with running_mock_server() as server:
@@ -44,6 +45,7 @@ def test_both_orders_are_stored_canonically():
     assert judgment.latency_ms > 0
 
 
+@pytest.mark.both_databases
 def test_a_second_sweep_sends_nothing_and_counts_what_it_reuses():
     dataset = dataset_make(pairs=3)
     judge = judge_make(endpoint_make())
@@ -55,6 +57,7 @@ def test_a_second_sweep_sends_nothing_and_counts_what_it_reuses():
     assert (progress.state, progress.n_done, progress.n_reused, progress.n_requests) == ("finished", 6, 6, 0)
 
 
+@pytest.mark.both_databases
 def test_original_order_only():
     judge = judge_make(endpoint_make())
     sweep = sweep_make([judge], dataset_make(pairs=3), orders="original")
@@ -63,6 +66,7 @@ def test_original_order_only():
     assert sweep_progress(sweep.pk).n_total == 3
 
 
+@pytest.mark.both_databases
 def test_judges_without_a_model_need_no_request():
     longest, shortest, always_a, *_ = heuristic_judges_ensure()
     sweep = sweep_make([longest, shortest, always_a], dataset_make(pairs=700))
@@ -74,6 +78,7 @@ def test_judges_without_a_model_need_no_request():
     assert choices(always_a, 1)[:2] == [2, 2]
 
 
+@pytest.mark.both_databases
 def test_an_unreadable_answer_is_kept_with_its_text():
     judge = judge_make(endpoint_make())
     sweep = sweep_make([judge], dataset_make(pairs=1), orders="original")
@@ -85,6 +90,7 @@ def test_an_unreadable_answer_is_kept_with_its_text():
     assert sweep_progress(sweep.pk).n_unparsed == 1
 
 
+@pytest.mark.both_databases
 def test_a_request_that_two_judges_share_is_sent_once():
     dataset = dataset_make(pairs=5)
     with running_mock_server() as server:
@@ -100,6 +106,7 @@ def test_a_request_that_two_judges_share_is_sent_once():
     assert choices(vanilla, 0) == choices(rules, 0)
 
 
+@pytest.mark.both_databases
 def test_several_datasets_and_endpoints_at_once():
     datasets = [dataset_make(pairs=4), dataset_make(pairs=2)]
     with running_mock_server() as one, running_mock_server() as two:
@@ -116,6 +123,7 @@ def test_several_datasets_and_endpoints_at_once():
     assert sweep_progress(sweep.pk).n_done == 36
 
 
+@pytest.mark.both_databases
 def test_items_that_came_in_meanwhile_are_judged_on_resuming():
     dataset = dataset_make(pairs=2)
     judge = judge_make(endpoint_make())
@@ -174,6 +182,7 @@ def test_what_a_contestant_thought_is_no_part_of_its_response():
     assert "think" not in generation.text
 
 
+@pytest.mark.both_databases
 def test_the_model_that_the_server_says_answered_is_kept_with_every_result():
     dataset, later = dataset_make(pairs=2), dataset_make(pairs=4)
     with running_mock_server() as server:

@@ -31,7 +31,7 @@ from tests.judges.props import (
 )
 from tests.races import all_at_once
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+pytestmark = [pytest.mark.django_db(transaction=True)]
 
 
 def finish(*processes, seconds=120):
@@ -40,6 +40,7 @@ def finish(*processes, seconds=120):
         assert process.returncode == 0, output
 
 
+@pytest.mark.both_databases
 @pytest.mark.long
 def test_a_killed_worker_loses_and_repeats_nothing_but_what_was_in_flight():
     with running_mock_server() as server:
@@ -90,7 +91,9 @@ def settled(server):
         counts = now
 
 
-@pytest.mark.parametrize("what", ["jury", "roles", "contestant"])
+@pytest.mark.parametrize(
+    "what", ["jury", "roles", pytest.param("contestant", marks=pytest.mark.both_databases)]
+)
 def test_a_killed_worker_with_several_routes_or_generations_repeats_only_what_was_in_flight(what):
     with running_mock_server() as one, running_mock_server() as two:
         endpoint = endpoint_make(one.url, max_concurrency=4)
@@ -134,6 +137,7 @@ def test_a_killed_worker_with_several_routes_or_generations_repeats_only_what_wa
         assert sum(stats["distinct"] for stats in after) == ModelRequest.objects.filter(state="done").count()
 
 
+@pytest.mark.both_databases
 def test_two_workers_share_a_sweep_and_its_requests():
     with running_mock_server() as server:
         endpoint = endpoint_make(server.url, max_concurrency=4)
@@ -153,6 +157,7 @@ def test_two_workers_share_a_sweep_and_its_requests():
     assert Judgment.objects.count() == 480
 
 
+@pytest.mark.both_databases
 def test_a_request_that_another_worker_has_is_waited_for():
     judge = judge_make(endpoint_make())
     dataset = dataset_make(pairs=1)
@@ -180,6 +185,7 @@ def test_a_request_that_another_worker_has_is_waited_for():
     assert Judgment.objects.get().raw_text == "A"
 
 
+@pytest.mark.both_databases
 def test_a_claim_whose_lease_ran_out_is_taken_over():
     judge = judge_make(endpoint_make())
     dataset = dataset_make(pairs=1)
@@ -197,6 +203,7 @@ def test_a_claim_whose_lease_ran_out_is_taken_over():
     assert ModelRequest.objects.get().owner != "dead"
 
 
+@pytest.mark.both_databases
 def test_cancelling_stops_at_once_and_resuming_goes_on():
     with running_mock_server() as server:
         judge = judge_make(endpoint_make(server.url, max_concurrency=4), "mock-slow-50")
@@ -224,6 +231,7 @@ def test_cancelling_stops_at_once_and_resuming_goes_on():
     assert sweep_progress(sweep.pk).n_done == 200
 
 
+@pytest.mark.both_databases
 def test_a_clean_stop_gives_everything_back_at_once():
     with running_mock_server() as server:
         judge = judge_make(endpoint_make(server.url, max_concurrency=4), "mock-slow-20")
@@ -238,6 +246,7 @@ def test_a_clean_stop_gives_everything_back_at_once():
     assert sweep_progress(sweep.pk).state == "finished"
 
 
+@pytest.mark.both_databases
 def test_a_run_that_another_worker_took_is_let_go():
     judge = judge_make(endpoint_make(max_concurrency=1))
     sweep = sweep_make([judge], dataset_make(pairs=50))
@@ -257,6 +266,7 @@ def test_a_run_that_another_worker_took_is_let_go():
     assert (row.owner, row.finished_at) == ("another", None)
 
 
+@pytest.mark.both_databases
 def test_the_first_stored_answer_is_the_answer():
     judge = judge_make(endpoint_make(max_concurrency=1))
     sweep_make([judge], dataset_make(pairs=1), orders="original")
@@ -270,6 +280,7 @@ def test_the_first_stored_answer_is_the_answer():
     assert Judgment.objects.get().raw_text == "B"
 
 
+@pytest.mark.both_databases
 def test_claims_are_won_by_one():
     row = ("f" * 64, "chat", "endpoint", "model", '{"a":1}')
     assert store.requests_claim([row], owner="one", lease=60) == 1
@@ -283,6 +294,7 @@ def test_claims_are_won_by_one():
     assert set(ModelRequest.objects.values_list("hash", flat=True)) == {"e" * 64}
 
 
+@pytest.mark.both_databases
 def test_many_threads_claim_each_run_once():
     judges = [judge_make(endpoint_make(), f"mock-longer-0.{k + 10}") for k in range(12)]
     sweep_make(judges, dataset_make(pairs=1))
@@ -295,6 +307,7 @@ def test_many_threads_claim_each_run_once():
     assert len(claimed) == 12
 
 
+@pytest.mark.both_databases
 def test_models_in_the_worker_are_loaded_one_after_the_other():
     """Two models at one endpoint may not fit together; two judges of one model keep it busy side by side."""
     endpoint = endpoint_make("", kind="vllm", queue="gpu", max_concurrency=2)

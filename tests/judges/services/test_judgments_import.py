@@ -28,7 +28,7 @@ from judges.selectors.judgments import pairwise_verdicts
 from judges.selectors.reading import judges_of_dataset
 from judges.services.judgments import bundle_import, judgments_import
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = [pytest.mark.django_db]
 
 
 def make_bundle(folder: Path, verdicts: list[list[dict[str, Any]]]) -> DatasetBundle:
@@ -53,6 +53,7 @@ def bundle(tmp_path: Path) -> DatasetBundle:
     )
 
 
+@pytest.mark.both_databases
 def test_everything_is_stored(bundle: DatasetBundle) -> None:
     imported, judged = bundle_import(bundle=bundle, name="demo", source="generic")
     assert imported.created
@@ -76,6 +77,7 @@ def test_everything_is_stored(bundle: DatasetBundle) -> None:
     ]
 
 
+@pytest.mark.both_databases
 def test_the_same_again_changes_nothing_and_new_ones_are_added(bundle: DatasetBundle, tmp_path: Path) -> None:
     bundle_import(bundle=bundle, name="demo", source="generic")
     _, again = bundle_import(bundle=bundle, name="demo", source="generic")
@@ -89,6 +91,7 @@ def test_the_same_again_changes_nothing_and_new_ones_are_added(bundle: DatasetBu
     assert Judgment.objects.count() == 5
 
 
+@pytest.mark.both_databases
 def test_a_judge_may_have_verdicts_in_two_datasets(bundle: DatasetBundle) -> None:
     bundle_import(bundle=bundle, name="one", source="generic")
     bundle_import(bundle=bundle, name="two", source="generic")
@@ -96,6 +99,7 @@ def test_a_judge_may_have_verdicts_in_two_datasets(bundle: DatasetBundle) -> Non
     assert Judgment.objects.count() == 8
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("changes", "field", "words"),
     [
@@ -120,6 +124,7 @@ def test_what_contradicts_is_refused_whole(
     assert Judge.objects.count() == 2
 
 
+@pytest.mark.both_databases
 def test_a_judge_of_two_minds_is_refused(bundle: DatasetBundle) -> None:
     imported = dataset_import(bundle=bundle, name="demo")
     first = bundle.verdicts[0]
@@ -128,6 +133,7 @@ def test_a_judge_of_two_minds_is_refused(bundle: DatasetBundle) -> None:
         judgments_import(dataset=imported.dataset, verdicts=[first, second], source="generic")
 
 
+@pytest.mark.both_databases
 def test_a_name_that_another_judge_has_is_refused_with_the_dataset(bundle: DatasetBundle) -> None:
     Judge.objects.create(name="k", backend="heuristic", strategy="longest", spec={}, fingerprint="f" * 64)
     with pytest.raises(ImportFileError, match="there is a judge 'k' already, and it is another one"):
@@ -137,6 +143,7 @@ def test_a_name_that_another_judge_has_is_refused_with_the_dataset(bundle: Datas
     assert Judge.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_selectors(bundle: DatasetBundle, django_assert_num_queries: Any) -> None:
     imported, _ = bundle_import(bundle=bundle, name="demo", source="generic")
     dataset_id = imported.dataset.pk
@@ -176,6 +183,7 @@ def test_real_data(shared_data: Path) -> None:
     assert judged.summary() == "pandalm: 2 judges, 1,998 judgments, 25 unparsed. Created."
 
 
+@pytest.mark.both_databases
 def test_the_authors_own_results(shared_data: Path) -> None:
     """Figures of their statistics.json; the same verdicts as in the table, which has them without their texts."""
     root = shared_data / "published" / "llmbar" / "Dataset"
