@@ -28,7 +28,7 @@ from metaeval.stats import Estimate
 People: TypeAlias = dict[int, tuple[str, bool]]
 
 # Part of the cache key: goes up when what is computed changes.
-VERSION = 5
+VERSION = 6
 CACHE_SECONDS = 24 * 60 * 60
 # Below this many items with two labels, the page says that it is early.
 FEW_ITEMS = 20
@@ -101,6 +101,21 @@ class Agreement:
     def figures(self) -> list[tuple[Figure, Mapping[str, Any]]]:
         """What is known, each figure with its estimate over all labels."""
         return [(figure, self.overall(figure.name)) for figure in _figures(self.kind, self.measures)]
+
+    @property
+    def _alike(self) -> list[Mapping[str, Any]]:
+        """The second intervals, of annotators like these on new items."""
+        return [found for _, estimate in self.figures if (found := estimate.get("alike")) is not None]
+
+    @property
+    def has_alike(self) -> bool:
+        """Whether any figure has an interval of annotators like these."""
+        return any(found["low"] is not None for found in self._alike)
+
+    @property
+    def why_not_alike(self) -> str:
+        """Why none has; empty where one does, or where no figure could."""
+        return "" if self.has_alike else next((str(found.get("reason", "")) for found in self._alike), "")
 
     @property
     def columns(self) -> list[Figure]:

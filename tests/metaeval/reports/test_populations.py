@@ -12,7 +12,7 @@ from tests.metaeval.reports.latex_checker import check
 from tests.metaeval.reports.shown import csv_text, main_table, methods, render
 
 N = 60
-TOO_FEW = "too few people to speak of others: 4, and 5 are needed"
+TOO_FEW = "too few annotators to speak of others: 4, and 5 are needed"
 
 
 def report(n_people, *, uneven=False):

@@ -309,12 +309,12 @@ class TestBothPopulations:
             lambda: leave_one_out_difference(labels, labels[:, 0], people="sampled"),
         ):
             with pytest.warns(
-                StatisticsWarning, match="too few people to speak of others: 4, and 5 are needed"
+                StatisticsWarning, match="too few annotators to speak of others: 4, and 5 are needed"
             ):
                 found = call()
             assert found.defined
             assert math.isnan(found.low)
-            assert "too few people" in found.reason
+            assert "too few annotators" in found.reason
         # Ten people, of whom two gave nearly all labels, are no ten.
         uneven = np.full((50, 10), NAN)
         uneven[:, :2] = labels[:, :2]

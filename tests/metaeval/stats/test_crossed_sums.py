@@ -202,11 +202,11 @@ def test_too_few_people_and_nothing_that_counts():
     item, person, score = crowd(np.random.default_rng(2), n=30, people=4)
     crossing = Crossing.of(item, person)
     mean, effects = mean_effects(score, crossing, 30)
-    with pytest.warns(StatisticsWarning, match="too few people to speak of others: 4, and 5 are needed"):
+    with pytest.warns(StatisticsWarning, match="too few annotators to speak of others: 4, and 5 are needed"):
         found = sums_estimate(CrossedSums(mean, np.ones(30), effects), crossing)
     assert found.defined
     assert math.isnan(found.low)
-    with pytest.warns(StatisticsWarning, match="too few people"):
+    with pytest.warns(StatisticsWarning, match="too few annotators"):
         found = crossed_correlation(
             np.arange(30.0), mean, lambda one, _: mean[item[one]], crossing, n_resamples=20
         )

@@ -262,3 +262,42 @@ class TestFromRows:
         )  # fmt: skip
         found = agreement_so_far(study)
         assert (found.labels, found.seconds) == (2, 20.0)
+
+
+def test_the_page_has_both_populations_or_says_why_not():
+    """Beside each figure its interval of annotators like these; its definition is there to be opened."""
+
+    def page(n_people, kind):
+        rng = np.random.default_rng(0)
+        if kind == "pairwise":
+            found = compute((1 + (rng.random((30, n_people)) < np.linspace(0.3, 0.9, n_people))).tolist())
+        else:
+            rows = [
+                LabelRow(
+                    item, item, "", person, 1.0, 1.0, [], {"ranks": {"a": 1 + swap, "b": 2 - swap, "c": 3}}
+                )
+                for item in range(30)
+                for person in range(n_people)
+                for swap in [int(rng.random() < person / n_people)]
+            ]
+            found = agreement_compute(
+                kind, rows, {person: (str(person), False) for person in range(n_people)}
+            )
+        return found, " ".join(
+            render_to_string("annotation/researcher/_agreement.html", {"agreement": found}).split()
+        )
+
+    for kind in ("pairwise", "importance"):
+        found, text = page(6, kind)
+        assert found.has_alike
+        shown = [one for _, one in found.figures if one.get("alike") and one["alike"]["low"] is not None]
+        assert text.count("annotators like these [") == len(shown) >= 2
+        figure, _ = found.figures[0]
+        assert "Where two stand, the second is of annotators like these on new items." in text
+        assert f'Definition<span class="visually-hidden"> of {figure.label}</span></summary>' in text
+        found, text = page(3, kind)
+        assert "annotators like these [" not in text
+        assert (
+            "None is of annotators like these: too few annotators to speak of others: 3, and 5 are needed."
+            in text
+        )
