@@ -32,7 +32,9 @@ _FEWEST_WORTH = 4.0
 # The largest table of people by clusters worth having.
 MOST_CELLS = 20_000_000
 TOO_FEW = "too few annotators to speak of others: {n}, and {least} are needed"
-TOO_UNEVEN = "too few annotators to speak of others: {n}, whose workloads are worth {worth:.1f} of equal workload"
+TOO_UNEVEN = (
+    "too few annotators to speak of others: {n}, whose workloads are worth {worth:.1f} of equal workload"
+)
 NO_EFFECTS = "not known for others: this convention has no exact scores of labels"
 
 
