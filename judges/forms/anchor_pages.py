@@ -156,9 +156,11 @@ def verdict_words(found: InTime) -> str:
                 "The repetitions that measure the judge's own noise are running. Checks can start afterwards."
             )
         return "The repetitions that measure the judge's own noise have not finished, so nothing can be compared yet."
-    own = f"at most {percent(found.reference)} of its verdicts on these anchors change by themselves"
+    own = f"at most {percent(found.noise.bound)} of its verdicts on these anchors change by themselves (99% bound)"
+    if found.reference > found.noise.bound:
+        own = f"changes of up to {percent(found.reference)} of the verdicts are tolerated"
     if found.state is None:
-        return f"Not checked yet. When the anchors were frozen, {own} (99% bound)."
+        return f"Not checked yet. As the anchors were frozen, {own}."
     level = (
         f"e-value {evidence_text(found.state.e_value)}, highest {evidence_text(found.state.highest)}, alarm at "
         f"{evidence_text(found.alarm)}: at most 5% false alarms over all checks together"

@@ -54,6 +54,9 @@ def test_a_judge_that_stands_still_and_one_that_moved(cast: Cast) -> None:
     still, moved = (text_of(admin.get(page_of(judge))) for judge in (good, poor))
     assert "No drift of Good judge was found in 3 checks" in still
     assert "2.0% [" in still
+    assert "change by themselves (99% bound)" in still
+    AnchorSet.objects.filter(judge=good).update(tolerance=0.2)
+    assert "changes of up to 20.0% of the verdicts are tolerated" in text_of(admin.get(page_of(good)))
     assert "Poor judge has drifted, probably since check 3" in moved
     assert "alarm at 25: at most 5% false alarms over all checks together" in moved
     assert "2 models answered the anchors: model-1 (fp_1), model-1-new (fp_2)." in moved
