@@ -104,7 +104,8 @@ def test_more_of_anything_helps_and_other_annotators_cost(people, judge, labels,
         more = model.interval(figure, StudyDesign(400, labels, n_people + 20))
         assert 0 < many.half_width < few.half_width <= 1
         assert many.half_width <= many.half_width_alike * 1.0001
-        assert more.half_width_alike <= many.half_width_alike * 1.0001
+        # The width may grow with people who are all alike: their variance is harder to tell from that of labels.
+        assert more.standard_error_alike <= many.standard_error_alike * 1.0001
     powers = [
         model.power("judge_minus_judge", StudyDesign(n, labels, n_people)).alike for n in (100, 400, 1_600)
     ]
