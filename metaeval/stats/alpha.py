@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, Unpack
 import numpy as np
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.alpha_many import ManyValues, alpha_and_range, influence, resampled_alpha
+from metaeval.stats.alpha_many import ManyValues, alpha_and_range, alpha_influence, resampled_alpha
 from metaeval.stats.arrays import Booleans, Floats, Integers, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
@@ -129,7 +129,7 @@ def _of_many(
         )
     if not resamples.n_resamples:
         return finish(value, np.zeros(0), pairable, resamples, confidence, bounds)
-    rows = resamples.cluster_totals(np.column_stack([influence(data, level), pairable]))
+    rows = resamples.cluster_totals(np.column_stack([alpha_influence(data, level), pairable]))
     rows = rows[rows[:, 1] > 0]
     spread = spread_of(rows[:, 0], rows[:, 1])
     return finish(

@@ -68,7 +68,7 @@ def resampled_alpha(data: ManyValues, level: str, resamples: Resamples) -> Float
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def influence(data: ManyValues, level: str) -> Floats:
+def alpha_influence(data: ManyValues, level: str) -> Floats:
     """What each item adds to the deviation of alpha, (n_items,): its derivative by the item's weight, times that.
 
     Ordinal ranks are taken as they are; it only matters here over how many items the variance is spread.

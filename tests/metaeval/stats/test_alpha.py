@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import metaeval.stats.alpha as alpha_module
 from metaeval.stats import InvalidInputError, Resamples, StatisticsWarning, krippendorff_alpha
-from metaeval.stats.alpha_many import Disagreement, ManyValues, influence
+from metaeval.stats.alpha_many import Disagreement, ManyValues, alpha_influence
 from metaeval.stats.counts import count_labels
 from metaeval.stats.resampling import draw_counts
 from tests.metaeval.stats import oracle
@@ -213,4 +213,4 @@ def test_influence_is_the_derivative_by_an_items_weight(level):
 
     moves = 1e-5 * np.eye(20)
     slopes = (alpha(1 + moves) - alpha(1 - moves)) / 2e-5
-    np.testing.assert_allclose(influence(data, level), slopes, atol=1e-8)
+    np.testing.assert_allclose(alpha_influence(data, level), slopes, atol=1e-8)
