@@ -8,6 +8,8 @@ import numpy as np
 from metaeval.inputs import Booleans, Floats, Items
 
 AVERAGE = "average"
+# No prefix of a subset's path begins with a slash.
+CATEGORIES = "/categories"
 GAP = "adversarial_gap"
 
 
@@ -48,8 +50,11 @@ def prefixes(path: str) -> list[str]:
     return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
 
 
-def layout_of(items: Items) -> Layout:
-    """Groups of the items: all, each category, each prefix of each subset path; and the means over subsets."""
+def layout_of(items: Items, *, category_means: bool = False) -> Layout:
+    """Groups of the items: all, each category, each prefix of each subset path; and the means over subsets.
+
+    With ``category_means`` also the mean over categories: the scenarios of HELM Instruct.
+    """
     groups = [Group("overall", "", np.ones(len(items), dtype=np.bool_))]
     categories = np.asarray(items.category, dtype=object)
     groups += [Group("category", name, categories == name) for name in _distinct(items.category)]
@@ -59,7 +64,12 @@ def layout_of(items: Items) -> Layout:
         for name in dict.fromkeys(prefix for paths in above for prefix in paths)
     ]
     leaves = ["/".join(part for part in path.split("/") if part) for path in _distinct(items.subset)]
-    return Layout(tuple(groups), tuple(_combinations(groups, leaves)))
+    combinations = _combinations(groups, leaves)
+    if category_means:
+        weights = np.array([float(group.kind == "category") for group in groups])
+        if weights.sum() > 1:
+            combinations.append(Combination("macro", CATEGORIES, weights / weights.sum()))
+    return Layout(tuple(groups), tuple(combinations))
 
 
 def _combinations(groups: Sequence[Group], leaves: Sequence[str]) -> list[Combination]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,16 +17,17 @@ from metaeval.figures.sample import (
     Crossed,
     CrossedRatio,
     JudgeSample,
-    Part,
     Ratio,
     Sample,
     quiet,
 )
 from metaeval.inputs import Booleans, Floats, Integers
 from metaeval.stats import Estimate, PairedDifference, mean_estimate, ratio_estimate
+from metaeval.stats.combined import mean_of_strata
 from metaeval.stats.crossed_sums import sums_difference, sums_estimate
 from metaeval.stats.leave_one_out import People
 
+_ACROSS = "no interval: an instruction lies in several of the groups"
 _NOT_SHARED = "no item shared with others"
 
 
@@ -86,10 +88,16 @@ def measured(
     """Each figure that the subject (a sample, or a judge of it) has: overall, and in groups or by criterion."""
     found: dict[str, Breakdown] = {}
     ratios = []
+    criteria: dict[str, Breakdown] = {}
     with quiet():
         for figure in figures:
             part = figure.function(subject)
-            if isinstance(part, Ratio) and part.top.ndim == 1:
+            if isinstance(part, Ratio):
+                if part.top.ndim == 2:
+                    criteria[figure.name] = _by_criterion(
+                        sample, _ratio(sample, figure, part, weights(figure))
+                    )
+                    part = replace(part, top=part.top.sum(axis=1), bottom=part.bottom.sum(axis=1))
                 ratios.append(weighted(_measure(figure, part), weights(figure)))
             elif isinstance(part, ByGroup):
                 found[figure.name] = _by_group(sample, part.function)
@@ -100,10 +108,13 @@ def measured(
                     _alike_of(sample, part, weights(figure)),
                 )
             elif part is not None:
-                found[figure.name] = _by_criterion(
-                    sample, _of_criterion(sample, figure, part, weights(figure))
-                )
+                overall: Breakdown = {"overall": plain(part.function(None))}
+                found[figure.name] = overall | _by_criterion(sample, part.function)
+                if part.in_group is not None:
+                    found[figure.name] |= _of_strata(sample, figure, part.in_group)
         found |= breakdowns(ratios, sample.layout, sample.resamples, sample.options.confidence)
+        for name, by_criterion in criteria.items():
+            found[name] |= by_criterion
         for figure in figures:
             other = figure.alike(subject) if figure.alike is not None and figure.name in found else None
             if isinstance(other, ByCriterion):
@@ -116,7 +127,7 @@ def measured(
 def _add_by_group(sample: Sample, found: Breakdown, alike: Callable[[Booleans], Estimate]) -> None:
     """Beside each figure its interval of annotators like these."""
     for group in sample.layout.groups:
-        # Figures by criterion have no other groups.
+        # Some figures by criterion have no other groups.
         place = found.get(group.kind)
         place = place if group.kind == "overall" or place is None else place[group.name]
         if place is not None and place["value"] is not None:
@@ -203,32 +214,50 @@ def _by_group(
 
 def _by_criterion(sample: Sample, function: Callable[[int | None], Estimate]) -> Breakdown:
     criteria = enumerate(sample.inputs.criteria)
-    return {
-        "overall": plain(function(None)),
-        "criterion": {name: plain(function(place)) for place, name in criteria},
+    return {"criterion": {name: plain(function(place)) for place, name in criteria}}
+
+
+def _of_strata(sample: Sample, figure: Figure, function: Callable[[Booleans], Estimate]) -> Breakdown:
+    """Of the groups that the figure has tables of, and the unweighted means over these, which share no instruction."""
+    found: Breakdown = {}
+    groups = sample.layout.groups
+    estimates = {
+        place: function(group.members) for place, group in enumerate(groups) if group.kind in figure.axes
     }
+    for place, estimate in estimates.items():
+        found.setdefault(groups[place].kind, {})[groups[place].name] = plain(estimate)
+    for combination in sample.layout.combinations:
+        used = np.flatnonzero(combination.weights).tolist()
+        if combination.is_difference or not set(used) <= set(estimates):
+            continue
+        mean = mean_of_strata([estimates[place] for place in used], bounds=figure.bounds or (-1.0, 1.0))
+        if _share_clusters(sample, [groups[place].members for place in used]):
+            mean = Estimate(mean.value, np.nan, np.nan, mean.n, reason=mean.reason or _ACROSS)
+        found.setdefault(combination.kind, {})[combination.name] = plain(mean)
+    return found
 
 
-def _of_criterion(
-    sample: Sample, figure: Figure, part: Part, weights: Floats | None
+def _share_clusters(sample: Sample, members: Sequence[Booleans]) -> bool:
+    cluster = np.array(sample.items.cluster, dtype=np.str_)
+    seen = [set(cluster[each].tolist()) for each in members]
+    return len(set[str]().union(*seen)) < sum(len(each) for each in seen)
+
+
+def _ratio(
+    sample: Sample, figure: Figure, part: Ratio, weights: Floats | None
 ) -> Callable[[int | None], Estimate]:
-    """The function of one criterion, or of all: None."""
-    if isinstance(part, ByCriterion):
-        return part.function
+    """Of one criterion."""
+    top, bottom, reason = part.top, part.bottom, part.reason
     options: Any = {
         "resamples": sample.resamples,
         "confidence": sample.options.confidence,
         "weights": weights,
     }
-    assert isinstance(part, Ratio)
-    top, bottom, reason = part.top, part.bottom, part.reason
 
-    def pooled(place: int | None) -> Estimate:
-        columns = slice(None) if place is None else slice(place, place + 1)
-        sums = top[:, columns].sum(axis=1), bottom[:, columns].sum(axis=1)
-        return ratio_estimate(*sums, bounds=figure.range, reason=reason, **options)
+    def ratio(place: int | None) -> Estimate:
+        return ratio_estimate(top[:, place], bottom[:, place], bounds=figure.range, reason=reason, **options)
 
-    return pooled
+    return ratio
 
 
 def figure_estimate(kind: KindFigures, subject: Sample | JudgeSample, name: str) -> Breakdown | None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures.figure import CORRELATION, UNPARSED, Figure, KindFigures
+from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
+from metaeval.figures.groups import Layout, layout_of
 from metaeval.figures.sample import (
     ByCriterion,
     CrossedRatio,
@@ -44,6 +45,8 @@ NEAR = 1.0
 # People's means are sums of floats.
 _GRAIN = 1e-9
 _PARTS = ("criterion",)
+# HELM Instruct's scenarios are categories here, or subsets.
+_SCENARIOS = ("criterion", *GROUPS)
 _RATINGS = (1.0, 5.0)
 _DISTANCE = (0.0, 4.0)
 _NO_TARGET = "no judged item has a rating to compare with"
@@ -107,7 +110,14 @@ class RubricJudge(JudgeSample):
     def correlated(self, method: Linear, *, expected: bool = False) -> ByCriterion | None:
         """Its ratings, or its expected ones, beside the target's."""
         table = self.finer_table if expected else self.table
-        return None if table is None else ByCriterion(partial(self._correlation, table, method))
+        if table is None:
+            return None
+
+        def in_group(members: Booleans) -> Estimate:
+            said, target = table[:, -1], self.sample.target[:, -1]
+            return correlation(said, target, method=method, where=members, **self._how)
+
+        return ByCriterion(partial(self._correlation, table, method), in_group)
 
     def correlated_alike(self, method: Linear, *, expected: bool = False) -> ByCriterion | None:
         """The same of annotators like these too."""
@@ -227,6 +237,10 @@ class RubricSample(Sample):
     """Ratings of the labels and of the target: a column a criterion, the last one their mean."""
 
     judge_type = RubricJudge
+
+    @cached_property
+    def layout(self) -> Layout:
+        return layout_of(self.items, category_means=True)
 
     @cached_property
     def ratings(self) -> Floats:
@@ -369,7 +383,7 @@ class RubricSample(Sample):
         """Each annotator beside the mean of the others."""
         labels = self.labels
 
-        def figure(place: int | None) -> Estimate:
+        def figure(place: int | None, where: Booleans | None = None) -> Estimate:
             column = self.ratings[:, -1 if place is None else place]
             return person_correlation(
                 (labels.item, labels.annotator, column),
@@ -378,9 +392,10 @@ class RubricSample(Sample):
                 resamples=self.resamples,
                 confidence=self.options.confidence,
                 weights=self.drawn,
+                where=where,
             )
 
-        return ByCriterion(figure)
+        return ByCriterion(figure, partial(figure, None))
 
     def alpha(self) -> ByCriterion:
         """Ordinal, over the items of one criterion or the items of all."""
@@ -407,7 +422,7 @@ class RubricSample(Sample):
 
 
 def _correlation(
-    name: str, label: str, what: str, function: Any, axes: tuple[str, ...] = _PARTS, alike: Any = None
+    name: str, label: str, what: str, function: Any, axes: tuple[str, ...] = _SCENARIOS, alike: Any = None
 ) -> Figure:
     return Figure(name, label, what, function, "number", CORRELATION, axes, compares=True, alike=alike)
 
@@ -419,12 +434,15 @@ def _of_judge(name: str, label: str, what: str, method: Linear, *, expected: boo
         label,
         what,
         partial(RubricJudge.correlated, **how),
+        _PARTS if expected else _SCENARIOS,
         alike=partial(RubricJudge.correlated_alike, **how),
     )
 
 
 def _mean_rating(function: Any) -> Figure:
-    return Figure("mean_rating", "Mean rating", "Mean of all ratings.", function, "number", _RATINGS, _PARTS)
+    return Figure(
+        "mean_rating", "Mean rating", "Mean of all ratings.", function, "number", _RATINGS, _SCENARIOS
+    )
 
 
 PEOPLE = (
@@ -433,6 +451,7 @@ PEOPLE = (
         "Krippendorff's alpha, ordinal",
         "Agreement beyond chance of ordered ratings, over all items and criteria.",
         RubricSample.alpha,
+        _PARTS,
     ),
     Figure(
         "pair_exact",
@@ -455,7 +474,7 @@ PEOPLE = (
         "Within one point of the mean of the others",
         "Share of the ratings within one point of the mean of the other annotators' ratings of the item.",
         RubricSample.within_one,
-        axes=_PARTS,
+        axes=_SCENARIOS,
     ),
     _correlation(
         "spearman",
@@ -468,7 +487,6 @@ PEOPLE = (
         "Pearson with the mean of the others",
         "Pearson's correlation of an annotator's ratings with the mean of the others', averaged over annotators.",
         partial(RubricSample.person, method="pearson"),
-        (),
     ),
     Figure(
         "mean_absolute_error",
@@ -477,6 +495,7 @@ PEOPLE = (
         RubricSample.mean_distance,
         "number",
         _DISTANCE,
+        _SCENARIOS,
     ),
     _mean_rating(RubricSample.mean_rating),
 )
@@ -488,7 +507,7 @@ JUDGES = (
         "One minus the mean distance of the judge's rating to the target's as a share of the widest one; a rating that "
         "could not be read is as far off as can be.",
         partial(RubricJudge.agreement, primary="closeness"),
-        axes=_PARTS,
+        axes=_SCENARIOS,
         compares=True,
         alike=partial(RubricJudge.of_criterion_alike, primary="closeness"),
         short="Closeness",
@@ -572,6 +591,9 @@ KIND = KindFigures(
         "Leave-one-out figures compare each rating with the mean of the other annotators' ratings of the same item: "
         "correlations are of each annotator who shares at least five items with others, averaged over annotators; "
         "distances and shares are averaged over an item's labels, then over items.",
+        "Figures of all items pool the items of all subsets and categories; means over subsets or categories are the "
+        "unweighted means of their figures (HELM Instruct's means over scenarios), with the interval of independent "
+        "strata.",
     ),
     ranked="Judges are ranked by how close their ratings are to {against}.",
     against={"people": "human annotators' mean ratings", "gold": "the gold ratings"},

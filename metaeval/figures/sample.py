@@ -39,9 +39,13 @@ class ByGroup:
 
 @dataclass(frozen=True, slots=True)
 class ByCriterion:
-    """A figure that is no ratio, of the criterion at an index, or of all criteria: None."""
+    """A figure that is no ratio, of the criterion at an index, or of all criteria: None.
+
+    ``in_group`` gives it of all criteria and the items in a mask, where it has groups of items.
+    """
 
     function: Callable[[int | None], Estimate]
+    in_group: Callable[[Booleans], Estimate] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def _judges(report: ReportContent) -> list[LatexTable]:
     # subset, as in the tables of LLMBar, and for what was measured of the responses.
     room = (primary.name, "positional_agreement", report.figures.of_responses)
     return found + [
-        _grid(table, _caption(report, f"Judges: {table.title}", *notes))
+        _grid(table, _caption(report, f"Judges: {table.title}", *notes, *filter(None, [table.note])))
         for table in group_tables(report)
         if table.figure is not None and table.figure.name in room
     ]

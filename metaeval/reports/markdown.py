@@ -116,7 +116,7 @@ def _judges(report: ReportContent) -> list[str]:
         return []
     parts = ["## Judges", _table(judges_table(report))]
     for table in group_tables(report):
-        parts += [f"### {table.title}", _table(table)]
+        parts += [f"### {table.title}", _table(table), *filter(None, [table.note])]
     return parts + _replacements(report) + _differences(report)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from annotation.kinds import kind_of
 from metaeval.figures import Figure
-from metaeval.figures.groups import AVERAGE
+from metaeval.figures.groups import AVERAGE, CATEGORIES
 from metaeval.reports.figures import alike_of
 from metaeval.reports.report import (
     Breakdown,
@@ -49,14 +49,16 @@ class Slice:
         if self.kind == "overall":
             return "All items"
         if self.kind == "macro":
-            return "Mean of all subsets" if self.name == AVERAGE else f"{self.name}, mean of subsets"
+            means = {AVERAGE: "Mean of all subsets", CATEGORIES: "Mean of all categories"}
+            return means.get(self.name, f"{self.name}, mean of subsets")
         return self.name
 
     @property
     def short(self) -> str:
         """For a column head: "Manual", "Adversarial mean"."""
         if self.kind == "macro":
-            return "Mean" if self.name == AVERAGE else f"{self.name.rpartition('/')[2]} mean"
+            plain = self.name in (AVERAGE, CATEGORIES)
+            return "Mean" if plain else f"{self.name.rpartition('/')[2]} mean"
         return "All" if self.kind == "overall" else self.name.rpartition("/")[2]
 
     @property
@@ -93,14 +95,16 @@ def macros_of(report: ReportContent) -> list[Slice]:
         for breakdown in measures.values()
         for name in breakdown.get("macro", {})
     }
-    return [Slice("macro", name) for name in sorted(names, key=lambda name: (name == AVERAGE, name))]
+    last = (AVERAGE, CATEGORIES)
+    return [Slice("macro", name) for name in sorted(names, key=lambda name: (name in last, name))]
 
 
 def subset_columns(report: ReportContent) -> list[Slice]:
     """Columns of a table by subset: the subsets at the ends of their paths, then the means."""
     names = [row["name"] for row in report.items.subsets]
     ends = [name for name in names if not any(other.startswith(f"{name}/") for other in names)]
-    return [*(Slice("subset", name) for name in ends), *macros_of(report)] if ends else []
+    means = [place for place in macros_of(report) if place.name != CATEGORIES]
+    return [*(Slice("subset", name) for name in ends), *means] if ends else []
 
 
 def axis_slices(report: ReportContent, axis: str) -> list[Slice]:
@@ -109,7 +113,8 @@ def axis_slices(report: ReportContent, axis: str) -> list[Slice]:
         return subset_columns(report)
     if axis == "criterion":
         return [Slice("criterion", name) for name in report.criteria]
-    return [Slice("category", row["name"]) for row in report.items.categories]
+    means = [place for place in macros_of(report) if place.name == CATEGORIES]
+    return [*(Slice("category", row["name"]) for row in report.items.categories), *means]
 
 
 def slice_find(report: ReportContent, key: str) -> Slice:
@@ -178,6 +183,8 @@ class FigureTable:
     mark: float | None = None
     figure: Figure | None = None
     """The figure that all cells are of, in a table by group."""
+    note: str = ""
+    """A sentence below it."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -337,7 +344,16 @@ def _group_table(report: ReportContent, figure: Figure, axis: str, places: Seque
     ]
     heads = tuple(place.short for place in places)
     key = f"judges-{figure.name.replace('_', '-')}-{axis}"
-    return FigureTable(key, f"{figure.label} by {axis}", "Judge", heads, tuple(rows), figure=figure)
+    title = f"{figure.label} by {axis}"
+    return FigureTable(key, title, "Judge", heads, tuple(rows), figure=figure, note=_means_note(axis, places))
+
+
+def _means_note(axis: str, places: Sequence[Slice]) -> str:
+    """Which column pools items and which are means of groups."""
+    if not any(place.kind == "macro" for place in places):
+        return ""
+    groups = "categories" if axis == "category" else "subsets"
+    return f"“All” pools all items; means are unweighted means over {groups}."
 
 
 def differences(report: ReportContent, primary: str = "") -> list[tuple[JudgeFigures, EstimateJson, bool]]:

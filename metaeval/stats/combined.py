@@ -179,6 +179,38 @@ def macro_mean(
     return hull(found, ends)
 
 
+def mean_of_strata(estimates: Sequence[Estimate], *, bounds: tuple[float, float]) -> Estimate:
+    """Unweighted mean of figures of strata that share no cluster, each with an interval of its own.
+
+    The intervals are put together as those of independent figures are (MOVER), whatever each was made with: of
+    correlations Fisher's, which `combined_interval` has no deviations of. Undefined where one of the figures is.
+
+    References
+    ----------
+    G. Y. Zou, "Toward using confidence intervals to compare correlations", Psychological Methods 12 (2007).
+
+    Examples
+    --------
+    >>> strata = [Estimate(0.5, 0.2, 0.7, 30, 30, "fisher"), Estimate(0.9, 0.8, 0.94, 90, 90, "fisher")]
+    >>> found = mean_of_strata(strata, bounds=(-1, 1))
+    >>> found.value, round(found.low, 3), round(found.high, 3), found.n
+    (0.7, 0.542, 0.802, 120)
+    """
+    values = np.array([one.value for one in estimates])
+    missing = next((one.reason for one in estimates if math.isnan(one.value)), None)
+    if missing is not None or not len(values):
+        return undefined(missing or "no item counts")
+    n, n_clusters = sum(one.n for one in estimates), sum(one.n_clusters for one in estimates)
+    value = float(values.mean())
+    below = math.sqrt(sum((one.value - one.low) ** 2 for one in estimates)) / len(values)
+    above = math.sqrt(sum((one.high - one.value) ** 2 for one in estimates)) / len(values)
+    if math.isnan(below + above):
+        reason = next((one.reason for one in estimates if math.isnan(one.low)), None)
+        return Estimate(value, math.nan, math.nan, n, n_clusters, "none", reason)
+    low, high = max(bounds[0], value - below), min(bounds[1], value + above)
+    return Estimate(value, low, high, n, n_clusters, "mover")
+
+
 def hull(found: Estimate, ends: tuple[float, float]) -> Estimate:
     """The estimate with the wider of its interval and another on either side.
 

@@ -1,17 +1,19 @@
 """All evaluators against all: correlations, means and deviations of people's and judges' ratings of one criterion."""
 
 import math
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Floats, Integers, as_mapping, as_matrix, check_option
+from metaeval.stats.arrays import Booleans, Floats, Integers, as_mapping, as_matrix, check_option
+from metaeval.stats.combined import mean_of_strata
 from metaeval.stats.correlation import is_flat, why_not
-from metaeval.stats.errors import InvalidInputError
+from metaeval.stats.errors import InvalidInputError, StatisticsWarning
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.fisher import finish_correlation
 from metaeval.stats.ids import as_ids
@@ -27,6 +29,7 @@ from metaeval.stats.intervals import (
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.results import Result
 from metaeval.stats.sharing import with_resamples
+from metaeval.stats.systems import system_correlation
 from metaeval.stats.weighted_correlation import (
     METHODS,
     Columns,
@@ -36,7 +39,9 @@ from metaeval.stats.weighted_correlation import (
 )
 
 Missing: TypeAlias = Literal["pairwise", "listwise"]
+Level: TypeAlias = Literal["instance", "scenario"]
 
+_SHARED = "no interval: a cluster lies in several scenarios"
 _ONE_VALUE = "no interval: the ratings are all the same"
 
 
@@ -60,6 +65,8 @@ class EvaluatorCorrelations(Result):
         Each correlation with its interval, as `estimate` finds it.
     mean_estimates, deviation_estimates : mapping of str to Estimate
         Each mean and deviation with its interval.
+    by_scenario : mapping of EvaluatorCorrelations
+        The table of each scenario, where there are scenarios.
     """
 
     _intervals: ClassVar[Mapping[str, tuple[str, str]]] = {"matrix": ("low", "high")}
@@ -76,6 +83,9 @@ class EvaluatorCorrelations(Result):
     estimates: Mapping[tuple[str, str], Estimate] = field(compare=False, repr=False)
     mean_estimates: Mapping[str, Estimate] = field(compare=False, repr=False)
     deviation_estimates: Mapping[str, Estimate] = field(compare=False, repr=False)
+    by_scenario: Mapping[Any, "EvaluatorCorrelations"] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def estimate(self, first: str, second: str) -> Estimate:
         """The correlation of two evaluators, with its interval."""
@@ -91,6 +101,8 @@ def evaluator_correlations(
     *,
     method: Method = "pearson",
     missing: Missing = "pairwise",
+    scenarios: Any = None,
+    level: Level = "instance",
     **options: Unpack[Sampling],
 ) -> EvaluatorCorrelations:
     """Correlations between all evaluators of one criterion, as in HELM Instruct's Tables 4 and 5.
@@ -102,6 +114,12 @@ def evaluator_correlations(
     method : {"pearson", "spearman", "kendall"}
     missing : {"pairwise", "listwise"}
         A pair of evaluators is compared on the items that both rated, or all on the items that all rated.
+    scenarios : array_like of shape (n_items,), optional
+        The scenario of each item. Default: all items are pooled.
+    level : {"instance", "scenario"}
+        With scenarios: the unweighted mean over scenarios of the correlations over their items, or the correlation
+        over scenarios of the evaluators' means (pass scenario and system as one id to have a mean for each of both).
+        Means and deviations of ratings are of all items.
     **options
         See `metaeval.stats.intervals.Sampling`. All cells are computed on the same resamples.
 
@@ -109,7 +127,9 @@ def evaluator_correlations(
     -------
     EvaluatorCorrelations
         A pair with fewer than three items in common, or where one of the two gave a single value, has NaN and its
-        `estimate` says why. (No warning: a matrix with holes is common.)
+        `estimate` says why. (No warning: a matrix with holes is common.) A mean over scenarios is undefined where one
+        of them is. Scenarios are held fixed, and the mean's interval is put together from theirs as those of
+        independent strata; there is none where a cluster lies in several.
 
     References
     ----------
@@ -124,9 +144,16 @@ def evaluator_correlations(
     (0.904, [3.5, 3.0, 2.0])
     >>> found.estimate("judge", "other").reason
     'what they are compared with is all the same'
+    >>> ratings = {"people": [1, 2, 3, 3, 4, 5], "judge": [1, 2, 3, 5, 4, 3]}
+    >>> by = {"scenarios": ["chat"] * 3 + ["code"] * 3, "n_resamples": 0}
+    >>> evaluator_correlations(ratings, **by).matrix[0].tolist()     # 1 and -1
+    [1.0, 0.0]
     """
     check_option(method, METHODS, "method")
     check_option(missing, ("pairwise", "listwise"), "missing")
+    check_option(level, ("instance", "scenario"), "level")
+    if scenarios is None and level == "scenario":
+        raise InvalidInputError("level: 'scenario' needs scenarios")
     columns = _columns(ratings)
     n_items = len(next(iter(columns.values())))
     resamples, mask, confidence = resolve(n_items, with_resamples(options, n_items), weighted=True)
@@ -138,7 +165,65 @@ def evaluator_correlations(
     if missing == "listwise":
         whole = np.all([~np.isnan(column) for column in columns.values()], axis=0)
         weights = np.where(whole, weights, 0.0)
-    return _table(columns, weights, given, resamples, confidence, method)
+    pooled = _table(columns, weights, given, resamples, confidence, method)
+    if scenarios is None:
+        return pooled
+    distinct, codes = as_ids(scenarios, "scenarios", n_items)
+    tables = {
+        name: _table(columns, np.where(codes == code, weights, 0.0), given, resamples, confidence, method)
+        for code, name in enumerate(distinct.tolist())
+        if (weights[codes == code] > 0).any()
+    }
+
+    def of_scenarios(first: str, second: str) -> Estimate:
+        if level == "instance":
+            found = mean_of_strata(
+                [each.estimate(first, second) for each in tables.values()], bounds=(-1.0, 1.0)
+            )
+            return _without_interval(found) if shared else found
+        sampled: Sampling = {
+            "resamples": resamples,
+            "confidence": confidence,
+            "where": weights > 0,
+            "weights": given,
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StatisticsWarning)
+            return _plain(
+                system_correlation(columns[first], columns[second], codes, method=method, **sampled)
+            )
+
+    shared = _share_clusters(codes[weights > 0], resamples, weights > 0)
+    estimates = {
+        (first, second): found if first == second else of_scenarios(first, second)
+        for (first, second), found in pooled.estimates.items()
+    }
+    return replace(pooled, **_arrays(pooled.names, estimates), estimates=estimates, by_scenario=tables)
+
+
+def _share_clusters(codes: Integers, resamples: Resamples, counted: Booleans) -> bool:
+    clusters = np.flatnonzero(counted) if resamples.codes is None else resamples.codes[counted]
+    return len(np.unique(np.stack([clusters, codes]), axis=1).T) > len(np.unique(clusters))
+
+
+def _without_interval(found: Estimate) -> Estimate:
+    return replace(found, low=math.nan, high=math.nan, method="none", reason=found.reason or _SHARED)
+
+
+def _plain(found: Estimate) -> Estimate:
+    return Estimate(**{each.name: getattr(found, each.name) for each in fields(Estimate)})
+
+
+def _arrays(names: tuple[str, ...], estimates: Mapping[tuple[str, str], Estimate]) -> dict[str, Any]:
+    """Values, ends and numbers of items as symmetric matrices."""
+    matrix, low, high = (np.full((len(names), len(names)), np.nan) for _ in range(3))
+    n = np.zeros((len(names), len(names)), dtype=np.intp)
+    place = {name: row for row, name in enumerate(names)}
+    for (first, second), found in estimates.items():
+        a, b = place[first], place[second]
+        for array, value in ((matrix, found.value), (low, found.low), (high, found.high), (n, found.n)):
+            array[a, b] = array[b, a] = value
+    return {"matrix": matrix, "low": low, "high": high, "n": n}
 
 
 @aligned()
@@ -148,6 +233,8 @@ def evaluator_correlations_by(
     *,
     method: Method = "pearson",
     missing: Missing = "pairwise",
+    scenarios: Any = None,
+    level: Level = "instance",
     **options: Unpack[Sampling],
 ) -> dict[Any, EvaluatorCorrelations]:
     """`evaluator_correlations` of each criterion, all on the same resamples.
@@ -188,7 +275,9 @@ def evaluator_correlations_by(
     found = {}
     for place, name in enumerate(distinct.tolist()):
         chosen: Sampling = {**shared, "where": where & (codes == place)}
-        found[name] = evaluator_correlations(columns, method=method, missing=missing, **chosen)
+        found[name] = evaluator_correlations(
+            columns, method=method, missing=missing, scenarios=scenarios, level=level, **chosen
+        )
     return found
 
 
@@ -219,8 +308,6 @@ def _table(
 ) -> EvaluatorCorrelations:
     names = tuple(columns)
     size = len(names)
-    matrix, low, high = (np.full((size, size), np.nan) for _ in range(3))
-    n = np.zeros((size, size), dtype=np.intp)
     estimates: dict[tuple[str, str], Estimate] = {}
     asked: dict[tuple[int, int], Columns] = {}
     for a in range(size):
@@ -228,16 +315,14 @@ def _table(
             one, two = columns[names[a]], columns[names[b]]
             both = np.where(np.isnan(one) | np.isnan(two), 0.0, weights)
             counted = both > 0
-            n[a, b] = n[b, a] = int(counted.sum())
+            n = int(counted.sum())
             reason = why_not(one[counted], two[counted])
             if reason is not None:
                 reason = why_none(reason, given)
             if reason is not None:
-                estimates[names[a], names[b]] = Estimate(
-                    math.nan, math.nan, math.nan, int(n[a, b]), reason=reason
-                )
+                estimates[names[a], names[b]] = Estimate(math.nan, math.nan, math.nan, n, reason=reason)
             elif a == b:
-                estimates[names[a], names[b]] = Estimate(1.0, 1.0, 1.0, int(n[a, b]))
+                estimates[names[a], names[b]] = Estimate(1.0, 1.0, 1.0, n)
             else:
                 asked[a, b] = Columns(one, two, both)
     draws = resampled_correlations(list(asked.values()), resamples, method)
@@ -245,11 +330,6 @@ def _table(
         estimates[names[a], names[b]] = finish_correlation(
             weighted_correlation(pair, method), draws[:, place], pair.weights > 0, resamples, confidence
         )
-    for a in range(size):
-        for b in range(a, size):
-            found = estimates[names[a], names[b]]
-            for table, value in ((matrix, found.value), (low, found.low), (high, found.high)):
-                table[a, b] = table[b, a] = value
     means, deviations = {}, {}
     for name, column in columns.items():
         rated = np.where(weights > 0, column, np.nan)
@@ -259,17 +339,14 @@ def _table(
         else:
             means[name], deviations[name] = _mean_and_deviation(rated, weights, resamples, confidence)
     return EvaluatorCorrelations(
-        names,
-        matrix,
-        low,
-        high,
-        n,
-        np.array([means[name].value for name in names]),
-        np.array([deviations[name].value for name in names]),
-        method,
-        estimates,
-        means,
-        deviations,
+        names=names,
+        **_arrays(names, estimates),
+        means=np.array([means[name].value for name in names]),
+        deviations=np.array([deviations[name].value for name in names]),
+        method=method,
+        estimates=estimates,
+        mean_estimates=means,
+        deviation_estimates=deviations,
     )
 
 

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
 from judges.strategies.types import AspectView
+from metaeval.reports import tables
+from metaeval.reports.render import render
+from metaeval.reports.report import report_of
 from metaeval.stats import aspect_levels, correlation, drfr, tower_score
 from tests.metaeval.kinds import KindItem, content, inputs, judge, plain_items
 from tests.metaeval.reports.kind_values import (
@@ -56,6 +59,60 @@ def test_a_rubric_by_hand():
     assert figure(found, "people", "mean_rating") == pytest.approx((2 + 4 + 4 + 5) / 4)
     # With four items nobody shares five.
     assert found["people"]["measures"]["spearman"]["overall"]["value"] is None
+
+
+def test_rubrics_by_scenario():
+    """Each category and subset by itself, all items pooled, and the unweighted mean over the groups, told apart."""
+    rng, n = np.random.default_rng(6), 60
+    category = np.resize(["chat", "chat", "code"], n)  # twice as much chat
+    level = rng.integers(1, 4, n) + 2 * (category == "code")
+    items = [
+        KindItem(f"x{k}", f"i{k}", category[k], "Adversarial/Hard" if k % 2 else "Natural") for k in range(n)
+    ]
+    people = [
+        (k, p, rated(*np.clip(level[k] + rng.integers(-1, 2, 2), 1, 5).tolist()))
+        for k in range(n)
+        for p in (0, 1)
+    ]
+    one = judge(
+        "one", {k: rated(*np.clip(level[k] + rng.integers(-2, 3, 2), 1, 5).tolist()) for k in range(n)}
+    )
+    made = inputs("rubric", items, people, [one], CRITERIA)
+    found = content(made, n_resamples=200)
+    said, truth = made.judges[0].values[:, 0].mean(axis=1), made.labels.values.mean(axis=1)
+    truth = truth.reshape(n, 2).mean(axis=1)
+    expected = {
+        name: pearsonr(said[category == name], truth[category == name])[0] for name in ("chat", "code")
+    }
+    measure = found["judges"][0]["measures"]["pearson"]
+    assert {name: row["value"] for name, row in measure["category"].items()} == pytest.approx(expected)
+    assert measure["overall"]["value"] == pytest.approx(pearsonr(said, truth)[0])
+    mean = measure["macro"]["/categories"]
+    assert mean["value"] == pytest.approx(np.mean(list(expected.values())))
+    assert mean["low"] < mean["value"] < mean["high"]
+    assert measure["overall"]["value"] > mean["value"] + 0.05  # code is rated higher by all
+    assert set(measure["macro"]) == {"average", "/categories"}
+    rating = found["judges"][0]["measures"]["mean_rating"]
+    by_hand = [said[category == name].mean() for name in ("chat", "code")]
+    assert rating["macro"]["/categories"]["value"] == pytest.approx(np.mean(by_hand))
+    assert rating["overall"]["value"] == pytest.approx(said.mean())
+    assert set(found["people"]["measures"]["spearman"]["macro"]) == {"average", "/categories"}
+    # Tables, in every form, say which column is which.
+    report = report_of(found)
+    by_category = next(each for each in tables.group_tables(report) if each.key == "judges-pearson-category")
+    assert by_category.heads == ("All", "chat", "code", "Mean")
+    assert [cell.estimate["value"] for cell in by_category.rows[-1].cells][::3] == [
+        measure["overall"]["value"],
+        mean["value"],
+    ]
+    by_subset = next(each for each in tables.group_tables(report) if each.key == "judges-pearson-subset")
+    assert by_subset.heads == ("All", "Natural", "Hard", "Mean")
+    said_of_it = "“All” pools all items; means are unweighted means over categories."
+    assert by_category.note == said_of_it
+    for form in (".html", ".md"):
+        assert said_of_it in render(report, form)
+    assert "``All'' pools all items; means are unweighted means over categories." in render(report, ".tex")
+    assert "macro,/categories" in render(report, ".csv")
 
 
 @settings(max_examples=25, deadline=None)

@@ -108,6 +108,61 @@ def test_refused():
         evaluator_correlations({"a": [1, 2], "b": [1, 2, 3]})
     with pytest.raises(InvalidInputError, match="missing"):
         evaluator_correlations({"a": [1, 2], "b": [1, 2]}, missing="drop")
+    with pytest.raises(InvalidInputError, match="needs scenarios"):
+        evaluator_correlations({"a": [1, 2], "b": [1, 2]}, level="scenario")
+
+
+@pytest.mark.parametrize("method", list(SCIPY))
+def test_scenarios_are_averaged_or_compared_by_their_means(method):
+    """HELM Instruct's Table 4: the mean over scenarios, and the scenario-level one; items pooled stay the default."""
+    table = made(np.random.default_rng(3), 90)
+    table["c"][:] = np.nan_to_num(table["c"], nan=3.0)
+    scenarios = np.resize(["chat", "code", "code", "sum", "sum", "sum"], 90)
+    table["b"] += np.where(scenarios == "code", 2, 0)
+    options = {"method": method, "n_resamples": 200}
+    pooled = evaluator_correlations(table, **options)
+    within = evaluator_correlations(table, scenarios=scenarios, **options)
+    between = evaluator_correlations(table, scenarios=scenarios, level="scenario", **options)
+    names = ["chat", "code", "sum"]
+    for one, two in (("a", "b"), ("a", "c"), ("b", "c")):
+        parts = [SCIPY[method](table[one][scenarios == k], table[two][scenarios == k])[0] for k in names]
+        found = within.estimate(one, two)
+        assert found.value == pytest.approx(np.mean(parts))
+        assert (found.n, found.n_clusters, found.method) == (90, 90, "mover")
+        # The oracle: each scenario by itself, and independent intervals put together.
+        ends = [
+            correlation(
+                table[one], table[two], where=scenarios == k, method=method, resamples=Resamples(90, 200)
+            )
+            for k in names
+        ]
+        reach = math.sqrt(sum((each.value - each.low) ** 2 for each in ends)) / 3
+        assert found.low == pytest.approx(max(-1, found.value - reach))
+        assert [within.by_scenario[k].estimate(one, two).value for k in names] == pytest.approx(parts)
+        means = [[table[name][scenarios == k].mean() for k in names] for name in (one, two)]
+        assert between.estimate(one, two).value == pytest.approx(SCIPY[method](*means)[0])
+        assert between.estimate(one, two).n == 3
+    assert (within.means == pooled.means).all()
+    assert (
+        within.matrix[0, 1] > pooled.matrix[0, 1]
+    )  # b rates all code higher, which is no disagreement within it
+    # Clusters that lie in several scenarios leave the mean without an interval; so does a scenario without one.
+    shared = evaluator_correlations(table, scenarios=scenarios, clusters=np.arange(90) // 3, **options)
+    assert shared.matrix[0, 1] == pytest.approx(within.matrix[0, 1])
+    assert math.isnan(shared.low[0, 1])
+    assert "several scenarios" in shared.estimate("a", "b").reason
+    table["c"][scenarios == "sum"] = 2.0
+    flat = evaluator_correlations(table, scenarios=scenarios, **options)
+    assert math.isnan(flat.matrix[0, 2])
+    assert flat.estimate("a", "c").reason == "what they are compared with is all the same"
+    by = evaluator_correlations_by(
+        {name: np.tile(column, 2) for name, column in table.items()},
+        np.repeat(["clear", "true"], 90),
+        scenarios=np.tile(scenarios, 2),
+        n_resamples=0,
+        method=method,
+    )
+    assert by["true"].matrix == pytest.approx(flat.matrix, nan_ok=True)
 
 
 def test_newsroom(shared_data):
