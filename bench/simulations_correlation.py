@@ -1,8 +1,9 @@
 """How often 95% intervals of correlations hold the truth: of items, inside instructions, and over systems.
 
 Pairs are normal with a known correlation, so Spearman's and Kendall's are known too. Over systems the truth is the
-correlation of the true means of the systems at hand, and the means are measured with more or less error: two judges
-see the same responses, so their errors are related, and some instructions are easier for all systems.
+correlation of the true means of the systems at hand, or of all systems that they are drawn from, and the means are
+measured with more or less error: two judges see the same responses, so their errors are related, and some instructions
+are easier for all systems.
 """
 
 import itertools
@@ -17,9 +18,9 @@ from metaeval.stats.arrays import Floats
 from metaeval.stats.correlation import correlation
 from metaeval.stats.correlation_by import correlation_by
 from metaeval.stats.errors import StatisticsWarning
-from metaeval.stats.grouped_correlation import sums_within_groups
-from metaeval.stats.systems import system_correlation
-from metaeval.stats.weighted_correlation import Method, correlation_of
+from metaeval.stats.evaluators import evaluator_correlations
+from metaeval.stats.systems import SystemsAre, system_correlation
+from metaeval.stats.weighted_correlation import Method
 
 METHODS: tuple[Method, ...] = ("pearson", "spearman", "kendall")
 PEERS: dict[Method, Callable[..., object]] = {
@@ -73,10 +74,15 @@ def inside(
 
 
 def systems(
-    n_systems: int, rho: float, reliability: float, method: Method, rng: np.random.Generator
-) -> tuple[bool, bool]:
-    """(interval of `system_correlation` holds the truth, so do plain percentiles of the resamples)."""
-    n_instructions = 200
+    n_systems: int,
+    rho: float,
+    reliability: float,
+    method: Method,
+    systems_are: SystemsAre,
+    rng: np.random.Generator,
+) -> bool:
+    """Whether the interval of `system_correlation` holds the truth: of these systems' true means, or of all systems."""
+    n_instructions = 100
     noise = math.sqrt((1 / reliability - 1) * n_instructions / 2)
     true = pairs(rho, (n_systems,), rng)
     shared = rng.normal(size=(n_instructions, n_systems))
@@ -85,23 +91,49 @@ def systems(
         mean + easy + noise * (shared * k + rng.normal(size=shared.shape))
         for mean, k in zip(true, (1, 0.5), strict=True)
     ]
-    names = np.tile(np.arange(n_systems), n_instructions)
-    clusters = np.repeat(np.arange(n_instructions), n_systems)
     found = system_correlation(
-        sides[0].ravel(), sides[1].ravel(), names, method=method, clusters=clusters, n_resamples=RESAMPLES
+        sides[0].ravel(),
+        sides[1].ravel(),
+        np.tile(np.arange(n_systems), n_instructions),
+        method=method,
+        systems_are=systems_are,
+        clusters=np.repeat(np.arange(n_instructions), n_systems),
+        n_resamples=100,
     )
-    truth = float(PEERS[method](*true).statistic)  # type: ignore[attr-defined]
-    draws = (
-        rng.multinomial(n_instructions, np.ones(n_instructions) / n_instructions, size=RESAMPLES)
-        / n_instructions
-    )
-    means = (draws @ side for side in sides)
-    rows = np.repeat(np.arange(RESAMPLES), n_systems)
-    sums = sums_within_groups(*(each.ravel() for each in means), rows, RESAMPLES, method)
-    plain = correlation_of(sums)
-    low, high = np.quantile(plain, [0.025, 0.975])
-    grain = 1e-9
-    return found.low - grain <= truth <= found.high + grain, bool(low - grain <= truth <= high + grain)
+    truth = of_normal(rho, method)
+    if systems_are == "fixed":
+        truth = float(PEERS[method](*true).statistic)  # type: ignore[attr-defined]
+    return found.low - 1e-9 <= truth <= found.high + 1e-9
+
+
+def scenarios(n: int, rng: np.random.Generator) -> bool:
+    """The same of the mean over seven scenarios of `evaluator_correlations`: n items each, one twice as many."""
+    rho = np.linspace(0.3, 0.9, 7)
+    codes = np.repeat(np.arange(7), [n] * 6 + [2 * n])
+    one, own = rng.normal(size=len(codes)), rng.normal(size=len(codes))
+    two = rho[codes] * one + np.sqrt(1 - rho[codes] ** 2) * own
+    found = evaluator_correlations({"a": one, "b": two}, scenarios=codes, n_resamples=RESAMPLES)
+    return bool(found.low[0, 1] <= rho.mean() <= found.high[0, 1])
+
+
+def systems_table(method: Method, systems_are: SystemsAre, times: int) -> float:
+    """Print the coverage of one method and population; the lowest."""
+    rng, lowest = np.random.default_rng(20_261_123), 1.0
+    for n_systems, reliability in itertools.product((8, 12, 20, 40), (0.9, 0.98)):
+        row = [
+            float(
+                np.mean(
+                    [systems(n_systems, rho, reliability, method, systems_are, rng) for _ in range(times)]
+                )
+            )
+            for rho in (0.0, 0.5, 0.8, 0.95)
+        ]
+        lowest = min(lowest, *row)
+        label = (
+            f"{n_systems} systems ({systems_are}), reliability {reliability}, {method}, r 0, 0.5, 0.8, 0.95"
+        )
+        print(f"  {label}:", *map(_percent, row), flush=True)
+    return lowest
 
 
 def run(quick: bool = False) -> dict[str, float]:
@@ -127,16 +159,12 @@ def run(quick: bool = False) -> dict[str, float]:
         row = [np.mean([instructions(n, method, truth, rng) for _ in range(many)]) for n in (20, 40, 100)]
         lowest["instructions"] = min(lowest["instructions"], *map(float, row))
         print(f"  mean over 20, 40, 100 instructions of 6 systems, {method}:", *map(_percent, row))
-    many = 10 if quick else 100
-    for method, n_systems, reliability in itertools.product(METHODS, (5, 10, 30), (0.8, 0.9, 0.98)):
-        found = {
-            rho: np.mean([systems(n_systems, rho, reliability, method, rng) for _ in range(many)], axis=0)
-            for rho in (0.0, 0.6, 0.95, 0.99)
-        }
-        lowest["systems"] = min(lowest["systems"], *(float(each[0]) for each in found.values()))
-        ours, plain = (" ".join(_percent(each[k]) for each in found.values()) for k in (0, 1))
-        label = f"{n_systems} systems, reliability {reliability}, {method}, r 0, 0.6, 0.95, 0.99"
-        print(f"  {label}: {ours} (percentiles {plain})")
+    row = [np.mean([scenarios(n, rng) for _ in range(2 * many)]) for n in (20, 50, 100)]
+    print("  mean over seven scenarios of 20, 50, 100 items, one of twice as many:", *map(_percent, row))
+    for method in METHODS:
+        for systems_are, times in (("fixed", 100), ("sampled", 400)):
+            found = systems_table(method, systems_are, times // 10 if quick else times)
+            lowest["systems"] = min(lowest["systems"], found)
     return {f"coverage_lowest_correlation_{name}": value for name, value in lowest.items()}
 
 

@@ -25,6 +25,7 @@ from metaeval.stats import (
     ppi_mean,
     system_correlation,
 )
+from metaeval.stats.systems import SystemsAre
 
 FigureJson: TypeAlias = Mapping[str, Any]
 """An estimate as JSON: value, low and high, null with a reason where undefined."""
@@ -306,20 +307,23 @@ def _source(table: _Table, source: Source) -> SourceRanking:
 def _ranking(table: _Table, source: Source) -> RankAgreement:
     """How far a judge ranks the systems as people do, on the pairs that both answered."""
     people, judge = table.credits[PEOPLE], table.credits[source.key]
-    found = {
-        method: system_correlation(
+
+    def of(method: Method, systems_are: SystemsAre) -> FigureJson:
+        found = system_correlation(
             people,
             judge,
             table.system,
             method=method,
+            systems_are=systems_are,
             resamples=table.resamples,
             weights=table.weights[PEOPLE],
         )
-        for method in METHODS
+        return plain(found)
+
+    found: dict[str, FigureJson] = {
+        method: {**of(method, "fixed"), "like_these": of(method, "sampled")} for method in METHODS
     }
-    return RankAgreement(
-        source.key, source.label, **{method: plain(value) for method, value in found.items()}
-    )
+    return RankAgreement(source.key, source.label, **found)
 
 
 def _outside(table: _Table, outside: OutsideTable) -> OutsideAgreement:

@@ -199,7 +199,7 @@ def mean_of_strata(estimates: Sequence[Estimate], *, bounds: tuple[float, float]
     values = np.array([one.value for one in estimates])
     missing = next((one.reason for one in estimates if math.isnan(one.value)), None)
     if missing is not None or not len(values):
-        return undefined(missing or "no item counts")
+        return Estimate(math.nan, math.nan, math.nan, 0, reason=missing or "no item counts")
     n, n_clusters = sum(one.n for one in estimates), sum(one.n_clusters for one in estimates)
     value = float(values.mean())
     below = math.sqrt(sum((one.value - one.low) ** 2 for one in estimates)) / len(values)

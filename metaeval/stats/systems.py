@@ -3,11 +3,10 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Integers, as_items, check_option
@@ -15,18 +14,30 @@ from metaeval.stats.correlation import why_not
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.fisher import fisher_interval
-from metaeval.stats.grouped_correlation import sums_within_groups
 from metaeval.stats.ids import as_ids
-from metaeval.stats.intervals import Sampling, clusters_counted, item_weights, resolve, why_none
-from metaeval.stats.weighted_correlation import METHODS, Columns, Method, correlation_of, weighted_correlation
+from metaeval.stats.intervals import (
+    Sampling,
+    clusters_counted,
+    item_weights,
+    resolve,
+    why_none,
+)
+from metaeval.stats.system_intervals import (
+    FEWEST_SAMPLED,
+    correlations_of_rows,
+    errors_of,
+    of_systems_like_these,
+    of_these_systems,
+)
+from metaeval.stats.weighted_correlation import METHODS, Columns, Method, weighted_correlation
+
+SystemsAre: TypeAlias = Literal["fixed", "sampled"]
 
 # A random order of four systems agrees perfectly with another once in 24: no correlation of so few can tell itself
 # from chance.
 FEW_SYSTEMS = 5
 # Simulated coverage holds above this share of the spread of the means that is not error.
-_LEAST_RELIABLE = 0.9
-# The largest correlation that has a Fisher's z.
-_NEARLY = 1 - 1e-15
+_LEAST_RELIABLE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +52,7 @@ class SystemCorrelation(Estimate):
         Each system's mean on either side.
     reliability : (float, float)
         Of either side, the share of the variance between the systems' means that is not error of these means. Below
-        0.9 the interval covers too little, and a warning says so.
+        0.8 no simulation says how often the interval covers, and a warning says so.
     corrected : float
         The correlation that the means would have without error (Spearman's correction for attenuation, with the
         errors and their covariance from the resamples); NaN where the reliability is not above 0.
@@ -63,6 +74,7 @@ def system_correlation(
     systems: Any,
     *,
     method: Method = "pearson",
+    systems_are: SystemsAre = "fixed",
     **options: Unpack[Sampling],
 ) -> SystemCorrelation:
     """Correlation over systems of their mean scores by two judges (or a judge and people).
@@ -74,9 +86,12 @@ def system_correlation(
     systems : array_like of shape (n_items,)
         The system that each response is of.
     method : {"pearson", "spearman", "kendall"}
+    systems_are : {"fixed", "sampled"}
+        Whom the interval speaks of: these systems on new instructions, or systems like these, of which these are a
+        sample, on new instructions. The second needs four systems.
     **options
         See `metaeval.stats.intervals.Sampling`. Pass the instructions as ``clusters``: these are resampled, and the
-        means of all systems recomputed. The systems are held fixed.
+        means of all systems recomputed.
 
     Returns
     -------
@@ -91,9 +106,9 @@ def system_correlation(
     Notes
     -----
     Means that are measured with error correlate less than the true means do, and means of a resample have the error
-    twice. So percentiles of the resampled correlation lie too low. The interval here reaches from the lowest to the
-    highest of three: Fisher's about the value, Fisher's about the value corrected for attenuation, percentiles. Away
-    from 0 the second takes the slope of z at the corrected value.
+    twice, so percentiles of the resampled correlation lie too low. Both intervals are of the correlation of the true
+    means: `metaeval.stats.system_intervals` says how. That of these systems holds Fisher's about the value, too. Both
+    are widened where they would not hold the value, which is that of the means as measured.
 
     References
     ----------
@@ -107,8 +122,12 @@ def system_correlation(
     ...                            clusters=np.tile(np.arange(40), 5), n_resamples=500)
     >>> found.value > 0.98, found.n, found.n_clusters, found.low <= found.value <= found.high
     (True, 5, 40, True)
+    >>> like = system_correlation(truth, -truth + rng.normal(size=200), systems, systems_are="sampled")
+    >>> like.value < -0.99, -1 <= like.low <= like.value <= like.high < 0
+    (True, True)
     """
     check_option(method, METHODS, "method")
+    check_option(systems_are, ("fixed", "sampled"), "systems_are")
     one, two = as_items(first, "first"), as_items(second, "second")
     if one.shape != two.shape:
         raise InvalidInputError(f"second: expected shape {one.shape}, got {two.shape}")
@@ -131,6 +150,7 @@ def system_correlation(
         draws,
         tuple(names[place] for place in present),
         method=method,
+        systems_are=systems_are,
         n_clusters=clusters_counted(counted, resamples),
         confidence=confidence,
         weights=weights,
@@ -146,6 +166,7 @@ def correlation_of_means(
     method: Method,
     n_clusters: int,
     confidence: float,
+    systems_are: SystemsAre = "fixed",
     weights: Floats | None = None,
 ) -> SystemCorrelation:
     """`system_correlation` from the means, (n_systems,), and those of each resample, (n_resamples, n_systems).
@@ -161,14 +182,33 @@ def correlation_of_means(
     if len(systems) < FEW_SYSTEMS:
         warn(f"a correlation of {len(systems)} systems cannot be told from chance")
     value = weighted_correlation(Columns(first, second, np.ones(len(first))), method)
-    low, high, reliability, corrected = _interval(
-        value, (first, second), draws, method, n_clusters, confidence
-    )
-    if min(reliability) < _LEAST_RELIABLE:
-        warn("the systems' means differ little more than by chance; the interval covers too little")
+    means = np.stack([first, second], axis=1)
+    drawn = np.stack(draws, axis=2)
+    drawn = drawn[~np.isnan(drawn).any(axis=(1, 2))]
+    low = high = corrected = math.nan
+    reliability = math.nan, math.nan
     reason = None
-    if math.isnan(low) and len(draws[0]):
+    if len(drawn) and n_clusters > 1:
+        errors = errors_of(means, drawn, n_clusters)
+        squares = ((means - means.mean(axis=0)) ** 2).sum(axis=0)
+        freed = 1 - np.diag(errors.sum(axis=0)) / squares
+        reliability = float(freed[0]), float(freed[1])
+        corrected = _corrected(value, means, errors.sum(axis=0), method)
+        if systems_are == "fixed":
+            low, high = of_these_systems(means, errors, method, confidence, len(drawn)).tolist()
+            resampled = correlations_of_rows(drawn[..., 0], drawn[..., 1], method)
+            ends = fisher_interval(value, resampled, n_clusters=n_clusters, confidence=confidence)
+            low, high = min(low, ends[0]), max(high, ends[1])
+        elif len(systems) >= FEWEST_SAMPLED:
+            low, high = of_systems_like_these(value, means, errors, method, confidence).tolist()
+        else:
+            reason = f"no interval: fewer than {FEWEST_SAMPLED} systems to speak of others"
+        low, high = min(low, value), max(high, value)
+        if min(reliability) < _LEAST_RELIABLE:
+            warn("the systems' means differ little more than by chance; the interval may cover too little")
+    elif len(draws[0]):
         reason = "no interval: undefined in every resample"
+    if reason is not None:
         warn(reason)
     return SystemCorrelation(
         value,
@@ -201,56 +241,15 @@ def _means(totals: Floats) -> tuple[Floats, Floats]:
         return totals[:, 1::3] / totals[:, ::3], totals[:, 2::3] / totals[:, ::3]
 
 
-def _row_sums(first: Floats, second: Floats, method: Method) -> Floats:
-    n_rows, n_systems = first.shape
-    rows = np.repeat(np.arange(n_rows), n_systems)
-    return sums_within_groups(first.ravel(), second.ravel(), rows, n_rows, method)
-
-
-def _interval(
-    value: float,
-    means: tuple[Floats, Floats],
-    draws: tuple[Floats, Floats],
-    method: Method,
-    n_clusters: int,
-    confidence: float,
-) -> tuple[float, float, tuple[float, float], float]:
-    """(low, high, reliability of either side, correlation without error)."""
-    whole = ~np.isnan(draws[0]).any(axis=1) & ~np.isnan(draws[1]).any(axis=1)
-    drawn = draws[0][whole], draws[1][whole]
-    if not len(drawn[0]) or n_clusters < 2:
-        return math.nan, math.nan, (math.nan, math.nan), math.nan
-    sums = _row_sums(means[0][np.newaxis], means[1][np.newaxis], "pearson")[0]
-    # Products and squares of means are too large by those of their errors, and in resamples by as much again.
-    excess = (_row_sums(*drawn, "pearson").mean(axis=0) - sums) * n_clusters / (n_clusters - 1)
-    freed = sums - excess
-    reliability = float(freed[1] / sums[1]), float(freed[2] / sums[2])
-    corrected = _corrected(value, sums, freed, method)
-    resampled = correlation_of(_row_sums(*drawn, method))
-    low, high, _ = fisher_interval(value, resampled, n_clusters=n_clusters, confidence=confidence)
-    tails = np.nanquantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
-    low, high = min(low, float(tails[0])), max(high, float(tails[1]))
-    if math.isnan(corrected) or abs(corrected) == 1:
-        return (low, 1.0, reliability, corrected) if value > 0 else (-1.0, high, reliability, corrected)
-    centre = math.atanh(corrected)
-    shift = centre - math.atanh(value) if abs(value) < 1 else 0.0
-    shifted = [math.tanh(math.atanh(max(-_NEARLY, min(_NEARLY, end))) + shift) for end in (low, high)]
-    low, high = min(low, shifted[0]), max(high, shifted[1])
-    # Away from 0 the slope is that at the corrected value: how far it is from a perfect correlation is what the
-    # resamples, which are all farther from it, do not show.
-    error = float(np.nanstd(resampled)) * math.sqrt(n_clusters / (n_clusters - 1))
-    error *= abs(corrected / value) if value else 1.0
-    reach = float(special.stdtrit(n_clusters - 1, (1 + confidence) / 2)) * error / (1 - corrected**2)
-    far = math.tanh(centre + math.copysign(reach, value))
-    return min(low, far), max(high, far), reliability, corrected
-
-
-def _corrected(value: float, sums: Floats, freed: Floats, method: Method) -> float:
+def _corrected(value: float, means: Floats, wrong: Floats, method: Method) -> float:
     """The value without the attenuation that Pearson's has; ranks through the normal distribution's relations."""
-    if min(freed[1], freed[2]) <= 0 or sums[0] == 0:
+    away = means - means.mean(axis=0)
+    sums = away.T @ away
+    freed = sums - wrong
+    if min(freed[0, 0], freed[1, 1]) <= 0 or sums[0, 1] == 0:
         return math.nan
-    plain = sums[0] / math.sqrt(sums[1] * sums[2])
-    factor = max(0.0, float(freed[0] / math.sqrt(freed[1] * freed[2]) / plain))
+    plain = sums[0, 1] / math.sqrt(sums[0, 0] * sums[1, 1])
+    factor = max(0.0, float(freed[0, 1] / math.sqrt(freed[0, 0] * freed[1, 1]) / plain))
     if method == "kendall":
         sine = max(-1.0, min(1.0, factor * math.sin(math.pi / 2 * value)))
         return 2 / math.pi * math.asin(sine)

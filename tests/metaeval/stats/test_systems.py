@@ -9,6 +9,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
+from scipy.stats import t as student
 
 from metaeval.stats import InvalidInputError, Resamples, StatisticsWarning
 from metaeval.stats.systems import system_correlation
@@ -40,23 +41,75 @@ def test_by_hand():
     assert (found.first.tolist(), found.second.tolist()) == ([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])
 
 
-@pytest.mark.parametrize("method", list(SCIPY))
-def test_resamples_against_a_slow_oracle(method):
-    """Draw whole instructions, take the means anew, ask scipy: percentiles are within the interval's reach."""
+def test_the_error_of_the_means_against_a_slow_oracle():
+    """Draw whole instructions, take the means anew, add up what they are off by beyond what all are."""
     one, two, systems, clusters, _, _ = scores(np.random.default_rng(1), 6, 40, noise=0.4)
     resamples = Resamples(clusters, 60, 2)
-    found = system_correlation(one, two, systems, method=method, resamples=resamples)
-    slow = []
-    for draws in np.concatenate(list(resamples.item_draws())):
-        means = [
-            [np.average(side[systems == k], weights=draws[systems == k]) for k in range(6)]
-            for side in (one, two)
-        ]
-        slow.append(SCIPY[method](*means).statistic)
-    low, high = np.quantile(slow, [0.025, 0.975])
-    assert found.low <= low
-    assert found.high >= high
+    found = system_correlation(one, two, systems, resamples=resamples)
+    sides = dict.fromkeys(("first", "second"), 0.0)
+    draws = np.concatenate(list(resamples.item_draws()))
+    for weights in draws:
+        for name, scored in (("first", one), ("second", two)):
+            off = [
+                np.average(scored[systems == k], weights=weights[systems == k]) - scored[systems == k].mean()
+                for k in range(6)
+            ]
+            sides[name] += sum((each - sum(off) / 6) ** 2 for each in off) / 60 * 40 / 39
+    for name, share in zip(sides, found.reliability, strict=True):
+        spread = sum((each - getattr(found, name).mean()) ** 2 for each in getattr(found, name))
+        assert share == pytest.approx(1 - sides[name] / spread)
     assert (found.n, found.n_clusters) == (6, 40)
+
+
+def test_systems_like_these_by_hand():
+    """Without error of the means: Bonett and Wright's interval of Spearman's, the jackknife's of Pearson's."""
+    first = np.array([1.0, 2, 3, 4, 5, 6, 7, 8])
+    second = np.array([2.0, 1, 3, 5, 4, 6, 8, 7])
+    names, clusters = np.tile(np.arange(8), 10), np.repeat(np.arange(10), 8)
+    # Squared differences of ranks 1 1 0 1 1 0 1 1: 1 - 6 * 6 / (8 * 63) = 0.928571.
+    asked = {"systems_are": "sampled", "clusters": clusters, "n_resamples": 20}
+    found = system_correlation(np.tile(first, 10), np.tile(second, 10), names, method="spearman", **asked)
+    error = math.sqrt((1 + found.value**2 / 2) / 5)
+    by_hand = [math.tanh(math.atanh(found.value) + k * 1.959964 * error) for k in (-1, 1)]
+    assert (found.low, found.high) == pytest.approx(by_hand, abs=1e-6)
+    pearson = system_correlation(np.tile(first, 10), np.tile(second, 10), names, **asked)
+    z = [math.atanh(pearsonr(np.delete(first, k), np.delete(second, k)).statistic) for k in range(8)]
+    error = math.sqrt(7 / 8 * sum((each - np.mean(z)) ** 2 for each in z))
+    assert pearson.low == pytest.approx(math.tanh(math.atanh(pearson.value) - student.ppf(0.975, 7) * error))
+    tau = system_correlation(np.tile(first, 10), np.tile(second, 10), names, method="kendall", **asked)
+    assert tau.value == pytest.approx(kendalltau(first, second).statistic)
+    assert -1 < tau.low < tau.value < tau.high < 1
+    three = names < 3
+    with (
+        pytest.warns(StatisticsWarning, match="3 systems cannot be told from chance"),
+        pytest.warns(StatisticsWarning, match="fewer than 4 systems to speak of others"),
+    ):
+        few = system_correlation(np.tile(first, 10), np.tile(second, 10), names, where=three, **asked)
+    assert math.isnan(few.low)
+    with pytest.raises(InvalidInputError, match="systems_are"):
+        system_correlation(first, second, np.arange(8), systems_are="random")
+
+
+def test_systems_like_these_without_the_error_of_the_means():
+    """Means with error correlate less than the true ones: the interval of the measured ones would end below these."""
+    one, two, systems, clusters, _, _ = scores(np.random.default_rng(8), 40, 60, noise=3.0, rho=0.97)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StatisticsWarning)
+        found = {
+            method: system_correlation(
+                one, two, systems, method=method, systems_are="sampled", clusters=clusters, n_resamples=200
+            )
+            for method in SCIPY
+        }
+    truth = {
+        "pearson": 0.97,
+        "spearman": 6 / math.pi * math.asin(0.485),
+        "kendall": 2 / math.pi * math.asin(0.97),
+    }
+    for method, each in found.items():
+        assert each.value < truth[method] - 0.05
+        assert each.low <= truth[method] <= each.high
+        assert each.high - each.low < 0.6
 
 
 def test_reliability_is_that_of_the_means():
@@ -137,16 +190,21 @@ def test_alpaca_eval_win_rates_against_the_leaderboard(alpaca_2):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "noise", "rho"), [("pearson", 1.0, 0.95), ("spearman", 1.0, 0.6)])
-def test_coverage(method, noise, rho):
-    """The interval holds the correlation of the systems' true means; 100 draws, so 0.87 is three errors below 0.95."""
+@pytest.mark.parametrize("systems_are", ["fixed", "sampled"])
+@pytest.mark.parametrize(("method", "rho"), [("pearson", 0.95), ("spearman", 0.6)])
+def test_coverage(method, rho, systems_are):
+    """Of these systems, or of others like them; 60 draws, so 0.85 is four errors below 0.95."""
     rng = np.random.default_rng(5)
     held = 0
-    for _ in range(100):
-        one, two, systems, clusters, *true = scores(rng, 20, 100, noise, rho)
-        found = system_correlation(one, two, systems, method=method, clusters=clusters, n_resamples=300)
-        held += found.low <= SCIPY[method](*true).statistic <= found.high
-    assert held / 100 >= 0.87
+    for _ in range(60):
+        one, two, systems, clusters, *true = scores(rng, 20, 60, 1.0, rho)
+        found = system_correlation(
+            one, two, systems, method=method, systems_are=systems_are, clusters=clusters, n_resamples=100
+        )
+        of_all = rho if method == "pearson" else 6 / math.pi * math.asin(rho / 2)
+        truth = SCIPY[method](*true).statistic if systems_are == "fixed" else of_all
+        held += found.low <= truth <= found.high
+    assert held / 60 >= 0.85
 
 
 def test_a_near_perfect_correlation_of_few_systems(shared_data):
@@ -175,8 +233,8 @@ def test_a_near_perfect_correlation_of_few_systems(shared_data):
         n_resamples=2000,
     )
     assert (round(found.value, 3), found.n, found.n_clusters) == (0.996, 5, 168)
-    assert 0.9 < found.low < 0.96
-    assert found.high == 1
+    assert 0.95 < found.low < 0.99
+    assert found.high > 0.999
 
 
 def test_the_interval_of_a_near_perfect_correlation_reaches_up_to_it():

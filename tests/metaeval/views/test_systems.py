@@ -69,6 +69,8 @@ def test_the_order_the_judge_and_the_outside():
     content = report.as_json()
     assert content["rankings"][0]["spearman"]["value"] > 0.9
     assert content["rankings"][0]["spearman"]["n"] == 6
+    spearman = content["rankings"][0]["spearman"]
+    assert spearman["like_these"]["low"] < spearman["low"]
     outside = content["outside"][0]
     assert outside["matched"] == sorted(SYSTEMS)
     assert outside["sources"][0]["spearman"]["value"] > 0.9
