@@ -85,6 +85,15 @@ class ReportForm(VerdictForm):
             if isinstance(field, forms.ChoiceField):
                 field.choices = list(choices)
 
+    pass_mark = forms.FloatField(
+        label="Pass mark (rubrics)",
+        required=False,
+        min_value=1,
+        max_value=5,
+        widget=_NUMBER,
+        help_text="A rating at or above it passes. Leave empty for a report without error rates.",
+    )
+
     def clean_epsilon(self) -> float:
         return float(self.cleaned_data["epsilon"] or EPSILON)
 
@@ -336,8 +345,18 @@ class LabelNextForm(forms.Form):
 
 
 class ConfidenceForm(forms.Form):
-    """Whose errors to look at, beside what, how many are allowed, and what they cost. What is left out is preset."""
+    """Whose errors to look at, beside what, how many are allowed, and what they cost. What is left out is preset.
 
+    But for the mark of rubrics: nobody but the reader knows which rating is good enough.
+    """
+
+    mark = forms.FloatField(
+        label="Pass mark",
+        min_value=1,
+        max_value=5,
+        widget=_NUMBER,
+        help_text="A rating at or above it passes.",
+    )
     judge = forms.ChoiceField(label="Judge", required=False)
     against = forms.ChoiceField(label="Compared with", required=False)
     risk = forms.FloatField(
@@ -367,15 +386,27 @@ class ConfidenceForm(forms.Form):
     }
 
     def __init__(
-        self, given: Mapping[str, Any], *, judges: list[tuple[str, str]], targets: Sequence[str]
+        self,
+        given: Mapping[str, Any],
+        *,
+        judges: list[tuple[str, str]],
+        targets: Sequence[str],
+        has_mark: bool = False,
     ) -> None:
         data = {name: given.get(name) or value for name, value in self.PRESET.items()}
+        data["mark"] = given.get("mark", "")
         keys, wanted = [key for key, _ in judges], given.get("judge", "")
         data["judge"] = wanted if wanted in keys else ""
         data["against"] = (
             given.get("against", "") if given.get("against", "") in targets else next(iter(targets), "")
         )
         super().__init__(data)
+        if not has_mark:
+            del self.fields["mark"]
+        elif not data["mark"]:
+            self.fields["mark"].error_messages["required"] = (
+                "Enter the rating from which on an answer passes."
+            )
         words = {"people": "the majority of human labels", "gold": "gold answers"}
         for name, choices in (
             ("judge", [("", "lowest cost of errors"), *judges]),
@@ -392,6 +423,7 @@ class ConfidenceForm(forms.Form):
             judge=values["judge"],
             against=values["against"],
             risk=values["risk"] / 100,
+            mark=values.get("mark"),
             level=int(values["confidence"]) / 100,
             **{name: values[name] for name in ("false_positive", "false_negative", "label_price")},
         )

@@ -68,6 +68,9 @@ class Options:
         How much better is better in practice, as a share of the scale that judges are ranked on: 0.02 is 2 points.
     annotators : {"alike", "these"}
         Whether a winner must win with new annotators like these as well, or with these alone.
+    pass_mark : float or None
+        Of rubrics: a rating at or above it passes, which makes errors of the two sides out of ratings. None: there are
+        no such errors to speak of.
     """
 
     against: Against = PEOPLE
@@ -79,6 +82,7 @@ class Options:
     epsilon: float = EPSILON
     margin: float = 0.0
     annotators: Annotators = "alike"
+    pass_mark: float | None = None
 
     def __post_init__(self) -> None:
         _one_of("against", self.against, (PEOPLE, GOLD))
@@ -95,6 +99,8 @@ class Options:
         if not 0 <= self.margin < 1:
             raise InvalidInputError(f"margin: expected 0 or more and below 1, got {self.margin}.")
         _one_of("annotators", self.annotators, ANNOTATORS)
+        if self.pass_mark is not None and not math.isfinite(self.pass_mark):
+            raise InvalidInputError(f"pass mark: expected a rating, got {self.pass_mark}.")
 
     def as_dict(self, names: Collection[str]) -> dict[str, Any]:
         """Those of these names, as plain JSON values."""
@@ -102,8 +108,10 @@ class Options:
 
     def hashed(self) -> dict[str, Any]:
         """What the hash of the inputs covers: what came later counts where it is not as it was before."""
-        before = {"margin": 0.0, "annotators": "alike"}
-        return {name: value for name, value in asdict(self).items() if before.get(name) != value}
+        before = {"margin": 0.0, "annotators": "alike", "pass_mark": None}
+        return {
+            name: value for name, value in asdict(self).items() if name not in before or before[name] != value
+        }
 
 
 def tie_break(value: str) -> TieBreak:

@@ -77,6 +77,7 @@ class JobPage(models.TextChoices):
     COMPARISON = "comparison", "Comparison"
     DECISION = "decision", "Judge selection"
     SYSTEMS = "systems", "Systems"
+    CONFIDENCE = "confidence", "Errors and confidence"
 
 
 class ReportJob(models.Model):
@@ -101,6 +102,9 @@ class ReportJob(models.Model):
     )
     preregistration = models.ForeignKey(
         Preregistration, on_delete=models.SET_NULL, null=True, blank=True, related_name="report_jobs"
+    )
+    pass_mark = models.FloatField(
+        null=True, blank=True, help_text="Of rubrics: from which rating on one passes."
     )
     page = models.CharField(max_length=12, choices=JobPage.choices, blank=True)
     asked = models.JSONField(default=dict, blank=True)

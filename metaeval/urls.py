@@ -72,6 +72,7 @@ _OF_A_SOURCE: tuple[tuple[str, Callable[..., HttpResponseBase], str], ...] = (
     ("decision/promote/", partial(promotions.promote, page="decision"), "decision-promote"),
     ("decision.<choice_format:suffix>", selections.decision_download, "decision-download"),
     ("confidence/", confidence.confidence, "confidence"),
+    ("confidence.json", confidence.confidence_download, "confidence-download"),
     ("confidence/send/", confidence.confidence_send, "confidence-send"),
     ("label-next/", label_next.label_next_page, "label-next"),
     ("label-next/send/", label_next.label_next_send, "label-next-send"),

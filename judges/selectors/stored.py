@@ -10,9 +10,15 @@ from annotation.models import Dataset
 from judges.models import Endpoint, Judge, Judgment, Sweep
 
 
-def judges_known(fingerprints: Iterable[str], *, among: Collection[int] | None = None) -> QuerySet[Judge]:
-    """The judges with these fingerprints, among those with these primary keys."""
-    rows = Judge.objects.filter(fingerprint__in=list(fingerprints))
+def judges_known(
+    fingerprints: Iterable[str] | None = None, *, among: Collection[int] | None = None
+) -> QuerySet[Judge]:
+    """The judges with these fingerprints (or with any), among those with these primary keys."""
+    rows = (
+        Judge.objects.all()
+        if fingerprints is None
+        else Judge.objects.filter(fingerprint__in=list(fingerprints))
+    )
     return rows if among is None else rows.filter(pk__in=list(among))
 
 

@@ -105,6 +105,8 @@ class Figure:
 
 
 GROUPS = ("subset", "category")
+# The options that count for most kinds.
+OPTIONS = ("against", "confidence", "n_resamples", "seed", "margin", "annotators")
 UNPARSED = Figure(
     "unparsed_rate",
     "Unparsed",
@@ -170,7 +172,7 @@ class KindFigures:
     of_everyone: str
     beside_names: Mapping[str, str] = field(default_factory=dict)
     of_responses: str = ""
-    options: tuple[str, ...] = ("against", "confidence", "n_resamples", "seed", "margin", "annotators")
+    options: tuple[str, ...] = OPTIONS
     n_resamples: int = 2_000
     quick: int = 3_000
     quick_rows: int = 6_000

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
+from metaeval.figures.binary import BinaryAnswers, binary_figures
+from metaeval.figures.figure import CORRELATION, GROUPS, OPTIONS, UNPARSED, Figure, KindFigures
 from metaeval.figures.groups import Layout, layout_of
 from metaeval.figures.sample import (
     ByCriterion,
@@ -68,6 +69,17 @@ def with_mean(ratings: Floats) -> Floats:
 def within_one_point(distance: Floats) -> Floats:
     """1 where a rating is within one point, 0 where it isn't; NaN where there is no distance."""
     return np.where(np.isnan(distance), np.nan, (distance <= NEAR + _GRAIN).astype(np.float64))
+
+
+def passing(ratings: Floats, mark: float) -> Floats:
+    """1 where a rating is at or above the mark, 0 where it is below, NaN where there is none.
+
+    Examples
+    --------
+    >>> passing(np.array([3.0, 4.0, np.nan]), 4.0).tolist()
+    [0.0, 1.0, nan]
+    """
+    return np.where(np.isnan(ratings), np.nan, (ratings >= mark - _GRAIN).astype(np.float64))
 
 
 def closeness(distance: Floats) -> Floats:
@@ -226,6 +238,27 @@ class RubricJudge(JudgeSample):
         """Of all its ratings."""
         return mean_of(self.table[:, :-1], _NO_TARGET)
 
+    def binary(self, *, gold: bool) -> BinaryAnswers | None:  # noqa: ARG002
+        """Whether it passes each rating, by item and criterion; None where no pass mark was asked for.
+
+        The options of the sample say beside what: the share of people who pass it, or gold.
+        """
+        sample, mark = self.sample, self.sample.options.pass_mark
+        if mark is None:
+            return None
+        shares = sample.passed(mark)
+        rows = np.repeat(np.arange(sample.n_items), shares.shape[1])
+        return BinaryAnswers(
+            item=rows,
+            cluster=np.array(sample.items.cluster, dtype=np.str_)[rows],
+            said=passing(self.judge.values[:, 0], mark).reshape(-1, 1),
+            asked=self.judge.asked[rows][:, np.newaxis],
+            shares=shares.ravel(),
+            chance=None,
+            weights=None if sample.compared is None else sample.compared[rows],
+            n_items=sample.n_items,
+        )
+
     def score(self, primary: str) -> Floats:
         """The mean of how near its ratings are; a criterion left out is as far off as can be."""
         known = ~np.isnan(self.sample.target[:, :-1])
@@ -316,6 +349,12 @@ class RubricSample(Sample):
             )
 
         return ByCriterion(figure)
+
+    def passed(self, mark: float) -> Floats:
+        """The share of people who rate it at or above the mark, or whether gold does: (n_items, n_criteria)."""
+        if self.against_gold:
+            return passing(self.items.gold, mark)
+        return means_by(self.labels.item, passing(self.labels.values, mark), self.n_items)
 
     def has_target(self, primary: str) -> Booleans:  # noqa: ARG002
         return np.asarray((~np.isnan(self.target)).any(axis=1))
@@ -567,6 +606,7 @@ JUDGES = (
     ),
     _mean_rating(RubricJudge.mean_rating),
     UNPARSED,
+    *binary_figures(partial(RubricJudge.binary, gold=False), "at or above the pass mark", "the target"),
 )
 KIND = KindFigures(
     sample=RubricSample,
@@ -574,6 +614,8 @@ KIND = KindFigures(
     judges=JUDGES,
     gold=GOLD,
     primaries=("closeness", "within_one"),
+    options=(*OPTIONS, "pass_mark"),
+    sides=("Pass", "Fail"),
     so_far=("alpha", "pair_exact", "pair_near", "within_one", "mean_rating"),
     of_everyone="within_one",
     of_one_person=Figure(

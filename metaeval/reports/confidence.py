@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,16 +13,15 @@ from metaeval.figures.binary import BinaryAnswers
 from metaeval.figures.estimates import plain
 from metaeval.inputs import GOLD, Against, Floats, Inputs, Options
 from metaeval.reports.errors import NothingJudgedError, ReportError
+from metaeval.reports.json_values import json_of
 from metaeval.stats import (
-    AbstentionThreshold,
-    BrierScore,
     CalibrationError,
-    Confusion,
     abstention_threshold,
     brier_score,
     calibration_error,
     corrected_rate,
     mean_estimate,
+    paired_difference,
     ppi_mean,
     recalibrate,
     risk_coverage,
@@ -36,13 +35,18 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 616.0, 16.0, 256.0
 
 @dataclass(frozen=True, slots=True)
 class JudgeErrors:
-    """A judge in the table of errors."""
+    """A judge in the table of errors; figures as JSON values.
+
+    ``behind`` is how much more its errors cost than those of the first, on the items that both judged; None of the
+    first. ``rates`` are those of a `Confusion`.
+    """
 
     key: str
     name: str
-    rates: Confusion
-    cost: Any
+    rates: dict[str, Any]
+    cost: dict[str, Any]
     n: int
+    behind: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,10 @@ class Certainty:
         What says how sure it is.
     temperature : float
         Log odds over this are calibrated; above 1 it is too sure.
-    recalibrated : dict of str to CalibrationError
-        After calibration out of sample, by method.
+    brier, calibration, threshold : dict
+        A `BrierScore`, a `CalibrationError` and an `AbstentionThreshold` as JSON values.
+    recalibrated : dict of str to dict
+        The calibration error after calibration out of sample, by method.
     abstained : tuple of str
         Items that it should leave to people and that have no label, the least certain first; with their certainty.
     is_priced : bool
@@ -87,11 +93,11 @@ class Certainty:
     """
 
     source: str
-    brier: BrierScore
-    calibration: CalibrationError
+    brier: dict[str, Any]
+    calibration: dict[str, Any]
     temperature: float
-    recalibrated: dict[str, CalibrationError]
-    threshold: AbstentionThreshold
+    recalibrated: dict[str, Any]
+    threshold: dict[str, Any]
     reliability: Diagram
     curve: Diagram
     area: float
@@ -104,11 +110,13 @@ class Certainty:
 
 @dataclass(frozen=True, slots=True)
 class ConfidencePage:
-    """All that the page shows."""
+    """All that the page shows, of JSON values and dataclasses of these, so that it can be kept."""
 
     kind: str
     sides: tuple[str, ...]
     against: Against
+    targets: tuple[str, ...]
+    mark: float | None
     rows: tuple[JudgeErrors, ...]
     judge: JudgeErrors
     judged: dict[str, Any]
@@ -130,6 +138,7 @@ class Asked:
     false_positive: float = 1.0
     false_negative: float = 1.0
     label_price: float = 0.5
+    mark: float | None = None
 
 
 def confidence_page(inputs: Inputs, asked: Asked) -> ConfidencePage:
@@ -138,17 +147,21 @@ def confidence_page(inputs: Inputs, asked: Asked) -> ConfidencePage:
     Raises
     ------
     ReportError
-        Nobody judged, or nothing says what is right.
+        Nobody judged, nothing says what is right, or ratings have no pass mark.
     """
+    if needs_mark(inputs.kind) and asked.mark is None:
+        raise ReportError("Enter a pass mark: a rating at or above it passes.")
     against = _against(inputs, asked.against)
     # Baselines err, too, but nobody asks them anything.
     inputs = replace(inputs, judges=tuple(one for one in inputs.judges if not one.baseline))
     if not inputs.judges:
         raise NothingJudgedError("No judge has judged these items yet.")
-    sample = FIGURES[inputs.kind].sample(inputs, Options(against=against, n_resamples=1))
+    sample = FIGURES[inputs.kind].sample(
+        inputs, Options(against=against, n_resamples=1, pass_mark=asked.mark)
+    )
     answers = {one.judge.fingerprint: (one, _answers(one, against)) for one in sample.judges}
     with quiet():
-        rows = sorted((_errors(one, read, asked) for one, read in answers.values()), key=_by_cost)
+        rows = _rows(answers, asked)
         chosen = next((row for row in rows if row.key == asked.judge), rows[0])
         judge, read = answers[chosen.key]
         verdict = _verdict_shares(read)
@@ -158,7 +171,9 @@ def confidence_page(inputs: Inputs, asked: Asked) -> ConfidencePage:
             kind=inputs.kind,
             sides=FIGURES[inputs.kind].sides,
             against=against,
-            rows=tuple(rows),
+            targets=tuple(inputs.targets()),
+            mark=asked.mark if needs_mark(inputs.kind) else None,
+            rows=rows,
             judge=chosen,
             judged=plain(corrected.judged)
             if corrected.judged
@@ -185,27 +200,53 @@ def _answers(judge: Any, against: Against) -> BinaryAnswers:
     return found
 
 
-def _by_cost(row: JudgeErrors) -> tuple[bool, float, str]:
-    return row.n == 0, row.cost.value if row.n else 0.0, row.name
+def needs_mark(kind: str) -> bool:
+    """Whether its answers have two sides only by a pass mark."""
+    return "pass_mark" in FIGURES[kind].options
+
+
+def _rows(answers: Mapping[str, tuple[Any, BinaryAnswers]], asked: Asked) -> tuple[JudgeErrors, ...]:
+    """The table of errors, the cheapest first, with what the others cost more.
+
+    The first was chosen for its cost, so with k others each difference has an interval of level 1 - (1 - level) / k.
+    """
+    found = {key: _errors(one, read, asked) for key, (one, read) in answers.items()}
+    order = sorted(found.values(), key=lambda row: (row.n == 0, row.cost["value"] or 0.0, row.name))
+    first, *others = order
+    costs = {key: _costs(read, asked) for key, (_, read) in answers.items()}
+    most = max(asked.false_positive, asked.false_negative)
+    level = 1 - (1 - asked.level) / max(1, len(others))
+
+    def behind(row: JudgeErrors) -> JudgeErrors:
+        read = answers[row.key][1]
+        more = paired_difference(
+            costs[row.key],
+            costs[first.key],
+            bounds=(0.0, most) if most > 0 else None,
+            **_shared(read) | {"confidence": level, "n_resamples": 1},
+        )
+        return replace(row, behind=plain(more))
+
+    return first, *(behind(row) for row in others)
+
+
+def _costs(read: BinaryAnswers, asked: Asked) -> Floats:
+    return read.outcomes.costs(asked.false_positive, asked.false_negative)
+
+
+def _shared(read: BinaryAnswers) -> dict[str, Any]:
+    return {"clusters": read.cluster, "weights": read.weights}
 
 
 def _errors(one: Any, read: BinaryAnswers, asked: Asked) -> JudgeErrors:
-    cells = read.outcomes
-    costs = cells.costs(asked.false_positive, asked.false_negative)
+    costs = _costs(read, asked)
     most = max(asked.false_positive, asked.false_negative)
-    shared: Any = {
-        "clusters": read.cluster,
-        "weights": read.weights,
-        "confidence": asked.level,
-        # Of bounded means and ratios the ends depend on the data alone; one resample says that they are asked for.
-        "n_resamples": 1,
-    }
+    # Of bounded means and ratios the ends depend on the data alone; one resample says that they are asked for.
+    shared: Any = _shared(read) | {"confidence": asked.level, "n_resamples": 1}
+    cost = mean_estimate(costs, bounds=(0.0, most) if most > 0 else None, reason=NO_VERDICT, **shared)
+    rates = json_of(confusion_of(read.outcomes, **shared))
     return JudgeErrors(
-        one.judge.fingerprint,
-        one.judge.name,
-        confusion_of(cells, **shared),
-        mean_estimate(costs, bounds=(0.0, most) if most > 0 else None, reason=NO_VERDICT, **shared),
-        int((~np.isnan(costs)).sum()),
+        one.judge.fingerprint, one.judge.name, rates, plain(cost), int((~np.isnan(costs)).sum())
     )
 
 
@@ -221,7 +262,7 @@ def _certainty(inputs: Inputs, judge: Any, read: BinaryAnswers, asked: Asked) ->
     if read.chance is None or np.isnan(read.right).all():
         return None
     sure, right = read.certainty, read.right
-    shared: Any = {"clusters": read.cluster, "weights": read.weights}
+    shared: Any = _shared(read)
     level: Any = {**shared, "confidence": asked.level}
     cooled = recalibrate(sure, right, **shared)
     mended = {
@@ -240,13 +281,13 @@ def _certainty(inputs: Inputs, judge: Any, read: BinaryAnswers, asked: Asked) ->
     cost = 1000 * ((price or 0.0) * orders + (1 - kept) * asked.label_price)
     return Certainty(
         source="stored probabilities" if judge.judge.probability is not None else "agreement of both orders",
-        brier=brier_score(sure, right, **level),
-        calibration=calibration,
+        brier=_with(brier_score(sure, right, **level), "reliability", "resolution", "uncertainty"),
+        calibration=_with(calibration, "plain", "bins"),
         temperature=cooled.map.temperature,
         recalibrated={
-            name: calibration_error(one.probabilities, right, **level) for name, one in mended.items()
+            name: plain(calibration_error(one.probabilities, right, **level)) for name, one in mended.items()
         },
-        threshold=threshold,
+        threshold=json_of(threshold),
         reliability=_reliability(calibration),
         curve=_curve(
             curve.coverage, curve.risk, curve.low, curve.high, asked.risk, kept if threshold.defined else None
@@ -258,6 +299,11 @@ def _certainty(inputs: Inputs, judge: Any, read: BinaryAnswers, asked: Asked) ->
         abstained=items,
         n_abstained=int((given & ~(np.nan_to_num(sure, nan=-1.0) >= threshold.threshold)).sum()),
     )
+
+
+def _with(found: Any, *names: str) -> dict[str, Any]:
+    """An estimate as JSON values, with some of its other attributes."""
+    return plain(found) | {name: json_of(getattr(found, name)) for name in names}
 
 
 def _abstained(inputs: Inputs, read: BinaryAnswers, threshold: float) -> tuple[tuple[str, float], ...]:

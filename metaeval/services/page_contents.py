@@ -1,4 +1,4 @@
-"""What the pages of a comparison, a decision and the systems of a dataset show, of rows too many to wait for.
+"""What pages of a comparison, a decision, errors and the systems of a dataset show, of rows too many to wait for.
 
 A worker computes it as it makes a report (`report_jobs`), and the page shows the last that its reader asked for.
 """
@@ -14,10 +14,12 @@ from django.shortcuts import get_object_or_404
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.models import JobPage
+from metaeval.reports.confidence import Asked, confidence_page
 from metaeval.reports.json_values import json_of
 from metaeval.reports.report import canonical_json
 from metaeval.reports.selection.inputs import Criteria
 from metaeval.selection.verdict import Annotators
+from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_get
 from metaeval.services.selections import selection_get
@@ -38,6 +40,8 @@ class PageAsked:
         Of a comparison: against what on other kinds than pairs, and what its verdict asks for.
     criteria : Criteria or None
         Of a decision.
+    errors : Asked or None
+        Of errors and confidence.
     """
 
     page: str
@@ -49,6 +53,7 @@ class PageAsked:
     criteria: Criteria | None = None
     margin: float = 0.0
     annotators: Annotators = "alike"
+    errors: Asked | None = None
 
     @property
     def key(self) -> str:
@@ -87,6 +92,10 @@ def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
     if asked.criteria is not None:
         return selection_get(sweep=sweep, criteria=asked.criteria).as_json()
     dataset = dataset_of(sweep, asked.dataset)
+    if asked.errors is not None:
+        inputs = inputs_read(dataset=dataset, kind=asked.kind, sweep=sweep)
+        found: dict[str, Any] = json_of(confidence_page(inputs, asked.errors))
+        return found
     verdict = asked.margin, asked.annotators
     return comparison_get(
         sweep=sweep, dataset=dataset, kind=asked.kind, against=asked.against, verdict=verdict

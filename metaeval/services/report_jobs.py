@@ -59,6 +59,7 @@ def report_request(
     margin: float = 0.0,
     annotators: Annotators = "alike",
     preregistration: Preregistration | None = None,
+    pass_mark: float | None = None,
 ) -> Report | ReportJob:
     """Make a small report at once, or ask for one that takes long; who asks twice gets the same job.
 
@@ -71,11 +72,16 @@ def report_request(
     """
     subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
     if is_small([subject.dataset], subject.kind):
-        options = Options(epsilon=epsilon, margin=margin, annotators=annotators)
+        options = Options(epsilon=epsilon, margin=margin, annotators=annotators, pass_mark=pass_mark)
         return subject_report(user=user, subject=subject, options=options, preregistration=preregistration)
     wanted = {"requested_by": user, **subject._asdict(), "key": ""}
     return _ask(
-        wanted, epsilon=epsilon, margin=margin, annotators=annotators, preregistration=preregistration
+        wanted,
+        epsilon=epsilon,
+        margin=margin,
+        annotators=annotators,
+        preregistration=preregistration,
+        pass_mark=pass_mark,
     )
 
 
@@ -214,6 +220,7 @@ def report_job_make(job: ReportJob, stop: Callable[[], bool]) -> int:
                         epsilon=job.epsilon,
                         margin=job.margin,
                         annotators="these" if job.annotators == "these" else "alike",
+                        pass_mark=job.pass_mark,
                     ),
                 )
         with transaction.atomic():

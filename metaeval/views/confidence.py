@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -13,15 +14,23 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Dataset
 from annotation.selectors.overview import studies_visible_to
+from judges.selectors.stored import judges_known
 from metaeval.forms import ConfidenceForm
-from metaeval.inputs import Inputs
-from metaeval.reports.confidence import KINDS, ConfidencePage, confidence_page
+from metaeval.inputs import GOLD, PEOPLE
+from metaeval.models import JobPage
+from metaeval.reports.confidence import KINDS, ConfidencePage, confidence_page, needs_mark
 from metaeval.reports.errors import ReportError
+from metaeval.reports.json_values import json_of, read_as
+from metaeval.reports.report import canonical_json
 from metaeval.selectors.inputs import inputs_read, kinds_of
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.label_next import abstained_key, abstained_send
+from metaeval.services.page_contents import PageAsked
+from metaeval.services.report_jobs import is_small
 from metaeval.views.addresses import source_url
+from metaeval.views.kept import Kept, kept_of
 from web.access import ResearcherRequest, researcher_required
+from web.files import attachment
 
 
 @require_safe
@@ -35,21 +44,28 @@ def confidence(request: ResearcherRequest, pk: int | None = None, name: str | No
         "kind": kind,
         "section": "datasets" if sweep.pk is None else "sweeps",
     }
-    try:
-        inputs = inputs_read(dataset=dataset, kind=kind, sweep=sweep)
-    except ReportError as error:
-        return render(request, "metaeval/confidence.html", context | {"error": str(error)})
-    form = _form(request, inputs)
-    context["form"] = form
-    if form.is_valid():
-        try:
-            page = confidence_page(inputs, form.asked())
-        except ReportError as error:
-            return render(request, "metaeval/confidence.html", context | {"error": str(error)})
+    form, page, kept, error = _read(request, sweep, dataset, kind)
+    context |= {"form": form, "kept": kept, "error": error}
+    if kept is not None and kept.waits and _part_asked(request):
+        return render(request, "metaeval/_report_job.html", {"job": kept.job})
+    if page is not None:
         context |= {"page": page, "draw": _key(page)}
         studies = studies_visible_to(request.user).filter(dataset=dataset, kind=kind)
         context["studies"] = studies.exclude(state="closed").order_by("title")
     return render(request, "metaeval/confidence.html", context)
+
+
+@require_safe
+@researcher_required
+def confidence_download(
+    request: ResearcherRequest, pk: int | None = None, name: str | None = None
+) -> HttpResponse:
+    """The figures that the page shows, as JSON."""
+    sweep, dataset, kind = _about(request, pk, name)
+    page = _read(request, sweep, dataset, kind).page
+    if page is None:
+        raise Http404("There are no figures.")
+    return attachment(canonical_json(json_of(page)), f"{dataset.name}-confidence.json", "application/json")
 
 
 @require_POST
@@ -59,11 +75,8 @@ def confidence_send(
 ) -> HttpResponseBase:
     sweep, dataset, kind = _about(request, pk, name)
     back = f"{source_url(sweep, 'confidence')}?{request.GET.urlencode()}"
-    try:
-        inputs = inputs_read(dataset=dataset, kind=kind, sweep=sweep)
-        form = _form(request, inputs)
-        page = confidence_page(inputs, form.asked()) if form.is_valid() else None
-    except ReportError as error:
+    _, page, _, error = _read(request, sweep, dataset, kind)
+    if error:
         messages.error(request, f"Nothing was sent. {error}")
         return redirect(back)
     if page is None or page.certainty is None or not page.certainty.abstained:
@@ -94,9 +107,49 @@ def _about(request: ResearcherRequest, pk: int | None, name: str | None) -> tupl
     return sweep, dataset, asked if asked in offered else next(iter(offered), KINDS[0])
 
 
-def _form(request: ResearcherRequest, inputs: Inputs) -> ConfidenceForm:
-    judges = [(one.fingerprint, one.name) for one in inputs.judges if not one.baseline]
-    return ConfidenceForm(request.GET, judges=judges, targets=inputs.targets())
+class _Found(NamedTuple):
+    """The form (None where there is nothing to compute), the figures, how a page too large to wait for stands, and
+    what went wrong."""
+
+    form: ConfidenceForm | None
+    page: ConfidencePage | None = None
+    kept: Kept | None = None
+    error: str = ""
+
+
+def _read(request: ResearcherRequest, sweep: SweepView, dataset: Dataset, kind: str) -> _Found:
+    """Compute the figures, or look for those that a worker left."""
+    if not is_small([dataset], kind):
+        judges = [
+            (judge.fingerprint, judge.name) for judge in judges_known(among=sweep.judge_ids).order_by("name")
+        ]
+        form = _form(request, kind, judges, (PEOPLE, GOLD))
+        if not form.is_valid():
+            return _Found(form)
+        asked = PageAsked(
+            JobPage.CONFIDENCE.value, sweep.pk, sweep.source, dataset.name, kind, errors=form.asked()
+        )
+        kept = kept_of(request, [dataset], asked, sweep.judge_ids)
+        if kept is not None:
+            page = None if kept.content is None else read_as(ConfidencePage, kept.content)
+            return _Found(form, page, kept)
+    try:
+        inputs = inputs_read(dataset=dataset, kind=kind, sweep=sweep)
+        judges = [(one.fingerprint, one.name) for one in inputs.judges if not one.baseline]
+        form = _form(request, kind, judges, inputs.targets())
+        return _Found(form, confidence_page(inputs, form.asked()) if form.is_valid() else None)
+    except ReportError as error:
+        return _Found(None, error=str(error))
+
+
+def _form(
+    request: ResearcherRequest, kind: str, judges: list[tuple[str, str]], targets: Sequence[str]
+) -> ConfidenceForm:
+    return ConfidenceForm(request.GET, judges=judges, targets=targets, has_mark=needs_mark(kind))
+
+
+def _part_asked(request: ResearcherRequest) -> bool:
+    return bool(request.htmx) and not request.htmx.history_restore_request
 
 
 def _key(page: ConfidencePage) -> str:

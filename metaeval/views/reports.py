@@ -70,6 +70,7 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
                 margin=margin,
                 annotators=annotators,
                 preregistration=preregistration_get_for(request.user, int(plan)) if plan else None,
+                pass_mark=form.cleaned_data["pass_mark"],
             )
         except ReportError as error:
             messages.error(request, str(error))
@@ -78,10 +79,8 @@ def report_new(request: ResearcherRequest) -> HttpResponse:
                 return redirect("metaeval:report-detail", made.pk)
             return redirect("metaeval:report-job", made.pk)
     else:
-        wrong = [str(errors[0]) for name, errors in form.errors.items() if name != "name"]
-        messages.error(
-            request, f"Margin: {wrong[0]}" if wrong else "Choose a dataset or a study of the list."
-        )
+        wrong = [f"{form[name].label}: {errors[0]}" for name, errors in form.errors.items() if name != "name"]
+        messages.error(request, wrong[0] if wrong else "Choose a dataset or a study of the list.")
     return redirect("metaeval:report-list")
 
 

@@ -79,6 +79,12 @@ class Command(BaseCommand):
             default="alike",
             help="whether a winner must win with new annotators like these as well (alike, the default) or with these",
         )
+        parser.add_argument(
+            "--pass-mark",
+            type=float,
+            metavar="RATING",
+            help="of rubrics: a rating at or above it passes, and the report has the errors of both sides",
+        )
         parser.add_argument("--judges", metavar="NAME[,NAME]", action="append", help="only these judges")
         parser.add_argument("--save", action="store_true", help="keep the report in the site as well")
 
@@ -100,6 +106,7 @@ class Command(BaseCommand):
                     epsilon=options["epsilon"],
                     margin=options["margin"] / 100,
                     annotators=options["annotators"],
+                    pass_mark=options["pass_mark"],
                 ),
                 n_resamples=options["resamples"],
             )

@@ -8,12 +8,21 @@ from django.urls import reverse
 
 from annotation.models import StudyItem
 from judges.models import Judgment
+from metaeval.inputs import Options
 from metaeval.reports.confidence import Asked, confidence_page
 from metaeval.selectors.decisions import decision_in_force, judge_export
 from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import sweep_view
-from metaeval.stats import abstention_threshold, confusion, corrected_rate
+from metaeval.services.reports import report_build
+from metaeval.stats import (
+    abstention_threshold,
+    confusion,
+    corrected_rate,
+    error_cost_contributions,
+    paired_difference,
+)
 from tests.annotation.factories import dataset_make, study_make, user_make
+from tests.metaeval.kinds import kind_swept
 from tests.metaeval.rows import judge_make, judgments_make, labels_make, sweep_make
 from tests.races import all_at_once, browsers_of
 
@@ -62,12 +71,12 @@ def test_figures_are_those_of_the_library(dataset, sweep):
     wrong = (k % 4 == 3) & (k % 8 != 3)
     said = np.where(wrong, 1 - (k % 2 == 0), k % 2 == 0).astype(float)
     cells = confusion(said, truth)
-    assert page.judge.rates.true_negative_rate.value == pytest.approx(cells.true_negative_rate.value)
+    assert page.judge.rates["true_negative_rate"]["value"] == pytest.approx(cells.true_negative_rate.value)
     assert page.corrected["value"] == pytest.approx(corrected_rate(truth, said).value)
     certainty = np.where(k % 4 != 3, 0.95, 0.55)
     same = abstention_threshold(certainty, np.where(k < LABELLED, wrong, math.nan))
-    assert page.certainty.threshold.threshold == pytest.approx(same.threshold)
-    assert page.certainty.threshold.coverage.value == 0.75
+    assert page.certainty.threshold["threshold"] == pytest.approx(same.threshold)
+    assert page.certainty.threshold["coverage"]["value"] == 0.75
     # What it leaves to people: the unsure ones, of which those without a label can be sent.
     assert page.certainty.n_abstained == 40
     assert [name for name, _ in page.certainty.abstained] == [
@@ -88,8 +97,63 @@ def test_choice_by_cost(dataset, sweep):
         (Asked(false_positive=0.0, false_negative=100.0), {"Sure judge": 0.0, "One order": 0.0}),
     ):
         rows = confidence_page(inputs, asked).rows
-        assert {row.name: row.cost.value for row in rows} == pytest.approx(costs)
-    assert confidence_page(inputs, Asked(false_positive=8.0)).rows[0].name == "Sure judge"
+        assert {row.name: row.cost["value"] for row in rows} == pytest.approx(costs)
+    first, other = confidence_page(inputs, Asked(false_positive=8.0)).rows
+    assert (first.name, first.behind) == ("Sure judge", None)
+    # The difference is paired by item, at the level asked for, as there is one rival.
+    k = np.arange(N)
+    truth = np.where(k < LABELLED, (k % 2 == 0).astype(float), math.nan)
+    said = np.where((k % 4 == 3) & (k % 8 != 3), 1 - truth, truth)
+    of_both = [
+        error_cost_contributions(one, truth, false_positive=8.0) for one in (np.ones(N), np.nan_to_num(said))
+    ]
+    same = paired_difference(*of_both, bounds=(0.0, 8.0), n_resamples=1)
+    found = [other.behind[name] for name in ("value", "low", "high")]
+    assert found == pytest.approx([same.value, same.low, same.high])
+    assert other.behind["value"] == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("against", ["people", "gold"])
+def test_ratings_by_a_pass_mark(client, researcher, against):
+    """A rating at or above the mark passes; nobody guesses the mark."""
+    dataset, made = kind_swept("rubric", items=12, gold=True)
+    asked = {"kind": "rubric", "against": against}
+    empty = client.get(at(made), asked).content.decode()
+    assert "Enter the rating from which on an answer passes." in empty
+    assert "Errors of all judges" not in empty
+    page = client.get(at(made), asked | {"mark": "4"}).context["page"]
+    inputs = inputs_read(dataset=dataset, kind="rubric", sweep=sweep_view(made.pk))
+    said = {one.fingerprint: one.values[:, 0] for one in inputs.judges}
+    rated = np.full(inputs.items.gold.shape, math.nan)
+    for k, j in np.ndindex(*rated.shape):
+        given = inputs.labels.values[inputs.labels.item == k, j]
+        share = (given >= 4).mean() if len(given) else math.nan
+        rated[k, j] = math.nan if share == 0.5 else float(share > 0.5)
+    truth = rated if against == "people" else (inputs.items.gold >= 4).astype(float)
+    for row in page.rows:
+        passed = np.where(np.isnan(said[row.key]), math.nan, (said[row.key] >= 4).astype(float))
+        cells = confusion(passed.ravel(), truth.ravel(), n_resamples=0)
+        for name in ("true_positive_rate", "true_negative_rate", "precision"):
+            assert row.rates[name]["value"] == pytest.approx(getattr(cells, name).value)
+    assert page.certainty is None
+    text = client.get(at(made), asked | {"mark": "4"}).content.decode()
+    assert "A rating of 4 or above passes" in text
+    assert "less than or equal to 5" in client.get(at(made), asked | {"mark": "9"}).content.decode()
+    # A report has the same errors where it is asked for a mark, and none where it isn't.
+    report = report_build(
+        dataset=dataset,
+        kind="rubric",
+        sweep=sweep_view(made.pk),
+        against=against,
+        options=Options(pass_mark=4.0),
+    )
+    of_report = {one.fingerprint: one.measures for one in report.judges}
+    for row in page.rows:
+        shown = of_report[row.key]["true_positive_rate"]["overall"]
+        assert shown["value"] == pytest.approx(row.rates["true_positive_rate"]["value"])
+    assert report.options["pass_mark"] == 4.0
+    plain_one = report_build(dataset=dataset, kind="rubric", sweep=sweep_view(made.pk), against=against)
+    assert "true_positive_rate" not in plain_one.judges[0].measures
 
 
 def test_the_page(client, researcher, sweep, django_assert_max_num_queries):

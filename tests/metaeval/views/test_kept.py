@@ -12,18 +12,24 @@ from judges.models import Judge
 from metaeval.figures import FIGURES
 from metaeval.models import JobState, Report, ReportJob
 from metaeval.services.report_jobs import report_jobs_work
-from metaeval.views import comparisons, selections, systems
+from metaeval.views import comparisons, confidence, selections, systems
 from tests.annotation.cast import Cast, client_of, text_of
 from tests.annotation.factories import dataset_make
 from tests.metaeval.kinds import figures_set, kind_swept
 from tests.metaeval.rows import labels_make, swept
 
 pytestmark = pytest.mark.django_db
-LEADS = {"comparison": "Good judge", "decision": "Held-out estimate", "systems": "systems, ranked by"}
+LEADS = {
+    "comparison": "Good judge",
+    "decision": "Held-out estimate",
+    "systems": "systems, ranked by",
+    "confidence": "Errors of all judges",
+}
 COMPUTE = {
     "comparison": (comparisons, "comparison_get"),
     "decision": (selections, "selection_get"),
     "systems": (systems, "systems_get"),
+    "confidence": (confidence, "confidence_page"),
 }
 
 
