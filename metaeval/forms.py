@@ -12,6 +12,7 @@ from django.utils.http import urlencode
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Kind
 from metaeval.figures import FIGURES
+from metaeval.figures.sample import RISK
 from metaeval.reports.confidence import Asked
 from metaeval.reports.figures import points_text
 from metaeval.reports.replacement import ADVICE
@@ -291,6 +292,7 @@ class PromoteForm(forms.Form):
         _PROMOTED, error_messages={"required": "Choose a judge.", "invalid": "Choose one of these judges."}
     )
     reason = forms.CharField(max_length=LONGEST_REASON)
+    risk = forms.FloatField(min_value=0.1, max_value=50, required=False)
     inputs_hash = forms.RegexField(r"^[0-9a-f]{64}$")
     seen = forms.RegexField(r"^\d+:\d*(,\d+:\d*)*$")
 
@@ -299,6 +301,11 @@ class PromoteForm(forms.Form):
         """The judges that are to be promoted although something speaks against them, should one of them be chosen."""
         data: Any = self.data
         return list(data.getlist("although"))
+
+    def clean_risk(self) -> float:
+        """As a share; what is left out is preset."""
+        given = self.cleaned_data["risk"]
+        return RISK if given is None else float(given) / 100
 
     def clean_seen(self) -> dict[int, int | None]:
         pairs = (pair.split(":") for pair in self.cleaned_data["seen"].split(","))

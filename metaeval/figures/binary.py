@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from metaeval.figures.figure import GROUPS, Figure
-from metaeval.figures.sample import ByGroup, Part, Ratio
+from metaeval.figures.sample import RISK, ByGroup, Part, Ratio
 from metaeval.inputs import Booleans, Floats, Integers
 from metaeval.stats import Estimate, abstention_threshold, calibration_error
 from metaeval.stats.confusion import NO_NEGATIVE, NO_POSITIVE, Outcomes, outcomes
 
-# The risk that a report's threshold holds; pages ask for others.
-RISK = 0.1
 _ONLY_THESE = "the majority of these annotators stands for what is right"
 _NO_CERTAINTY = "no verdict with a known right answer says how sure it is"
 

@@ -12,6 +12,7 @@ import numpy as np
 from metaeval.figures.binary import BinaryAnswers, binary_figures
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
 from metaeval.figures.sample import (
+    RISK,
     ByGroup,
     Crossed,
     CrossedRatio,
@@ -205,8 +206,8 @@ class ChecklistJudge(JudgeSample):
             n_items=sample.n_items,
         )
 
-    def threshold(self) -> dict[str, Any] | None:
-        return self.binary(gold=self.sample.against_gold).threshold(self.sample.options.confidence)
+    def threshold(self, risk: float = RISK) -> dict[str, Any] | None:
+        return self.binary(gold=self.sample.against_gold).threshold(self.sample.options.confidence, risk)
 
     def unsure(self) -> Ratio:
         """Answers that are cannot tell."""

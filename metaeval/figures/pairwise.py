@@ -11,6 +11,7 @@ import numpy as np
 from metaeval.figures.binary import BinaryAnswers, binary_figures
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
 from metaeval.figures.sample import (
+    RISK,
     ByGroup,
     Crossed,
     JudgeSample,
@@ -183,11 +184,11 @@ class PairJudge(JudgeSample):
             n_items=sample.n_items,
         )
 
-    def threshold(self) -> dict[str, Any] | None:
+    def threshold(self, risk: float = RISK) -> dict[str, Any] | None:
         """Beside gold or people, whichever more items have."""
         targets = self.sample.inputs.targets()
         answers = self.binary(gold=targets[0] == GOLD) if targets else None
-        return None if answers is None else answers.threshold(self.sample.options.confidence)
+        return None if answers is None else answers.threshold(self.sample.options.confidence, risk)
 
     @cached_property
     def chance(self) -> Floats | None:

@@ -17,6 +17,9 @@ from metaeval.stats import Estimate, LeaveOneOut, PairedDifference, Resamples, S
 from metaeval.stats.crossed import CrossedScores, Crossing
 from metaeval.stats.crossed_sums import CrossedSums, sums_difference
 
+# The share of errors that a judge may make where it decides by itself, where nothing else is asked for.
+RISK = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
@@ -89,7 +92,7 @@ class JudgeSample:
         unread, judged = row_sums(self.judge.unparsed), row_sums(self.judge.judged)
         return Ratio(unread, judged, "nothing was judged")
 
-    def threshold(self) -> dict[str, Any] | None:
+    def threshold(self, risk: float = RISK) -> dict[str, Any] | None:  # noqa: ARG002
         """From which certainty on it may decide by itself; None where nothing says how sure it is."""
         return None
 

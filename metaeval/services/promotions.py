@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -14,6 +14,8 @@ from annotation.models import Dataset, User
 from judges.models import Judge
 from judges.selectors.stored import judges_known
 from judges.services.composites import composite_ensure
+from metaeval.figures import FIGURES, quiet
+from metaeval.figures.sample import RISK
 from metaeval.inputs import Options
 from metaeval.models import Decision
 from metaeval.reports.errors import DecisionConflict, DecisionError
@@ -34,8 +36,9 @@ from metaeval.reports.words import verdict_of
 from metaeval.selection.types import COMPOSITE
 from metaeval.selection.verdict import Annotators
 from metaeval.selectors.decisions import decision_in_force
+from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import SweepView
-from metaeval.services.reports import report_build, report_save
+from metaeval.services.reports import options_against, report_build, report_save
 from metaeval.services.selections import selection_get
 
 LONGEST_REASON = 4_000
@@ -58,6 +61,7 @@ def judge_promote(
     seen: Seen,
     although: bool = False,
     verdict: tuple[float, Annotators] = (0.0, "alike"),
+    risk: float = RISK,
 ) -> list[Decision]:
     """Decide for a judge: on all datasets that the basis decides for or on none. Earlier decisions are replaced.
 
@@ -76,6 +80,9 @@ def judge_promote(
         They said that it is to be used although it does not satisfy the constraints, or is not worth it.
     verdict : (float, {"alike", "these"})
         What the verdict of a comparison was asked for: a practical margin, and over which annotators.
+    risk : float
+        The share of errors that is accepted where the judge decides by itself: its threshold on each dataset goes with
+        the decision. A composite has none, as it has judged nothing.
 
     Raises
     ------
@@ -110,15 +117,25 @@ def judge_promote(
             "Labels, judgments or settings have changed since these figures were shown. Look at the new figures first."
         )
 
+    thresholds = {} if judge is None else _thresholds(datasets, sweep, kind, judge, risk)
+
+    def with_threshold(made: Values) -> Values:
+        def of(dataset: str) -> dict[str, Any]:
+            held = made(dataset)
+            about = held["evidence"]["judge"] | {"abstention": thresholds[dataset]}
+            return held | {"evidence": held["evidence"] | {"judge": about}}
+
+        return of
+
     def values() -> Values:
         if isinstance(report, ReportContent):
             assert judge is not None
             held = {"evidence": _comparison_evidence(report, judge)}
             report_save(report=report, dataset=datasets[0], sweep_id=sweep.pk, user=user)
-            return lambda _: held
+            return with_threshold(lambda _: held)
         if judge is None:
             return _composite(report, sweep, user, although=although)
-        return _judge(report, judge, although=although)
+        return with_threshold(_judge(report, judge, although=although))
 
     return _decide(datasets, wanted, seen, kind, values)
 
@@ -202,6 +219,20 @@ def _made(datasets: Sequence[Dataset], wanted: Mapping[str, Any], seen: Seen, ki
         if (replaced.pk if replaced else None) != seen.get(dataset.pk) or not (is_same and of_judge):
             return []
         found.append(current)
+    return found
+
+
+def _thresholds(
+    datasets: Sequence[Dataset], sweep: SweepView, kind: str, judge: Judge, risk: float
+) -> dict[str, dict[str, Any] | None]:
+    """From which certainty on it may decide by itself, by dataset; None where nothing says how sure it is."""
+    found: dict[str, dict[str, Any] | None] = {}
+    for dataset in datasets:
+        inputs = inputs_read(dataset=dataset, kind=kind, sweep=sweep)
+        mine = [one for one in inputs.judges if one.fingerprint == judge.fingerprint]
+        sample = FIGURES[kind].sample(replace(inputs, judges=tuple(mine)), options_against(inputs))
+        with quiet():
+            found[dataset.name] = sample.judges[0].threshold(risk) if mine else None
     return found
 
 

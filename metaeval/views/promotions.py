@@ -66,6 +66,7 @@ def promote(
                 seen=values["seen"],
                 although=values["judge"] in form.although,
                 verdict=verdict_form(request).asked(),
+                risk=values["risk"],
             )
         except (DecisionError, ReportError) as error:
             form.add_error(None, str(error))

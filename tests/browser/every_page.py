@@ -101,6 +101,8 @@ NO_PAGES = {
     "metaeval:dataset-label-next-download": "a file",
     "metaeval:dataset-label-next-send": "takes, leads to the study",
     "metaeval:dataset-confidence-send": "takes, leads to the study",
+    "metaeval:confidence-download": "a file",
+    "metaeval:dataset-confidence-download": "a file",
     "metaeval:confidence-send": "takes, leads to the study",
     "metaeval:dataset-tower-download": "a file",
     "metaeval:systems-download": "a file",

@@ -231,21 +231,42 @@ def test_sent_by_several_at_once_it_is_there_once(client, dataset, sweep):
     assert StudyItem.objects.filter(study=study).count() == 10
 
 
-def test_the_threshold_goes_with_a_promoted_judge(client, dataset, sweep):
-    admin = user_make(role="administrator")
-    client.force_login(admin)
-    comparison = reverse("metaeval:comparison", args=[sweep.pk])
-    context = client.get(comparison).context
+@pytest.mark.parametrize("page", ["comparison", "decision"])
+def test_the_threshold_goes_with_a_promoted_judge(client, dataset, sweep, page):
+    """At the accepted risk; from a choice over several datasets one for each."""
+    client.force_login(user_make(role="administrator"))
     judge = sweep.judges.get(name="Sure judge")
-    client.post(
-        reverse("metaeval:promote", args=[sweep.pk]),
-        {
+    datasets = [dataset]
+    if page == "decision":
+        # On the second dataset nothing says how sure it is: one order, no probabilities.
+        other = dataset_make(pairs=40, gold=False)
+        labels_make(dataset=other, choices=[[1 + k % 2] * 3 for k in range(40)])
+        for one in sweep.judges.all():
+            judgments_make(judge=one, dataset=other, choices=[(1 + k % 2,) for k in range(40)])
+        sweep.datasets.add(other)
+        datasets.append(other)
+    name = "promote" if page == "comparison" else "decision-promote"
+
+    def promote(risk):
+        context = client.get(reverse(f"metaeval:{page}", args=[sweep.pk])).context
+        seen = {each: decision_in_force(each) for each in datasets}
+        fields = {
             "judge": judge.fingerprint,
             "reason": "It knows when it is unsure.",
             "inputs_hash": context["inputs_hash"],
-            "seen": f"{dataset.pk}:",
-        },
-    )
-    found = judge_export(decision_in_force(dataset))["decision"]["abstention"]
+            "seen": ",".join(f"{each.pk}:{one.pk if one else ''}" for each, one in seen.items()),
+            **({"risk": risk} if risk else {}),
+        }
+        sent = client.post(reverse(f"metaeval:{name}", args=[sweep.pk]), fields)
+        if sent.status_code != 302:
+            return sent.content.decode()
+        return [judge_export(decision_in_force(each))["decision"]["abstention"] for each in datasets]
+
+    found, *others = promote("")
     assert found["threshold"] == pytest.approx(0.555)
-    assert found["coverage"]["value"] == 0.75
+    assert (found["target"], found["coverage"]["value"]) == (0.1, 0.75)
+    strict, *_ = promote("0.5")
+    assert (strict["target"], strict["threshold"]) == (0.005, None)
+    assert "too few labeled items" in strict["reason"]
+    assert others == [None] * (len(datasets) - 1)
+    assert "less than or equal to 50" in promote("60")

@@ -144,3 +144,19 @@ def test_a_step_down_that_fails_does_not_hide_what_holds_above():
     sure = np.repeat([0.95, 0.55], [90, 30])
     found = abstention_threshold(sure, np.repeat([0.0, 1.0], [105, 15]), risk=0.1)
     assert found.threshold == 0.555
+
+
+def test_votes_of_llmbar(llmbar):
+    """The example of docs/choosing-a-judge.md: how sure GPT-4 is, by the votes of six prompts in two orders."""
+    prompts = ("Vanilla_NoRules", "Vanilla", "CoT", "Metrics", "Reference", "Metrics_Reference")
+    gold = llmbar["GPT-4", "Vanilla"].gold
+    for names, kept, wrong_kept, bound in (
+        (prompts, 0.783, 0.082, 0.134),
+        (prompts[-1:], 0.916, 0.094, 0.144),
+    ):
+        votes = np.concatenate([llmbar["GPT-4", name].verdicts for name in names], axis=1)
+        first = (votes == 1).sum(axis=1) / (~np.isnan(votes)).sum(axis=1)
+        wrong = np.where(first == 0.5, 0.5, (np.where(first > 0.5, 1, 2) != gold).astype(float))
+        found = abstention_threshold(np.maximum(first, 1 - first), wrong, risk=0.15)
+        assert found.coverage.value == pytest.approx(kept, abs=5e-4)
+        assert (found.risk.value, found.bound) == pytest.approx((wrong_kept, bound), abs=5e-4)
