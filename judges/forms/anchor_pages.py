@@ -14,6 +14,7 @@ from annotation.models import Dataset
 from judges.forms.sweep_pages import STATE_CHIPS
 from judges.models import SweepState
 from judges.selectors.anchors import AnchorCheck, InTime
+from judges.selectors.new_labels import MARGIN, NewLabels
 from judges.services.anchors import FEWEST, MOST
 from web.numbers import estimate_interval, estimate_value, percent
 
@@ -173,6 +174,44 @@ def verdict_words(found: InTime) -> str:
         )
     checks = "1 check" if found.state.n_looks == 1 else f"{found.state.n_looks} checks"
     return f"No drift of {judge} was found in {checks} ({level}). A small drift can still be hidden: {own}."
+
+
+def new_labels_words(found: InTime, new: NewLabels | None) -> str:
+    """What the labels since the anchors were frozen say, beside the anchors; nothing where there is nothing to say."""
+    if new is None or not new.n_since:
+        return ""
+    if new.state is None:
+        return (
+            "No item was labeled before the anchors were frozen, so agreement on later ones has nothing to be "
+            "compared with."
+        )
+    judge = found.anchors.judge.name
+    figures = (
+        f"{percent(new.before)} on {_instructions(new.n_before)} before, {percent(new.since)} on "
+        f"{_instructions(new.n_since)} since"
+    )
+    level = (
+        f"a change of more than {MARGIN * 100:.0f} points is looked for, with at most 5% false alarms over all checks "
+        "together"
+    )
+    if new.moved == "systems":
+        return (
+            f"The systems, the items or the annotators changed, not the judge: the anchors stand still, but {judge} "
+            f"agrees with people on newly labeled items otherwise than before ({figures}; {level})."
+        )
+    if new.moved == "both":
+        return (
+            f"Agreement with people on newly labeled items changed too ({figures}; {level}). As the judge has drifted, "
+            "this doesn't show that the systems changed."
+        )
+    if new.moved == "open":
+        return f"Agreement with people on newly labeled items counts from the next check on ({figures})."
+    which = "What drifted is the judge: agreement" if new.moved == "judge" else "Agreement"
+    return f"{which} with people on newly labeled items shows no change ({figures}; {level})."
+
+
+def _instructions(n: int) -> str:
+    return "1 instruction" if n == 1 else f"{n:,} instructions"
 
 
 def _power(number: int) -> str:

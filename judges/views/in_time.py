@@ -19,11 +19,13 @@ from judges.forms.anchor_pages import (
     check_rows,
     evidence_chart,
     evidence_text,
+    new_labels_words,
     verdict_words,
 )
 from judges.models import AnchorSet, Judge, SweepState
 from judges.selectors.anchors import anchor_get, anchor_sets, in_time
 from judges.selectors.judges import judge_places
+from judges.selectors.new_labels import new_labels
 from judges.selectors.reading import judge_get_for
 from judges.services.anchors import (
     AnchorError,
@@ -125,6 +127,9 @@ def _act(request: ResearcherRequest, anchors: AnchorSet) -> str:
 def _page(request: ResearcherRequest, judge: Judge, *, refused: FreezeForm | None = None) -> HttpResponse:
     datasets = _datasets(request, judge)
     sets = [in_time(row) for row in anchor_sets(judge, [one.pk for one in datasets])]
+    streams = {
+        one.anchors.pk: new_labels(one, reader=request.user) for one in sets if one.anchors.retired_at is None
+    }
     used = {one.anchors.dataset_id for one in sets if one.anchors.retired_at is None}
     free = datasets.exclude(pk__in=used)
     context = {
@@ -139,6 +144,8 @@ def _page(request: ResearcherRequest, judge: Judge, *, refused: FreezeForm | Non
             {
                 "found": one,
                 "words": verdict_words(one),
+                "new": streams.get(one.anchors.pk),
+                "new_words": new_labels_words(one, streams.get(one.anchors.pk)),
                 "chart": evidence_chart(one),
                 "rows": check_rows(one),
                 "evidence": "–" if one.state is None else evidence_text(one.state.e_value),

@@ -4,11 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from judges.models import AnchorSet, Sweep
+from judges.selectors.anchors import in_time
+from judges.selectors.new_labels import new_labels
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.comparisons import comparison_get
 from metaeval.services.promotions import judge_promote
@@ -18,7 +22,7 @@ from tests.judges.anchor_rows import anchors_make
 from tests.judges.props import endpoint_make, run_instant
 from tests.judges.props import judge_make as runnable_make
 from tests.judges.props import sweep_make as sweep_run
-from tests.metaeval.rows import swept
+from tests.metaeval.rows import labels_make, swept
 
 pytestmark = pytest.mark.django_db
 
@@ -86,6 +90,61 @@ def test_a_judge_that_stands_still_and_one_that_moved(cast: Cast) -> None:
     assert "has drifted" not in text_of(
         client_of(cast.bob).get(reverse("judges:judge-detail", args=[good.pk]))
     )
+
+
+@pytest.mark.parametrize(
+    ("changed", "share", "said"),
+    [
+        (
+            0,
+            0.9,
+            "Agreement with people on newly labeled items shows no change (90.0% on 100 instructions before",
+        ),
+        (40, 0.9, "What drifted is the judge: agreement with people on newly labeled items shows no change"),
+        (0, 0.3, "The systems, the items or the annotators changed, not the judge: the anchors stand still"),
+        (
+            40,
+            0.3,
+            "Agreement with people on newly labeled items changed too (90.0% on 100 instructions before",
+        ),
+    ],
+)
+def test_whether_the_judge_or_the_systems_moved(cast: Cast, changed: int, share: float, said: str) -> None:
+    """Agreement on items labeled before anchors were frozen is 90%; on those since it is what the case says."""
+    dataset = dataset_make(pairs=220)
+    _, good, _ = swept(dataset=dataset)
+    right = [k % 2 + 1 for k in range(220)]
+    before = [(choice if k % 10 else 3 - choice,) for k, choice in enumerate(right[:100])]
+    labels_make(dataset=dataset, choices=before)
+    frozen = timezone.now()
+    since = [(choice if k % 10 < share * 10 else 3 - choice,) for k, choice in enumerate(right[100:200])]
+    labels_make(dataset=dataset, choices=[()] * 100 + since)
+    anchors = anchors_make(judge=good, dataset=dataset, changed=[changed])
+    AnchorSet.objects.filter(pk=anchors.pk).update(created_at=frozen)
+    waiting = timezone.now()
+    anchors.checks.update(created_at=waiting)
+    labels_make(dataset=dataset, choices=[()] * 200 + [(1,), (2,)])
+    page = text_of(client_of(cast.ann).get(page_of(good)))
+    assert said in page
+    assert "102 instructions labeled since, 2 of them after the latest check; 90.0% before" in page
+
+
+def test_new_labels_that_say_nothing_yet(cast: Cast) -> None:
+    dataset = dataset_make(pairs=20)
+    _, good, _ = swept(dataset=dataset)
+    anchors = anchors_make(judge=good, dataset=dataset, changed=[])
+    admin = client_of(cast.ann)
+    assert "newly labeled" not in text_of(admin.get(page_of(good)))
+    AnchorSet.objects.filter(pk=anchors.pk).update(created_at=timezone.now())
+    labels_make(dataset=dataset, choices=[(1,)] * 5)
+    assert "No item was labeled before the anchors were frozen" in text_of(admin.get(page_of(good)))
+    AnchorSet.objects.filter(pk=anchors.pk).update(created_at=timezone.now())
+    labels_make(dataset=dataset, choices=[()] * 5 + [(2,)] * 3)
+    assert "newly labeled items counts from the next check on" in text_of(admin.get(page_of(good)))
+    found = in_time(AnchorSet.objects.get(pk=anchors.pk))
+    with CaptureQueriesContext(connection) as queries:
+        new_labels(found)
+    assert len(queries) == 2
 
 
 def test_only_administrators_open_it_and_others_change_nothing(cast: Cast) -> None:
