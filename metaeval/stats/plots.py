@@ -18,8 +18,8 @@ from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.results import Result, drawn_rows
 
 # Blue, vermilion, green, purple, orange, sky blue: at least 3 to 1 against white, and against black.
-_ON_LIGHT = ("#0072B2", "#D55E00", "#00835F", "#B5548B", "#9A6A00", "#3B86B5")
-_ON_DARK = ("#56B4E9", "#E69F00", "#1DB38A", "#CC79A7", "#F0E442", "#D55E00")
+ON_LIGHT = ("#0072B2", "#D55E00", "#00835F", "#B5548B", "#9A6A00", "#3B86B5")
+ON_DARK = ("#56B4E9", "#E69F00", "#1DB38A", "#CC79A7", "#F0E442", "#D55E00")
 _MARKERS = "osD^vP"
 _DASHES = ("-", "--", "-.", ":")
 
@@ -260,7 +260,9 @@ def heat_map(results: Any, *, ax: Any = None, names: Sequence[Any] | None = None
     drawn = axes.imshow(matrix, cmap="cividis")
     for (row, column), number in np.ndenumerate(matrix):
         if not math.isnan(number):
-            shade = "black" if _lightness(drawn.to_rgba(number)) > 0.18 else "white"  # against the cell alone
+            shade = (
+                "black" if relative_luminance(drawn.to_rgba(number)) > 0.18 else "white"
+            )  # against the cell alone
             axes.text(column, row, f"{number:.2f}", ha="center", va="center", color=shade)
     axes.set_xticks(range(matrix.shape[1]), labels[: matrix.shape[1]], rotation=45, ha="right")
     axes.set_yticks(range(matrix.shape[0]), labels[: matrix.shape[0]])
@@ -281,7 +283,7 @@ def _axes(ax: Any, *, width: float | None = None, height: float | None = None) -
     return pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
-def _lightness(color: Any) -> float:
+def relative_luminance(color: Any) -> float:
     """Relative luminance, as WCAG 2.2 defines it."""
     parts = np.array(importlib.import_module("matplotlib.colors").to_rgb(color))
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
@@ -289,7 +291,7 @@ def _lightness(color: Any) -> float:
 
 
 def _colors(axes: Any) -> tuple[str, ...]:
-    return _ON_LIGHT if _lightness(axes.get_facecolor()) > 0.18 else _ON_DARK
+    return ON_LIGHT if relative_luminance(axes.get_facecolor()) > 0.18 else ON_DARK
 
 
 def _looks(axes: Any) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ _MOST_DRAWS = 4_000
 _GRID = np.tanh(np.linspace(-6.0, 6.0, 4_001))
 
 
-def errors_of(means: Floats, draws: Floats, n_clusters: int) -> Floats:
+def error_covariances(means: Floats, draws: Floats, n_clusters: int) -> Floats:
     """Covariance of the errors of each system's two means, beyond what moves all systems alike.
 
     Parameters
@@ -37,7 +37,7 @@ def errors_of(means: Floats, draws: Floats, n_clusters: int) -> Floats:
     --------
     >>> means = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
     >>> moved = means + np.array([[0.3, 0.0], [0.0, 0.0], [-0.3, 0.0]])
-    >>> errors_of(means, np.stack([moved, 2 * means - moved, moved + 5]), 100)[:, 0, 0].round(3).tolist()
+    >>> error_covariances(means, np.stack([moved, 2 * means - moved, moved + 5]), 100)[:, 0, 0].round(3).tolist()
     [0.091, 0.0, 0.091]
     """
     gone = draws - means

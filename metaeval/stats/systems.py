@@ -25,7 +25,7 @@ from metaeval.stats.intervals import (
 from metaeval.stats.system_intervals import (
     FEWEST_SAMPLED,
     correlations_of_rows,
-    errors_of,
+    error_covariances,
     of_systems_like_these,
     of_these_systems,
 )
@@ -189,7 +189,7 @@ def correlation_of_means(
     reliability = math.nan, math.nan
     reason = None
     if len(drawn) and n_clusters > 1:
-        errors = errors_of(means, drawn, n_clusters)
+        errors = error_covariances(means, drawn, n_clusters)
         squares = ((means - means.mean(axis=0)) ** 2).sum(axis=0)
         freed = 1 - np.diag(errors.sum(axis=0)) / squares
         reliability = float(freed[0]), float(freed[1])

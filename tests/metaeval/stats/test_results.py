@@ -201,7 +201,7 @@ def drawings(choice):
 
 
 def contrast(one, other):
-    low, high = sorted((plots._lightness(one), plots._lightness(other)))
+    low, high = sorted((plots.relative_luminance(one), plots.relative_luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
@@ -219,7 +219,7 @@ def test_every_drawing_is_seen_on_its_background(pyplot, choice):
         assert axes.lines or axes.images, name
 
 
-@over([plots._ON_LIGHT, plots._ON_DARK])
+@over([plots.ON_LIGHT, plots.ON_DARK])
 def test_colors_are_told_apart_without_red_or_green(colors):
     """As people with protanopia and deuteranopia see them (Machado et al. 2009, severity 1)."""
     from matplotlib.colors import to_rgb
