@@ -83,8 +83,8 @@ class JobPage(models.TextChoices):
 class ReportJob(models.Model):
     """A report, or what a page shows, that is to be made: what a worker takes, with a lease that it keeps alive.
 
-    A page has `asked`, what its figures depend on beside the rows; `key` is the hash of it, and `content` what the
-    worker found.
+    A page has `asked`, what its figures depend on beside the rows, and `content`, what the worker found. `key` is the
+    hash of what was asked for, of reports too: margin, epsilon and the like.
 
     The row is the truth. A worker that dies leaves a lease that runs out, and the next one begins anew; only who holds
     the row stores what it made.
@@ -136,7 +136,7 @@ class ReportJob(models.Model):
                 name="report_job_dataset_once",
             ),
             models.UniqueConstraint(
-                fields=["requested_by", "study", "kind"],
+                fields=["requested_by", "study", "kind", "key"],
                 condition=Q(state__in=["queued", "running"], study__isnull=False),
                 name="report_job_study_once",
             ),

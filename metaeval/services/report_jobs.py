@@ -5,6 +5,7 @@ Rows are the truth, messages are wake-ups: a lost message, a killed worker, two 
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -12,6 +13,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from celery import current_app
@@ -41,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=120)
 MOST_ATTEMPTS = 3
+MOST_OPEN = 20
+"""Reports of one person that may wait at once: each takes a worker minutes."""
 TELL_SECONDS = 1.0
 OPEN = (JobState.QUEUED, JobState.RUNNING)
 
@@ -61,28 +65,34 @@ def report_request(
     preregistration: Preregistration | None = None,
     pass_mark: float | None = None,
 ) -> Report | ReportJob:
-    """Make a small report at once, or ask for one that takes long; who asks twice gets the same job.
+    """Make a small report at once, or ask for one that takes long; who asks for the same twice gets the same job.
 
     Raises
     ------
     UnknownNameError
         There is none that they may see.
     ReportError
-        There is nothing to report on.
+        There is nothing to report on, or too many of their reports are waiting.
     """
     subject = report_subject(user=user, dataset=dataset, kind=kind, study=study)
     if is_small([subject.dataset], subject.kind):
         options = Options(epsilon=epsilon, margin=margin, annotators=annotators, pass_mark=pass_mark)
         return subject_report(user=user, subject=subject, options=options, preregistration=preregistration)
-    wanted = {"requested_by": user, **subject._asdict(), "key": ""}
-    return _ask(
-        wanted,
-        epsilon=epsilon,
-        margin=margin,
-        annotators=annotators,
-        preregistration=preregistration,
-        pass_mark=pass_mark,
-    )
+    given: dict[str, Any] = {
+        "epsilon": epsilon,
+        "margin": margin,
+        "annotators": annotators,
+        "pass_mark": pass_mark,
+    }
+    plan = preregistration.pk if preregistration is not None else None
+    key = sha256(json.dumps([given, plan], sort_keys=True).encode("ascii")).hexdigest()
+    wanted = {"requested_by": user, **subject._asdict(), "page": "", "key": key}
+    waiting = ReportJob.objects.filter(requested_by=user, page="", state__in=OPEN)
+    if not waiting.filter(key=key).exists() and waiting.count() >= MOST_OPEN:
+        raise ReportError(
+            f"{MOST_OPEN} of your reports are waiting for a worker. Cancel one, or ask again later."
+        )
+    return _ask(wanted, preregistration=preregistration, **given)
 
 
 def page_request(*, user: User, dataset: Dataset, asked: PageAsked, address: str) -> ReportJob:

@@ -65,6 +65,33 @@ def test_the_request_makes_a_row_and_computes_nothing(cast: Cast, dataset: Datas
     assert "In preparation" not in text_of(browser.get("/reports/"))
 
 
+def test_another_margin_is_another_report(cast: Cast, dataset: Dataset) -> None:
+    study = study_make(pairs=4, owner=cast.alice)
+    study_labels_make(study, [[1, 2]] * 4)
+    for subject in ({"dataset": dataset.name}, {"study": study.slug}):
+        asked_for = [
+            report_request(user=cast.alice, margin=margin, epsilon=epsilon, **subject)
+            for margin, epsilon in ((0.0, 0.1), (0.02, 0.1), (0.02, 0.2), (0.02, 0.1))
+        ]
+        assert [job.margin for job in asked_for] == [0.0, 0.02, 0.02, 0.02]
+        assert asked_for[1] == asked_for[3]
+    assert ReportJob.objects.count() == 6
+    assert report_jobs_work() == 6
+
+
+def test_so_many_may_wait(cast: Cast, dataset: Dataset) -> None:
+    for number in range(report_jobs.MOST_OPEN):
+        report_request(user=cast.alice, dataset=dataset.name, margin=number / 100)
+    again = report_request(user=cast.alice, dataset=dataset.name, margin=0.05)
+    assert again.pk in set(ReportJob.objects.values_list("pk", flat=True))
+    page = client_of(cast.alice).post(
+        NEW, {"name": f"dataset/{dataset.name}/pairwise", "margin": "50"}, follow=True
+    )
+    assert "20 of your reports are waiting for a worker." in text_of(page)
+    assert ReportJob.objects.count() == report_jobs.MOST_OPEN
+    report_request(user=cast.bob, dataset=dataset.name, margin=0.5)
+
+
 def test_small_reports_are_made_at_once(
     cast: Cast, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
