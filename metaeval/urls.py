@@ -18,6 +18,7 @@ from metaeval.views import (
     promotions,
     reports,
     selections,
+    study_judges,
     systems,
 )
 
@@ -95,6 +96,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/jobs/<row:pk>/act/", reports.report_job_act, name="report-job-act"),
     path("reports/<row:pk>/", reports.report_detail, name="report-detail"),
     path("reports/<row:pk>/report.<report_format:suffix>", reports.report_download, name="report-download"),
+    path("studies/<slug:slug>/judges/", study_judges.study_judges, name="study-judges"),
     path("datasets/<slug:name>/plan/", planning.plan, name="plan"),
     path("datasets/<slug:name>/plan/register/", planning.plan_register, name="plan-register"),
     path("preregistrations/<row:pk>/", planning.preregistration, name="preregistration"),

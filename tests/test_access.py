@@ -167,6 +167,7 @@ EXPECTED: dict[str, Row] = {
     "metaeval:report-download": read(OWNER),
     "metaeval:report-job": read(ASKED),
     "metaeval:report-job-act": take(ASKED),
+    "metaeval:study-judges": read(OWNER),
     "metaeval:plan": read(DATASET),
     "metaeval:plan-register": take(DATASET),
     "metaeval:preregistration": read(OWNER),

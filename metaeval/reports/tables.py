@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from annotation.kinds import kind_of
@@ -286,6 +286,26 @@ def judges_table(report: ReportContent) -> FigureTable:
     mark = mark if mark is not None and low <= mark <= high else None
     heads = tuple(one.label for one in shown)
     return FigureTable("judges", "All judges", "Judge", heads, tuple(rows), low, high, mark)
+
+
+def leading_table(report: ReportContent, most: int) -> FigureTable:
+    """The best judges below people, without baselines: the figure that ranks them, that of agreement with people
+    where it is another, and judge minus people.
+    """
+    whole, primary = judges_table(report), report.primary_figure
+    names = {primary.name, "minus_people"}
+    if primary.of_gold:
+        names |= {name for name in report.figures.primaries if not report.figures.of_judges(name).of_gold}
+    wanted = [place for place, one in enumerate(whole.figures) if one.name in names]
+    people = [row for row in whole.rows if row.status == "people"]
+    judges = [row for row in whole.rows if row.status not in ("people", "gold", "baseline")]
+    rows = tuple(
+        replace(row, cells=tuple(row.cells[place] for place in wanted)) for row in (*people, *judges[:most])
+    )
+    low, high = _axis(primary, (cell.estimate for row in rows for cell in row.cells if cell.drawn))
+    mark = whole.mark if whole.mark is not None and low <= whole.mark <= high else None
+    heads = tuple(whole.heads[place] for place in wanted)
+    return replace(whole, title="Judges", heads=heads, rows=rows, low=low, high=high, mark=mark)
 
 
 def group_tables(report: ReportContent) -> list[FigureTable]:

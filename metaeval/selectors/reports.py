@@ -48,6 +48,12 @@ def report_get_for(user: User, pk: int) -> Report:
     return get_object_or_404(visible.select_related("dataset", "study", "sweep", "created_by"), pk=pk)
 
 
+def report_latest(user: User, study: Study) -> Report | None:
+    """The newest stored report on a study that this person may read."""
+    found = reports_visible_to(user).filter(study=study, sweep=None).order_by("-created_at", "-pk")
+    return found.first()
+
+
 @dataclass(frozen=True, slots=True)
 class ReportTarget:
     """What a report can be made on: a dataset's items of one kind, or a study."""

@@ -80,6 +80,7 @@ NO_PAGES = {
     "judges:judgment-export": "a file",
     "judges:in-time-freeze": "takes; shown by `judge-in-time` when something is wrong",
     "judges:in-time-act": "takes, leads back",
+    "metaeval:study-judges": "a part of `annotation:study-detail`",
     "metaeval:plan-register": "takes, leads to the preregistration",
     "metaeval:preregistration-download": "a file",
     "metaeval:report-new": "takes, leads to the report",
@@ -292,7 +293,7 @@ def door_stops() -> Iterator[Stop]:
 
 
 def busy_study(owner: User) -> Study:
-    """With people of every sort, disputed items, reports, a bonus, two versions of the guidelines, a platform."""
+    """With people of every sort, disputed items, reports, a bonus, two versions of guidelines, a platform, judges."""
     study = study_make(
         pairs=8, slug="busy", owner=owner, overlap=6, pay_per_item="0.01", pay_floor_per_hour="9"
     )
@@ -315,6 +316,9 @@ def busy_study(owner: User) -> Study:
         enrollment=last, by=owner, reason="careless", text="Please write to us.", set_aside=True
     )
     study_update(study=study, guidelines=f"{study.guidelines}\n\nShorter is not better.")
+    for name, shift in (("Long name of a judge with a reference", 0), ("Plain", 1)):
+        said = [((k + shift) % 2 + 1, k % 2 + 1) for k in range(8)]
+        judgments_make(judge=judge_make(name), dataset=study.dataset, choices=said)
     return study
 
 

@@ -69,6 +69,8 @@ def visit(page: Page, url: str, stops: Iterable[Stop]) -> None:
         page.wait_for_load_state("load")
         if stop.what == "nothing-now":
             page.wait_for_selector("text=Nothing left right now")
+        if stop.what == "study-busy":
+            page.wait_for_selector("#study-judges")
         assert page.url.partition("?")[0] == (url + stop.address).partition("?")[0], f"{stop} leads elsewhere"
         picture(page, stop.what)
         found += violations(page)

@@ -1,0 +1,46 @@
+"""The part of a study's page that is about judges: `annotation` asks for it by address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from annotation.models import Study
+from annotation.selectors.overview import study_get_for
+from metaeval.reports import tables
+from metaeval.reports.words import verdict_of
+from metaeval.services.study_judges import study_judges_get
+from web.access import ResearcherRequest, researcher_required
+
+MOST_JUDGES = 10
+
+
+@require_safe
+@never_cache
+@researcher_required
+def study_judges(request: ResearcherRequest, slug: str) -> HttpResponse:
+    """Judges against the annotators of a study; 204 where there is nothing to say, so that the page stays as it is."""
+    try:
+        study = study_get_for(request.user, slug)
+    except Study.DoesNotExist:
+        raise Http404("There is no such study.") from None
+    found = study_judges_get(study=study, reader=request.user)
+    if found is None:
+        return HttpResponse(status=204)
+    context: dict[str, Any] = {"study": study, "dataset": study.dataset, "stored": found.stored}
+    if (content := found.content) is not None:
+        context |= {
+            "content": content,
+            "verdict": verdict_of(content),
+            "table": tables.leading_table(content, MOST_JUDGES),
+            "n_judges": sum(not judge.baseline for judge in content.judges),
+            "most": MOST_JUDGES,
+            "has_alike": tables.has_alike(content),
+            "why_not_alike": tables.why_not_alike(content),
+            "labels_words": tables.labels_words(content),
+        }
+    return render(request, "metaeval/study_judges.html", context)
