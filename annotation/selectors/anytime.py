@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from django.db.models import Count, Max
 
-from annotation.models import ItemRole, Study, StudyItem
+from annotation.models import Dataset, ItemRole, Study, StudyItem, StudyState, User
+from annotation.selectors.overview import labels_visible_to, studies_visible_to
 from metaeval.stats import ConfidenceSequence, Estimate, leave_one_out_contributions
 
 
@@ -62,3 +64,34 @@ def agreement_at_any_time(choices: Iterable[PairLabel], places: Mapping[int, Ite
     # How large an instruction can be is known before anything is labelled.
     sequence = ConfidenceSequence(largest=max(wanted.values()))
     return sequence.update(agreement[order], clusters=cluster[order])
+
+
+class ItemFinished(NamedTuple):
+    """An item that studies ask for: the last of its labels once all are there, else whether they may still come."""
+
+    last: int | None
+    comes: bool
+
+
+def items_finished(dataset: Dataset, kind: str, reader: User | None) -> dict[str, ItemFinished]:
+    """By external id the items that studies which a reader may see ask for; drafts ask for nothing. Two queries."""
+    studies = Study.objects.all() if reader is None else studies_visible_to(reader)
+    studies = studies.filter(dataset=dataset, kind=kind).exclude(state=StudyState.DRAFT)
+    asked = StudyItem.objects.filter(study__in=studies, role=ItemRole.WORK, withdrawn_at=None)
+    rows = list(asked.values_list("study_id", "item_id", "item__external_id", "overlap", "study__state"))
+    if not rows:
+        return {}
+    labels = labels_visible_to(reader).current().filter(study__in=studies, kind=kind).order_by()
+    given = labels.values("study_id", "item_id").annotate(n=Count("pk"), last=Max("pk"))
+    there = {(row["study_id"], row["item_id"]): (row["n"], row["last"]) for row in given}
+    found: dict[str, ItemFinished] = {}
+    for study_id, item_id, name, overlap, state in rows:
+        n, last = there.get((study_id, item_id), (0, 0))
+        one = ItemFinished(last if n >= overlap else None, state != StudyState.CLOSED)
+        if (other := found.get(name)) is not None:
+            # Of several studies all must be through with it; it comes only where each may still be.
+            missing = [each for each in (one, other) if each.last is None]
+            latest = max(one.last or 0, other.last or 0)
+            one = ItemFinished(None if missing else latest, all(each.comes for each in missing))
+        found[name] = one
+    return found

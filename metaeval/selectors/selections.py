@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from django.db.models import Count, Exists, OuterRef, Q
 
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset, User
+from annotation.selectors.anytime import items_finished
 from annotation.selectors.datasets import datasets_by_name, instructions_of, items_of
 from annotation.selectors.overview import labels_visible_to
 from judges.models import BackendKind, Judge
@@ -24,6 +25,7 @@ from metaeval.reports.selection.inputs import (
     SelectionInputs,
     dataset_inputs,
 )
+from metaeval.selection.anytime import NEVER, NOT_ASKED, TO_COME
 from metaeval.selection.types import Candidate, Role
 from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import SweepView
@@ -146,7 +148,10 @@ def selection_inputs(*, sweep: SweepView, criteria: Criteria) -> SelectionInputs
         names = _instruction_names(dataset, criteria.kind)
         inputs = inputs_read(dataset=dataset, kind=criteria.kind, sweep=sweep)
         instructions = [names[each] for each in inputs.items.external_id]
-        parts.append(dataset_inputs(part, inputs, instructions, criteria.figure))
+        found = dataset_inputs(part, inputs, instructions, criteria.figure)
+        if part.role == "people" and part.weight > 0:
+            found = replace(found, arrival=_arrival(dataset, criteria.kind, sweep.reader, found.external_id))
+        parts.append(found)
     # Baselines are compared with only where every dataset has them.
     baselines = [{judge.fingerprint for judge in part.judges if judge.baseline} for part in parts]
     common = set.intersection(*baselines) if baselines else set()
@@ -156,6 +161,23 @@ def selection_inputs(*, sweep: SweepView, criteria: Criteria) -> SelectionInputs
     if all(judge.baseline for judge in judges):
         raise NothingJudgedError("No judge has judged these datasets yet.")
     return SelectionInputs(sweep.facts(), tuple(parts), tuple(_candidates(judges)), criteria)
+
+
+def _arrival(dataset: Dataset, kind: str, reader: User | None, names: Sequence[str]) -> tuple[int, ...]:
+    """By item its place in the order in which items were finished; empty where no study asks for labels."""
+    asked = items_finished(dataset, kind, reader)
+    times = sorted(one.last for one in asked.values() if one.last is not None)
+    # Places, not keys of rows: another database has the same of the same labels.
+    places = {time: place for place, time in enumerate(times, start=1)}
+
+    def place_of(name: str) -> int:
+        if (one := asked.get(name)) is None:
+            return NOT_ASKED
+        if one.last is not None:
+            return places[one.last]
+        return TO_COME if one.comes else NEVER
+
+    return tuple(map(place_of, names)) if asked else ()
 
 
 def _candidates(found: Sequence[JudgeFacts]) -> list[Candidate]:

@@ -140,6 +140,10 @@ def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) ->
             if report.leader is not None
         ],
         "settling": [sections.settling_words(report, row) for row in report.settling],
+        "anytime": [
+            (sections.anytime_label(row), sections.anytime_words(report, row)) for row in report.anytime
+        ],
+        "anytime_meaning": sections.anytime_meaning(report) if report.anytime else "",
         "more_labels": [(row, row.name in full) for row in people if row.name in open_ones],
         "deciding": deciding,
         "in_use": (in_use := [row.current for row in deciding if row.current is not None]),

@@ -103,6 +103,8 @@ class DatasetInputs:
         Whether items count by one over the chance with which they were drawn for labelling.
     keeps_people_apart : bool
         Whether the labels of each person have a column of their own.
+    arrival : tuple of int
+        By item when its labels were all there, as `metaeval.selection.anytime` reads it; empty where no study asks.
     """
 
     judged: JudgedDataset
@@ -116,11 +118,14 @@ class DatasetInputs:
     n_simulated: int
     is_weighted: bool
     keeps_people_apart: bool = False
+    arrival: tuple[int, ...] = ()
 
     def rows(self) -> list[object]:
         """What the hash of a choice covers of it."""
         whole = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "judged"}
         whole["judges"] = [asdict(judge) for judge in self.judges]
+        if not self.arrival:  # as before there was such a thing
+            del whole["arrival"]
         judged = {
             each.name: _digest(getattr(self.judged, each.name))
             for each in fields(self.judged)

@@ -30,6 +30,7 @@ def selection_markdown(report: SelectionReport) -> str:
         plain_text(" ".join(sections.composite_words(report))),
         *_replaces(report),
         *_section("Sample size needed", [sections.settling_words(report, row) for row in report.settling]),
+        *_anytime(report),
         *_section("Notes", report.notes),
         f"Inputs: `{report.inputs_hash}`  \nSoftware: {report.software['name']} {report.software['version']}",
     ]
@@ -82,6 +83,16 @@ def _replaces(report: SelectionReport) -> list[str]:
         return []
     people = [row.name for row in report.datasets if row.role == "people"]
     return _section(TITLE, [sections.replaces_words(report, name) for name in people])
+
+
+def _anytime(report: SelectionReport) -> list[str]:
+    if not report.anytime:
+        return []
+    lines = [
+        " ".join((f"{sections.anytime_label(row)}.", *sections.anytime_words(report, row)))
+        for row in report.anytime
+    ]
+    return [*_section("While labels arrive", lines), plain_text(sections.anytime_meaning(report))]
 
 
 def _section(title: str, lines: list[str] | tuple[str, ...]) -> list[str]:

@@ -15,6 +15,7 @@ from annotation.kinds import DEFAULT_KIND, kind_of
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.reports.report import software_version
 from metaeval.reports.selection.inputs import SCHEMA, DatasetInputs, JudgeFacts, SelectionInputs
+from metaeval.selection.anytime import difference_so_far
 from metaeval.selection.choosing import choose
 from metaeval.selection.types import Constraints, Selection
 from metaeval.selection.verdict import VerdictKind
@@ -125,6 +126,25 @@ class SettlingEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class AnytimeEntry:
+    """The leader minus the runner-up on a dataset that studies ask labels of, with an interval valid at every look.
+
+    ``answer`` and ``chance`` are as of `metaeval.stats.SequenceDecision`; the level is shared by ``n_shared``
+    intervals, of any two of ``n_judges`` on each such dataset.
+    """
+
+    dataset: str
+    rival: str
+    answer: str
+    difference: FigureJson
+    chance: float | None
+    n_finished: int
+    n_planned: int
+    n_judges: int
+    n_shared: int
+
+
+@dataclass(frozen=True, slots=True)
 class MethodEntry:
     """How the figures were computed."""
 
@@ -172,6 +192,7 @@ class SelectionReport:
     figure: str = ""
     minus_people: Mapping[str, FigureJson] = field(default_factory=dict)
     minus_people_alike: Mapping[str, FigureJson] = field(default_factory=dict)
+    anytime: tuple[AnytimeEntry, ...] = ()
     promoted: Mapping[str, Any] | None = None
     by_key: Mapping[str, JudgeEntry] = field(init=False, repr=False, compare=False)
 
@@ -188,6 +209,8 @@ class SelectionReport:
         found: dict[str, Any] = {"schema": SCHEMA, **json_of(self)}
         if self.promoted is None:
             del found["promoted"]
+        if not self.anytime:
+            del found["anytime"]
         return found
 
     @property
@@ -288,6 +311,7 @@ def selection_report_of(inputs: SelectionInputs, found: Selection, *, inputs_has
             "constraints": asdict(criteria.constraints),
             "datasets": [_dataset(part, inputs) for part in inputs.parts],
             "judges": _judges(inputs),
+            "anytime": _anytime(inputs, found),
             "replaces": {name: test for name, test in written["replaces"].items() if name not in crowd},
             "notes": [
                 *found.notes,
@@ -295,6 +319,43 @@ def selection_report_of(inputs: SelectionInputs, found: Selection, *, inputs_has
             ],
         }
     )
+
+
+def _anytime(inputs: SelectionInputs, found: Selection) -> list[dict[str, Any]]:
+    """The leader against the runner-up, of each dataset that decides and that studies ask labels of."""
+    criteria = inputs.criteria
+    judges = {one.key for one in inputs.candidates if not one.is_baseline}
+    eligible = [
+        row.key for row in found.standings if row.key in judges and row.is_ranked and not row.violations
+    ]
+    parts = [part for part in inputs.parts if part.arrival and part.judged.weights is None]
+    if len(eligible) < 2 or not parts:
+        return []
+    # The pair was chosen on these labels, and may be another tomorrow: the intervals of all pairs hold at once.
+    n_shared = len(parts) * len(judges) * (len(judges) - 1) // 2
+    rows = []
+    for part in parts:
+        so_far = difference_so_far(
+            part.judged,
+            part.arrival,
+            (eligible[0], eligible[1]),
+            confidence=criteria.confidence,
+            n_shared=n_shared,
+            margin=criteria.margin,
+        )
+        row = {
+            "dataset": part.judged.name,
+            "rival": eligible[1],
+            "answer": so_far.decision.answer,
+            "difference": so_far.decision.estimate,
+            "chance": so_far.decision.chance,
+            "n_finished": so_far.n_finished,
+            "n_planned": so_far.n_planned,
+            "n_judges": len(judges),
+            "n_shared": n_shared,
+        }
+        rows.append(json_of(row))
+    return rows
 
 
 def _dataset(part: DatasetInputs, inputs: SelectionInputs) -> dict[str, Any]:
