@@ -97,3 +97,16 @@ def test_at_a_margin_of_nothing_equal_judges_are_never_equivalent():
     arrival = np.arange(1, 201)
     assert difference_so_far(same, arrival, ("first", "second")).decision.answer == "not at this budget"
     assert difference_so_far(same, arrival, ("first", "second"), margin=0.2).decision.answer == "within"
+
+
+def test_of_scores_of_items_of_another_kind():
+    rng = np.random.default_rng(2)
+    scores = {"first": rng.random(80) * 0.5 + 0.5, "second": rng.random(80) * 0.5}
+    dataset = JudgedDataset(
+        "Rated", "people", {}, {}, np.arange(80).astype(str), np.full(80, ""), scores=scores
+    )
+    found = difference_so_far(dataset, np.arange(80, 0, -1), ("first", "second")).decision
+    sequence = ConfidenceSequence(bounds=(-1, 1))
+    sequence.update((scores["first"] - scores["second"])[::-1])
+    assert found == sequence.decide(margin=1e-9, reference=0, budget=80)
+    assert found.answer == "above"

@@ -142,7 +142,7 @@ def test_queries_do_not_grow(kind, django_assert_num_queries):
     for items in (3, 30):
         _, sweep = kind_swept(kind, items=items, mark=f" of {items}")
         view, criteria = sweep_view(sweep.pk), criteria_of(sweep, kind=kind)
-        with django_assert_num_queries(11 if kind == Kind.ANSWER_RANKING else 10):
+        with django_assert_num_queries(12 if kind == Kind.ANSWER_RANKING else 11):
             selection_inputs(sweep=view, criteria=criteria)
 
 
