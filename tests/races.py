@@ -2,6 +2,7 @@
 
 import re
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, connections
 from django.test import Client
+
+from metaeval.stats import StatisticsWarning
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -27,7 +30,9 @@ def all_at_once(work: Callable[[A], R], arguments: Sequence[A]) -> list[R]:
         finally:
             connections.close_all()
 
-    with ThreadPoolExecutor(len(arguments)) as pool:
+    # Filters of warnings are the process's: one thread's end of ignoring a warning ends it for the others as well.
+    with warnings.catch_warnings(), ThreadPoolExecutor(len(arguments)) as pool:
+        warnings.simplefilter("ignore", StatisticsWarning)
         return list(pool.map(body, arguments))
 
 
