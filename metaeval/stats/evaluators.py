@@ -131,6 +131,11 @@ def evaluator_correlations(
         of them is. Scenarios are held fixed, and the mean's interval is put together from theirs as those of
         independent strata; there is none where a cluster lies in several.
 
+    Raises
+    ------
+    InvalidInputError
+        For fewer than two evaluators, and for the level "scenario" without scenarios.
+
     References
     ----------
     Y. Zhang et al., "HELM Instruct: A Multidimensional Instruction Following Evaluation Framework with Absolute
@@ -245,7 +250,7 @@ def evaluator_correlations_by(
         One row for each item and criterion.
     criteria : array_like of shape (n_ratings,)
         The criterion of each row. Rows of one item belong to one cluster: pass ``clusters``.
-    method, missing
+    method, missing, scenarios, level
         As of `evaluator_correlations`.
     **options
         See `metaeval.stats.intervals.Sampling`.
@@ -254,6 +259,11 @@ def evaluator_correlations_by(
     -------
     dict
         Criterion to `EvaluatorCorrelations`, in sorted order.
+
+    Raises
+    ------
+    InvalidInputError
+        For fewer than two evaluators.
 
     References
     ----------

@@ -284,7 +284,25 @@ def _axes(ax: Any, *, width: float | None = None, height: float | None = None) -
 
 
 def relative_luminance(color: Any) -> float:
-    """Relative luminance, as WCAG 2.2 defines it."""
+    """How light a color is, from 0 (black) to 1 (white).
+
+    Parameters
+    ----------
+    color : any color of matplotlib
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    W3C, "Web Content Accessibility Guidelines (WCAG) 2.2", 2023, definition of relative luminance.
+
+    Examples
+    --------
+    >>> round(relative_luminance("#0072B2"), 3)
+    0.152
+    """
     parts = np.array(importlib.import_module("matplotlib.colors").to_rgb(color))
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return float(linear @ [0.2126, 0.7152, 0.0722])
