@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from metaeval.selection.objective import Objective, satterthwaite
-from metaeval.selection.skewness import skewness_factor
+from metaeval.selection.skewness import canonical_order, skewness_factor
 from metaeval.selection.table import sums_by_code
 from metaeval.selection.types import Floats
 from metaeval.stats.arrays import Integers
@@ -122,6 +122,13 @@ class NullLeads:
         cells, n_cells = cluster * n_datasets + dataset, len(codes) * n_datasets
         gaps = sums_by_code(cells, each, n_cells).reshape(-1, n_datasets, n_judges)
         sizes = np.bincount(cells, weights=weights, minlength=n_cells).reshape(-1, n_datasets)
+        totals = sizes.sum(axis=0)
+        means = gaps.sum(axis=0) / np.where(totals > 0, totals, 1.0)[:, np.newaxis]
+        # Without what the judges differ by, which an exchange would spread over all of them.
+        deviations = gaps.sum(axis=1) - sizes @ means
+        order = canonical_order(np.column_stack([deviations, sizes, homes]))
+        gaps, sizes, homes, deviations = gaps[order], sizes[order], homes[order], deviations[order]
+        cluster = np.argsort(order)[cluster]
         self._strata = [
             _stratum(
                 gaps[homes == home].sum(axis=1),
@@ -134,15 +141,9 @@ class NullLeads:
         ]
         n_clusters = np.bincount(homes, minlength=n_datasets)
         shrink = np.array([shrinkage(int(n)) for n in n_clusters])[homes]
-        totals = sizes.sum(axis=0)
-        means = gaps.sum(axis=0) / np.where(totals > 0, totals, 1.0)[:, np.newaxis]
-        deviations = gaps.sum(axis=1) - sizes @ means
         own = sums_by_code(homes, (deviations**2).sum(axis=1, keepdims=True), n_datasets)[:, 0]
-        # Without what the judges differ by, which an exchange would spread over all of them.
-        self._n_judges, self._factor = (
-            n_judges,
-            skewness_factor(deviations, sizes.sum(axis=1), self._confidence),
-        )
+        self._n_judges = n_judges
+        self._factor = skewness_factor(deviations, sizes.sum(axis=1), self._confidence)
         freedom = satterthwaite(own, n_clusters)
         self._least = float(special.stdtrit(freedom, (1 + self._confidence) / 2))
         self._draw(gaps * shrink[:, np.newaxis, np.newaxis], totals)

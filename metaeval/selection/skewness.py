@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from metaeval.selection.types import Floats
+from metaeval.stats.arrays import Integers
 from metaeval.stats.differences import adjusted_variance, shrinkage
 
 _DRAWS = 1_000
@@ -68,10 +69,28 @@ def skewness_factor(gaps: Floats, sizes: Floats, confidence: float) -> float:
     return max(1.0, far / near) if near > 0 else 1.0
 
 
+def canonical_order(rows: Floats) -> Integers:
+    """The order of rows by their content, so that draws do not depend on what clusters are called.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_columns)
+
+    Examples
+    --------
+    >>> canonical_order(np.array([[2.0, 1.0], [1.0, 1.0], [3.0, 0.0]])).tolist()
+    [2, 1, 0]
+    """
+    scale = np.maximum(np.abs(rows).max(axis=0, initial=0.0), _ROUNDING)
+    return np.lexsort(np.round(rows / scale, 9).T)
+
+
 def _largest_lead(drawn: Floats, sizes: Floats, confidence: float) -> Floats:
     """Of each draw, (n_draws, n_clusters, n_judges): as `metaeval.stats.differences.stratum_variance` studentises."""
     n = drawn.shape[1]
-    leader = drawn.sum(axis=1).argmax(axis=1)
+    totals = drawn.sum(axis=1)
+    # Of judges that are level the first one leads, whatever rounding makes of them.
+    leader = np.round(totals / max(float(np.abs(totals).max()), _ROUNDING), 9).argmax(axis=1)
     apart = np.take_along_axis(drawn, leader[:, np.newaxis, np.newaxis], axis=2) - drawn
     centre = apart.sum(axis=1) * shrinkage(n)
     squares = apart**2
