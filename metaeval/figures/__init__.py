@@ -10,7 +10,7 @@ from annotation.kinds import kind_of
 from metaeval.figures import answer_ranking, checklist, importance, pairwise, rubric
 from metaeval.figures.figure import Figure, KindFigures, Unit
 from metaeval.figures.measures import figure_estimate
-from metaeval.figures.sample import JudgeSample, Sample, quiet
+from metaeval.figures.sample import JudgeSample, Sample
 
 FIGURES: dict[str, KindFigures] = {
     "pairwise": pairwise.KIND,
@@ -30,5 +30,4 @@ __all__ = [
     "Sample",
     "Unit",
     "figure_estimate",
-    "quiet",
 ]

@@ -19,12 +19,12 @@ from metaeval.figures.sample import (
     JudgeSample,
     Ratio,
     Sample,
-    quiet,
 )
 from metaeval.inputs import Booleans, Floats, Integers
 from metaeval.stats import Estimate, PairedDifference, mean_estimate, ratio_estimate
 from metaeval.stats.combined import mean_of_strata
 from metaeval.stats.crossed_sums import sums_difference, sums_estimate
+from metaeval.stats.errors import quiet
 from metaeval.stats.leave_one_out import People
 
 _ACROSS = "no interval: an instruction lies in several of the groups"

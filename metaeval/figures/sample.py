@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,7 +11,7 @@ import numpy as np
 
 from metaeval.figures.groups import Layout, layout_of
 from metaeval.inputs import PEOPLE, Booleans, Floats, Inputs, Integers, JudgeAnswers, Options
-from metaeval.stats import Estimate, LeaveOneOut, PairedDifference, Resamples, StatisticsWarning
+from metaeval.stats import Estimate, LeaveOneOut, PairedDifference, Resamples
 from metaeval.stats.crossed import CrossedScores, Crossing
 from metaeval.stats.crossed_sums import CrossedSums, sums_difference
 
@@ -200,14 +198,6 @@ class Sample:
     def remarks(self) -> tuple[str, ...]:
         """What a reader of a report has to know of these items and labels."""
         return self.remarks_on_people()
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """What is undefined says so in its reason; a page needs no warnings beside it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StatisticsWarning)
-        yield
 
 
 def mean_of(contributions: Floats, reason: str) -> Ratio:

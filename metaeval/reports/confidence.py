@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.figures import FIGURES, quiet
+from metaeval.figures import FIGURES
 from metaeval.figures.binary import BinaryAnswers
 from metaeval.figures.estimates import plain
 from metaeval.inputs import GOLD, Against, Floats, Inputs, Options
@@ -27,6 +27,7 @@ from metaeval.stats import (
     risk_coverage,
 )
 from metaeval.stats.confusion import NO_VERDICT, confusion_of
+from metaeval.stats.errors import quiet
 
 KINDS = tuple(name for name, kind in FIGURES.items() if kind.sides)
 # The frame of the diagrams in their own units.

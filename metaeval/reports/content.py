@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from annotation.kinds import kind_of
-from metaeval.figures import FIGURES, JudgeSample, KindFigures, Sample, quiet
+from metaeval.figures import FIGURES, JudgeSample, KindFigures, Sample
 from metaeval.figures.estimates import plain
 from metaeval.figures.groups import Layout
 from metaeval.figures.measures import annotator_agreements, gold_measures, judge_measures, people_measures
@@ -30,6 +30,7 @@ from metaeval.reports.report import (
     ReportedItems,
     software_version,
 )
+from metaeval.stats.errors import quiet
 
 
 def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -> ReportContent:

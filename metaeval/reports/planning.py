@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -18,11 +17,11 @@ from metaeval.stats import (
     NextStep,
     PlannedInterval,
     PlannedPower,
-    StatisticsWarning,
     StudyDesign,
     agreement_model_from,
     generalizability_study,
 )
+from metaeval.stats.errors import quiet
 from metaeval.stats.planned_scores import PlannedFigure
 from metaeval.stats.planning import Question
 
@@ -245,9 +244,8 @@ def pilot_model(inputs: Inputs, judge: str = "", rival: str = "") -> AgreementMo
     """
     verdicts = {one.fingerprint: one.verdicts for one in inputs.judges}
     chosen = [verdicts[key] for key in (judge, rival) if key in verdicts]
-    with warnings.catch_warnings():
+    with quiet():
         # What is not known is said on the page.
-        warnings.simplefilter("ignore", StatisticsWarning)
         model = agreement_model_from(_labels(inputs), *chosen, clusters=list(inputs.items.cluster))
     if not model.figures:
         raise ReportError("The pilot has no two labels of one item yet. Enter guesses instead.")
@@ -284,8 +282,7 @@ def money_next(
     said = verdicts[labels.item]
     asked = ~np.isnan(said)
     scores = (labels.choice == said)[asked]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StatisticsWarning)
+    with quiet():
         study = generalizability_study(scores, labels.item[asked], labels.annotator[asked])
     if study.reason is not None:
         return None

@@ -1,7 +1,6 @@
 """May a judge replace an annotator? The alternative annotator test of each judge and of the choice, for a report."""
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,8 +13,9 @@ from metaeval.inputs import Floats, Inputs, JudgeAnswers
 from metaeval.reports.figures import value_text
 from metaeval.reports.report import JudgeFigures, ReportContent
 from metaeval.selection.replacement import chosen_elsewhere, replacement_test
-from metaeval.stats import AlternativeAnnotatorTest, StatisticsWarning, adjust_p_values
+from metaeval.stats import AlternativeAnnotatorTest, adjust_p_values
 from metaeval.stats.arrays import Integers
+from metaeval.stats.errors import quiet
 from metaeval.stats.estimate import no_estimate
 
 # Beyond it the people of a study are a crowd of whom each labelled a handful.
@@ -69,8 +69,7 @@ def _tested(
         return _not_tested("too many people for a table of them")
     if not any(judge.judged.any() for judge in judges):
         return _not_tested("nothing was judged")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with the result
+    with quiet():  # the reason is kept with the result
         found = replacement_test(
             by_person,
             {place: (judge.verdicts, judge.judged) for place, judge in enumerate(judges)},

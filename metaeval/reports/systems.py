@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -18,13 +17,13 @@ from metaeval.stats import (
     Estimate,
     OutsideCorrelation,
     Resamples,
-    StatisticsWarning,
     bradley_terry,
     mean_estimate,
     outside_correlation,
     ppi_mean,
     system_correlation,
 )
+from metaeval.stats.errors import quiet
 from metaeval.stats.systems import SystemsAre
 
 FigureJson: TypeAlias = Mapping[str, Any]
@@ -208,8 +207,7 @@ def systems_report(inputs: SystemInputs, *, inputs_hash: str | None = None) -> S
     names = sorted({*inputs.first, *inputs.second})
     table = _Table(inputs, names)
     judges = [source for source in inputs.sources if source.key != PEOPLE]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StatisticsWarning)  # reasons are kept with the estimates
+    with quiet():  # reasons are kept with the estimates
         return SystemsReport(
             inputs_hash=inputs_hash or inputs.hash(),
             confidence=CONFIDENCE,

@@ -1,7 +1,6 @@
 """The choice of a judge over several datasets, and how far it holds on new data."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +20,9 @@ from metaeval.selection.standings import chosen_shares, leads_of, pareto_front, 
 from metaeval.selection.table import COST, table_build
 from metaeval.selection.types import Candidate, Constraints, JudgedDataset, Selection, Settling
 from metaeval.selection.verdict import ANNOTATORS, Annotators, VerdictKind, as_margin, verdict_of_leads
-from metaeval.stats import Resamples, StatisticsWarning
+from metaeval.stats import Resamples
 from metaeval.stats.arrays import Integers, Seed, as_list, check_option, generator
+from metaeval.stats.errors import quiet
 from metaeval.stats.options import as_count, as_level
 
 _NO_CONSTRAINTS = Constraints()
@@ -115,9 +115,8 @@ def choose(
     table, notes = table_build(datasets, candidates)
     requirements = requirements_of(constraints, candidates, table, [one.role == "gold" for one in datasets])
     draws = Draws(table.n_clusters, n_resamples, generator(rng))
-    with warnings.catch_warnings():
+    with quiet():
         # What is undefined says so in its own reason.
-        warnings.simplefilter("ignore", StatisticsWarning)
         evidence = evidence_of(table, requirements, candidates, draws, confidence)
         asked = _Asked(n_folds, n_repeats, power, epsilon, margin, annotators)
         return _select(evidence, datasets, notes, asked, generator(rng, 1))

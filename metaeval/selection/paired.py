@@ -4,7 +4,6 @@ The rule is that of a choice over several datasets (`confidence_set`), and so ar
 decision on the same scores say the same.
 """
 
-import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -25,10 +24,11 @@ from metaeval.selection.verdict import (
     as_margin,
     verdict_of_leads,
 )
-from metaeval.stats import PairedDifference, Resamples, StatisticsWarning, paired_difference
+from metaeval.stats import PairedDifference, Resamples, paired_difference
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import as_items, as_mapping, as_weights, check_option
 from metaeval.stats.differences import check_scores
+from metaeval.stats.errors import quiet
 from metaeval.stats.resampling import as_resamples
 from metaeval.stats.results import Result
 
@@ -167,8 +167,7 @@ def compare(
         both = alike(leader, name, level)
         return Lead(gap, practical, both, alike(leader, name, 2 * confidence - 1) if margin else None)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with the estimate
+    with quiet():  # the reason is kept with the estimate
         leads = {name: lead(place, name) for place, name in enumerate(ranking) if place}
         above = {name: ahead_of(below[name], found.widest) for name in _ranked(below, weights)}
     differences = {name: one.difference for name, one in leads.items()}

@@ -14,7 +14,7 @@ from annotation.models import Dataset, User
 from judges.models import Judge
 from judges.selectors.stored import judges_known
 from judges.services.composites import composite_ensure
-from metaeval.figures import FIGURES, quiet
+from metaeval.figures import FIGURES
 from metaeval.figures.sample import RISK
 from metaeval.inputs import Options
 from metaeval.models import Decision
@@ -40,6 +40,7 @@ from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.reports import options_against, report_build, report_save
 from metaeval.services.selections import selection_get
+from metaeval.stats.errors import quiet
 
 LONGEST_REASON = 4_000
 MOST_OF_A_NAME = 140

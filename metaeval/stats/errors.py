@@ -10,6 +10,9 @@
 
 import inspect
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class InvalidInputError(ValueError):
@@ -20,8 +23,27 @@ class StatisticsWarning(UserWarning):
     """A figure is undefined and NaN was returned in its place; the message says why."""
 
 
+_QUIET: ContextVar[bool] = ContextVar("metaeval.stats.quiet", default=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No `StatisticsWarning` within: what is undefined says so in its own `reason`.
+
+    Of this thread (or task) alone: `warnings.catch_warnings` changes the filters of all of them, and gives back what it
+    found when another may have begun in between.
+    """
+    before = _QUIET.set(True)
+    try:
+        yield
+    finally:
+        _QUIET.reset(before)
+
+
 def warn(reason: str) -> None:
     """Say why a figure is undefined, at the line that called the library, whatever is between."""
+    if _QUIET.get():
+        return
     frame, level = inspect.currentframe(), 0
     while frame is not None and str(frame.f_globals.get("__name__")).startswith("metaeval.stats"):
         frame, level = frame.f_back, level + 1

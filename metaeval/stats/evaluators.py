@@ -1,7 +1,6 @@
 """All evaluators against all: correlations, means and deviations of people's and judges' ratings of one criterion."""
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, TypeAlias, Unpack
@@ -13,7 +12,7 @@ from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, Integers, as_mapping, as_matrix, check_option
 from metaeval.stats.combined import mean_of_strata
 from metaeval.stats.correlation import is_flat, why_not
-from metaeval.stats.errors import InvalidInputError, StatisticsWarning
+from metaeval.stats.errors import InvalidInputError, quiet
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.fisher import finish_correlation
 from metaeval.stats.ids import as_ids
@@ -192,8 +191,7 @@ def evaluator_correlations(
             "where": weights > 0,
             "weights": given,
         }
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StatisticsWarning)
+        with quiet():
             return _plain(
                 system_correlation(columns[first], columns[second], codes, method=method, **sampled)
             )

@@ -6,7 +6,6 @@ that a stored choice reads like a new one.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -19,7 +18,7 @@ from metaeval.selection.anytime import difference_so_far
 from metaeval.selection.choosing import choose
 from metaeval.selection.types import Constraints, Selection
 from metaeval.selection.verdict import VerdictKind
-from metaeval.stats import StatisticsWarning
+from metaeval.stats.errors import quiet
 
 FigureJson = Mapping[str, Any]
 """An estimate as JSON: value, low and high, null with a reason where undefined."""
@@ -265,8 +264,7 @@ class SelectionReport:
 def selection_report(inputs: SelectionInputs, *, inputs_hash: str | None = None) -> SelectionReport:
     """Choose, and write the choice down. The same inputs give the same report."""
     criteria, options = inputs.criteria, inputs.options
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StatisticsWarning)  # the reason is kept with each figure
+    with quiet():  # the reason is kept with each figure
         found = choose(
             [part.judged for part in inputs.parts],
             list(inputs.candidates),
