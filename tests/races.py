@@ -2,7 +2,6 @@
 
 import re
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,8 +10,6 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, connections
 from django.test import Client
-
-from metaeval.stats import StatisticsWarning
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -30,9 +27,7 @@ def all_at_once(work: Callable[[A], R], arguments: Sequence[A]) -> list[R]:
         finally:
             connections.close_all()
 
-    # Filters of warnings are the process's: one thread's end of ignoring a warning ends it for the others as well.
-    with warnings.catch_warnings(), ThreadPoolExecutor(len(arguments)) as pool:
-        warnings.simplefilter("ignore", StatisticsWarning)
+    with ThreadPoolExecutor(len(arguments)) as pool:
         return list(pool.map(body, arguments))
 
 
