@@ -63,7 +63,6 @@ def test_twice_is_one_report(client, researcher):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.both_databases
-# What silences warnings on a page is not made for threads.
 def test_two_at_once_store_one_report():
     user = user_make()
     dataset, _ = kind_swept(Kind.IMPORTANCE)
