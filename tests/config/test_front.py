@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +29,8 @@ print(token_create(user=user, name="test")[1])
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[LiveSite]:
-    folder = scratch_directory() / "front"
+    # Of its own each time: a run may come back to this module after others.
+    folder = Path(tempfile.mkdtemp(prefix="front-", dir=scratch_directory()))
     (folder / "tmp").mkdir(parents=True)
     url = f"sqlite:///{folder / 'site.sqlite3'}"
     migrated.copy_to(folder / "site.sqlite3")
