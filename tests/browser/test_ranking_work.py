@@ -1,9 +1,6 @@
 """Putting cards in order on the work page, in a real browser."""
 
-import re
-
 import pytest
-from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotation.models import (
@@ -18,11 +15,12 @@ from annotation.models import (
     Response,
     Study,
 )
-from tests.annotation.factories import enrollment_make, study_make
+from tests.annotation.factories import study_make
 from tests.browser import ranking_page
 from tests.browser.axe import violations
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
 from tests.browser.ranking_cards import ASPECTS, SUBMIT, order, ranks
+from tests.browser.work_page import open_work
 
 pytestmark = [
     pytest.mark.browser,
@@ -51,15 +49,9 @@ def study_to_rank(kind: str, **rules: object) -> Study:
     return study_make(dataset=dataset, kind=kind, **rules)
 
 
-def open_work(page: Page, url: str, study: Study) -> None:
-    page.goto(url + reverse("annotation:resume", args=[enrollment_make(study=study).resume_token]))
-    expect(page).to_have_url(re.compile(r"/work/\d+/$"))
-    page.wait_for_load_state("load")
-
-
 @pytest.mark.urls("config.urls")
 def test_importance_on_the_work_page(live_server, page: Page):
-    open_work(page, live_server.url, study_to_rank("importance", question="What matters most?"))
+    open_work(page, live_server, study_to_rank("importance", question="What matters most?"))
     expect(page.locator(SUBMIT).first).to_be_disabled()
     press(page, "2")
     press(page, "1")
@@ -89,7 +81,7 @@ def test_importance_on_the_work_page(live_server, page: Page):
 
 @pytest.mark.urls("config.urls")
 def test_answers_on_the_work_page_are_stored_by_their_place(live_server, page: Page):
-    open_work(page, live_server.url, study_to_rank("answer_ranking", tie_policy="off"))
+    open_work(page, live_server, study_to_rank("answer_ranking", tie_policy="off"))
     shown = Assignment.objects.get().shown_order
     page.set_viewport_size(PHONE)
     for shown_index, rank in enumerate("3142"):

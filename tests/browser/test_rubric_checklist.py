@@ -10,12 +10,13 @@ from django.test import override_settings
 from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.importers import read_generic
-from annotation.models import Enrollment, Label
+from annotation.models import Label, Study
 from annotation.services.criteria import criteria_set
 from annotation.services.datasets import dataset_import
-from tests.annotation.factories import enrollment_make, study_make
+from tests.annotation.factories import study_make
 from tests.browser.axe import violations
 from tests.browser.conftest import PHONE, assert_no_sideways_scroll, press
+from tests.browser.work_page import open_work
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -237,8 +238,8 @@ class TestWithoutScript:
         assert "{'choice': 0}" in read(page)
 
 
-def work_make(kind: str, **rules: object) -> Enrollment:
-    """A person before two items of the kind, in a study on the real work page."""
+def study_of(kind: str, **rules: object) -> Study:
+    """Two items of the kind."""
     criteria = criteria_set("helm-instruct") if kind == "rubric" else ()
     aspects = [{"key": f"a{n}", "text": f"Is requirement {n} met?"} for n in range(3)]
     rows = [
@@ -250,21 +251,12 @@ def work_make(kind: str, **rules: object) -> Enrollment:
         path = Path(folder) / "rows.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         dataset = dataset_import(bundle=read_generic(path, criteria=criteria), name="d").dataset
-    study = study_make(dataset=dataset, kind=kind, consent="", guidelines="", overlap=1, **rules)
-    return enrollment_make(study=study)
-
-
-def open_work(page: Page, address: str, person: Enrollment) -> None:
-    """Open the first item and wait for the first paint: Chromium drops keys that come before it."""
-    page.goto(f"{address}/resume/{person.resume_token}/")
-    page.goto(f"{address}/s/{person.study.slug}/work/")
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return study_make(dataset=dataset, kind=kind, consent="", guidelines="", overlap=1, **rules)
 
 
 class TestWorkPage:
     def test_a_rubric_is_rated_and_the_next_comes_in_its_place(self, live_server, page: Page):
-        person = work_make("rubric", ask_comment=True)
-        open_work(page, live_server.url, person)
+        open_work(page, live_server, study_of("rubric", ask_comment=True))
         for key in "12":
             press(page, key)
         expect(page.get_by_text("Draft saved")).to_be_visible()
@@ -290,8 +282,7 @@ class TestWorkPage:
         assert not violations(page)
 
     def test_an_answered_checklist_is_changed_by_its_keys(self, live_server, page: Page):
-        person = work_make("checklist", allow_cannot_tell=False)
-        open_work(page, live_server.url, person)
+        open_work(page, live_server, study_of("checklist", allow_cannot_tell=False))
         for key in "ynyc":
             press(page, key)
         expect(page.locator("[data-parts-count]")).to_have_text("3 of 3 answered")

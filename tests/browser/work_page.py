@@ -27,9 +27,11 @@ So the surface area is $6 \\times 4^2 = 96$ square units."""
 
 
 def open_work(page: Page, live_server, study: Study) -> Enrollment:
+    """Open the first item as somebody new: the page asks for it by itself and puts it in its own place."""
     person = enrollment_make(study=study)
     page.goto(f"{live_server.url}{reverse('annotation:resume', args=[person.resume_token])}")
     expect(page).to_have_url(re.compile(r"/work/\d+/$"))
+    expect(page.locator("form[data-annotate]")).to_be_visible()
     return person
 
 
