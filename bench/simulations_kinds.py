@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.simulations_people import Setting, clusters_of, who_labels
-from metaeval.figures import FIGURES, quiet
+from metaeval.figures import FIGURES
 from metaeval.figures.measures import judge_measures, people_measures
 from metaeval.inputs import Inputs, Items, JudgeAnswers, Labels, Options
 from metaeval.stats import Estimate, PairedDifference
+from metaeval.stats.errors import quiet
 
 Floats: TypeAlias = NDArray[np.float64]
 N_PARTS = {"rubric": 2, "checklist": 3, "importance": 4, "answer_ranking": 4}
@@ -26,10 +27,18 @@ SETTINGS = {
     "crowd, 3 of 60": Setting(500, 60, 0),
 }
 OF_JUDGE = {
-    "rubric": ("closeness", "within_one", "mean_absolute_error", "pearson", "spearman", "minus_people"),
+    "rubric": (
+        "closeness",
+        "within_one",
+        "mean_absolute_error",
+        "pearson",
+        "spearman",
+        "minus_people",
+        "below_best",
+    ),
     "checklist": ("agreement", "drfr_difference", "minus_people", "below_best"),
-    "importance": ("spearman", "minus_people"),
-    "answer_ranking": ("pearson", "minus_people"),
+    "importance": ("spearman", "minus_people", "below_best"),
+    "answer_ranking": ("pearson", "minus_people", "below_best"),
 }
 OF_PEOPLE = {
     "rubric": ("pair_near",),

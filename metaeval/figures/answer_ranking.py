@@ -5,6 +5,7 @@ from __future__ import annotations
 from metaeval.figures.figure import CORRELATION, GROUPS, UNPARSED, Figure, KindFigures
 from metaeval.figures.rankings import (
     ALIKE,
+    BELOW_BEST,
     EACH,
     MINUS_PEOPLE,
     OF_JUDGES,
@@ -65,6 +66,7 @@ JUDGES = (
         ALIKE["spearman"],
     ),
     MINUS_PEOPLE,
+    BELOW_BEST,
     UNDEFINED,
     UNPARSED,
 )

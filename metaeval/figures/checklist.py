@@ -171,11 +171,17 @@ class ChecklistJudge(JudgeSample):
 
     def beside_people(self) -> CrossedRatio | None:
         """The same by item, for a choice between judges."""
-        sample, own = self.sample, self._crossed
-        if own is None or sample.leave_one_out is None:
-            return None
-        sides = [sample.by_item(side, own) for side in (own, sample.leave_one_out.people())]
-        return CrossedRatio(sides[0], sample.crossing, minus=sides[1])
+        own, labels = self._crossed, self.sample.leave_one_out
+        return None if own is None or labels is None else self._by_item(own, labels.people())
+
+    def beside_best(self) -> CrossedRatio | None:
+        own, labels = self._crossed, self.sample.leave_one_out
+        return None if own is None or labels is None else self._by_item(labels.best_reachable(), own)
+
+    def _by_item(self, first: CrossedScores, second: CrossedScores) -> CrossedRatio:
+        sample = self.sample
+        one, two = sample.by_item(first, second), sample.by_item(second, first)
+        return CrossedRatio(one, sample.crossing, minus=two)
 
     def difference_alike(self) -> CrossedRatio | None:
         """DRFR minus that of annotators like these too."""

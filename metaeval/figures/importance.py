@@ -3,6 +3,7 @@
 from metaeval.figures.figure import UNPARSED, KindFigures
 from metaeval.figures.rankings import (
     ALIKE,
+    BELOW_BEST,
     EACH,
     MINUS_PEOPLE,
     OF_JUDGES,
@@ -24,6 +25,7 @@ JUDGES = (
         ALIKE["spearman"],
     ),
     MINUS_PEOPLE,
+    BELOW_BEST,
     UNDEFINED,
     UNPARSED,
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +80,8 @@ def item_scores(inputs: Inputs, against: Against, figure: str = "") -> ItemScore
 def _scored_labels(sample: Sample, primary: str, scores: Mapping[str, Floats]) -> ScoredLabels | None:
     """In the units of scores, and by item what it weighs: items then weigh as they do in a choice."""
     size = np.ones(sample.n_items) if sample.size is None else sample.size
-    sums, beside, crossing = {}, {}, None
+    sums, crossing = {}, None
+    beside: tuple[dict[str, Any], dict[str, Any]] = {}, {}
     for one in sample.judges:
         found, key = one.alike(primary), one.judge.fingerprint
         if found is None:
@@ -88,13 +90,13 @@ def _scored_labels(sample: Sample, primary: str, scores: Mapping[str, Floats]) -
         counted = np.where(found.sums.bottom > 0, found.sums.bottom, 1.0)
         moved = _by_size(_shares(found.sums, found.bounds), counted, found.crossing)
         sums[key] = replace(moved, top=np.where(known, scores[key], 0.0), bottom=known.astype(np.float64))
-        own = one.beside_people()
-        if own is not None and own.minus is not None:
-            one_side, other = (
-                _by_size(_shares(side, own.bounds), size, own.crossing) for side in (own.sums, own.minus)
-            )
-            beside[key] = one_side, other
-    return None if crossing is None else ScoredLabels(crossing, sums, beside)
+        for known_beside, gap in zip(beside, (one.beside_people(), one.beside_best()), strict=True):
+            if gap is not None and gap.minus is not None:
+                first, second = (
+                    _by_size(_shares(side, gap.bounds), size, gap.crossing) for side in (gap.sums, gap.minus)
+                )
+                known_beside[key] = first, second
+    return None if crossing is None else ScoredLabels(crossing, sums, *beside)
 
 
 def _shares(sums: CrossedSums, bounds: tuple[float, float]) -> CrossedSums:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from metaeval.figures.sample import (
     JudgeSample,
     Ratio,
     Sample,
+    best_of_several,
     mean_of,
     means_by,
     part_mask,
@@ -26,9 +27,18 @@ from metaeval.inputs import Booleans, Floats, Integers, JudgeAnswers, baseline_j
 from metaeval.stats import RankPairs, rank_pairs
 from metaeval.stats.correlation import Method
 from metaeval.stats.crossed import Crossing
-from metaeval.stats.crossed_sums import CrossedSums, mean_effects, mean_with_others, pair_effects
+from metaeval.stats.crossed_sums import (
+    CrossedSums,
+    mean_effects,
+    mean_with_others,
+    pair_effects,
+    replaced_effects,
+)
 
 _ENDS = (-1.0, 1.0)
+# There are two orders with ties for each part after the first: of ten parts 512.
+_MOST_TIED = 10
+_AT_ONCE = 4096
 NO_ORDER = 0.5
 """What a ranking scores that puts everything on one rank: broken by chance, its ties have a mean rho of 0."""
 _NO_RHO = "no item on which both a judge and those it is compared with order the parts"
@@ -105,6 +115,11 @@ class RankingJudge(JudgeSample):
         own = self.with_alike("spearman")
         return None if own is None else replace(own, minus=self.sample.paired.sums)
 
+    def beside_best(self) -> CrossedRatio | None:
+        """The upper bound minus its rho with each annotator."""
+        own = self.with_alike("spearman")
+        return None if own is None else replace(own, sums=self.sample.best, minus=own.sums)
+
     def alike(self, primary: str) -> CrossedRatio | None:
         # Where it says nothing of an order, or of other parts, it has a score all the same: no label moves that.
         return self.with_alike("pearson" if primary == "pearson" else "spearman")
@@ -175,6 +190,28 @@ class RankingSample(Sample):
         """Rho of two annotators, of annotators like these too."""
         _, effects = pair_effects(self.with_others()[self.ranked], self.ranking, self.n_items)
         return CrossedRatio(_sums(self._rho, effects), self.ranking, _ENDS)
+
+    @cached_property
+    def best(self) -> CrossedSums:
+        """The upper bound: of each item the order that has the highest mean rho with its rankings."""
+        crossing, ranks = self.ranking, self.labels.values[self.ranked]
+        item = crossing.item
+        units, ordered = np.zeros(ranks.shape), np.zeros(len(item), dtype=np.bool_)
+        for n in np.unique(self.n_parts[item]).tolist():
+            rows = np.flatnonzero(self.n_parts[item] == n)
+            units[rows, :n] = _unit(scipy.stats.rankdata(ranks[rows, :n], axis=1))
+            ordered[rows] = units[rows].any(axis=1)
+        count = np.bincount(item, ordered, self.n_items)
+        total = np.zeros((self.n_items, ranks.shape[1]))
+        np.add.at(total, item, units)
+
+        def after(one: Integers, two: Integers) -> Floats:
+            each = item[one]
+            n = np.maximum(count[each] + ordered[two] - ordered[one], 1)
+            return _best_rho((total[each] + units[two] - units[one]) / n[:, np.newaxis], self.n_parts[each])
+
+        best = _best_rho(total / np.maximum(count, 1)[:, np.newaxis], self.n_parts)
+        return best_of_several(best, count, replaced_effects(best, crossing, after), item)
 
     def pairs_alike(self, *, first_only: bool) -> CrossedRatio:
         """Pairs of people who give the same order, or rank the same parts first, of annotators like these too."""
@@ -264,6 +301,39 @@ def _sums(mean: Floats, effects: Floats) -> CrossedSums:
     return CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
 
 
+def _unit(ranks: Floats) -> Floats:
+    """Rows around their mean, of length one; of a constant row nothing is left."""
+    centred = ranks - ranks.mean(axis=1, keepdims=True)
+    length = np.sqrt((centred**2).sum(axis=1, keepdims=True))
+    return np.asarray(np.where(length > 0, centred / np.where(length > 0, length, 1.0), 0.0))
+
+
+@lru_cache(maxsize=32)
+def _orders(n: int) -> Floats:
+    """All orders of so many parts in which no part comes before an earlier one, ties included, as `_unit` rows.
+
+    Of more parts than `_MOST_TIED` only the one without ties.
+    """
+    if n < 2 or n > _MOST_TIED:
+        return _unit(np.arange(float(n))[np.newaxis])
+    steps = (np.arange(2 ** (n - 1))[:, np.newaxis] >> np.arange(n - 1)) & 1
+    levels = np.c_[np.zeros(len(steps)), steps.cumsum(axis=1)]
+    return _unit(scipy.stats.rankdata(levels, axis=1))
+
+
+def _best_rho(means: Floats, n_parts: Integers) -> Floats:
+    """The highest mean rho that an order can have with rankings whose `_unit` rows have these means, by item.
+
+    That order ranks the parts as the means do, so that with the means in order few are left to try.
+    """
+    found = np.zeros(len(means))
+    for n in np.unique(n_parts).tolist():
+        orders = _orders(n) if n else np.zeros((1, 0))
+        for rows in np.array_split(np.flatnonzero(n_parts == n), 1 + int((n_parts == n).sum()) // _AT_ONCE):
+            found[rows] = (np.sort(means[rows, :n], axis=1) @ orders.T).max(axis=1)
+    return found
+
+
 def row_correlations(first: Floats, second: Floats) -> Floats:
     """Pearson's correlation of each row with its partner: (n, parts) twice to (n,); NaN where one is constant."""
     one, two = (rows - rows.mean(axis=1, keepdims=True) for rows in (first, second))
@@ -349,6 +419,15 @@ MINUS_PEOPLE = Figure(
     (-2.0, 2.0),
     compares=True,
     short="Judge − human",
+)
+BELOW_BEST = Figure(
+    "below_best",
+    "Upper bound minus judge",
+    "Spearman's rho of an item's best order with each of its annotators minus that of the judge, on the same items.",
+    RankingJudge.beside_best,
+    "number",
+    (-2.0, 2.0),
+    compares=True,
 )
 UNDEFINED = undefined_rate(RankingJudge.undefined)
 OF_ONE_PERSON = Figure(

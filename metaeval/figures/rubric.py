@@ -17,6 +17,7 @@ from metaeval.figures.sample import (
     JudgeSample,
     Ratio,
     Sample,
+    best_of_several,
     mean_of,
     means_by,
 )
@@ -92,6 +93,16 @@ def _row_means(values: Floats) -> Floats:
     known = ~np.isnan(values)
     total, n = np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1)
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)
+
+
+def _sums(mean: Floats, effects: Floats) -> CrossedSums:
+    known = ~np.isnan(mean)
+    return CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
+
+
+def _closest(total: Floats, n_labels: Floats) -> Floats:
+    """The mean over labels of the best rating of each criterion, from sums by criterion and rating."""
+    return np.asarray(total.max(axis=2).sum(axis=1) / np.maximum(n_labels, 1))
 
 
 _NEARNESS: dict[str, Callable[[Floats], Floats]] = {
@@ -223,16 +234,24 @@ class RubricJudge(JudgeSample):
 
     def beside_people(self) -> CrossedRatio | None:
         """Its closeness to each annotator minus that of annotators to one another, over an item's criteria."""
+        sample, own = self.sample, self._to_each
+        return None if own is None else CrossedRatio(own, sample.crossing, minus=sample.paired)
+
+    def beside_best(self) -> CrossedRatio | None:
+        """The upper bound minus its closeness to each annotator."""
+        sample, own = self.sample, self._to_each
+        return None if own is None else CrossedRatio(sample.best, sample.crossing, minus=own)
+
+    @cached_property
+    def _to_each(self) -> CrossedSums | None:
+        """Its closeness to each annotator of an item; None where people play no part."""
         sample = self.sample
         if sample.against_gold or not len(sample.labels):
             return None
         said = np.nan_to_num(self.table[sample.labels.item], nan=np.inf)[:, :-1]
         near = _row_means(np.maximum(0.0, closeness(np.abs(said - sample.ratings[:, :-1]))))
         near = np.where(self.judge.asked[sample.labels.item], near, np.nan)
-        mean, effects = mean_effects(near, sample.crossing, sample.n_items)
-        known = ~np.isnan(mean)
-        own = CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
-        return CrossedRatio(own, sample.crossing, minus=sample.paired)
+        return _sums(*mean_effects(near, sample.crossing, sample.n_items))
 
     def mean_rating(self) -> Ratio:
         """Of all its ratings."""
@@ -316,9 +335,27 @@ class RubricSample(Sample):
             self.labels.item,
             lambda one, two: _row_means(closeness(np.abs(self.ratings[one] - self.ratings[two])[:, :-1])),
         )
-        mean, effects = pair_effects(near, self.crossing, self.n_items)
-        known = ~np.isnan(mean)
-        return CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
+        return _sums(*pair_effects(near, self.crossing, self.n_items))
+
+    @cached_property
+    def best(self) -> CrossedSums:
+        """The upper bound: of each criterion of an item the rating that is closest to its annotators, their median."""
+        item, given = self.labels.item, self.ratings[:, :-1]
+        rates = ~np.isnan(given).all(axis=1)
+        each = np.maximum((~np.isnan(given)).sum(axis=1), 1)[:, np.newaxis, np.newaxis]
+        # Of each label, criterion and rating that there is: how close that would be, as a share of the label's.
+        options = np.arange(_RATINGS[0], _RATINGS[1] + 1)
+        close = np.nan_to_num(closeness(np.abs(options - given[:, :, np.newaxis]))) / each
+        total = np.zeros((self.n_items, *close.shape[1:]))
+        np.add.at(total, item, close)
+        n_rate = np.bincount(item, rates, self.n_items)
+
+        def after(one: Integers, two: Integers) -> Floats:
+            n = n_rate[item[one]] + rates[two] - rates[one]
+            return _closest(total[item[one]] + close[two] - close[one], n)
+
+        best = _closest(total, n_rate)
+        return best_of_several(best, n_rate, replaced_effects(best, self.crossing, after), item)
 
     def pairs_alike(self, tolerance: float) -> ByCriterion:
         """The pairs of people within a distance, of annotators like these too: of a criterion, or of all."""
@@ -569,6 +606,16 @@ JUDGES = (
         CORRELATION,
         compares=True,
         short="Judge − human",
+    ),
+    Figure(
+        "below_best",
+        "Upper bound minus judge",
+        "Closeness of the best rating of each criterion (the annotators' median) to each annotator of an item minus "
+        "that of the judge, on the same items.",
+        RubricJudge.beside_best,
+        "points",
+        CORRELATION,
+        compares=True,
     ),
     _of_judge(
         "spearman",

@@ -106,6 +106,10 @@ class JudgeSample:
         """Its agreement with each annotator minus that of annotators with one another; None where there is none."""
         return None
 
+    def beside_best(self) -> CrossedRatio | None:
+        """The upper bound minus its agreement with each annotator; None where there is none."""
+        return None
+
 
 class Sample:
     """The inputs and options of one report; a subclass a kind keeps what several figures share."""
@@ -232,6 +236,17 @@ def means_by(row: Integers, values: Floats, n_rows: int) -> Floats:
     total = np.bincount(row[known], weights=values[known], minlength=n_rows)
     count = np.bincount(row[known], minlength=n_rows)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def best_of_several(best: Floats, n_labels: Floats, effects: Floats, item: Integers) -> CrossedSums:
+    """An upper bound of items that have two labels: one label is met by whatever says the same."""
+    counts = n_labels > 1
+    return CrossedSums(
+        np.where(counts, best, 0.0),
+        counts.astype(np.float64),
+        np.where(counts[item], effects, 0.0),
+        is_curved=True,
+    )
 
 
 def part_mask(parts: Sequence[Sequence[str]], width: int) -> Booleans:

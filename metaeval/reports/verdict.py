@@ -251,6 +251,18 @@ def people_words(
     return [f"{leader} is not inferior to {whom}{where} by more than {limit}: judge minus human {gap}."]
 
 
+def best_words(
+    leader: str, these: Gap | None, alike: Gap | None, *, where: str = "", unit: str = "points"
+) -> list[str]:
+    """How much better than a judge a judge could be, with these annotators and with others like them too."""
+    if these is None or these["value"] is None:
+        return []
+    gap = with_ends(these, unit)
+    if alike is not None and alike["low"] is not None:
+        gap += f"; with new annotators like these {with_ends(alike, unit)}"
+    return [f"Upper bound minus {leader}{where}: {gap}."]
+
+
 # --- small words ---------------------------------------------------------------------------------------------------
 
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from metaeval.figures import Figure
-from metaeval.reports.figures import full_text, value_text
+from metaeval.reports.figures import alike_of, full_text, value_text
 from metaeval.reports.report import EstimateJson, JudgeFigures, ReportContent, known
 from metaeval.reports.tables import difference_unit, labels_words
 from metaeval.reports.verdict import (
     Compared,
     Rival,
     VerdictText,
+    best_words,
     gap_text,
     headline_of,
     listed,
@@ -73,7 +74,9 @@ def _beside_people(report: ReportContent, primary: str, leader: JudgeFigures) ->
     low, high = figure.axis
     # Its axis is of differences, twice as wide as the scale that a margin is a share of.
     margin = float(report.options.get("margin", 0.0)) * (high - low) / 2
-    return people_words(leader.name, gap, gap.get("alike"), margin=margin, unit=figure.unit)
+    said = people_words(leader.name, gap, gap.get("alike"), margin=margin, unit=figure.unit)
+    best = leader.overall("below_best")
+    return said + best_words(leader.name, best, alike_of(best), unit=figure.unit)
 
 
 def is_confidence_set(report: ReportContent, primary: str) -> bool:

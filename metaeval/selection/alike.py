@@ -18,10 +18,12 @@ from metaeval.stats.leave_one_out import LeaveOneOut, People
 _NO_PEOPLE = "the labels of each annotator are not known apart here"
 
 
-def minus_people(
+def beside_labels(
     objective: Objective, datasets: Sequence[JudgedDataset], judge: str
-) -> tuple[dict[str, PairedDifference], dict[str, PairedDifference]]:
-    """A judge's agreement minus people's own by dataset: with these annotators, and with others like them too."""
+) -> dict[str, dict[str, PairedDifference]]:
+    """A judge's agreement minus people's own by dataset, and the upper bound minus it: with these annotators, and with
+    others like them too. By the names that `Selection` has for them.
+    """
     table = objective.table
     places = [
         place
@@ -30,11 +32,15 @@ def minus_people(
         and ((dataset.labels is not None and dataset.people_apart) or _beside_people(dataset, judge))
     ]
     samples = {place: _Sample(objective, datasets[place], place) for place in places}
-    these, alike = (
-        {table.datasets[place]: sample.minus_people(judge, people) for place, sample in samples.items()}
-        for people in (_THESE, _ALIKE)
-    )
-    return these, alike
+    return {
+        name: {table.datasets[place]: found(sample, judge, people) for place, sample in samples.items()}
+        for name, found, people in (
+            ("minus_people", _Sample.minus_people, _THESE),
+            ("minus_people_alike", _Sample.minus_people, _ALIKE),
+            ("below_best", _Sample.below_best, _THESE),
+            ("below_best_alike", _Sample.below_best, _ALIKE),
+        )
+    }
 
 
 def objective_alike(objective: Objective, datasets: Sequence[JudgedDataset]) -> Alike | None:
@@ -115,18 +121,27 @@ class _Sample:
         )
 
     def minus_people(self, judge: str, people: People) -> PairedDifference:
+        scored, options = self._dataset.scored_labels, self._on_judged(judge, people)
+        if scored is not None:
+            return sums_difference(*scored.beside_people[judge], scored.crossing, **options)
+        assert self._labels is not None
+        return self._labels.difference(self._judge(judge), self._labels.people(), **options)
+
+    def below_best(self, judge: str, people: People) -> PairedDifference:
+        scored, options = self._dataset.scored_labels, self._on_judged(judge, people)
+        if scored is not None:
+            return sums_difference(*scored.beside_best[judge], scored.crossing, **options)
+        assert self._labels is not None
+        return self._labels.difference(self._labels.best_reachable(), self._judge(judge), **options)
+
+    def _on_judged(self, judge: str, people: People) -> dict[str, Any]:
         found = self._objective.table.scores[self._items, self._objective.table.judges.index(judge)]
-        options: Any = {
+        return {
             "people": people,
             "where": ~np.isnan(found),
             "confidence": self._objective.confidence,
             **self._options,
         }
-        scored = self._dataset.scored_labels
-        if scored is not None:
-            return sums_difference(*scored.beside_people[judge], scored.crossing, **options)
-        assert self._labels is not None
-        return self._labels.difference(self._judge(judge), self._labels.people(), **options)
 
     @property
     def _options(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.selection.alike import minus_people, objective_alike
+from metaeval.selection.alike import beside_labels, objective_alike
 from metaeval.selection.confidence_set import confidence_set
 from metaeval.selection.evidence import Evidence, evidence_of, requirements_of
 from metaeval.selection.objective import Draws
@@ -190,7 +190,7 @@ def _select(
         settling += settling_of(
             evidence.objective, judges[place], gaps, critical=critical[place], power=asked.power
         )
-    these, alike = ({}, {}) if leader is None else minus_people(evidence.objective, datasets, judges[leader])
+    beside = {} if leader is None else beside_labels(evidence.objective, datasets, judges[leader])
     replaces = {} if leader is None else _replaces(evidence, outcome.judges, datasets, asked.epsilon, notes)
     notes += _remarks(evidence, leader, datasets)
     return Selection(
@@ -213,8 +213,7 @@ def _select(
         chosen=outcome.chosen,
         margin=asked.margin,
         annotators=asked.annotators,
-        minus_people=these,
-        minus_people_alike=alike,
+        **beside,
     )
 
 

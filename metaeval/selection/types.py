@@ -33,11 +33,14 @@ class ScoredLabels:
         By judge: its scores, and what each label does to them.
     beside_people : mapping of str to (CrossedSums, CrossedSums)
         By judge: its agreement with each person, and that of people with one another, on the same items.
+    beside_best : mapping of str to (CrossedSums, CrossedSums)
+        By judge: the upper bound, and the judge's agreement with each person.
     """
 
     crossing: Crossing
     sums: Mapping[str, CrossedSums]
     beside_people: Mapping[str, tuple[CrossedSums, CrossedSums]] = field(default_factory=dict)
+    beside_best: Mapping[str, tuple[CrossedSums, CrossedSums]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -386,6 +389,8 @@ class Selection(Result):
     minus_people, minus_people_alike : mapping of str to PairedDifference
         By dataset of role "people" the leader's agreement minus people's own, on new items with these annotators, and
         with new annotators like these.
+    below_best, below_best_alike : mapping of str to PairedDifference
+        The same of the upper bound minus the leader's agreement: how much better a judge could be.
     """
 
     _drawn: ClassVar[tuple[str, ...]] = ("standings.objective",)
@@ -411,6 +416,8 @@ class Selection(Result):
     annotators: Annotators = "alike"
     minus_people: Mapping[str, PairedDifference] = field(default_factory=dict)
     minus_people_alike: Mapping[str, PairedDifference] = field(default_factory=dict)
+    below_best: Mapping[str, PairedDifference] = field(default_factory=dict)
+    below_best_alike: Mapping[str, PairedDifference] = field(default_factory=dict)
 
     def standing(self, key: str) -> Standing:
         """The standing of one judge. Raises KeyError."""

@@ -292,8 +292,11 @@ def sums_difference(
     one, two = first.mean, second.mean
     top = np.where(both, np.nan_to_num(one - two), 0.0) * size
     below = first.bottom_effects
-    # Of a divided question neither judge has a score; a label that decides it moves both.
-    effects = first.top_effects - second.top_effects
+    # Of a divided question neither judge has a score; a label that decides it moves both. An item that counts for one
+    # side only takes no part: a label that is alone there compares with no other.
+    alone = ((first.bottom > 0) != (second.bottom > 0))[crossing.item]
+    effects = np.where(alone, 0.0, first.top_effects - second.top_effects)
+    below = None if below is None else np.where(alone, 0.0, below)
     sums = CrossedSums(top, size, effects, below, first.is_curved or second.is_curved)
 
     def between_people(weights: Floats, found: Resamples) -> PeopleVariance:

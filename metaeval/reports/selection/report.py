@@ -191,6 +191,8 @@ class SelectionReport:
     figure: str = ""
     minus_people: Mapping[str, FigureJson] = field(default_factory=dict)
     minus_people_alike: Mapping[str, FigureJson] = field(default_factory=dict)
+    below_best: Mapping[str, FigureJson] = field(default_factory=dict)
+    below_best_alike: Mapping[str, FigureJson] = field(default_factory=dict)
     anytime: tuple[AnytimeEntry, ...] = ()
     promoted: Mapping[str, Any] | None = None
     by_key: Mapping[str, JudgeEntry] = field(init=False, repr=False, compare=False)

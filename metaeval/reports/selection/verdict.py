@@ -24,6 +24,7 @@ from metaeval.reports.verdict import (
     Compared,
     Rival,
     VerdictText,
+    best_words,
     headline_of,
     listed,
     people_words,
@@ -74,19 +75,15 @@ def choice_compared(report: SelectionReport) -> Compared:
 
 
 def _beside_people(report: SelectionReport) -> list[str]:
-    """The leader minus people, on each dataset that people labeled."""
-    several = len(report.minus_people) > 1
-    return [
-        sentence
-        for name, gap in report.minus_people.items()
-        for sentence in people_words(
-            report.name(report.leader),
-            gap,
-            report.minus_people_alike.get(name),
-            margin=report.margin,
-            where=f" on {title_of(report, name)}" if several else "",
-        )
-    ]
+    """The leader minus people, and below the upper bound, on each dataset that people labeled."""
+    leader, several = report.name(report.leader), len(report.minus_people) > 1
+    sentences = []
+    for name, gap in report.minus_people.items():
+        where, alike = f" on {title_of(report, name)}" if several else "", report.minus_people_alike.get(name)
+        sentences += people_words(leader, gap, alike, margin=report.margin, where=where)
+        best = report.below_best.get(name)
+        sentences += best_words(leader, best, report.below_best_alike.get(name), where=where)
+    return sentences
 
 
 def _compared(report: SelectionReport) -> tuple[str, list[str]]:

@@ -5,7 +5,7 @@ a report leaves out are seen.
 """
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -279,7 +279,11 @@ def test_rubrics(rng, against):
     # To each annotator, beside each annotator to another.
     close = np.where(np.isnan(said), 0.0, (1 - np.abs(said[:, None] - given) / 4).mean(axis=1)).mean(axis=1)
     pair = [1 - np.abs(given[:, a] - given[:, b]).mean(axis=1) / 4 for a, b in combinations(range(PEOPLE), 2)]
-    beside = {"minus_people": stats.paired_difference(close, np.mean(pair, axis=0), **options)}
+    best = [best_by_trying(rows, list(product(range(1, 6), repeat=2)), nearness) for rows in given]
+    beside = {
+        "minus_people": stats.paired_difference(close, np.mean(pair, axis=0), **options),
+        "below_best": stats.paired_difference(np.array(best), close, **options),
+    }
     beside = beside if against == "people" else {}
     same(
         made["judges"][0]["measures"],
@@ -297,6 +301,7 @@ def test_rubrics(rng, against):
         judging,
     )
     compared = {"closeness", "within_one", "minus_people", "spearman", "pearson", "mean_absolute_error"}
+    compared.add("below_best")
     assert alike_names(made["judges"][0]["measures"]) == (compared if against == "people" else set())
     assert alike_names(made["people"]["measures"]) == {"pair_exact", "pair_near"}
 
@@ -424,9 +429,12 @@ def test_rankings(rng, kind):
         ]
     )
     people_rho = np.array([mean_rho(rows) for rows in given])
+    orders_with_ties = [each for each in product(range(4), repeat=4) if len(set(each)) > 1]
+    best = np.array([best_by_trying(rows, orders_with_ties, rho_with) for rows in given])
     expected = {
         "spearman": stats.mean_estimate(rho, bounds=(-1.0, 1.0), **options),
         "minus_people": stats.paired_difference(rho, people_rho, bounds=(-1.0, 1.0), **options),
+        "below_best": stats.paired_difference(best, rho, bounds=(-1.0, 1.0), **options),
         "undefined_rate": stats.mean_estimate(np.zeros(N), **options),
         "unparsed_rate": stats.unparsed_rate(np.ones(N), **sampled()),
     }
@@ -435,6 +443,23 @@ def test_rankings(rng, kind):
     same(made["judges"][0]["measures"], expected, judges, judging)
     assert alike_names(made["people"]["measures"]) == {"spearman", "pair_exact", "same_first"}
     assert alike_names(made["judges"][0]["measures"]) == set(expected) - {"undefined_rate", "unparsed_rate"}
+
+
+def best_by_trying(rows, answers, score):
+    """The best mean score that any answer has with the labels of an item."""
+    return max(np.nanmean([score(np.array(answer), row) for row in rows]) for answer in answers)
+
+
+def nearness(answer, row):
+    return (1 - np.abs(answer - row) / 4).mean()
+
+
+def rho_with(order, row):
+    if np.ptp(row) == 0:
+        return NAN
+    one, two = (np.unique(ranks, return_inverse=True)[1] for ranks in (order, row))
+    sides = [[(np.sum(side < own) + np.sum(side <= own)) / 2 for own in side] for side in (one, two)]
+    return np.corrcoef(*sides)[0, 1]
 
 
 def mean_rho(rows):

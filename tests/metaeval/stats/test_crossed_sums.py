@@ -102,6 +102,46 @@ def test_effects_are_those_of_putting_another_label_in_its_place(kind, primary):
             )
 
 
+@pytest.mark.parametrize("kind", ["rubric", "importance"])
+def test_effects_on_the_upper_bound_are_those_of_putting_another_label_in_its_place(kind):
+    rng = np.random.default_rng(4)
+    rows = [(item, person) for item in range(N) for person in range(1 + item % 4)]
+    values, verdicts = given(kind, rng, len(rows)), given(kind, rng, N)
+
+    def best(changed):
+        labels = [(item, person, one) for (item, person), one in zip(rows, changed, strict=True)]
+        return sample_of(kind, labels, verdicts).best
+
+    found, worth = best(values), max(2.0, Crossing.of(*np.transpose(rows)).worth - 1)
+    # Of one label any judge that says the same is the best.
+    assert found.bottom.tolist() == [float(item % 4 > 0) for item in range(N)]
+    for place, (item, _) in enumerate(rows):
+        others = [k for k, (other, _) in enumerate(rows) if other == item and k != place]
+        after = [best([*values[:place], values[k], *values[place + 1 :]]).top[item] for k in others]
+        expected = found.top[item] - np.mean(after) if others else 0.0
+        assert found.top_effects[place] * (1 + 1 / worth) == pytest.approx(expected, abs=1e-9)
+
+
+def test_labels_that_are_alone_change_nothing_of_a_difference_from_people():
+    """An item with one label has no two people to compare, so what is said there moves no interval."""
+    rng = np.random.default_rng(5)
+    rows = [
+        (item, person) for item in range(N) for person in (range(PEOPLE) if item % 2 else (item % PEOPLE,))
+    ]
+    verdicts, values = given("rubric", rng, N), given("rubric", rng, len(rows))
+    labels = [(*row, value) for row, value in zip(rows, values, strict=True)]
+    gaps = []
+    for change in ("as it is", "other"):
+        rated_so = [
+            (item, person, value if item % 2 or change == "as it is" else rated(1, 5))
+            for item, person, value in labels
+        ]
+        judged = sample_of("rubric", rated_so, verdicts).judges[0]
+        for part in (judged.beside_people(), judged.beside_best()):
+            gaps.append(sums_difference(part.sums, part.minus, part.crossing, n_resamples=50))
+    assert gaps[:2] == gaps[2:]
+
+
 @pytest.mark.parametrize("method", ["pearson", "spearman"])
 def test_effects_on_a_correlation_are_its_changes(method):
     """Of the sum of ranks' (or ratings') changes: with many items a label moves the correlation as it is said to."""
