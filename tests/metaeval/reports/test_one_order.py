@@ -95,8 +95,13 @@ def test_a_judge_that_is_always_too_kind_does_not_rank_first():
     spearman = {one.name: one.measures["spearman"]["overall"]["value"] for one in report.judges}
     assert max(spearman, key=spearman.get) == "kind"
     assert report.judges[report.selection.leader].name == choice.name(choice.leader) == "near"
-    gap = report.judges[report.selection.leader].measures["minus_people"]["overall"]
-    (decided,) = choice.minus_people.values()
-    (alike,) = choice.minus_people_alike.values()
-    assert (gap["low"], gap["high"]) == pytest.approx((decided["low"], decided["high"]))
-    assert (gap["alike"]["low"], gap["alike"]["high"]) == pytest.approx((alike["low"], alike["high"]))
+    leading = report.judges[report.selection.leader]
+    for name in ("minus_people", "below_best"):
+        gap = leading.measures[name]["overall"]
+        (decided,), (alike,) = (getattr(choice, each).values() for each in (name, f"{name}_alike"))
+        assert (gap["low"], gap["high"]) == pytest.approx((decided["low"], decided["high"]))
+        assert (gap["alike"]["low"], gap["alike"]["high"]) == pytest.approx((alike["low"], alike["high"]))
+    (best,) = [
+        one for one in words.verdict_of(report).sentences if one.startswith("Upper bound minus near: ")
+    ]
+    assert best in choices.selection_verdict(choice).sentences
