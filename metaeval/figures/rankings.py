@@ -201,7 +201,7 @@ class RankingSample(Sample):
             rows = np.flatnonzero(self.n_parts[item] == n)
             units[rows, :n] = _unit(scipy.stats.rankdata(ranks[rows, :n], axis=1))
             ordered[rows] = units[rows].any(axis=1)
-        count = np.bincount(item, ordered, self.n_items)
+        count = np.bincount(item, ordered, self.n_items).astype(np.float64)
         total = np.zeros((self.n_items, ranks.shape[1]))
         np.add.at(total, item, units)
 

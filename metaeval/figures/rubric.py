@@ -341,14 +341,14 @@ class RubricSample(Sample):
     def best(self) -> CrossedSums:
         """The upper bound: of each criterion of an item the rating that is closest to its annotators, their median."""
         item, given = self.labels.item, self.ratings[:, :-1]
-        rates = ~np.isnan(given).all(axis=1)
+        rates = np.asarray(~np.isnan(given).all(axis=1), dtype=np.float64)
         each = np.maximum((~np.isnan(given)).sum(axis=1), 1)[:, np.newaxis, np.newaxis]
         # Of each label, criterion and rating that there is: how close that would be, as a share of the label's.
         options = np.arange(_RATINGS[0], _RATINGS[1] + 1)
         close = np.nan_to_num(closeness(np.abs(options - given[:, :, np.newaxis]))) / each
         total = np.zeros((self.n_items, *close.shape[1:]))
         np.add.at(total, item, close)
-        n_rate = np.bincount(item, rates, self.n_items)
+        n_rate = np.bincount(item, rates, self.n_items).astype(np.float64)
 
         def after(one: Integers, two: Integers) -> Floats:
             n = n_rate[item[one]] + rates[two] - rates[one]
