@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, as_items, as_verdicts, check_choices, check_option, mean_of_orders
+from metaeval.stats.contributions import contributions_of
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
@@ -59,24 +60,11 @@ def accuracy(
 
 
 @aligned()
+@contributions_of("accuracy")
 def accuracy_contributions(
     verdicts: ArrayLike, gold: ArrayLike, *, hedge: float = 0.5, unparsed: UnparsedVerdict = "wrong"
 ) -> Floats:
     """What each item contributes to `accuracy`, (n_items,); NaN where it does not count.
-
-    Parameters
-    ----------
-    verdicts, gold, hedge, unparsed
-        As of `accuracy`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item does not count.
-
-    References
-    ----------
-    As of `accuracy`.
 
     Examples
     --------
@@ -130,26 +118,14 @@ def positional_agreement(
 
 
 @aligned()
+@contributions_of("positional_agreement")
 def positional_agreement_contributions(verdicts: ArrayLike, *, unparsed_agree: bool = False) -> Floats:
     """Whether the two orders of each item agree: 1 or 0, shape (n_items,).
-
-    Parameters
-    ----------
-    verdicts, unparsed_agree
-        As of `positional_agreement`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
 
     Raises
     ------
     InvalidInputError
         For verdicts in one order.
-
-    References
-    ----------
-    As of `positional_agreement`.
 
     Examples
     --------
@@ -262,22 +238,9 @@ def hedging_rate(
 
 
 @aligned()
+@contributions_of("hedging_rate")
 def hedging_contributions(verdicts: ArrayLike, *, unparsed: UnparsedRating = "other") -> Floats:
     """What each item contributes to `hedging_rate`, (n_items,).
-
-    Parameters
-    ----------
-    verdicts, unparsed
-        As of `hedging_rate`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item does not count.
-
-    References
-    ----------
-    As of `hedging_rate`.
 
     Examples
     --------

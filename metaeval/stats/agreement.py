@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, as_items, as_matrix, as_verdicts, check_option, mean_of_orders
+from metaeval.stats.contributions import contributions_of
 from metaeval.stats.counts import count_labels
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
@@ -109,24 +110,11 @@ def tolerant_accuracy(
 
 
 @aligned()
+@contributions_of("tolerant_accuracy")
 def tolerant_accuracy_contributions(
     verdicts: ArrayLike, gold: ArrayLike, *, tolerance: float = 1.0, unparsed: Unparsed = "wrong"
 ) -> Floats:
     """What each item contributes to `tolerant_accuracy`, (n_items,); NaN where it does not count.
-
-    Parameters
-    ----------
-    verdicts, gold, tolerance, unparsed
-        As of `tolerant_accuracy`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item does not count.
-
-    References
-    ----------
-    As of `tolerant_accuracy`.
 
     Examples
     --------
@@ -185,22 +173,9 @@ def self_consistency(
 
 
 @aligned()
+@contributions_of("self_consistency")
 def self_consistency_contributions(samples: ArrayLike, *, unparsed: Unparsed = "wrong") -> Floats:
     """What each item contributes to `self_consistency`, (n_items,); NaN where it has no two samples.
-
-    Parameters
-    ----------
-    samples, unparsed
-        As of `self_consistency`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item has no two samples.
-
-    Notes
-    -----
-    As of `self_consistency`.
 
     Examples
     --------

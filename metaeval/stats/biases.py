@@ -18,6 +18,7 @@ from metaeval.stats.arrays import (
     check_option,
     mean_of_orders,
 )
+from metaeval.stats.contributions import contributions_of
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.ids import is_missing
@@ -91,6 +92,7 @@ def feature_preference(
 
 
 @aligned()
+@contributions_of("feature_preference")
 def feature_contributions(
     verdicts: ArrayLike,
     feature_1: ArrayLike,
@@ -101,20 +103,6 @@ def feature_contributions(
     unparsed: LeaningUnparsed = "neither",
 ) -> Floats:
     """What each item contributes to `feature_preference`, (n_items,); NaN where it does not count.
-
-    Parameters
-    ----------
-    verdicts, feature_1, feature_2, min_difference, ties, unparsed
-        As of `feature_preference`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item does not count.
-
-    Notes
-    -----
-    As of `feature_preference`.
 
     Examples
     --------
@@ -264,6 +252,7 @@ def first_shown_preference(
 
 
 @aligned()
+@contributions_of("first_shown_preference")
 def first_shown_contributions(
     verdicts: ArrayLike,
     shown_first: ArrayLike | None = None,
@@ -273,25 +262,11 @@ def first_shown_contributions(
 ) -> Floats:
     """What each item contributes to `first_shown_preference`, (n_items,); NaN where it does not count.
 
-    Parameters
-    ----------
-    verdicts, shown_first, ties, unparsed
-        As of `first_shown_preference`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item does not count.
-
     Raises
     ------
     InvalidInputError
         For a shown order of another shape, or another number than 1 and 2; without one where there are not two
         columns.
-
-    References
-    ----------
-    As of `first_shown_preference`.
 
     Examples
     --------

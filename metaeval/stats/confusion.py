@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, as_items, as_matrix, check_option
+from metaeval.stats.contributions import contributions_of
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, item_weights, mean_estimate, ratio_estimate, resolve
@@ -232,6 +233,7 @@ def error_cost(
 
 
 @aligned()
+@contributions_of("error_cost")
 def error_cost_contributions(
     verdicts: ArrayLike,
     truth: ArrayLike,
@@ -243,20 +245,6 @@ def error_cost_contributions(
     unparsed: UnparsedAnswer = "wrong",
 ) -> Floats:
     """What each item contributes to `error_cost`, (n_items,); NaN where it does not count.
-
-    Parameters
-    ----------
-    verdicts, truth, false_positive, false_negative, positive, negative, unparsed
-        As of `error_cost`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item does not count.
-
-    References
-    ----------
-    As of `error_cost`.
 
     Examples
     --------

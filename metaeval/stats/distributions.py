@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, as_items, as_matrix, check_option
+from metaeval.stats.contributions import contributions_of
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
@@ -109,6 +110,7 @@ def distribution_distance(
 
 
 @aligned(apart=("values",))
+@contributions_of("distribution_distance")
 def distribution_contributions(
     labels: Any,
     verdicts: ArrayLike | None = None,
@@ -124,25 +126,11 @@ def distribution_contributions(
 
     Subtract those of two judges, or pass them to `paired_difference`, to choose a judge by its distribution.
 
-    Parameters
-    ----------
-    labels, verdicts, probabilities, measure, values, unparsed, corrected, smoothing
-        As of `distribution_distance`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item does not count.
-
     Raises
     ------
     InvalidInputError
         For verdicts together with probabilities, or neither, and for probabilities without the values of their
         columns.
-
-    References
-    ----------
-    As of `distribution_distance`.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from metaeval.stats.alignment import aligned
 from metaeval.stats.alpaca_convention import alpaca_judge, alpaca_people
 from metaeval.stats.arrays import Floats, Seed, as_verdicts, check_option, generator, mean_of_orders
+from metaeval.stats.contributions import contributions_of
 from metaeval.stats.counts import LabelCounts, LongLabels, count_labels, pattern_table
 from metaeval.stats.modes import (
     judge_score,
@@ -78,6 +79,7 @@ def _drawn(scores: Floats, tie_break: TieBreak, rng: np.random.Generator) -> Flo
 
 
 @aligned()
+@contributions_of("leave_one_out_agreement")
 def leave_one_out_contributions(
     labels: Any,
     verdicts: ArrayLike | None = None,
@@ -87,20 +89,6 @@ def leave_one_out_contributions(
     rng: Seed = None,
 ) -> Floats:
     """What each item contributes to `leave_one_out_agreement`: shape (n_items,), NaN where it has none.
-
-    Parameters
-    ----------
-    labels, verdicts, tie_break, unparsed, rng
-        As of `leave_one_out_agreement`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item has no two labels.
-
-    References
-    ----------
-    As of `leave_one_out_agreement`.
 
     Examples
     --------

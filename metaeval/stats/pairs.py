@@ -6,6 +6,7 @@ import numpy as np
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats
+from metaeval.stats.contributions import contributions_of
 from metaeval.stats.counts import count_labels
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
@@ -53,22 +54,9 @@ def pairwise_agreement(labels: Any, *, tolerance: float = 0.0, **options: Unpack
 
 
 @aligned()
+@contributions_of("pairwise_agreement")
 def pairwise_agreement_contributions(labels: Any, *, tolerance: float = 0.0) -> Floats:
     """What each item contributes to `pairwise_agreement`: shape (n_items,), NaN where it has no pair.
-
-    Parameters
-    ----------
-    labels, tolerance
-        As of `pairwise_agreement`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item has no pair of labels.
-
-    References
-    ----------
-    As of `pairwise_agreement`.
 
     Examples
     --------

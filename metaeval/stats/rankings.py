@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Integers, as_floats, as_list
+from metaeval.stats.contributions import contributions_of
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
@@ -119,22 +120,9 @@ def rank_agreement(rankings: Sequence[ArrayLike], **options: Unpack[Sampling]) -
     )
 
 
+@contributions_of("rank_agreement")
 def rank_agreement_contributions(rankings: Sequence[ArrayLike]) -> Floats:
     """What each item contributes to `rank_agreement`: shape (n_items,), NaN where it has none.
-
-    Parameters
-    ----------
-    rankings
-        As of `rank_agreement`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where no pair of people has a rho.
-
-    References
-    ----------
-    As of `rank_agreement`.
 
     Examples
     --------

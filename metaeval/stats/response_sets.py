@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, Integers, as_floats, as_mapping, as_matrix, check_option
+from metaeval.stats.contributions import contributions_of
 from metaeval.stats.distributions import Unparsed
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate
@@ -115,6 +116,7 @@ def response_set_coverage(
 
 
 @aligned()
+@contributions_of("response_set_coverage")
 def response_set_coverage_contributions(
     sets: Mapping[Any, ArrayLike],
     verdicts: ArrayLike,
@@ -124,24 +126,10 @@ def response_set_coverage_contributions(
 ) -> Floats:
     """What each item contributes to `response_set_coverage`, (n_items,); NaN where it does not count.
 
-    Parameters
-    ----------
-    sets, verdicts, threshold, unparsed
-        As of `response_set_coverage`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item does not count.
-
     Raises
     ------
     InvalidInputError
         For a verdict that is none of the answers of the sets.
-
-    References
-    ----------
-    As of `response_set_coverage`.
 
     Examples
     --------
@@ -214,24 +202,11 @@ def response_set_distance(
 
 
 @aligned()
+@contributions_of("response_set_distance")
 def response_set_distance_contributions(
     sets: Mapping[Any, ArrayLike], judge: Mapping[Any, ArrayLike], *, corrected: bool = True
 ) -> Floats:
     """What each item contributes to `response_set_distance`, (n_items,); NaN where it does not count.
-
-    Parameters
-    ----------
-    sets, judge, corrected
-        As of `response_set_distance`.
-
-    Returns
-    -------
-    ndarray of shape (n_items,)
-        NaN where an item does not count.
-
-    References
-    ----------
-    As of `response_set_distance`.
 
     Examples
     --------
