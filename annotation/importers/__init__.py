@@ -19,27 +19,3 @@ from annotation.importers.records import (
     VerdictRecord,
 )
 from annotation.importers.stackexchange import HUMAN_RANK_EVAL, StackExchangeCriteria, read_stackexchange
-
-__all__ = [
-    "HUMAN_RANK_EVAL",
-    "AspectRecord",
-    "CriterionRecord",
-    "DatasetBundle",
-    "ImportFileError",
-    "InstructionRecord",
-    "ItemRecord",
-    "LabelRecord",
-    "Origin",
-    "ResponseRecord",
-    "StackExchangeCriteria",
-    "VerdictRecord",
-    "read_alpaca_human",
-    "read_dices",
-    "read_generic",
-    "read_infobench",
-    "read_llmbar",
-    "read_llmbar_judgments",
-    "read_pandalm",
-    "read_stackexchange",
-    "read_verdicts",
-]

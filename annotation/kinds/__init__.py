@@ -17,23 +17,6 @@ from annotation.kinds.pairwise import Pairwise
 from annotation.kinds.rubric import Rubric
 from annotation.kinds.values import DEFAULT_KIND, Stored, Value, ValueRules
 
-__all__ = [
-    "DEFAULT_KIND",
-    "KINDS",
-    "PAIRWISE",
-    "AnswerError",
-    "ItemKind",
-    "Value",
-    "ValueRules",
-    "from_canonical",
-    "kind_choices",
-    "kind_of",
-    "kinds_with",
-    "register",
-    "to_canonical",
-    "validate_value",
-]
-
 KINDS: dict[str, ItemKind] = {}
 """All kinds by name, in the order in which they are offered."""
 

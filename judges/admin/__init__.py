@@ -6,12 +6,3 @@ from judges.admin.judges import JudgeAdmin
 from judges.admin.judgments import JudgmentAdmin
 from judges.admin.prompts import PromptTextAdmin
 from judges.admin.sweeps import SweepAdmin
-
-__all__ = [
-    "EndpointAdmin",
-    "GenerationAdmin",
-    "JudgeAdmin",
-    "JudgmentAdmin",
-    "PromptTextAdmin",
-    "SweepAdmin",
-]

@@ -15,30 +15,3 @@ from judges.models.configurations import (
 )
 from judges.models.judgments import Generation, Judgment, ModelRequest, Order, ParseStatus, RequestState
 from judges.models.sweeps import BudgetReservation, Orders, Sweep, SweepRun, SweepState
-
-__all__ = [
-    "ENDPOINT_KINDS",
-    "IN_WORKER",
-    "Anchor",
-    "AnchorSet",
-    "AnchorVerdict",
-    "BackendKind",
-    "BudgetReservation",
-    "Endpoint",
-    "Generation",
-    "Judge",
-    "JudgeMember",
-    "JudgeModel",
-    "Judgment",
-    "ModelRequest",
-    "Order",
-    "Orders",
-    "ParseStatus",
-    "PromptText",
-    "Queue",
-    "RequestState",
-    "Structured",
-    "Sweep",
-    "SweepRun",
-    "SweepState",
-]

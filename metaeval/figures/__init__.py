@@ -20,14 +20,3 @@ FIGURES: dict[str, KindFigures] = {
     "answer_ranking": answer_ranking.KIND,
 }
 KIND_LABELS = {name: kind_of(name).label for name in FIGURES}
-
-__all__ = [
-    "FIGURES",
-    "KIND_LABELS",
-    "Figure",
-    "JudgeSample",
-    "KindFigures",
-    "Sample",
-    "Unit",
-    "figure_estimate",
-]
