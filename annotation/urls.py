@@ -19,7 +19,7 @@ from annotation.views import (
     site,
     tokens,
 )
-from annotation.views.annotator import accounts, entry, link, platforms, steps, work
+from annotation.views.annotator import accounts, entry, platforms, steps, work
 
 pages = [
     # The pages of annotators.
@@ -42,7 +42,7 @@ pages = [
     path("s/<slug:slug>/break/", work.rest, name="rest"),
     path("s/<slug:slug>/messages/<row:pk>/", work.message, name="message"),
     path("s/<slug:slug>/guidelines/changes/", work.changes, name="changes"),
-    path("s/<slug:slug>/link/", link.link, name="link"),
+    path("s/<slug:slug>/link/", entry.link, name="link"),
     path("s/<slug:slug>/finish/", steps.finish, name="finish"),
     path("s/<slug:slug>/done/", steps.done, name="done"),
     # Entry points of a study: platforms, accounts, and the page of researchers about them.

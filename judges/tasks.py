@@ -21,8 +21,8 @@ from celery import current_app, shared_task
 from celery.signals import worker_process_shutdown, worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
 
-from annotation.services.deadlines import studies_close_due
 from annotation.services.leases import leases_reap
+from annotation.services.studies import studies_close_due
 from judges.backends.warm import shutdown_all
 from judges.engine.runner import run_pending
 from judges.models import Queue

@@ -231,3 +231,22 @@ def label_tallies(user: User, item_ids: Iterable[int]) -> dict[int, dict[int, in
     for item_id, choice, n in rows:
         tallies.setdefault(item_id, {})[choice or 0] = n
     return tallies
+
+
+def study_find(slug: str) -> Study | None:
+    """The study of this slug with its dataset, or None."""
+    return Study.objects.select_related("dataset").filter(slug=slug).first()
+
+
+def study_named(slug: str) -> Study:
+    """The study of this slug for a command; `LookupError` says which there are."""
+    study = study_find(slug)
+    if study is None:
+        known = ", ".join(study_slugs()[:10]) or "none yet"
+        raise LookupError(f"There is no study {slug!r}; there is: {known}.")
+    return study
+
+
+def study_slugs() -> list[str]:
+    """All slugs, for telling which names are near."""
+    return list(Study.objects.order_by("slug").values_list("slug", flat=True))

@@ -40,14 +40,15 @@ from annotation.services.claims import (
     claim_check_again,
     expiry,
     hidden_next,
+    is_deadlock,
     is_over,
     own_lease,
     place_take,
+    transaction_retried,
 )
 from annotation.services.enrollment import completion_code_give
 from annotation.services.labels import label_record
 from annotation.services.leases import leases_reap
-from annotation.services.locks import is_deadlock, transaction_retried
 
 ATTEMPTS = 5
 

@@ -13,11 +13,15 @@ other numbers in them. It looks for the work that would come and adds nothing to
 hidden items that could have come.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db import OperationalError, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.crypto import salted_hmac
 
@@ -306,3 +310,29 @@ def _renewed(enrollment: Enrollment, now: datetime, until: datetime) -> Assignme
     assignment.save(update_fields=["state", "leased_at", "expires_at"])
     assignment.enrollment = enrollment
     return assignment
+
+
+ATTEMPTS = 8
+DEADLOCK = "40P01"
+T = TypeVar("T")
+
+
+def is_deadlock(error: BaseException) -> bool:
+    """Whether PostgreSQL ended this transaction because two waited for each other: the other one goes on."""
+    return isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", "") == DEADLOCK
+
+
+def transaction_retried(act: Callable[[], T]) -> T:
+    """Do something in a transaction (or in a savepoint of the caller's), again if it was overtaken meanwhile.
+
+    A claim that waits for a place may hold more than one row, in an order that nobody else can know; so who locks
+    many places has to be ready to let go of them and begin again.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with transaction.atomic():
+                return act()
+        except (Overtaken, OperationalError) as error:
+            if attempt == ATTEMPTS or not (isinstance(error, Overtaken) or is_deadlock(error)):
+                raise
+    raise AssertionError("unreachable")

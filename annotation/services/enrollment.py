@@ -29,8 +29,7 @@ from annotation.models import (
     WorkRole,
 )
 from annotation.selectors.steps import attempts_get, steps_of
-from annotation.services.claims import Overtaken
-from annotation.services.locks import transaction_retried
+from annotation.services.claims import Overtaken, transaction_retried
 
 SOURCE = "invitation"
 # Without letters and digits that are mistaken for each other when a code is read aloud or typed.

@@ -30,9 +30,8 @@ from annotation.models import (
     User,
     WorkRole,
 )
-from annotation.services.claims import Overtaken
+from annotation.services.claims import Overtaken, transaction_retried
 from annotation.services.leases import leases_release
-from annotation.services.locks import transaction_retried
 from web.batches import batched
 
 AT_ONCE = 500  # primary keys in one statement

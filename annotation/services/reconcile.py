@@ -32,9 +32,9 @@ from annotation.models import (
     WorkRole,
 )
 from annotation.selectors.entry import statuses_seen
+from annotation.services.claims import transaction_retried
 from annotation.services.entry import LEFT_FROM, SET_ASIDE, STATUS_AT, enrollment_return
 from annotation.services.leases import leases_release
-from annotation.services.locks import transaction_retried
 from annotation.services.quality import labels_set_aside
 from web.batches import batched
 

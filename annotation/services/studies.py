@@ -296,3 +296,21 @@ def invitation_create(
 def invitation_revoke(*, invitation: Invitation, now: datetime | None = None) -> None:
     """Let nobody in by this link any more; who is in stays in."""
     Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now or timezone.now())
+
+
+def studies_close_due(*, now: datetime | None = None) -> int:
+    """Close the studies whose deadline has passed; returns how many.
+
+    Nothing is given out and nothing counts from the deadline on, closed or not; this makes it visible.
+    """
+    due = Study.objects.filter(
+        state__in=[StudyState.OPEN, StudyState.PAUSED], closes_at__lte=now or timezone.now()
+    )
+    closed = 0
+    for study in due:
+        try:
+            study_close(study=study)
+        except StudyRuleError:  # somebody was faster, or has put it off
+            continue
+        closed += 1
+    return closed

@@ -15,7 +15,7 @@ from django.utils.crypto import constant_time_compare
 from annotation.domain.errors import AnnotationError
 from annotation.models import ApiToken, TokenScope, User
 from annotation.models.tokens import password_mark
-from annotation.selectors.tokens import tokens_valid
+from annotation.selectors.users import tokens_valid
 
 PREFIX = "tst_"
 """So that a token is recognized where it should not be, such as in a commit."""

@@ -14,9 +14,8 @@ from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import labels_visible_to, may_identify, studies_visible_to
 from annotation.selectors.pay import pay_report
-from annotation.services.exports import FORMATS, SHAPES, export_lines
+from annotation.services.exports import FORMATS, SHAPES, export_lines, people_lines
 from annotation.services.pay import pay_lines
-from annotation.services.people_exports import people_lines
 from web.access import ResearcherRequest, researcher_required
 
 

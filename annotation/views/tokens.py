@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.forms.tokens import TokenForm
 from annotation.models import ApiToken
-from annotation.selectors.tokens import tokens_valid
+from annotation.selectors.users import tokens_valid
 from annotation.services.tokens import TokenNameError, token_create, token_revoke
 from web.access import ResearcherRequest, researcher_required
 from web.throttling import too_many_requests, too_often

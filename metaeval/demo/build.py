@@ -13,7 +13,7 @@ from django.db import transaction
 from annotation.domain.simulation import SimulatedAnnotator
 from annotation.importers import read_generic
 from annotation.models import Dataset, Invitation, Role, Study, StudyState, User
-from annotation.selectors.reporting import study_find
+from annotation.selectors.overview import study_find
 from annotation.services.datasets import dataset_import
 from annotation.services.simulation import labels_simulate
 from annotation.services.studies import invitation_create, study_create, study_open

@@ -1,4 +1,4 @@
-"""Every exception of reports and decisions.
+"""Every exception of reports and decisions, and help with a name that does not exist.
 
 ::
 
@@ -10,6 +10,9 @@
     │   └── DecisionConflict   somebody else decided since the page was opened
     └── RatingsError           ratings from elsewhere cannot be stored under that name
 """
+
+import difflib
+from collections.abc import Sequence
 
 
 class MetaevalError(Exception):
@@ -38,3 +41,17 @@ class DecisionConflict(DecisionError):  # noqa: N818  (it is a conflict between 
 
 class RatingsError(MetaevalError):
     """Ratings from elsewhere cannot be stored under that name."""
+
+
+def near_names(name: str, known: Sequence[str]) -> str:
+    """The end of an error message: names that are near, else some that there are.
+
+    >>> near_names("llmbr", ["alpaca", "llmbar"])
+    '; did you mean llmbar?'
+    >>> near_names("x", ["alpaca", "llmbar"])
+    '; there is alpaca, llmbar.'
+    """
+    near = difflib.get_close_matches(name, known, n=3)
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; there is {', '.join(known[:10])}." if known else "; there is none."

@@ -32,8 +32,7 @@ from metaeval.inputs import (
     values_of,
     weights_drawn,
 )
-from metaeval.reports.errors import ReportError, UnknownNameError
-from metaeval.reports.names import near_names
+from metaeval.reports.errors import ReportError, UnknownNameError, near_names
 from metaeval.selectors.sweeps import SweepView
 
 Row = Mapping[str, Any]

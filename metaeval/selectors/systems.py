@@ -8,8 +8,8 @@ import numpy as np
 
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
+from annotation.selectors.instructions import pairs_of_systems
 from annotation.selectors.labels import pairwise_labels
-from annotation.selectors.systems import pairs_of_systems
 from judges.selectors.judgments import pairwise_verdicts
 from metaeval.models import OutsideRatings
 from metaeval.reports.errors import ReportError

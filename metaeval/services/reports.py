@@ -17,16 +17,14 @@ from django.db.models import Count
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset, Study, User
 from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
-from annotation.selectors.overview import labels_visible_to, studies_visible_to
-from annotation.selectors.reporting import study_find, study_slugs
+from annotation.selectors.overview import labels_visible_to, studies_visible_to, study_find, study_slugs
 from annotation.services.datasets import dataset_lock
 from metaeval.figures import FIGURES
 from metaeval.inputs import GOLD, PEOPLE, Inputs, Options
 from metaeval.models import Preregistration
 from metaeval.models import Report as StoredReport
 from metaeval.reports.content import build
-from metaeval.reports.errors import ReportError, UnknownNameError
-from metaeval.reports.names import near_names
+from metaeval.reports.errors import ReportError, UnknownNameError, near_names
 from metaeval.reports.preregistration import day_text, planned_section
 from metaeval.reports.report import ReportContent, report_of, software_version
 from metaeval.selectors.inputs import inputs_read, kinds_of

@@ -14,10 +14,9 @@ from metaeval.stats.alpha_many import ManyValues, alpha_and_range, alpha_influen
 from metaeval.stats.arrays import Booleans, Floats, Integers, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.influence import spread_of_totals
 from metaeval.stats.intervals import Sampling, finish, item_weights, resolve, why_none
 from metaeval.stats.resampling import Resamples
-from metaeval.stats.spread import spread_of
+from metaeval.stats.spread import spread_of, spread_of_totals
 
 try:
     import krippendorff

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.alpaca_convention import alpaca_scale, alpaca_target
 from metaeval.stats.arrays import Floats, as_matrix, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.leave_one_out_scores import Unparsed, leave_one_out_contributions
+from metaeval.stats.modes import alpaca_scale, alpaca_target
 from metaeval.stats.results import Result
 
 VoteTieBreak: TypeAlias = Literal["expected", "alpaca_eval"]

@@ -22,8 +22,7 @@ from metaeval.stats.bradley_terry_result import BradleyTerry, Scale, Uncertain
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.intervals import ONE_CLUSTER, Sampling, clusters_counted, item_weights, resolve, why_none
 from metaeval.stats.options import as_number, as_switch
-from metaeval.stats.pair_resampling import resampled_counts
-from metaeval.stats.pair_scores import one_step_parameters
+from metaeval.stats.pair_resampling import one_step_parameters, resampled_counts
 from metaeval.stats.resampling import Resamples
 from metaeval.stats.tie_models import TIE_MODELS, WITH_PARAMETER, TieModel, log_likelihood
 from metaeval.stats.win_matrix import Comparisons, read_comparisons

@@ -14,9 +14,9 @@ from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Seed, as_items, as_weights, check_option
 from metaeval.stats.counts import LabelCounts, count_labels
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.influence import spread_of_totals
 from metaeval.stats.intervals import Sampling, finish, item_weights, resolve, why_none
 from metaeval.stats.resampling import Resamples
+from metaeval.stats.spread import spread_of_totals
 
 KappaWeights: TypeAlias = Literal["linear", "quadratic"] | None
 # (shares of the values, of shape (..., n_values)) to the expected disagreement.

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.alpaca_convention import alpaca_judge, alpaca_people
 from metaeval.stats.arrays import Floats, Seed, as_verdicts, check_option, generator, mean_of_orders
 from metaeval.stats.contributions import contributions_of
 from metaeval.stats.counts import LabelCounts, LongLabels, count_labels, pattern_table
 from metaeval.stats.modes import (
+    alpaca_judge,
+    alpaca_people,
     judge_score,
     judge_terms,
     label_scores,

@@ -5,12 +5,14 @@ them, and an interval that takes it at its word covers too little: 84% where 95%
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
 
-from metaeval.stats.arrays import Floats
+from metaeval.stats.arrays import Booleans, Floats
+from metaeval.stats.resampling import Resamples
 
 # A variance, of a figure in [0, 1], that is the rounding of sums.
 NOTHING_VARIES = 1e-20
@@ -189,3 +191,43 @@ class PeopleVariance:
         if self.variance > 0:
             parts += self.between**2 / self.freedom + self.within**2 / self.within_freedom
         return whole, min(freedom, max(1.0, whole**2 / parts))
+
+
+# Totals are moved by this share of the number of items: small against them, large against rounding.
+_STEP = 1e-4
+
+
+def spread_of_totals(
+    columns: Floats, figure: Callable[[Floats], Floats], counted: Booleans, resamples: Resamples
+) -> Spread:
+    """Over how many clusters a function of totals and its variance are spread (see `Spread`).
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_items, k)
+        What is added up.
+    figure : callable
+        Totals, (m, k), to the figure, (m,).
+    counted : ndarray of shape (n_items,)
+        The items that count.
+
+    References
+    ----------
+    A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, section 2.7.
+
+    Examples
+    --------
+    >>> columns = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> found = spread_of_totals(columns, lambda t: t[:, 0] / t[:, 1], columns[:, 1] > 0, Resamples(4))
+    >>> found.clusters, round(found.carriers, 6)
+    (4.0, 4.0)
+    """
+    totals = columns.sum(axis=0)
+    step = _STEP * max(1, int(np.count_nonzero(counted)))
+    moves = step * np.eye(len(totals))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slopes = (figure(totals + moves) - figure(totals - moves)) / (2 * step)
+    deviations = columns @ np.nan_to_num(slopes)
+    rows = resamples.cluster_totals(np.column_stack([deviations, counted]))
+    rows = rows[rows[:, 1] > 0]
+    return spread_of(rows[:, 0], rows[:, 1])

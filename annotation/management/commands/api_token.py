@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import ApiToken, TokenScope, User
-from annotation.selectors.tokens import tokens_valid
+from annotation.selectors.users import tokens_valid
 from annotation.services.tokens import DEFAULT_DAYS, token_create, token_revoke
 
 

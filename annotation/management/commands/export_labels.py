@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Label
-from annotation.selectors.reporting import study_named
+from annotation.selectors.overview import study_named
 from annotation.services.exports import FORMATS, SHAPES, export_lines
 
 

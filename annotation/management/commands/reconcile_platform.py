@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.entry import PLATFORMS
 from annotation.entry.errors import EntryError
 from annotation.selectors.entry import platform_links_of
-from annotation.selectors.reporting import study_named
+from annotation.selectors.overview import study_named
 from annotation.services.reconcile import ReconcilePlan, Rules, Step, reconcile_apply, reconcile_plan
 from annotation.services.secrets import secret_read
 

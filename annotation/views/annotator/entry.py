@@ -1,4 +1,6 @@
-"""Coming in: by an invitation, or back by the personal link."""
+"""Coming in: by an invitation, or back by the personal link, which can be replaced."""
+
+from __future__ import annotations
 
 import secrets
 
@@ -17,10 +19,25 @@ from annotation.selectors.work import (
     enrollment_get_for,
     invitation_get_by_token,
 )
-from annotation.services.enrollment import SOURCE, enrollment_join, entry_refusal, invitation_refusal
+from annotation.services.enrollment import (
+    SOURCE,
+    enrollment_join,
+    entry_refusal,
+    invitation_refusal,
+    link_new,
+    link_replace,
+)
 from annotation.views.annotator.account_session import account_annotator, account_enrollment
 from annotation.views.annotator.browser import session_enrollments, session_hold
-from annotation.views.annotator.common import DOOR_RATE, limited, pay_line, steps_shown
+from annotation.views.annotator.common import (
+    DOOR_RATE,
+    POST_RATE,
+    for_enrollment,
+    limited,
+    pay_line,
+    steps_shown,
+    study_context,
+)
 from annotation.views.annotator.device import device_keep, device_of, device_read
 
 VISIT_SALT = "annotation.join"
@@ -129,3 +146,37 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
         return refuse(request, "closed")
     session_hold(request, enrollment)
     return redirect("annotation:place", enrollment.study.slug)
+
+
+SALT = "annotation.link"
+PAGE_SECONDS = 60 * 60
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@limited(group="steps", rate=POST_RATE, by="session", method="POST")
+def link(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the link; a POST replaces it, and signs every other browser out of the study.
+
+    The page carries the link to come, signed: the other half of a double click finds it in place, though its cookie
+    has the old one.
+    """
+    if request.method == "POST":
+        try:
+            plan = signing.loads(request.POST.get("plan", ""), salt=SALT, max_age=PAGE_SECONDS)
+        except signing.BadSignature:
+            return _page(request, slug)
+        try:
+            enrollment = link_replace(pk=plan["pk"], old=plan["old"], new=plan["new"])
+        except Enrollment.DoesNotExist:
+            return _page(request, slug)
+        session_hold(request, enrollment, cycle=False)
+        return redirect("annotation:link", enrollment.study.slug)
+    return _page(request, slug)
+
+
+@for_enrollment
+def _page(request: HttpRequest, enrollment: Enrollment) -> HttpResponse:
+    plan = {"pk": enrollment.pk, "old": enrollment.resume_token, "new": link_new()}
+    context = study_context(request, enrollment) | {"plan": signing.dumps(plan, salt=SALT)}
+    return render(request, "annotation/annotator/link.html", context)

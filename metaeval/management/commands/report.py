@@ -10,9 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.models import Kind
 from metaeval.inputs import CONVENTIONS, Options, tie_break
 from metaeval.reports.errors import MetaevalError
-from metaeval.reports.render import FORMATS, format_of, render
+from metaeval.reports.render import FORMATS, format_of, render, write_atomically
 from metaeval.reports.words import verdict_of
-from metaeval.reports.write import write_atomically
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import ANNOTATORS
 from metaeval.services.reports import DEFAULTS, kind_resolve, report_build, report_save, subject_named

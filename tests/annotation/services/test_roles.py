@@ -20,9 +20,9 @@ from annotation.models import (
 )
 from annotation.services import claims
 from annotation.services.assignments import assignment_claim, assignment_release, assignment_submit
-from annotation.services.deadlines import studies_close_due
 from annotation.services.labels import label_change
 from annotation.services.leases import leases_reap, leases_release
+from annotation.services.studies import studies_close_due
 from tests.annotation.factories import dataset_make, enrollment_make, study_make
 from tests.annotation.work import claim, fresh
 from tests.races import before

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import ApiToken
-from annotation.selectors.tokens import tokens_valid
+from annotation.selectors.users import tokens_valid
 from annotation.services.tokens import token_create, token_use
 from tests.annotation.cast import client_of
 from tests.annotation.factories import PASSWORD
