@@ -101,7 +101,7 @@ def test_one_instruction_cannot_tell_judges_apart():
         "selection.paired",
         "figures.groups",
         "reports.tables",
-        "reports.names",
+        "reports.errors",
         "reports.comparison",
         "reports.leading",
     ],
