@@ -10,6 +10,7 @@ from django.contrib.auth import get_user
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
+from django.views.decorators.http import require_POST, require_safe
 
 from web.bodies import FORM_BYTES, accepts_body
 
@@ -49,3 +50,13 @@ def researcher_required(
         return view(request, *args, **kwargs)  # type: ignore[arg-type]  # checked just above
 
     return accepts_body(FORM_BYTES, who=is_researcher)(wrapped)
+
+
+def researcher_page(view: Callable[Concatenate[ResearcherRequest, P], HttpResponseBase]) -> View[P]:
+    """A page that researchers read: GET and HEAD alone."""
+    return require_safe(researcher_required(view))
+
+
+def researcher_action(view: Callable[Concatenate[ResearcherRequest, P], HttpResponseBase]) -> View[P]:
+    """What researchers do: POST alone."""
+    return require_POST(researcher_required(view))

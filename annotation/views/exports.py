@@ -8,7 +8,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_visible_to
@@ -16,11 +15,10 @@ from annotation.selectors.overview import labels_visible_to, may_identify, studi
 from annotation.selectors.pay import pay_report
 from annotation.services.exports import FORMATS, SHAPES, export_lines, people_lines
 from annotation.services.pay import pay_lines
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def study_export(request: ResearcherRequest, slug: str, format: str) -> HttpResponseBase:
     """Labels of a study; `?history=1` with what does not count, `?identify=1` with who the annotators are,
     `?shape=parts` with a row a rating, rank or answer.
@@ -31,8 +29,7 @@ def study_export(request: ResearcherRequest, slug: str, format: str) -> HttpResp
     return _download(request, labels, study.slug, format, identifiable=may_identify(request.user, study))
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def dataset_export(request: ResearcherRequest, name: str, format: str) -> HttpResponseBase:
     """Labels of a dataset: imported ones, and those of the studies that this person may see."""
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
@@ -41,8 +38,7 @@ def dataset_export(request: ResearcherRequest, name: str, format: str) -> HttpRe
     return _download(request, labels, dataset.name, format, identifiable=request.user.is_administrator)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def people_export(request: ResearcherRequest, slug: str, format: str) -> HttpResponseBase:
     """The people of a study: answers about themselves and test results; `?identify=1` with who they are."""
     study = get_object_or_404(studies_visible_to(request.user), slug=slug)
@@ -52,8 +48,7 @@ def people_export(request: ResearcherRequest, slug: str, format: str) -> HttpRes
     return _streamed(people_lines(study, format=format, identify=identify), f"{slug}-people", format)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def pay_export(request: ResearcherRequest, slug: str) -> HttpResponseBase:
     """The pay report as CSV; `?identify=1` with who the people are."""
     study = get_object_or_404(studies_visible_to(request.user), slug=slug)

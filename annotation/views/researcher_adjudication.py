@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from annotation.domain.errors import LabelValueError
 from annotation.forms.work import WorkForm
@@ -24,13 +24,12 @@ from annotation.selectors.adjudication import (
 from annotation.selectors.shown import item_shown, value_rules
 from annotation.services.adjudication import adjudicate
 from annotation.views.common import study_of, study_page
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page, researcher_required
 
 MAX_NOTE = 2_000
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def adjudicate_next(request: ResearcherRequest, slug: str) -> HttpResponse:
     """Go to the most disputed item that waits for a decision; `?after=` leaves one out for now."""
     study = study_of(request, slug)
@@ -124,8 +123,7 @@ def _fields(study: Study, mine: Adjudication | None, order: list[int]) -> dict[s
     return kind_of(study.kind).fields(from_canonical(study.kind, mine.value, order))
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def adjudicate_said(request: ResearcherRequest, slug: str, item_id: int) -> HttpResponse:
     """What people said of an item, as counts: the fragment that an expert asks for."""
     study = study_of(request, slug)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
 
 from annotation.forms.upload import CriteriaForm, DatasetForm
 from annotation.selectors.datasets import (
@@ -20,14 +19,13 @@ from annotation.selectors.overview import (
     label_tallies,
     studies_visible_to,
 )
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page
 
 ITEMS_PER_PAGE = 20
 LONGEST_SEARCH = 200
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def dataset_list(request: ResearcherRequest) -> HttpResponse:
     context = {"rows": dataset_list_for(request.user), "section": "datasets"}
     return render(request, "annotation/researcher/dataset_list.html", context)
@@ -38,8 +36,7 @@ def _shares(tally: dict[str, int]) -> list[tuple[str, int, float]]:
     return [(name, n, n / total) for name, n in tally.items()]
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user).select_related("owner"), name=name)
     filters = {

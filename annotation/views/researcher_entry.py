@@ -13,7 +13,7 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods
 
 from annotation.entry import PLATFORMS
 from annotation.entry.base import Outcome, Platform, SubmissionRow
@@ -26,7 +26,13 @@ from annotation.services.entry import platform_link_close, platform_link_reopen,
 from annotation.services.reconcile import ReconcilePlan, Rules, Step, reconcile_apply, reconcile_plan
 from annotation.services.secrets import keys_read, secret_read
 from annotation.views.common import study_of, study_page
-from web.access import ResearcherRequest, is_researcher, researcher_required
+from web.access import (
+    ResearcherRequest,
+    is_researcher,
+    researcher_action,
+    researcher_page,
+    researcher_required,
+)
 from web.bodies import FORM_BYTES, accepts_body
 
 PEOPLE_PER_PAGE = 50
@@ -53,8 +59,7 @@ def _home(study: Study, anchor: str = "") -> HttpResponseRedirect:
     return redirect(reverse("annotation:study-entry", args=[study.slug]) + (f"#{anchor}" if anchor else ""))
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def entry(request: ResearcherRequest, slug: str) -> HttpResponse:
     return _page(request, study_of(request, slug))
 
@@ -127,8 +132,7 @@ def _lacking(platform: Platform, link: PlatformLink) -> list[str]:
     ]
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def link_save(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:
     study, adapter = study_of(request, slug), _platform(platform)
     form = PlatformLinkForm(request.POST, platform=adapter)
@@ -139,8 +143,7 @@ def link_save(request: ResearcherRequest, slug: str, platform: str) -> HttpRespo
     return _home(study, adapter.name)
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def link_state(request: ResearcherRequest, slug: str, platform: str) -> HttpResponse:
     study = study_of(request, slug)
     link, label = _link(study, platform), PLATFORMS[platform].label

@@ -6,18 +6,17 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from annotation.forms.quality import BonusForm
 from annotation.selectors.overview import may_identify
 from annotation.selectors.pay import bonuses_of, earned_by, pay_report, still_at_work
 from annotation.services.pay import bonus_grant
 from annotation.views.common import enrollment_in, study_of, study_page
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page, researcher_required
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def pay(request: ResearcherRequest, slug: str) -> HttpResponse:
     """What everybody has earned, and their effective hourly rate."""
     study = study_of(request, slug)

@@ -11,7 +11,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation.forms.quality import MessageForm, RestoreForm, SetAsideForm, SuspendForm, TakeBackForm
 from annotation.models import Enrollment, Study, StudyState
@@ -31,7 +30,7 @@ from annotation.services.quality import (
     message_send,
 )
 from annotation.views.common import enrollment_in, study_of, study_page
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_page
 
 MANY_LABELS = 5_000
 SHOWN = {
@@ -61,8 +60,7 @@ def _table(request: ResearcherRequest, study: Study, stamp: str) -> dict[str, An
     }
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def people(request: ResearcherRequest, slug: str) -> HttpResponse:
     """A row an annotator. The part that changes is asked for again by htmx: 204 while nothing has (`?seen=`)."""
     study = study_of(request, slug)
@@ -76,8 +74,7 @@ def people(request: ResearcherRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/people.html", context)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def person(request: ResearcherRequest, slug: str, public_id: str) -> HttpResponse:
     study = study_of(request, slug)
     return _person_page(request, enrollment_in(study, public_id))
@@ -183,8 +180,7 @@ ACTIONS = {
 }
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def person_act(request: ResearcherRequest, slug: str, public_id: str, action: str) -> HttpResponse:
     study = study_of(request, slug)
     enrollment = enrollment_in(study, public_id)

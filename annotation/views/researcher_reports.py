@@ -5,14 +5,13 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation.forms.annotator import REPORT_REASONS
 from annotation.models import ItemReport
 from annotation.selectors.item_reports import report_get, reported_items
 from annotation.services.quality import item_report_resolve
 from annotation.views.common import study_of, study_page
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_page
 
 DECISIONS = {
     "withdraw": "The item is withdrawn: nobody else is given it. What was said of it stays.",
@@ -20,8 +19,7 @@ DECISIONS = {
 }
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def item_reports(request: ResearcherRequest, slug: str) -> HttpResponse:
     study = study_of(request, slug)
     rows = reported_items(study)
@@ -33,8 +31,7 @@ def item_reports(request: ResearcherRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/item_reports.html", context)
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def report_decide(request: ResearcherRequest, slug: str, pk: int) -> HttpResponse:
     study = study_of(request, slug)
     decision = request.POST.get("decision", "")

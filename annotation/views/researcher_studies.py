@@ -11,7 +11,6 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation.domain.errors import StudyRuleError
 from annotation.forms.entry import InvitationForm
@@ -41,7 +40,7 @@ from annotation.services.studies import (
     study_pause,
 )
 from annotation.views.common import study_of, study_page
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_page
 
 STUDIES_PER_PAGE = 25
 PACE_SECONDS = 600
@@ -56,8 +55,7 @@ def _home(study: Study) -> HttpResponseRedirect:
     return redirect("annotation:study-detail", slug=study.slug)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def study_list(request: ResearcherRequest) -> HttpResponse:
     state = request.GET.get("state", "")
     if state not in StudyState.values:
@@ -116,8 +114,7 @@ def _bars(days: tuple[Any, ...]) -> list[dict[str, Any]]:
     return bars
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def study_detail(request: ResearcherRequest, slug: str) -> HttpResponse:
     study = study_of(request, slug)
     return _detail_page(request, study, InvitationForm())
@@ -148,8 +145,7 @@ def _pay_words(study: Study) -> str:
     return f"{amount.normalize():f} {study.pay_currency} {'an hour' if by_time else 'an item'}"
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def study_live(request: ResearcherRequest, slug: str) -> HttpResponse:
     """The part of the study page that changes; 204 while nothing has (`?seen=`)."""
     study = study_of(request, slug)
@@ -159,8 +155,7 @@ def study_live(request: ResearcherRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/study_detail.html#live", _figures(study, live))
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def study_state(request: ResearcherRequest, slug: str) -> HttpResponse:
     study = study_of(request, slug)
     try:
@@ -176,8 +171,7 @@ def study_state(request: ResearcherRequest, slug: str) -> HttpResponse:
     return _home(study)
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def invitation_add(request: ResearcherRequest, slug: str) -> HttpResponse:
     study = study_of(request, slug)
     form = InvitationForm(request.POST)
@@ -193,8 +187,7 @@ def invitation_add(request: ResearcherRequest, slug: str) -> HttpResponse:
     return redirect(f"{reverse('annotation:study-detail', args=[study.slug])}#invitations")
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def invitation_end(request: ResearcherRequest, slug: str, pk: int) -> HttpResponse:
     try:
         invitation = invitation_get_for(request.user, slug, pk)

@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.text import slugify
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods
 
 from annotation.domain.errors import StudyRuleError
 from annotation.domain.planning import Plan
@@ -22,7 +22,7 @@ from annotation.models import Study, StudyState
 from annotation.selectors.guidelines import guidelines_versions, starting_text
 from annotation.services.studies import study_create, study_duplicate, study_update
 from annotation.views.common import study_of, study_page
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_page, researcher_required
 from web.rendering import MAX_MARKDOWN
 
 # What a button beside "Save" asks for: the same form again, with more to choose from or with a text.
@@ -185,8 +185,7 @@ def _problems(form: StudyForm) -> list[tuple[str, str, str]]:
     return found
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def study_estimate(request: ResearcherRequest) -> HttpResponse:
     """What the form as it stands would ask and cost: the fragment in its margin. `?study=` is the one edited."""
     slug = request.GET.get("study", "")
@@ -203,8 +202,7 @@ def study_estimate(request: ResearcherRequest) -> HttpResponse:
     return render(request, "annotation/researcher/study_form.html#estimate", context)
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def markdown_preview(request: ResearcherRequest) -> HttpResponse:
     """What a text will look like: the fragment beside its field."""
     field = request.GET.get("field", "")
@@ -214,8 +212,7 @@ def markdown_preview(request: ResearcherRequest) -> HttpResponse:
     return render(request, "annotation/researcher/form/texts.html#preview", {"field": field, "text": text})
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def study_guidelines(request: ResearcherRequest, slug: str) -> HttpResponse:
     """The guidelines in each of their versions, and what changed."""
     study = study_of(request, slug)
@@ -223,8 +220,7 @@ def study_guidelines(request: ResearcherRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/study_guidelines.html", context)
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def study_copy(request: ResearcherRequest, slug: str) -> HttpResponse:
     """A new draft with the same rules. The form's own number keeps a second press from making a second copy."""
     study = study_of(request, slug)

@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.errors import StudyRuleError
@@ -25,7 +25,7 @@ from annotation.services.criteria import criteria_add
 from annotation.services.datasets import DatasetImportError, dataset_import, dataset_update
 from annotation.services.item_choice import chosen_items_read, items_choose
 from annotation.views.common import study_of
-from web.access import ResearcherRequest, is_researcher, researcher_required
+from web.access import ResearcherRequest, is_researcher, researcher_action, researcher_required
 from web.bodies import FORM_BYTES, accepts_body
 from web.upload import MAX_BYTES
 
@@ -108,8 +108,7 @@ def _import(request: ResearcherRequest, form: DatasetUploadForm) -> Dataset | No
     return result.dataset
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def dataset_settings(request: ResearcherRequest, name: str) -> HttpResponse:
     """Change title, split and licence of a dataset of theirs; the same again changes nothing."""
     dataset = get_object_or_404(datasets_settled_by(request.user), name=name)
@@ -124,8 +123,7 @@ def dataset_settings(request: ResearcherRequest, name: str) -> HttpResponse:
     return back
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def dataset_criteria(request: ResearcherRequest, name: str) -> HttpResponse:
     """Put a ready-made set of criteria on a dataset of theirs; the same set again changes nothing."""
     dataset = get_object_or_404(datasets_changeable_by(request.user), name=name)
@@ -143,8 +141,7 @@ def dataset_criteria(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 @accepts_body(MAX_BYTES + FORM_BYTES, who=is_researcher)
-@require_POST
-@researcher_required
+@researcher_action
 def study_items(request: ResearcherRequest, slug: str) -> HttpResponse:
     """Choose the items of a draft, or prioritise those of an open study; `action=forget` undoes a choice."""
     study = study_of(request, slug)

@@ -7,13 +7,13 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from annotation.forms.tokens import TokenForm
 from annotation.models import ApiToken
 from annotation.selectors.users import tokens_valid
 from annotation.services.tokens import TokenNameError, token_create, token_revoke
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_required
 from web.throttling import too_many_requests, too_often
 
 RATE = "20/h"
@@ -44,8 +44,7 @@ def tokens(request: ResearcherRequest) -> HttpResponse:
     return _page(request, TokenForm(), secret=secret, made=token)
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def token_end(request: ResearcherRequest, pk: int) -> HttpResponse:
     """Revoke a token of one's own; once more changes nothing."""
     token = get_object_or_404(ApiToken, pk=pk, user=request.user)

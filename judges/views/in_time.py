@@ -9,7 +9,6 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_visible_to
@@ -35,18 +34,16 @@ from judges.services.anchors import (
     anchors_update,
 )
 from judges.services.sweeps import SweepError, sweep_resume
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_page
 
 
-@require_safe
 @never_cache
-@researcher_required
+@researcher_page
 def in_time_page(request: ResearcherRequest, pk: int) -> HttpResponse:
     return _page(request, _judge(request, pk))
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def in_time_freeze(request: ResearcherRequest, pk: int) -> HttpResponseBase:
     judge = _judge(request, pk)
     form = FreezeForm(request.POST, datasets=_datasets(request, judge))
@@ -75,8 +72,7 @@ def in_time_freeze(request: ResearcherRequest, pk: int) -> HttpResponseBase:
     return _page(request, judge, refused=form)
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def in_time_act(request: ResearcherRequest, pk: int, anchors: int) -> HttpResponseBase:
     """Check now, resume a check, change the schedule, or stop using anchors."""
     judge = _judge(request, pk)

@@ -6,7 +6,6 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from annotation.selectors.datasets import datasets_visible_to
 from judges.backends.answerers import several_of
@@ -23,15 +22,14 @@ from judges.selectors.reading import (
     sweeps_visible_to,
 )
 from judges.selectors.strategies import kind_words
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page
 
 PER_PAGE = 25
 SWEEPS_SHOWN = 25
 LONGEST_SEARCH = 200
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def judge_list(request: ResearcherRequest) -> HttpResponse:
     search = request.GET.get("q", "").replace("\x00", "").strip()[:LONGEST_SEARCH]
     page = Paginator(judge_list_for(request.user, search=search), PER_PAGE).get_page(request.GET.get("page"))
@@ -44,8 +42,7 @@ def judge_list(request: ResearcherRequest) -> HttpResponse:
     return render(request, "judges/judge_list.html", context)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def judge_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     judge = judge_get_for(request.user, pk)
     visible = {dataset.pk: dataset for dataset in datasets_visible_to(request.user)}

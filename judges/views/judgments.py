@@ -9,7 +9,6 @@ from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpRe
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from annotation.kinds import kind_of
 from annotation.models import Dataset, User
@@ -27,7 +26,7 @@ from judges.selectors.judgment_list import JudgmentFilter
 from judges.selectors.judgment_page import judgment_detail
 from judges.selectors.reading import judges_of_dataset, judges_visible_to, judgment_get_for, judgments_of
 from judges.services.judgment_exports import FORMATS, judgment_lines
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page
 
 
 def _reader(user: User) -> User | None:
@@ -50,8 +49,7 @@ def _query(filters: JudgmentFilter) -> dict[str, object]:
     return {name: value for name, value in query_of(filters).items() if name != "dataset"}
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     filters = _filters(request, dataset)
@@ -75,8 +73,7 @@ def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "judges/judgment_list.html", context)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def judgment_page(request: ResearcherRequest, pk: int) -> HttpResponse:
     dataset = judgment_get_for(request.user, pk).item.dataset
     detail = judgment_detail(pk, reader=_reader(request.user))
@@ -97,8 +94,7 @@ def judgment_page(request: ResearcherRequest, pk: int) -> HttpResponse:
     return render(request, "judges/judgment.html", context)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def judgment_export(request: ResearcherRequest, name: str, format: str) -> HttpResponseBase:
     """All judgments of a dataset, imported or run, or those of one judge (``?judge=``)."""
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)

@@ -7,7 +7,6 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from judges.forms.sweep_pages import STATE_CHIPS, pages_above
@@ -19,13 +18,12 @@ from judges.selectors.reading import (
     sweep_several,
     sweep_state_counts,
 )
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page
 
 PER_PAGE = 25
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def sweep_list(request: ResearcherRequest) -> HttpResponse:
     state = request.GET.get("state", "")
     state = state if state in SweepState.values else ""
@@ -42,10 +40,9 @@ def sweep_list(request: ResearcherRequest) -> HttpResponse:
     return render(request, "judges/sweep_list.html", context)
 
 
-@require_safe
 @never_cache
 @vary_on_headers("HX-Request")
-@researcher_required
+@researcher_page
 def sweep_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     """How far a sweep is: the whole page and, polled while it runs, its moving part."""
     read = sweep_read_for(request.user, pk)

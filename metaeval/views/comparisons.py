@@ -9,7 +9,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.kinds import DEFAULT_KIND, kind_of
@@ -32,14 +31,13 @@ from metaeval.services.page_contents import asked_of
 from metaeval.services.reports import content_keep
 from metaeval.views.addresses import chosen_url, source_slug, source_url
 from metaeval.views.kept import kept_of
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
 
 
-@require_safe
 @never_cache
 @vary_on_headers("HX-Request")
-@researcher_required
+@researcher_page
 def comparison(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponse:
     sweep = source_get_for(request.user, pk, name)
     if (url := chosen_url(request, sweep, "comparison")) is not None:
@@ -199,8 +197,7 @@ def _comparison_context(
     }
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def comparison_download(
     request: ResearcherRequest,
     suffix: str,

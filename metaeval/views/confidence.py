@@ -10,7 +10,6 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Dataset
 from annotation.selectors.overview import studies_visible_to
@@ -29,13 +28,12 @@ from metaeval.services.page_contents import PageAsked
 from metaeval.services.report_jobs import is_small
 from metaeval.views.addresses import source_url
 from metaeval.views.kept import Kept, kept_of
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 
 
-@require_safe
 @never_cache
-@researcher_required
+@researcher_page
 def confidence(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponse:
     sweep, dataset, kind = _about(request, pk, name)
     context: dict[str, Any] = {
@@ -55,8 +53,7 @@ def confidence(request: ResearcherRequest, pk: int | None = None, name: str | No
     return render(request, "metaeval/confidence.html", context)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def confidence_download(
     request: ResearcherRequest, pk: int | None = None, name: str | None = None
 ) -> HttpResponse:
@@ -68,8 +65,7 @@ def confidence_download(
     return attachment(canonical_json(json_of(page)), f"{dataset.name}-confidence.json", "application/json")
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def confidence_send(
     request: ResearcherRequest, pk: int | None = None, name: str | None = None
 ) -> HttpResponseBase:

@@ -11,7 +11,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Dataset
 from annotation.selectors.overview import studies_visible_to
@@ -29,13 +28,12 @@ from metaeval.services.label_next import (
 )
 from metaeval.services.tower import tower_csv, tower_items
 from metaeval.views.addresses import source_url
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 
 
-@require_safe
 @never_cache
-@researcher_required
+@researcher_page
 def label_next_page(
     request: ResearcherRequest, pk: int | None = None, name: str | None = None
 ) -> HttpResponse:
@@ -70,8 +68,7 @@ def label_next_page(
     return render(request, "metaeval/label_next.html", context)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def label_next_download(
     request: ResearcherRequest, pk: int | None = None, name: str | None = None
 ) -> HttpResponse:
@@ -82,8 +79,7 @@ def label_next_download(
     )
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def label_next_send(
     request: ResearcherRequest, pk: int | None = None, name: str | None = None
 ) -> HttpResponseBase:
@@ -141,8 +137,7 @@ def _drawn(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> An
     raise Http404("There is no such draw.")
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def tower_download(
     request: ResearcherRequest, pk: int | None = None, name: str | None = None
 ) -> HttpResponse:

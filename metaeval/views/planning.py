@@ -9,7 +9,6 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset
@@ -26,7 +25,7 @@ from metaeval.selectors.preregistrations import preregistration_get_for, preregi
 from metaeval.services.preregistrations import preregister
 from metaeval.services.report_jobs import is_small
 from metaeval.stats import AgreementModel
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 
 MOST_SHOWN = 20
@@ -35,9 +34,8 @@ TOO_LARGE = (
 )
 
 
-@require_safe
 @never_cache
-@researcher_required
+@researcher_page
 def plan(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     context: dict[str, Any] = {"dataset": dataset, "section": "datasets"}
@@ -65,8 +63,7 @@ def plan(request: ResearcherRequest, name: str) -> HttpResponse:
     return render(request, "metaeval/plan.html", context)
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def plan_register(request: ResearcherRequest, name: str) -> HttpResponseBase:
     """Freeze one of the designs of a plan, which the address holds."""
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
@@ -105,8 +102,7 @@ def plan_register(request: ResearcherRequest, name: str) -> HttpResponseBase:
     return redirect("metaeval:preregistration", made.pk)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def preregistration(request: ResearcherRequest, pk: int) -> HttpResponse:
     found = preregistration_get_for(request.user, pk)
     context = {
@@ -118,8 +114,7 @@ def preregistration(request: ResearcherRequest, pk: int) -> HttpResponse:
     return render(request, "metaeval/preregistration.html", context)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def preregistration_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
     found = preregistration_get_for(request.user, pk)
     name = f"preregistration-{found.sha256[:8]}.{suffix}"

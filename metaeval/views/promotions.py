@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from annotation.models import Dataset
 from metaeval.forms import PromoteForm
@@ -26,7 +26,7 @@ from metaeval.services.promotions import judge_promote
 from metaeval.views.addresses import source_url
 from metaeval.views.comparisons import comparison_page, verdict_form
 from metaeval.views.selections import decision_page, selection_form
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page, researcher_required
 from web.files import attachment
 
 PAGES = {"comparison": comparison_page, "decision": decision_page}
@@ -107,8 +107,7 @@ def _promoted_words(made: list[Decision]) -> str | SafeString:
     )
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def decision_judge(request: ResearcherRequest, pk: int) -> HttpResponse:
     decision = decision_get_for(request.user, pk)
     name = f"judge-{decision.dataset.name}-{decision.judge.fingerprint[:8]}.json"

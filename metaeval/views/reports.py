@@ -10,7 +10,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Kind
@@ -30,7 +29,7 @@ from metaeval.services.report_jobs import (
     report_jobs_of,
     report_request,
 )
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 
 PER_PAGE = 25
@@ -38,8 +37,7 @@ JOBS_SHOWN = 10
 PLANS_OFFERED = 200
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def report_list(request: ResearcherRequest) -> HttpResponse:
     page = Paginator(report_list_for(request.user), PER_PAGE).get_page(request.GET.get("page"))
     targets = report_targets(request.user)
@@ -51,8 +49,7 @@ def report_list(request: ResearcherRequest) -> HttpResponse:
     return render(request, "metaeval/report_list.html", context)
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def report_new(request: ResearcherRequest) -> HttpResponse:
     targets = report_targets(request.user)
     form = ReportForm(request.POST, names=_choices(targets), plans=_plans(request))
@@ -105,10 +102,9 @@ def _asked(request: ResearcherRequest, targets: Sequence[ReportTarget]) -> str |
     return next((target.key for target in wanted), None)
 
 
-@require_safe
 @never_cache
 @vary_on_headers("HX-Request")
-@researcher_required
+@researcher_page
 def report_job(request: ResearcherRequest, pk: int) -> HttpResponse:
     """How far a report is: the whole page and, polled, its moving part. It leads to the report when that is there."""
     job = report_job_get_for(request.user, pk)
@@ -125,8 +121,7 @@ def report_job(request: ResearcherRequest, pk: int) -> HttpResponse:
     return render(request, f"metaeval/{'_report_job' if part else 'report_job'}.html", context)
 
 
-@require_POST
-@researcher_required
+@researcher_action
 def report_job_act(request: ResearcherRequest, pk: int) -> HttpResponse:
     """Cancel a report that is being made, or make it after all."""
     job = report_job_get_for(request.user, pk)
@@ -141,8 +136,7 @@ def report_job_act(request: ResearcherRequest, pk: int) -> HttpResponse:
     return redirect("metaeval:report-job", job.pk)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     report = report_get_for(request.user, pk)
     context = context_of(report_of(report.content)) | {
@@ -153,8 +147,7 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     return render(request, "metaeval/report_detail.html", context)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def report_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
     report = report_get_for(request.user, pk)
     name = f"{report.name}-{report.inputs_hash[:8]}"

@@ -7,7 +7,6 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.kinds import DEFAULT_KIND
@@ -27,14 +26,13 @@ from metaeval.services.page_contents import asked_of
 from metaeval.services.selections import selection_get, selection_keep
 from metaeval.views.addresses import chosen_url, source_slug, source_url
 from metaeval.views.kept import kept_of
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
 
 
-@require_safe
 @never_cache
 @vary_on_headers("HX-Request")
-@researcher_required
+@researcher_page
 def decision(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponse:
     sweep = source_get_for(request.user, pk, name)
     if (url := chosen_url(request, sweep, "decision")) is not None:
@@ -154,9 +152,8 @@ def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) ->
     }
 
 
-@require_safe
 @never_cache
-@researcher_required
+@researcher_page
 def decision_summary(
     request: ResearcherRequest, pk: int | None = None, name: str | None = None
 ) -> HttpResponse:
@@ -166,8 +163,7 @@ def decision_summary(
     return render(request, "metaeval/decision_summary.html", context)
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def decision_download(
     request: ResearcherRequest, suffix: str, pk: int | None = None, name: str | None = None
 ) -> HttpResponse:

@@ -7,21 +7,19 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from annotation.models import Study
 from annotation.selectors.overview import study_get_for
 from metaeval.reports import tables
 from metaeval.reports.words import verdict_of
 from metaeval.services.study_judges import study_judges_get
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_page
 
 MOST_JUDGES = 10
 
 
-@require_safe
 @never_cache
-@researcher_required
+@researcher_page
 def study_judges(request: ResearcherRequest, slug: str) -> HttpResponse:
     """Judges against the annotators of a study; 204 where there is nothing to say, so that the page stays as it is."""
     try:

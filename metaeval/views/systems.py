@@ -9,7 +9,6 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
 
 from annotation.forms.upload import import_file
 from annotation.importers.errors import ImportFileError
@@ -25,15 +24,14 @@ from metaeval.services.outside import ratings_import, ratings_read
 from metaeval.services.page_contents import PageAsked
 from metaeval.services.systems import systems_get
 from metaeval.views.kept import Kept, kept_of
-from web.access import ResearcherRequest, is_researcher, researcher_required
+from web.access import ResearcherRequest, is_researcher, researcher_action, researcher_page
 from web.bodies import FORM_BYTES, accepts_body
 from web.files import attachment
 from web.upload import MAX_BYTES
 
 
-@require_safe
 @never_cache
-@researcher_required
+@researcher_page
 def systems(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     context: dict[str, Any] = {"dataset": dataset, "section": "reports", "form": RatingsForm()}
@@ -66,8 +64,7 @@ def _shown(content: SystemsReport, by: str) -> dict[str, Any]:
     return {"content": content, "chosen": chosen, "rows": rows, "is_helped": bool(helped)}
 
 
-@require_safe
-@researcher_required
+@researcher_page
 def systems_download(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     # The file has the figures that the page shows.
@@ -81,8 +78,7 @@ def systems_download(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 @accepts_body(MAX_BYTES + FORM_BYTES, who=is_researcher)
-@require_POST
-@researcher_required
+@researcher_action
 def ratings_upload(request: ResearcherRequest, name: str) -> HttpResponseBase:
     """Store ratings from elsewhere, for all datasets; the same again changes nothing."""
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
