@@ -5,6 +5,7 @@ from functools import partial
 
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, path, register_converter
+from django.urls.converters import StringConverter
 
 import web.converters  # noqa: F401  (registers `row`)
 from annotation.kinds import kind_of
@@ -23,31 +24,25 @@ from metaeval.views import (
 )
 
 
-class SuffixConverter:
+class SuffixConverter(StringConverter):
     """The formats of a report in a URL."""
 
     regex = "|".join(suffix.removeprefix(".") for suffix in FORMATS)
 
-    def to_python(self, value: str) -> str:
-        return value
 
-    def to_url(self, value: str) -> str:
-        return value
-
-
-class KindConverter(SuffixConverter):
+class KindConverter(StringConverter):
     """The kinds other than pairs."""
 
     regex = "|".join(kind for kind in KIND_LABELS if not kind_of(kind).presented)
 
 
-class ChoiceConverter(SuffixConverter):
+class ChoiceConverter(StringConverter):
     """The formats of a choice of a judge."""
 
     regex = "json|md"
 
 
-class DatasetConverter(SuffixConverter):
+class DatasetConverter(StringConverter):
     """The name of a dataset, and of which of its judges: ``llmbar`` or ``llmbar/judges/3,7``."""
 
     regex = r"[-a-zA-Z0-9_]+(?:/judges/\d{1,9}(?:,\d{1,9})*)?"

@@ -11,12 +11,7 @@ from annotation.kinds.shown import AnswerPart, ShownItem
 from annotation.kinds.values import spoken
 
 register = template.Library()
-
-
-@register.filter(name="spoken")
-def spoken_filter(key: str) -> str:
-    """The key of a criterion as a heading: "instruction_following" is "Instruction following"."""
-    return spoken(str(key))
+register.filter("spoken", spoken)
 
 
 @register.simple_tag(name="answer_words")

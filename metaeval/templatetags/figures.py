@@ -1,5 +1,6 @@
 """Filters for figures of reports; they add the units of judges (money, seconds) to those of `touchstone`."""
 
+from functools import partial
 from typing import Any
 
 from django import template
@@ -12,34 +13,16 @@ register = template.Library()
 register.simple_tag(addresses.source_url)
 
 
-@register.filter
-def figure(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
-    """The value alone; a dash where it is undefined."""
-    return figures.value_text(estimate, unit)
-
-
-@register.filter
-def figure_bare(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
-    """The value without its unit, for a column whose head says it."""
-    return figures.value_text(estimate, unit, sign=False)
-
-
-@register.filter
-def figure_range(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
-    """Ends of the interval; empty where there is none."""
-    return figures.range_text(estimate, unit)
+register.filter("figure", figures.value_text)
+register.filter("figure_bare", partial(figures.value_text, sign=False))
+register.filter("figure_range", figures.range_text)
+register.filter("figure_full", figures.full_text)
 
 
 @register.filter
 def figure_alike(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
     """Ends of the interval for annotators like these; empty where there is none."""
     return figures.range_text(figures.alike_of(estimate), unit)
-
-
-@register.filter
-def figure_full(estimate: dict[str, Any] | None, unit: str = "percent") -> str:
-    """Value and interval, or why there is none."""
-    return figures.full_text(estimate, unit)
 
 
 @register.filter

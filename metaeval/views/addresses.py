@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
 
-from metaeval.selectors.sweeps import SweepView, judges_chosen_of
+from metaeval.selectors.sweeps import SweepView, judges_chosen_of, source_get_for
+from web.access import ResearcherRequest
+
+P = ParamSpec("P")
+R = TypeVar("R", bound=HttpResponseBase)
+
+
+def of_source(
+    view: Callable[Concatenate[ResearcherRequest, SweepView, P], R],
+) -> Callable[Concatenate[ResearcherRequest, P], R]:
+    """Give a view what its address names: a sweep, or all judgments of a dataset; else Http404."""
+
+    @wraps(view)
+    def found(request: ResearcherRequest, /, *args: P.args, **given: P.kwargs) -> R:
+        pk, name = given.pop("pk", None), given.pop("name", None)
+        return view(request, source_get_for(request.user, pk, name), *args, **given)  # type: ignore[arg-type]
+
+    return found
 
 
 def source_url(source: SweepView, name: str, *args: object) -> str:
@@ -31,3 +52,10 @@ def chosen_url(request: HttpRequest, source: SweepView, name: str) -> str | None
     del rest["judge"]
     url = source_url(judges_chosen_of(source, asked), name)
     return f"{url}?{rest.urlencode()}" if rest else url
+
+
+def part_asked(request: ResearcherRequest) -> str:
+    """The element that htmx is to replace; empty where the whole page is asked for."""
+    if not request.htmx or request.htmx.history_restore_request:
+        return ""
+    return request.htmx.target or ""

@@ -25,11 +25,11 @@ from metaeval.reports.render import render as render_report
 from metaeval.reports.report import ReportContent, report_of
 from metaeval.reports.words import verdict_of
 from metaeval.selectors.decisions import decided, decisions_moved, decisions_of
-from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
+from metaeval.selectors.sweeps import SweepView, dataset_of
 from metaeval.services.comparisons import comparison_cached, comparison_get, kinds_compared
 from metaeval.services.page_contents import asked_of
 from metaeval.services.reports import content_keep
-from metaeval.views.addresses import chosen_url, source_slug, source_url
+from metaeval.views.addresses import chosen_url, of_source, part_asked, source_slug, source_url
 from metaeval.views.kept import kept_of
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
@@ -38,8 +38,8 @@ from web.files import attachment
 @never_cache
 @vary_on_headers("HX-Request")
 @researcher_page
-def comparison(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponse:
-    sweep = source_get_for(request.user, pk, name)
+@of_source
+def comparison(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
     if (url := chosen_url(request, sweep, "comparison")) is not None:
         return redirect(url)
     return comparison_page(request, sweep)
@@ -52,9 +52,9 @@ def comparison_page(
     dataset = dataset_of(sweep, request.GET.get("dataset"))
     context = _about(request, sweep, dataset) | {"refused": refused}
     kinds, has_pairs = kinds_compared(dataset)
-    if kinds and (not has_pairs or _part_asked(request) in ("", "kinds")):
+    if kinds and (not has_pairs or part_asked(request) in ("", "kinds")):
         context |= _kinds_context(request, sweep, dataset, kinds, alone=not has_pairs)
-    if _part_asked(request) == "kinds" and kinds:
+    if part_asked(request) == "kinds" and kinds:
         return render(request, "metaeval/comparison_kinds.html", context)
     if kinds and not has_pairs:
         return render(request, "metaeval/comparison.html", context)
@@ -66,7 +66,7 @@ def comparison_page(
             request, [dataset], asked_of(sweep, dataset, DEFAULT_KIND, verdict=form.asked()), sweep.judge_ids
         )
     if kept is not None:
-        if kept.waits and _part_asked(request):
+        if kept.waits and part_asked(request):
             return render(request, "metaeval/_report_job.html", {"job": kept.job})
         content = None if kept.content is None else content_keep(report_of(kept.content))
         context["kept"] = kept
@@ -93,15 +93,8 @@ def verdict_form(request: ResearcherRequest) -> VerdictForm:
 def _template(request: ResearcherRequest, content: ReportContent | None) -> str:
     """The page, or the part of it that htmx asked for."""
     parts = {"comparison-table": "table", "comparison": "content"}
-    part = parts.get(_part_asked(request))
+    part = parts.get(part_asked(request))
     return f"metaeval/comparison_{part}.html" if part and content is not None else "metaeval/comparison.html"
-
-
-def _part_asked(request: ResearcherRequest) -> str:
-    """The element that htmx is to replace; empty where the whole page is asked for."""
-    if not request.htmx or request.htmx.history_restore_request:
-        return ""
-    return request.htmx.target or ""
 
 
 def _kinds_context(
@@ -198,14 +191,10 @@ def _comparison_context(
 
 
 @researcher_page
+@of_source
 def comparison_download(
-    request: ResearcherRequest,
-    suffix: str,
-    pk: int | None = None,
-    name: str | None = None,
-    kind: str = DEFAULT_KIND,
+    request: ResearcherRequest, sweep: SweepView, suffix: str, kind: str = DEFAULT_KIND
 ) -> HttpResponse:
-    sweep = source_get_for(request.user, pk, name)
     dataset = dataset_of(sweep, request.GET.get("dataset"))
     against = request.GET.get("against", "")
     verdict = verdict_form(request).asked()

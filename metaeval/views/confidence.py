@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
 from annotation.models import Dataset
@@ -22,20 +21,22 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.reports.report import canonical_json
 from metaeval.selectors.inputs import inputs_read, kinds_of
-from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
+from metaeval.selectors.sweeps import SweepView, dataset_of
 from metaeval.services.label_next import abstained_key, abstained_send
 from metaeval.services.page_contents import PageAsked
 from metaeval.services.report_jobs import is_small
-from metaeval.views.addresses import source_url
+from metaeval.views.addresses import of_source, part_asked, source_url
 from metaeval.views.kept import Kept, kept_of
+from metaeval.views.label_next import send
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 
 
 @never_cache
 @researcher_page
-def confidence(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponse:
-    sweep, dataset, kind = _about(request, pk, name)
+@of_source
+def confidence(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
+    dataset, kind = _about(request, sweep)
     context: dict[str, Any] = {
         "sweep": sweep,
         "dataset": dataset,
@@ -44,7 +45,7 @@ def confidence(request: ResearcherRequest, pk: int | None = None, name: str | No
     }
     form, page, kept, error = _read(request, sweep, dataset, kind)
     context |= {"form": form, "kept": kept, "error": error}
-    if kept is not None and kept.waits and _part_asked(request):
+    if kept is not None and kept.waits and part_asked(request):
         return render(request, "metaeval/_report_job.html", {"job": kept.job})
     if page is not None:
         context |= {"page": page, "draw": _key(page)}
@@ -54,11 +55,10 @@ def confidence(request: ResearcherRequest, pk: int | None = None, name: str | No
 
 
 @researcher_page
-def confidence_download(
-    request: ResearcherRequest, pk: int | None = None, name: str | None = None
-) -> HttpResponse:
+@of_source
+def confidence_download(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
     """The figures that the page shows, as JSON."""
-    sweep, dataset, kind = _about(request, pk, name)
+    dataset, kind = _about(request, sweep)
     page = _read(request, sweep, dataset, kind).page
     if page is None:
         raise Http404("There are no figures.")
@@ -66,10 +66,9 @@ def confidence_download(
 
 
 @researcher_action
-def confidence_send(
-    request: ResearcherRequest, pk: int | None = None, name: str | None = None
-) -> HttpResponseBase:
-    sweep, dataset, kind = _about(request, pk, name)
+@of_source
+def confidence_send(request: ResearcherRequest, sweep: SweepView) -> HttpResponseBase:
+    dataset, kind = _about(request, sweep)
     back = f"{source_url(sweep, 'confidence')}?{request.GET.urlencode()}"
     _, page, _, error = _read(request, sweep, dataset, kind)
     if error:
@@ -82,25 +81,19 @@ def confidence_send(
         messages.error(request, "Nothing was sent: labels have come in since you looked. Look again.")
         return redirect(back)
     items = page.certainty.abstained
-    try:
-        study = abstained_send(
-            items=items, dataset=dataset, study=request.POST.get("study", ""), user=request.user
-        )
-    except ReportError as error:
-        messages.error(request, f"Nothing was sent. {error}")
-        return redirect(back)
-    these = "this item" if len(items) == 1 else f"these {len(items):,} items"
-    said = f"exactly {these}" if study.state == "draft" else f"{these} first"
-    messages.success(request, f"{study.title} offers {said}.")
-    return redirect(f"{reverse('annotation:study-detail', args=[study.slug])}#items")
+    return send(
+        request,
+        back,
+        len(items),
+        lambda study: abstained_send(items=items, dataset=dataset, study=study, user=request.user),
+    )
 
 
-def _about(request: ResearcherRequest, pk: int | None, name: str | None) -> tuple[SweepView, Dataset, str]:
-    sweep = source_get_for(request.user, pk, name)
+def _about(request: ResearcherRequest, sweep: SweepView) -> tuple[Dataset, str]:
     dataset = dataset_of(sweep, request.GET.get("dataset"))
     offered = [kind for kind in KINDS if kind in kinds_of(dataset)]
     asked = request.GET.get("kind", "")
-    return sweep, dataset, asked if asked in offered else next(iter(offered), KINDS[0])
+    return dataset, asked if asked in offered else next(iter(offered), KINDS[0])
 
 
 class _Found(NamedTuple):
@@ -142,10 +135,6 @@ def _form(
     request: ResearcherRequest, kind: str, judges: list[tuple[str, str]], targets: Sequence[str]
 ) -> ConfidenceForm:
     return ConfidenceForm(request.GET, judges=judges, targets=targets, has_mark=needs_mark(kind))
-
-
-def _part_asked(request: ResearcherRequest) -> bool:
-    return bool(request.htmx) and not request.htmx.history_restore_request
 
 
 def _key(page: ConfidencePage) -> str:

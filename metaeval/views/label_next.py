@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -12,12 +13,12 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 
-from annotation.models import Dataset
+from annotation.models import Dataset, Study
 from annotation.selectors.overview import studies_visible_to
 from metaeval.forms import LabelNextForm
 from metaeval.reports.errors import ReportError
 from metaeval.selectors.inputs import inputs_read
-from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
+from metaeval.selectors.sweeps import SweepView, dataset_of
 from metaeval.services.label_next import (
     ALL_LABELLED,
     draw_csv,
@@ -27,17 +28,16 @@ from metaeval.services.label_next import (
     unlabelled_count,
 )
 from metaeval.services.tower import tower_csv, tower_items
-from metaeval.views.addresses import source_url
+from metaeval.views.addresses import of_source, source_url
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 
 
 @never_cache
 @researcher_page
-def label_next_page(
-    request: ResearcherRequest, pk: int | None = None, name: str | None = None
-) -> HttpResponse:
-    sweep, dataset = _about(request, pk, name, request.GET.get("dataset"))
+@of_source
+def label_next_page(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
+    dataset = dataset_of(sweep, request.GET.get("dataset"))
     context: dict[str, Any] = {
         "sweep": sweep,
         "dataset": dataset,
@@ -69,10 +69,9 @@ def label_next_page(
 
 
 @researcher_page
-def label_next_download(
-    request: ResearcherRequest, pk: int | None = None, name: str | None = None
-) -> HttpResponse:
-    sweep, dataset = _about(request, pk, name, request.GET.get("dataset"))
+@of_source
+def label_next_download(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
+    dataset = dataset_of(sweep, request.GET.get("dataset"))
     draw = _drawn(request, sweep, dataset)
     return attachment(
         draw_csv(draw), f"{dataset.name}-label-next-{draw.key[:8]}.csv", "text/csv; charset=utf-8"
@@ -80,10 +79,9 @@ def label_next_download(
 
 
 @researcher_action
-def label_next_send(
-    request: ResearcherRequest, pk: int | None = None, name: str | None = None
-) -> HttpResponseBase:
-    sweep, dataset = _about(request, pk, name, request.GET.get("dataset"))
+@of_source
+def label_next_send(request: ResearcherRequest, sweep: SweepView) -> HttpResponseBase:
+    dataset = dataset_of(sweep, request.GET.get("dataset"))
     back = f"{source_url(sweep, 'label-next')}?{request.GET.urlencode()}"
     draw = _drawn(request, sweep, dataset)
     if request.POST.get("draw") != draw.key:
@@ -91,25 +89,25 @@ def label_next_send(
             request, "Nothing was sent: labels have come in since these items were drawn. Look again."
         )
         return redirect(back)
+    return send(
+        request,
+        back,
+        len(draw.items),
+        lambda study: draw_send(draw=draw, dataset=dataset, study=study, user=request.user)[0],
+    )
+
+
+def send(request: ResearcherRequest, back: str, n: int, to: Callable[[str], Study]) -> HttpResponseBase:
+    """Send items to the study that was chosen, and say what it does with them."""
     try:
-        study, _ = draw_send(
-            draw=draw, dataset=dataset, study=request.POST.get("study", ""), user=request.user
-        )
+        study = to(request.POST.get("study", ""))
     except ReportError as error:
         messages.error(request, f"Nothing was sent. {error}")
         return redirect(back)
-    n = len(draw.items)
     these = "this item" if n == 1 else f"these {n:,} items"
     said = f"exactly {these}" if study.state == "draft" else f"{these} first"
     messages.success(request, f"{study.title} offers {said}.")
     return redirect(f"{reverse('annotation:study-detail', args=[study.slug])}#items")
-
-
-def _about(
-    request: ResearcherRequest, pk: int | None, name: str | None, dataset: str | None
-) -> tuple[SweepView, Dataset]:
-    sweep = source_get_for(request.user, pk, name)
-    return sweep, dataset_of(sweep, dataset)
 
 
 def _form(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> LabelNextForm:
@@ -138,11 +136,10 @@ def _drawn(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> An
 
 
 @researcher_page
-def tower_download(
-    request: ResearcherRequest, pk: int | None = None, name: str | None = None
-) -> HttpResponse:
+@of_source
+def tower_download(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
     """Checklists on which TOWER and DRFR differ most, as the file that a study takes."""
-    sweep, dataset = _about(request, pk, name, request.GET.get("dataset"))
+    dataset = dataset_of(sweep, request.GET.get("dataset"))
     try:
         _, items = tower_items(dataset=dataset, sweep=sweep)
     except ReportError as error:

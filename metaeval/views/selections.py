@@ -21,10 +21,10 @@ from metaeval.reports.selection.report import SelectionReport
 from metaeval.reports.selection.tables import picture_of, selection_table
 from metaeval.selectors.decisions import decided, decisions_moved
 from metaeval.selectors.selections import kinds_judged, swept_datasets
-from metaeval.selectors.sweeps import SweepView, source_get_for
+from metaeval.selectors.sweeps import SweepView
 from metaeval.services.page_contents import asked_of
 from metaeval.services.selections import selection_get, selection_keep
-from metaeval.views.addresses import chosen_url, source_slug, source_url
+from metaeval.views.addresses import chosen_url, of_source, part_asked, source_slug, source_url
 from metaeval.views.kept import kept_of
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
@@ -33,8 +33,8 @@ from web.files import attachment
 @never_cache
 @vary_on_headers("HX-Request")
 @researcher_page
-def decision(request: ResearcherRequest, pk: int | None = None, name: str | None = None) -> HttpResponse:
-    sweep = source_get_for(request.user, pk, name)
+@of_source
+def decision(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
     if (url := chosen_url(request, sweep, "decision")) is not None:
         return redirect(url)
     return decision_page(request, sweep)
@@ -56,7 +56,7 @@ def decision_page(
     report = context.get("report")
     if report is not None:
         context |= _sections(report, form, sweep)
-    part = request.htmx and request.htmx.target == "decision" and not request.htmx.history_restore_request
+    part = part_asked(request) == "decision"
     if part and context.get("kept") and context["kept"].waits:
         return render(request, "metaeval/_report_job.html", {"job": context["kept"].job})
     return render(request, f"metaeval/decision{'_content' if part and report else ''}.html", context)
@@ -154,20 +154,16 @@ def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) ->
 
 @never_cache
 @researcher_page
-def decision_summary(
-    request: ResearcherRequest, pk: int | None = None, name: str | None = None
-) -> HttpResponse:
+@of_source
+def decision_summary(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
     """A few sentences, for the page of the sweep: the choice with everything preset."""
-    sweep = source_get_for(request.user, pk, name)
     context = _chosen(request, selection_form({}, sweep), sweep)
     return render(request, "metaeval/decision_summary.html", context)
 
 
 @researcher_page
-def decision_download(
-    request: ResearcherRequest, suffix: str, pk: int | None = None, name: str | None = None
-) -> HttpResponse:
-    sweep = source_get_for(request.user, pk, name)
+@of_source
+def decision_download(request: ResearcherRequest, sweep: SweepView, suffix: str) -> HttpResponse:
     form = selection_form(request.GET.dict(), sweep)
     context = _chosen(request, form, sweep)
     if context.get("kept") and "report" not in context:

@@ -30,16 +30,9 @@ TYPED = ("text", "search")
 _LEFT, _RIGHT = 4.0, 156.0  # ends of the axis in components/interval.html
 
 
-@register.filter
-def markdown(text: str | None) -> SafeString:
-    """Markdown of any origin as safe HTML (for inside ``<div class="prose">``)."""
-    return render_markdown(text)
-
-
-@register.filter
-def plain(text: str | None) -> SafeString:
-    """Text as it is written, escaped, with its line breaks kept (for inside ``<div class="prose">``)."""
-    return render_plain(text)
+# For inside ``<div class="prose">``.
+register.filter("markdown", render_markdown)
+register.filter("plain", render_plain)
 
 
 @register.filter
