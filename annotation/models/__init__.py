@@ -1,5 +1,6 @@
 """The tables of the annotation half: datasets and items, studies, people, assignments and labels."""
 
+from annotation.models.accounts import Account
 from annotation.models.datasets import (
     Aspect,
     Criterion,
@@ -12,7 +13,7 @@ from annotation.models.datasets import (
     Split,
 )
 from annotation.models.entry import PlatformEvent, PlatformLink
-from annotation.models.people import WITHOUT_A_PLACE, Account, Annotator, Enrollment, Stage
+from annotation.models.people import WITHOUT_A_PLACE, Annotator, Enrollment, Stage
 from annotation.models.qualification import (
     QualificationAnswer,
     QualificationAttempt,

@@ -1,4 +1,4 @@
-"""Annotators, their way through a study, and the accounts of those who sign up."""
+"""Annotators and their way through a study."""
 
 import uuid
 
@@ -114,16 +114,3 @@ class Enrollment(models.Model):
     @property
     def short_pseudonym(self) -> str:
         return self.pseudonym[:SHORT]
-
-
-class Account(models.Model):
-    """Of an annotator who signed up. It is no user of the site: it opens studies, nothing else."""
-
-    annotator = models.OneToOneField(Annotator, on_delete=models.CASCADE, related_name="account")
-    email = models.EmailField(max_length=200, unique=True, help_text="In lower case.")
-    password = models.CharField(max_length=200, help_text="Hashed by Django's hashers.")
-    created_at = models.DateTimeField(auto_now_add=True)
-    last_login = models.DateTimeField(null=True, blank=True)
-
-    def __str__(self) -> str:
-        return f"account {self.pk}"

@@ -245,7 +245,7 @@ def _parts(row: dict[str, Any], read: Mapping[str, Any], about: _About) -> Itera
 
 Attempts = list[QualificationAttempt]
 # The test's figures are those of the last attempt that was finished.
-COLUMNS: dict[str, Callable[[Enrollment, Attempts], Any]] = {
+PEOPLE_COLUMNS: dict[str, Callable[[Enrollment, Attempts], Any]] = {
     "annotator": lambda person, _: person.pseudonym,
     "is_simulated": lambda person, _: person.annotator.is_simulated,
     "stage": lambda person, _: person.stage,
@@ -258,7 +258,7 @@ COLUMNS: dict[str, Callable[[Enrollment, Attempts], Any]] = {
     "test_accuracy": lambda _, attempts: attempts[-1].accuracy if attempts else None,
     "test_passed": lambda _, attempts: attempts[-1].passed if attempts else None,
 }
-IDENTITY: dict[str, Callable[[Enrollment, Attempts], Any]] = {
+PEOPLE_IDENTITY: dict[str, Callable[[Enrollment, Attempts], Any]] = {
     "annotator_source": lambda person, _: person.annotator.source,
     "annotator_external_id": lambda person, _: person.annotator.external_id,
 }
@@ -276,13 +276,13 @@ def people_lines(study: Study, *, format: str, identify: bool) -> Iterator[str]:
     taken = QualificationAttempt.objects.filter(enrollment__study=study, finished_at__isnull=False)
     for attempt in taken.order_by("number"):
         attempts.setdefault(attempt.enrollment_id, []).append(attempt)
-    identity = IDENTITY if identify else {}
+    identity = PEOPLE_IDENTITY if identify else {}
 
     def row(person: Enrollment) -> dict[str, Any]:
         finished = attempts.get(person.pk, [])
         answers = {f"{ELIGIBILITY}{key}": person.eligibility.get(key) for key in keys}
         return (
-            {name: read(person, finished) for name, read in COLUMNS.items()}
+            {name: read(person, finished) for name, read in PEOPLE_COLUMNS.items()}
             | answers
             | {name: read(person, finished) for name, read in identity.items()}
         )
@@ -290,7 +290,7 @@ def people_lines(study: Study, *, format: str, identify: bool) -> Iterator[str]:
     rows = map(row, people)
     if format == "jsonl":
         return jsonl_lines(rows)
-    return csv_of((*COLUMNS, *(f"{ELIGIBILITY}{key}" for key in keys), *identity), rows)
+    return csv_of((*PEOPLE_COLUMNS, *(f"{ELIGIBILITY}{key}" for key in keys), *identity), rows)
 
 
 def _time(moment: datetime | None) -> str | None:
