@@ -4,8 +4,6 @@ Labels, assignments and answers to the qualification test are evidence: nobody a
 Studies change state on their own pages, where the rules are; here an administrator sets owner and title.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The cache that web processes share; when its Redis does not answer, each process goes on with its own memory."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """What `manage.py check --deploy` says beside Django's own checks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

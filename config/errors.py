@@ -3,8 +3,6 @@
 Nothing in it depends on what was asked for, so that nobody learns from it what there is.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import sys
 from collections.abc import Callable

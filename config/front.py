@@ -15,8 +15,6 @@ What is refused here is answered by Django all the same (`config.errors.RefusalM
 and the headers of every other page.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import sys

@@ -4,8 +4,6 @@
 waiting, and closes the connection, since nobody knows what is still to come on it.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from psycopg import Connection, OperationalError

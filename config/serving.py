@@ -1,7 +1,5 @@
 """The command line of the web server: the one definition for `manage.py serve`, the demonstration and the tests."""
 
-from __future__ import annotations
-
 import sys
 
 

@@ -5,8 +5,6 @@ many machines. It belongs to one web process: when that is restarted, the next o
 soon as the leases of the old one have run out, or at once if it was shut down cleanly.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

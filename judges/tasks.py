@@ -8,8 +8,6 @@ its wake-up came by, so that an engine that computes does not hold up requests t
 takes up those of all queues that it consumes.
 """
 
-from __future__ import annotations
-
 import logging
 import mmap
 import threading

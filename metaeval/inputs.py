@@ -6,8 +6,6 @@ is what was not said, `UNSURE` where somebody said that they cannot tell. Rows a
 by database keys, so the same files imported on another machine have the same hash.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """How far a long computation is, told to whoever asked for it, without an argument through every function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

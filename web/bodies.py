@@ -1,7 +1,5 @@
 """How large a request may be, view by view. `config.front` asks before it reads the body of a request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """CSV that no spreadsheet runs: the one writer of every file of ours that is CSV."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Titles and names as they are meant to be read: nothing invisible that changes how their neighbors look."""
 
-from __future__ import annotations
-
 import unicodedata
 
 # Marks and overrides of direction: they turn what stands after them on a page, a file name or a log.

@@ -4,8 +4,6 @@ A line such as ``50.``, ``+ 5`` or ``> 2`` is an answer or a calculation, not a 
 other lines of the same list it is one of its items. The items of an ordered list keep their own numbers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """What changed between two texts, line by line, for people to read."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 

@@ -1,7 +1,5 @@
 """How often one may ask: counters in the cache, by address, person or name."""
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import re

@@ -1,7 +1,5 @@
 """Files that people send: how large they may be, and where they lie while they are read."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ decimals; what the work of a person comes to is rounded to the cent once, in the
 than a cent. So what they read, the report, its sum and its file say the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
 

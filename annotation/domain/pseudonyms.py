@@ -1,7 +1,5 @@
 """What an annotator is called outside the database: another name in each study."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 from uuid import UUID
 

@@ -3,8 +3,6 @@
 Without a script there are empty rows to fill in; the script adds and removes rows of the same names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

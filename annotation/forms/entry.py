@@ -1,7 +1,5 @@
 """Forms of the entry points of a study: a link, a platform's link, its file, and people's accounts."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Signing in and forgotten passwords: of staff (Django's users), and of annotators, whose accounts are rows apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from threading import Thread
 from typing import Any

@@ -1,7 +1,5 @@
 """Forms of what is done about people and items. Each carries a nonce, so that sent twice it acts once."""
 
-from __future__ import annotations
-
 import secrets
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """The form of a study. It checks what a person can be told beside a field; the services check the rest."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Form fields of a study's rules that Django does not have, and the words beside the fields."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Making a token of the API."""
 
-from __future__ import annotations
-
 from django import forms
 
 from annotation.models import TokenScope

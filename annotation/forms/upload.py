@@ -1,7 +1,5 @@
 """Files that a researcher sends: a dataset, or the items that a study offers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -3,8 +3,6 @@
 Source: https://huggingface.co/datasets/tatsu-lab/alpaca_eval (`alpaca_farm_human_crossannotations.json`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Putting a bundle together: shared instructions become one, doubled ids are refused."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Responses, labels and verdicts of a generic row, from their nested or their flat form, and the values in them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

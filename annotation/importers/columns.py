@@ -4,8 +4,6 @@ A column that has the name of a field is that field. The columns of a published 
 any other somebody has to say what it is (`mapping`), or that it is kept as metadata or left out.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

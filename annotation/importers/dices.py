@@ -4,8 +4,6 @@ Source: https://github.com/google-research-datasets/dices-dataset (`diverse_safe
 Aroyo et al., "DICES Dataset: Diversity in Conversational AI Evaluation for Safety", NeurIPS 2023).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading files that may be anything: bounded in memory, strict about encoding, exact about the place."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ Verdicts on a dataset that is stored already have a table of their own, one row 
 `docs/data-format.md` documents it, with examples that the tests import.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Source: https://github.com/qinyiwei/InfoBench (Qin et al., 2024); a file of evaluated outputs, one JSON object a line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path

@@ -6,8 +6,6 @@ answers of each step, the last one with the winner in both presentation orders, 
 one table of these results too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial

@@ -3,8 +3,6 @@
 Source: https://github.com/WeOpenML/PandaLM (`data/testset-v1.json`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Rows of a Parquet file, decoded by `parquet_child` in bounded memory and counted as they arrive."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

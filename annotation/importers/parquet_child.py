@@ -7,8 +7,6 @@ Writes one line of JSON after a letter: H the names of the columns, R a row, B a
 does not know, E why it cannot be read. `annotation.importers.parquet` reads this. Imports nothing of the project.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ All values are canonical (pairwise: `{"choice": 1 | 2 | 0}`, and so on), records
 and each remembers the file and the row that it came from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath

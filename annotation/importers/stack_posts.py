@@ -4,8 +4,6 @@ Streamed: no more than one block and the rows in it are in memory, however large
 is refused, and with it every entity that could grow or reach out.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 import zlib

@@ -1,7 +1,5 @@
 """JSONL, JSON, CSV and Parquet as one stream of rows with native values."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

@@ -1,7 +1,5 @@
 """Conversations as chat models take them: lists of `{"role", "content"}` where a table has a prompt or a response."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from annotation.importers.errors import quoted

@@ -4,8 +4,6 @@ A new kind is a subclass of `ItemKind` that is registered here, and a template `
 `docs/architecture.md` shows how.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from annotation.domain.errors import LabelValueError

@@ -3,8 +3,6 @@
 A value is ``{"ranks": {"0": rank, "1": rank, ...}}`` by the position of the response.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from annotation.kinds.base import letter_of

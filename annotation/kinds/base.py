@@ -4,8 +4,6 @@ A kind is a value that people and judges give to an item: its form, its checks, 
 else asks the kind, or its *scale*: what the numbers in a value can be used for (Stevens' levels of measurement).
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

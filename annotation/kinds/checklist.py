@@ -3,8 +3,6 @@
 A value is ``{"answers": {aspect: true | false | null}}``; null is "cannot tell".
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any

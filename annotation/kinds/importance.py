@@ -1,7 +1,5 @@
 """Importance: the aspects of an instruction, put in order. A value is ``{"ranks": {aspect: rank}}``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ A value is ``{"choice": 1 | 2 | 0}``: the first response is better, the second, 
 ``"strength": "slightly" | "much"``, beside 0 optionally ``"both_bad": true``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

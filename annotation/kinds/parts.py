@@ -1,7 +1,5 @@
 """What kinds share whose value says something of each of several parts: ``{"ratings": {criterion: 1..5}}``."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -3,8 +3,6 @@
 Ranks are levels without gaps from 1, the best; equal ranks are ties: 1, 3, 3 is stored as 1, 2, 2.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 A value is ``{"ratings": {criterion: 1..5}}``.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 Nothing here knows who wrote what, or what is right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What label values of all kinds are made of: the rules that a value has to fit, and checks that kinds share."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias

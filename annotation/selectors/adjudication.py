@@ -4,8 +4,6 @@ An expert sees an item as an annotator would. What people said of it are counts 
 by `tally_of` alone.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ What is said of labels is never changed, so their number, how many of them count
 anything is new: figures are kept in the cache until then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias

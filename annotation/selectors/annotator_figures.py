@@ -4,8 +4,6 @@ Figures of behaviour (times, answers as shown, runs) are over everything that a 
 repeats and labels that do not count included: it is the person that is looked at. What cannot be said is None, never 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias

@@ -3,8 +3,6 @@
 The arithmetic is in `selectors.annotator_figures`; here are the rows, and what stands out of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -4,8 +4,6 @@ An instruction counts when all of its items in the study have all of their label
 were finished: what was counted once does not change with the next label.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

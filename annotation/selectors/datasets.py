@@ -1,7 +1,5 @@
 """Reading datasets and their items."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections import defaultdict

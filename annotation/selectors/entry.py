@@ -3,8 +3,6 @@
 Permission lives in the fetch: a link is found by its token alone, an account by its key in the session.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

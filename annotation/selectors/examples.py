@@ -1,7 +1,5 @@
 """Worked examples for judges: pairs with a known answer, as a few-shot prompt shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Guidelines over time: their versions, what changed between them, and texts to start from."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Instructions and the responses to them, which no item has to be made of, and the systems that gave them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.db.models import Count

@@ -1,7 +1,5 @@
 """Reports of broken items, gathered an item, for who decides about them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

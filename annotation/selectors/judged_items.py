@@ -1,7 +1,5 @@
 """Items as the pages of judgments need them: chosen by a filter, and one of them with all of its texts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What judging has to know of datasets before it reads their texts: which items, and how many."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256

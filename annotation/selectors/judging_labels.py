@@ -1,7 +1,5 @@
 """What people said of items, for who compares it with what judges said."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Reading labels, as arrays for the statistics."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Datasets, and parts of them, that a judge can be run on: for the forms of sweeps, prompts and composites."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass

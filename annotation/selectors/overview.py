@@ -3,8 +3,6 @@
 Permission lives in the fetch: `study_get_for` and `datasets_visible_to` are the only ways from a page to these rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

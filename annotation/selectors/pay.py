@@ -1,7 +1,5 @@
 """What the people of a study have earned, and whether it is enough."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal

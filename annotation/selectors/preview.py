@@ -1,7 +1,5 @@
 """What a study shows to its people, for a researcher who looks at it beforehand. Nothing is stored."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

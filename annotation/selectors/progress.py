@@ -1,7 +1,5 @@
 """How far a study is, how fast it goes, and where its people are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 

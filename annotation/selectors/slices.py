@@ -1,7 +1,5 @@
 """The part of a dataset that a study offers: which items, how many, and of what."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

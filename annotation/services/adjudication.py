@@ -1,7 +1,5 @@
 """Adjudication: an expert decides about an item on which people disagree."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What follows from hidden checks: a warning, then a suspension, by the rules of the study."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

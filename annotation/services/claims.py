@@ -13,8 +13,6 @@ other numbers in them. It looks for the work that would come and adds nothing to
 hidden items that could have come.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta

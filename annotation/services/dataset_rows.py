@@ -1,7 +1,5 @@
 """The rows of an import: what is stored already, what is new, what contradicts."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar

@@ -1,7 +1,5 @@
 """Importing datasets: whole or not at all, and the same file again changes nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

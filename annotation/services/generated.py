@@ -1,7 +1,5 @@
 """Writing what models answered: responses to a dataset's instructions, and new datasets of pairs made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Chosen samples and priorities: which items a study offers, which come first, how many labels each needs."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

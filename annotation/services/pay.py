@@ -1,7 +1,5 @@
 """Bonuses, and the pay report as a file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any

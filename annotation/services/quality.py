@@ -8,8 +8,6 @@ services, or one of them and a submit, never wait for each other in a circle. A 
 again when the database ends such a wait.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

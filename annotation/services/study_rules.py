@@ -1,7 +1,5 @@
 """What the rules of a study have to fit, field by field and together. Refusals name the field."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Tokens of the API: made, used, revoked. What a token is, is shown once; a hash of it is stored."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta

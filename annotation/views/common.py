@@ -1,7 +1,5 @@
 """What the pages of a study share: the study of an address, and where a page is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.exceptions import ValidationError

@@ -1,7 +1,5 @@
 """Downloads of labels, people and pay, streamed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from django.core.exceptions import PermissionDenied

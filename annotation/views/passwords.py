@@ -3,8 +3,6 @@
 Django's views and links. Whether an address is known changes neither what is answered nor how long it takes.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

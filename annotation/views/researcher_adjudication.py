@@ -1,7 +1,5 @@
 """Adjudication: an expert decides about items on which people disagree, without knowing who said what."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render

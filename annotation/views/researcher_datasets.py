@@ -1,7 +1,5 @@
 """Datasets: what there is, and the items themselves."""
 
-from __future__ import annotations
-
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render

@@ -1,7 +1,5 @@
 """A study's Entry page: its links for platforms, who came in by them, and what the platforms say of them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

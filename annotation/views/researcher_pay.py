@@ -1,7 +1,5 @@
 """The pay report of a study, and bonuses."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render

@@ -1,7 +1,5 @@
 """The people of a study: the table, a page for each, and what is done about them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

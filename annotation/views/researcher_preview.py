@@ -4,8 +4,6 @@ The pages are those of the annotators byte for byte, but for a banner and for th
 Where somebody is stands in the address alone.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

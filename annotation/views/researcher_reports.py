@@ -1,7 +1,5 @@
 """Items that people reported as broken, and the decision about them."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render

@@ -1,7 +1,5 @@
 """A researcher's studies: the list, the study page, its form, its states and its links."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 

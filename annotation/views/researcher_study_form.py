@@ -1,7 +1,5 @@
 """Making and changing a study: its form, what it would ask and cost, its guidelines over time, a copy of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """Files in the browser: a dataset, ready-made criteria for one, and the items that a study offers."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render

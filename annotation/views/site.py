@@ -1,7 +1,5 @@
 """What the site shows to everybody: the first page and the login."""
 
-from __future__ import annotations
-
 import logging
 import unicodedata
 from typing import Any

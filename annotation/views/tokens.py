@@ -1,7 +1,5 @@
 """One's own tokens of the API: listed, made, revoked."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render

@@ -1,7 +1,5 @@
 """Endpoints in the admin: made, changed, tried."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """What contestants answered, in the admin: listed, opened, and made into pairs."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

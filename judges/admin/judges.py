@@ -1,7 +1,5 @@
 """Judges in the admin: defined, changed while unused, copied."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin, messages

@@ -1,7 +1,5 @@
 """Judgments in the admin: listed by what they say, opened with all that led to them, never changed."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

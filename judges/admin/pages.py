@@ -1,7 +1,5 @@
 """What our own pages of the admin share: their frame, lists in our own words, forms that call a service."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """Prompts in the admin: read, tried on a real item, and changed by making new versions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import admin, messages

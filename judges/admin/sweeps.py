@@ -1,7 +1,5 @@
 """Sweeps in the admin: made, launched, watched, paused, cancelled, resumed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

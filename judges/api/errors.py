@@ -1,7 +1,5 @@
 """What a program is told when something is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rest_framework.response import Response

@@ -1,7 +1,5 @@
 """What comes in as JSON: bounded, and without characters that no database takes."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

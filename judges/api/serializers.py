@@ -1,7 +1,5 @@
 """Rows as the API shows them. What comes in is checked by the services."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

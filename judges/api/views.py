@@ -1,7 +1,5 @@
 """The API of judging: what the admin does, for programs. Each view calls the service that the page calls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Which addresses a model server may have. A name says nothing: `models.internal` may lead anywhere."""
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ A name such as ``gpt-4o`` stands for one model today and for another one next mo
 return the model that answered, and some a `system_fingerprint` of what it runs on. Both are kept with every answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 What asks the model is a subclass's: `_ask` for one request, `_end` when all is over.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

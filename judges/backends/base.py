@@ -4,8 +4,6 @@ The engine is synchronous and owns the database; a backend does its I/O in threa
 submits a request under a token of its choice and later drains what has finished, in any order.
 """
 
-from __future__ import annotations
-
 import math
 import queue
 import threading

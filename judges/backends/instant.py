@@ -4,8 +4,6 @@ It measures what everything *but* the model costs, and it lets a test say what t
 leaves the process, so it is local.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from judges.backends.base import Outcome

@@ -5,8 +5,6 @@ say so: by a constraint, else by the words at the prompt's end. Everything is dr
 request, so the same request always gets the same answer.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """What the mock's models find in a prompt: the fenced texts, and what the words after them ask for."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any

@@ -43,8 +43,6 @@
 "With probability p" is a hash of (model, messages, seed), so the same request always gets the same answer.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """JSON that follows a schema, filled deterministically."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -10,8 +10,6 @@ It serves ``GET /v1/models`` and ``/stats``, and ``POST /v1/chat/completions`` (
 and ``/score``. The model's name decides how it behaves: see `judges.backends.mock_models`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """What the mock's models compute without words: tokens, likelihoods, vectors, class scores. Pure functions."""
 
-from __future__ import annotations
-
 import math
 import re
 from hashlib import blake2b

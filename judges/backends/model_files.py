@@ -1,7 +1,5 @@
 """Models by name: a folder, or a repository of the Hugging Face hub that is in the cache or can be fetched."""
 
-from __future__ import annotations
-
 import os
 from importlib.util import find_spec
 from pathlib import Path

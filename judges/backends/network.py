@@ -4,8 +4,6 @@ What a name leads to can change between two look-ups, so each connection looks i
 there.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 

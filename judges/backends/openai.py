@@ -5,8 +5,6 @@ ask again is the engine's business. What comes back is always checked, since a s
 not know (an old vLLM ignores an unknown constraint and answers HTTP 200 with free text).
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

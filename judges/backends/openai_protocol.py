@@ -3,8 +3,6 @@
 Log-likelihoods are in `openai_score`, embeddings and classification in `openai_vectors`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

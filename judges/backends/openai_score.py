@@ -17,8 +17,6 @@ The first token of all has no log-probability, so a continuation needs something
 that the server's tokenizer puts there.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Awaitable, Callable
 from typing import Any

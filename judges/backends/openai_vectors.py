@@ -4,8 +4,6 @@
 texts, for a cross-encoder) are vLLM's own and stand beside ``/v1``.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 Importing this module imports no model library and no HTTP client.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

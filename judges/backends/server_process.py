@@ -1,7 +1,5 @@
 """A model server as a process that this one starts, watches and ends."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

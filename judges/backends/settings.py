@@ -1,7 +1,5 @@
 """What the options of a backend must be: limits, prices, where the key is."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit

@@ -6,8 +6,6 @@ continuation is what the whole has beyond the context's length. Where there is n
 token stands for it. Behind a chat template the continuation is tokenised by itself, as the model would begin it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ another one is to be loaded, since together they may not fit. Models of one sess
 has to fit together.
 """
 
-from __future__ import annotations
-
 import atexit
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Answers, verdicts and their rows."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import fields, replace

@@ -8,8 +8,6 @@ generators and the claimed requests sent. So a killed worker has used no answer 
 no request that is not claimed.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Iterable

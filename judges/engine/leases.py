@@ -4,8 +4,6 @@ Each function is one short transaction. Times are those of the worker's clock; a
 clocks that differ by a few seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta

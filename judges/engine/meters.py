@@ -1,7 +1,5 @@
 """Limits: what a sweep may spend, and how fast an endpoint may be asked. No I/O, no clock of its own."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TypeAlias

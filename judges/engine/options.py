@@ -1,7 +1,5 @@
 """How the engine behaves; the defaults are for production, tests make them quicker."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

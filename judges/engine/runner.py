@@ -5,8 +5,6 @@ endpoint of its runs busy: when the works of an endpoint's run are all started, 
 that endpoint, so that the server never runs dry between two judges.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import logging

@@ -1,7 +1,5 @@
 """What becomes of a work's result: a row of one table or another."""
 
-from __future__ import annotations
-
 from judges.backends.answerers import answerers_text
 from judges.engine import store
 from judges.engine.codec import Result

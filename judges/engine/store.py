@@ -5,8 +5,6 @@ which alone costs more than the 100 microseconds that the whole engine may take 
 quickest with one prepared statement for many rows, PostgreSQL with one binary array a column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

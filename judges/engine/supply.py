@@ -1,7 +1,5 @@
 """What a run is to work on: what belongs to its sweep and has no result yet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The page of a judge in time: its forms, its chart, and what it says."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from operator import attrgetter

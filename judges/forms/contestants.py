@@ -1,7 +1,5 @@
 """The form that makes pairs of what contestants answered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

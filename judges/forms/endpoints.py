@@ -1,7 +1,5 @@
 """The form of an endpoint: what is common to all, and what each kind of server or engine needs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The form of a judge: its strategy, and whatever that strategy needs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

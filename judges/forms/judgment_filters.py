@@ -1,7 +1,5 @@
 """The filter of a list of judgments, as its address has it; and what the lists and pages of judgments show."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping
 from typing import Any
 from urllib.parse import urlencode

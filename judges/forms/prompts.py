@@ -1,7 +1,5 @@
 """The forms of prompts: a new version, and what to try it on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -1,7 +1,5 @@
 """Forms that a button or a choice draws anew as they were typed, with nothing checked and nothing saved."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -1,7 +1,5 @@
 """What pages of sweeps have in common: how states look, and where the pages above are."""
 
-from __future__ import annotations
-
 from django.urls import NoReverseMatch, reverse
 
 from judges.models import SweepState

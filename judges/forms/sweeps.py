@@ -1,7 +1,5 @@
 """The forms of a sweep: what it is made of, and the limits with which it goes on."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The anchors of a judge, their checks, and whether the judge has moved."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence

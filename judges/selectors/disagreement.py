@@ -1,7 +1,5 @@
 """Whether a judgment contradicts what people said, or the gold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

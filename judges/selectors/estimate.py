@@ -7,8 +7,6 @@ prefer what is shown first, in both orders, so that steps which are asked only o
 estimate errs on the dear side.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """What contestants answered."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, QuerySet

@@ -1,7 +1,5 @@
 """How long a model's prompts and answers were so far, and how long it took: from what is stored."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from judges.backends.wire import CHARACTERS_PER_TOKEN, WireRequest

@@ -1,7 +1,5 @@
 """The items of a dataset as strategies see them, and which of them belong to a sweep."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

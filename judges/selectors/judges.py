@@ -1,7 +1,5 @@
 """What pages and commands read of judges."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -6,8 +6,6 @@ does not grow with the table, nothing is ever counted, and a filter that fits ne
 and says how far it has looked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """All that the page of one judgment shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

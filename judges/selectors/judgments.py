@@ -1,7 +1,5 @@
 """Reading judgments, as arrays for the statistics."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Whether a judge agrees with people on newly labeled items as it did when its anchors were frozen."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

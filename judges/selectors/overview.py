@@ -1,7 +1,5 @@
 """What the administrators' lists and forms show: sweeps, judges, endpoints and datasets at a glance."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A prompt on a real item: the messages as a strategy would send them, with nothing sent and nothing saved."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

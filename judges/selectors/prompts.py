@@ -1,7 +1,5 @@
 """Prompts as the administrators' pages show them: those in files, and those written there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 

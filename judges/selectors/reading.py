@@ -3,8 +3,6 @@
 Permission lives in the fetch: these are the only ways from a page to the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

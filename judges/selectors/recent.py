@@ -1,7 +1,5 @@
 """What came in last in a sweep: the latest answers, and what went wrong, put together by its kind."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What is stored of judges, sweeps and judgments, whoever asks: for reports and choices, which know their reader."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 from django.db.models import QuerySet

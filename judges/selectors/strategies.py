@@ -1,7 +1,5 @@
 """What the pages say of a strategy: what it asks for, and what it costs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -1,7 +1,5 @@
 """How far a sweep is: what its progress page and the engine's counters read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta

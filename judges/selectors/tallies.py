@@ -1,7 +1,5 @@
 """What is stored of a sweep: which rows belong to it, and how many there are."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass

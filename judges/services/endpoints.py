@@ -1,7 +1,5 @@
 """Endpoints: made, changed, tried."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Judgments as CSV and JSONL, a row a judgment, streamed so that memory does not grow with the dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC
 from typing import Any

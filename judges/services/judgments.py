@@ -1,7 +1,5 @@
 """Importing verdicts made elsewhere: whole or not at all, and the same file again changes nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

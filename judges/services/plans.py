@@ -18,8 +18,6 @@
 All or nothing: what is wrong is said with the name of its field, and then nothing was made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation

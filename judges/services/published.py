@@ -1,7 +1,5 @@
 """Published evaluators, read from a user's own copy of LLMBar's or AlpacaEval's files, as judges."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

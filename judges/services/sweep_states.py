@@ -4,8 +4,6 @@ Every change of state is one conditional change of a locked row, so that a doubl
 change it once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """YAML from a file that somebody wrote: plain values, and no more of them than its text promises."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import yaml

@@ -1,7 +1,5 @@
 """Reading an aspect tree out of a model's JSON, and saying what is wrong with it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -6,8 +6,6 @@ in one structured answer. The prompts are our own. What DRFR and TOWER are stand
 answer of null ("cannot tell") counts as not followed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

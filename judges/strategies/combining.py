@@ -10,8 +10,6 @@ Members whose verdict could not be read have no vote. Fewer votes than the quoru
 - importance and answer ranking: the order of the mean ranks, where equal ranks count as the mean of their places.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

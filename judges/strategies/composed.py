@@ -6,8 +6,6 @@ Composite: Lyu et al. (HREF, 2024) choose the judge by the instruction's categor
 Judges with Juries: Evaluating LLM Generations with a Panel of Diverse Models", 2024.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ One form for all of them, so that the perplexity of a reference is measured on t
 answers: the turns before, then one message of the user, the instruction and, a blank line below it, its input.
 """
 
-from __future__ import annotations
-
 from annotation.domain.conversation import flatten
 from judges.strategies.prompts import Message
 from judges.strategies.types import ItemView

@@ -5,8 +5,6 @@ simultaneous talk. The personas and prompts are our own. Instruction and outputs
 backends that keep prefixes read them once.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any, NamedTuple
 

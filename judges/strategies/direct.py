@@ -10,8 +10,6 @@ its verdict as the answer, so that an example is fenced as the real item is, and
 prompts. The prompts are our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -8,8 +8,6 @@
     SpecError                      a judge specification is invalid; names the field
 """
 
-from __future__ import annotations
-
 
 class StrategyError(Exception):
     """One item cannot be judged by this strategy. Permanent: the same item will fail again."""

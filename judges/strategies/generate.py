@@ -1,7 +1,5 @@
 """Contestants: a model's own answer to an instruction, to be judged later."""
 
-from __future__ import annotations
-
 from judges.strategies.conversations import asked
 from judges.strategies.parsing import parsed, unparsed
 from judges.strategies.thoughts import EMPTY

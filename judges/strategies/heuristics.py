@@ -4,8 +4,6 @@ They yield no request and return their verdict at once. "Longest" is the baselin
 2023); ROUGE-L is Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", 2004.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from hashlib import sha256

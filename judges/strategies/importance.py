@@ -5,8 +5,6 @@ on what, in which an aspect weighs 1 / its level. The prompts are our own. They 
 the order in which they are shown, which ``params["seed"]`` draws (0: as stored).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from judges.strategies.aspect_tree import read_tree, tree_problem, tree_schema

@@ -4,8 +4,6 @@ A prompt's template has no loops, so lists are text that is made here and takes 
 one line of a list stays on one line, so that no part of a list can pretend to be the next.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256

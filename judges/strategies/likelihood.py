@@ -8,8 +8,6 @@ Conversational Assistants", NAACL 2024: answers are ranked by their log-likeliho
 their length in characters. `loglikelihood` is the same for two responses.
 """
 
-from __future__ import annotations
-
 import math
 
 from judges.strategies.conversations import asked, before, question

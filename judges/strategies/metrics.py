@@ -4,8 +4,6 @@ Metrics, Reference and Metrics+Reference of Zeng et al. (LLMBar), ICLR 2024. The
 depends on the instruction alone, so it is asked once for all strategies that use it and for both orders.
 """
 
-from __future__ import annotations
-
 from judges.strategies.pairwise import about_instruction, one_question, render_pair
 from judges.strategies.parsing import unparsed
 from judges.strategies.types import Answer, ItemView, Steps, StrategyConfig, several, single

@@ -4,8 +4,6 @@ An order of numbered things is read out of what a model wrote: every one once, t
 values: levels without gaps, as labels have them, and average ranks, as means need them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Tokens are those of the `rouge-score` package without stemming: lower case, runs of a-z and 0-9.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ al., "Judging LLM-as-a-Judge", NeurIPS 2023 (section 3.4: a verdict that does no
 verdict's probability from the first answer token is that of AlpacaEval 2 (Dubois et al., 2024).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -9,8 +9,6 @@ What a model thought before its answer is separated before any of them reads (`j
 All else is unparsed, with the whole text kept. Neither ever raises.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

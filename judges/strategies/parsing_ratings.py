@@ -4,8 +4,6 @@
 there only the last line counts. Two numbers, none, or one off the scale are no rating. Neither ever raises.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Reading probabilities off the log-probabilities of the token in which an answer says what it says."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -4,8 +4,6 @@ The language is that of `judges.strategies.prompts`. Which variables and flags a
 project's own prompts of that kind, so that there is one list of them: the prompts themselves.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -5,8 +5,6 @@ AlpacaEval's annotators: Li et al., "AlpacaEval: An Automatic Evaluator of Instr
 Neither's prompts are part of this project.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 from judges.strategies.errors import MissingReferenceError

@@ -10,8 +10,6 @@ that a response which holds ``<|im_end|>`` ends its message and speaks in its ow
 messages are the same, character for character.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ the published parsers read. An answer in which AlpacaEval's parser finds not exa
 where published code counts an unreadable answer for one side, here it stays unparsed.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import math

@@ -3,8 +3,6 @@
 Answers are shown in an order that is drawn (``params["seed"]``), because datasets often store them from best to worst.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar

@@ -5,8 +5,6 @@ Fine-grained Evaluation Capability in Language Models", ICLR 2024. The expected 
 et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023. The prompts are our own.
 """
 
-from __future__ import annotations
-
 from judges.strategies.pairwise import pair, render_outputs
 from judges.strategies.parsing import unparsed
 from judges.strategies.parsing_ratings import Rating, read_rating, read_rating_line

@@ -2,8 +2,6 @@
 imported when it is first used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, partial
 from importlib import import_module

@@ -5,8 +5,6 @@ follow instructions with human feedback", 2022). `preference_classifier`: one te
 or three outputs (PairRM in Jiang et al., "LLM-Blender", 2023, has one; classifiers with a class for ties three).
 """
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -5,8 +5,6 @@ Ratings", 2024; the dimensions and options are the dataset's. The expected score
 (G-Eval), EMNLP 2023. The prompts are our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 A judge among those that Lyu et al. (HREF, 2024) compare: the response that means more nearly what the person wrote.
 """
 
-from __future__ import annotations
-
 import math
 
 from judges.strategies.item_prompt import needed_reference

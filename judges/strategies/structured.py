@@ -4,8 +4,6 @@ Tolerant of dress and never guessing: JSON may stand in a code fence or between 
 be followed by its reason; what could be meant in two ways is unread, with a reason. Nothing here ever raises.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

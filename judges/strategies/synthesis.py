@@ -5,8 +5,6 @@ requests are those of vanilla (or chain of thought), so that they are shared wit
 canonical order, whatever order is judged, so that both orders have one verdict.
 """
 
-from __future__ import annotations
-
 from judges.strategies.item_prompt import step_prompt
 from judges.strategies.pairwise import (
     Reader,

@@ -5,8 +5,6 @@ own. A thought weighs both sides and names either as the better one, so nothing 
 of a strategy is shown it. `heard` runs a strategy on answers without their thoughts and gives these to its verdict.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Template filters for verdicts, people's labels and probabilities, in words."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A judge in time: its anchors, the checks of them, and whether it has moved. For administrators."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet

@@ -1,7 +1,5 @@
 """Judges: which ones there are; what one is, and where it was used."""
 
-from __future__ import annotations
-
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render

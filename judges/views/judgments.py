@@ -1,7 +1,5 @@
 """Judgments of a dataset: listed by what they say, opened with all that led to them, taken away as a file."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from urllib.parse import urlencode
 

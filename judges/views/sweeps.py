@@ -1,7 +1,5 @@
 """Sweeps: which ones there are, and how far one is."""
 
-from __future__ import annotations
-
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render

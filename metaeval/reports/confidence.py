@@ -1,7 +1,5 @@
 """The errors of judges with two-sided verdicts, and how far one of them knows when it is wrong: what the page shows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """One report from the inputs of any kind: people, judges, and which judge leads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast

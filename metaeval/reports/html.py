@@ -1,7 +1,5 @@
 """A report as one self-contained HTML file: inlined style, plots as inline SVG, no scripts, light and dark."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.template.loader import render_to_string

@@ -1,7 +1,5 @@
 """Frozen results as JSON values, and back."""
 
-from __future__ import annotations
-
 import math
 import types
 import typing

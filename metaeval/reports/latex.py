@@ -1,7 +1,5 @@
 """A report as LaTeX: inter-annotator agreement, annotator by annotator, and the judges."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """LaTeX of reports: text of others as plain text, heads of columns, floats with booktabs tables."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Who leads by a figure, on the items that all judges judged, and who is not significantly different."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial

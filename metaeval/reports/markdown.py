@@ -1,7 +1,5 @@
 """A report as Markdown: the decision, then tables with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from metaeval.figures import KIND_LABELS

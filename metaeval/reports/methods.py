@@ -1,7 +1,5 @@
 """How the figures of a report were computed, in sentences that a paper's appendix can take over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from metaeval.reports.report import ReportContent

@@ -1,7 +1,5 @@
 """What a promotion rests on: the composite of a choice, what a decision keeps as its evidence, and its summary."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Systems ranked by what people and judges said of pairs of them, and by ratings from elsewhere."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The tables of a report: which columns there are, and what stands in them. Pages and files render them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """From what earlier versions stored to the schema of today, so that there is one way to show a report."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is said of a verdict: one set of sentences, so that a report, a comparison and a decision say the same."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The decision in words: which judge leads, how sure that is, and what it rests on."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

@@ -1,7 +1,5 @@
 """Decisions: which judge is in use for a dataset's items of a kind, and the judge as a configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """From rows to the arrays that reports, comparisons and decisions are computed from, of any kind of items."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reading stored reports, each only for who may see its dataset."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 

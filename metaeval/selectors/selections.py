@@ -1,7 +1,5 @@
 """From rows to what a choice of a judge is computed from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

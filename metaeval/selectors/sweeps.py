@@ -1,7 +1,5 @@
 """What is compared: a sweep, or all judgments of a dataset, imported or run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """From rows to the arrays that systems are ranked from: what people and judges said of pairs of systems."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import numpy as np

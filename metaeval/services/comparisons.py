@@ -1,7 +1,5 @@
 """What the comparison page of a sweep shows, of each kind of its items."""
 
-from __future__ import annotations
-
 from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
 from metaeval.figures import FIGURES

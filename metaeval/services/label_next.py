@@ -1,7 +1,5 @@
 """Which items to give to people next, drawn with known chances, and sending them to a study."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Ratings of systems from elsewhere (an arena's, another leaderboard's), stored whole or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

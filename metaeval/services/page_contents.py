@@ -3,8 +3,6 @@
 A worker computes it as it makes a report (`report_jobs`), and the page shows the last that its reader asked for.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any

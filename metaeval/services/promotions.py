@@ -1,7 +1,5 @@
 """Promotion: which judge is to be used for a dataset, and why; from its comparison, or from a choice over several."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any

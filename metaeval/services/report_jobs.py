@@ -3,8 +3,6 @@
 Rows are the truth, messages are wake-ups: a lost message, a killed worker, two workers at once make one report.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import threading

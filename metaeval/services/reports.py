@@ -3,8 +3,6 @@
 The one way of the page, the command, the worker and the demonstration.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The choice of a judge over several datasets of a sweep."""
 
-from __future__ import annotations
-
 from django.core.cache import cache
 
 from metaeval.reports.errors import NothingJudgedError, ReportError

@@ -1,7 +1,5 @@
 """What the page of a study says of judges: what a report on the study says, or the latest that was made."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from annotation.models import Study, User

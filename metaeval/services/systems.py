@@ -1,7 +1,5 @@
 """The systems of a dataset, ranked: from the cache where the same was computed lately."""
 
-from __future__ import annotations
-
 from django.core.cache import cache
 
 from annotation.models import Dataset, User

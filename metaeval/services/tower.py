@@ -1,7 +1,5 @@
 """Checklists on which weighing by importance changes the score most: what to send to people."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

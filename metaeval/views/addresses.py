@@ -1,7 +1,5 @@
 """Addresses of the pages of a comparison: those of a sweep, or of all judgments of a dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar

@@ -1,7 +1,5 @@
 """The comparison of a sweep on one dataset."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

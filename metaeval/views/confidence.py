@@ -1,7 +1,5 @@
 """The errors of judges, what their certainty is worth, and what to leave to people."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Figures of a page with too many rows to wait for: what a worker left of them, or the job that makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What to give to people next, so that their labels say most."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

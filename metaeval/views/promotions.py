@@ -1,7 +1,5 @@
 """Promotion of a judge, from its comparison or from a choice, and the promoted judge as a file."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase

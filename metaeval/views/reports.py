@@ -1,7 +1,5 @@
 """Stored reports: their list, their pages, their files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """The choice of a judge over the datasets of a sweep."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import Http404, HttpResponse

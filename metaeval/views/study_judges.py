@@ -1,7 +1,5 @@
 """The part of a study's page that is about judges: `annotation` asks for it by address."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import Http404, HttpResponse

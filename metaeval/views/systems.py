@@ -1,7 +1,5 @@
 """The systems of a dataset: ranked by people, by judges, and beside ratings from elsewhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """Tokens with which programs use the API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser

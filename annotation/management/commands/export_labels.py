@@ -1,7 +1,5 @@
 """`manage.py export_labels STUDY --output FILE`: labels of a study, as the study page exports them."""
 
-from __future__ import annotations
-
 import os
 from argparse import ArgumentParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`manage.py reconcile_platform STUDY --platform NAME (--file FILE | --api)`: as the study's Entry page does it."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

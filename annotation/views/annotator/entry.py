@@ -1,7 +1,5 @@
 """Coming in: by an invitation, or back by the personal link, which can be replaced."""
 
-from __future__ import annotations
-
 import secrets
 
 from django.core import signing

@@ -1,7 +1,5 @@
 """`manage.py serve`: the web server, with the options that keep it up."""
 
-from __future__ import annotations
-
 import os
 import resource
 from typing import Any

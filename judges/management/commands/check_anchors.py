@@ -1,7 +1,5 @@
 """Start the checks of anchors that are due."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand

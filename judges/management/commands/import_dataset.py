@@ -1,7 +1,5 @@
 """`manage.py import_dataset KIND PATH --name NAME`: thin, over `bundle_import`."""
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from dataclasses import replace

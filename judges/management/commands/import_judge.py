@@ -1,7 +1,5 @@
 """Define a judge from a published evaluator's files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py import_judgments KIND FILE --dataset NAME`: thin, over `judgments_import`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser

@@ -1,7 +1,5 @@
 """`manage.py make_pairs SOURCE --name NAME --contestant NAME`: thin, over `pairs_make`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser

@@ -1,7 +1,5 @@
 """Run the mock server that speaks the OpenAI protocol."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser

@@ -1,7 +1,5 @@
 """Make a sweep, with its judges, from a YAML file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

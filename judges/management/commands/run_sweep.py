@@ -1,7 +1,5 @@
 """Run a sweep in the foreground."""
 
-from __future__ import annotations
-
 import signal
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """`import_ratings FILE --name NAME`: scores of systems from elsewhere, to be correlated with ours."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

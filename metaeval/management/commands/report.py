@@ -1,7 +1,5 @@
 """`report NAME --output FILE`: the agreement report of a dataset or a study."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a choice of a judge is computed from, and the hash that names it. The same for every kind of items."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace

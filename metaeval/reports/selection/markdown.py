@@ -1,7 +1,5 @@
 """A choice of a judge as Markdown: the verdict, its reasons, then the tables."""
 
-from __future__ import annotations
-
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.markdown import plain_text, table_text
 from metaeval.reports.replacement import TITLE

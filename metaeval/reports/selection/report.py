@@ -4,8 +4,6 @@ Field by field it is a `metaeval.selection.Selection` with the names of what was
 that a stored choice reads like a new one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """The tables and the picture of a choice of a judge. Pure functions of its report."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

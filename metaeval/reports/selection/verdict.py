@@ -1,7 +1,5 @@
 """What a choice of a judge says in sentences: the verdict with its reasons, and each section of the page."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

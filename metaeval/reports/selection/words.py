@@ -1,7 +1,5 @@
 """The words of a choice of a judge: what each kind's score is called, constraints and how one is broken, names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
