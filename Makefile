@@ -40,7 +40,8 @@ dev: install-dev  ## A development server that reloads
 	DJANGO_DEBUG=true $(BIN)/python manage.py runserver $(PORT)
 
 test-quick: install-dev  ## Tests without a database, a service, a browser or a process of their own
-	$(PYTEST) -m quick
+	# These wait for nothing: a worker a core.
+	$(PYTEST) -n logical -m quick
 
 test: install-dev  ## All tests: SQLite, PostgreSQL, Redis, a real browser
 	$(PYTEST)

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from tests.annotation.cast import Cast
 
 # How long one example takes says more of the machine than of the code; a test's time is limited as a whole. Each run
-# draws its examples anew, so half of the usual number costs none but a day.
-settings.register_profile("any machine", deadline=None, max_examples=50)
+# draws its examples anew, so a quarter of the usual number costs none but a few days; EXAMPLES=1000 looks longer.
+settings.register_profile("any machine", deadline=None, max_examples=int(os.environ.get("EXAMPLES", "25")))
 settings.load_profile("any machine")
 
 
@@ -77,10 +78,26 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+# A whole file that has none that are quick says so at its top.
+NO_QUICK_TESTS = re.compile(
+    r"^pytestmark = (\[[^\]]*|.*)\bmark\.(" + "|".join(sorted(NOT_QUICK)) + r"|django_db)\b", re.M
+)
+
+
+def _has_none(path: Path, expression: str) -> bool:
+    """Whether a file of tests, or a folder with all below it, has none that the expression chooses."""
+    if path.is_dir():
+        return all(_has_none(file, expression) for file in path.rglob("test_*.py"))
+    text = path.read_text("utf-8")
+    return bool(NO_QUICK_TESTS.search(text)) if expression == "quick" else expression not in text
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """On PostgreSQL one test in ten is run again; what has none of them need not be imported."""
-    is_elsewhere = config.option.markexpr == "both_databases" and collection_path.name.startswith("test_")
-    return True if is_elsewhere and "both_databases" not in collection_path.read_text("utf-8") else None
+    """Half of the files have no quick tests, and nine in ten none for PostgreSQL: these need not be imported."""
+    expression = config.option.markexpr
+    is_of_tests = collection_path.is_dir() or collection_path.name.startswith("test_")
+    is_chosen_from = expression in ("quick", "both_databases") and ROOT / "tests" in collection_path.parents
+    return True if is_chosen_from and is_of_tests and _has_none(collection_path, expression) else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses

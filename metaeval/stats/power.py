@@ -310,7 +310,8 @@ def _variance_interval(
 def _power(effect: _Effect, n: float) -> float:
     independent = n / effect.design_effect
     if effect.discordance is not None and independent * effect.discordance <= _MANY_DISCORDANT:
-        return _exact_power(effect, effect.discordance, math.floor(independent))
+        # A design effect of 1 is that to the last digit: one item less would be the order of the rows speaking.
+        return _exact_power(effect, effect.discordance, math.floor(independent * (1 + _GRAIN)))
     return _t_power(effect, independent)
 
 

@@ -167,7 +167,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=20)), max_size=8).map("".join))
 def test_no_tag_outside_the_list_ever(text):
     html = render_markdown(text)
@@ -175,7 +175,7 @@ def test_no_tag_outside_the_list_ever(text):
     assert render_markdown(text) == html
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.text(alphabet="\\{}[]^_&$<>\"'/ abtexhrfclso=0189%#~", max_size=60))
 def test_no_tag_outside_the_list_from_latex(latex):
     assert_safe(render_latex(latex, block=False))

@@ -40,11 +40,11 @@ def test_nothing_is_hidden_without_rates():
 
 def test_every_person_has_other_places():
     """Over many keys, the check of the first ten turns is as often at each place but the first."""
-    places = [roles(secrets.token_bytes(16), 10, 0.1, 0.0).index(CHECK) for _ in range(1800)]
+    places = [roles(secrets.token_bytes(16), 10, 0.1, 0.0).index(CHECK) for _ in range(600)]
     counts = [places.count(place) for place in range(10)]
     assert counts[0] == 0
-    assert min(counts[1:]) > 130
-    assert max(counts[1:]) < 280
+    assert min(counts[1:]) > 28
+    assert max(counts[1:]) < 110
 
 
 def test_a_pick_is_one_of_the_candidates_and_another_for_another_key():

@@ -36,7 +36,7 @@ SCHEMAS = [
 
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
-@settings(max_examples=25)  # of each schema
+@settings(max_examples=12)  # of each schema
 @given(seed=st.integers(0, 99), liking=st.floats(0, 1))
 def test_a_schema_is_filled_with_what_it_allows(schema, seed, liking):
     value = fill(schema, seed, liking=liking)

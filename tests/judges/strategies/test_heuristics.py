@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rouge_score.rouge_scorer import RougeScorer
 
 from judges.strategies.overlap import lcs_length, ngram_f, rouge_l_f, tokens
 from judges.strategies.registry import STRATEGIES
@@ -121,12 +121,18 @@ def test_the_canonical_verdict_does_not_depend_on_the_order_where_it_is_said_not
 
 WORDS = ("a", "b", "c", "d", "e", "ee", "the", "cat's", "Cat,", "x1", "é", "ß", "İ", "-", ".")
 words = st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)
-scorer = RougeScorer(["rougeL", "rouge1", "rouge2"], use_stemmer=False)
+
+
+@cache
+def scorer():
+    from rouge_score.rouge_scorer import RougeScorer  # takes a second, of each worker that only collects
+
+    return RougeScorer(["rougeL", "rouge1", "rouge2"], use_stemmer=False)
 
 
 @given(words | st.text(), words | st.text())
 def test_overlap_equals_that_of_the_rouge_score_package(candidate, reference):
-    expected = scorer.score(reference, candidate)
+    expected = scorer().score(reference, candidate)
     ours = tokens(candidate), tokens(reference)
 
     assert float(rouge_l_f(*ours)) == pytest.approx(expected["rougeL"].fmeasure, abs=1e-12)

@@ -193,7 +193,7 @@ def check(found, drawn, score):
     assert scores(found) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(given_to(st.tuples(RATING, RATING)))
 def test_rubric_against_plain_loops(drawn):
     def make(value):
@@ -211,7 +211,7 @@ def test_rubric_against_plain_loops(drawn):
     check(build("rubric", plain_items(ITEMS), drawn, make), drawn, score)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(given_to(st.tuples(ANSWER, ANSWER, ANSWER), people=3))
 def test_checklist_against_plain_loops_and_the_comparison(drawn):
     def score(value, people):
@@ -231,7 +231,7 @@ def test_checklist_against_plain_loops_and_the_comparison(drawn):
 
 
 @pytest.mark.parametrize("kind", ["importance", "answer_ranking"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(drawn=given_to(RANKS))
 def test_rankings_against_plain_loops_and_the_comparison(kind, drawn):
     def score(value, people):

@@ -115,7 +115,7 @@ def test_rubrics_by_scenario():
     assert "macro,/categories" in render(report, ".csv")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.data())
 def test_rubrics_against_a_slow_oracle(data):
     n = data.draw(st.integers(3, 8))
@@ -298,7 +298,7 @@ def test_infobench(shared_data):
 answers = st.sampled_from([True, False, None])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(answers, answers, answers), min_size=1, max_size=6), st.data())
 def test_checklists_against_a_slow_oracle(said, data):
     gold = [data.draw(st.tuples(answers, answers, answers)) for _ in said]
@@ -375,7 +375,7 @@ def test_answers_against_votes_by_hand():
     assert found["items"]["n_with_target"] == 2  # two votes for three answers are none
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.data())
 def test_rankings_against_a_slow_oracle(data):
     n = data.draw(st.integers(2, 4))

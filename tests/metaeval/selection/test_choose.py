@@ -145,7 +145,7 @@ class TestDifferences:
 
     def test_the_set_and_the_intervals_say_the_same(self):
         rng = np.random.default_rng(6)
-        for _ in range(20):
+        for _ in range(8):
             n = int(rng.integers(10, 80))
             one = dataset({f"j{place}": said(rng, n, rng.uniform(0.5, 0.9)) for place in range(5)})
             found = choose([one], judges(*(f"j{place}" for place in range(5))), n_resamples=0)
@@ -303,7 +303,7 @@ class TestSettling:
             )
 
         small, large = data("Small", 30, 1.0, 0.9), data("Large", 2000, 1.0, 0.9)
-        (settling,) = choose([small, large], judges("a", "b")).settling
+        (settling,) = choose([small, large], judges("a", "b"), n_resamples=50).settling
         assert (settling.dataset, settling.together) == ("Small", False)
         # a is better on 11 of 40 items and b on 10, in both datasets: neither alone can make up for the other.
         close = {"a": [1] * 30 + [2] * 10, "b": [2] * 11 + [1] * 29}
@@ -326,7 +326,7 @@ class TestReplaces:
         n = 60
         truth = rng.choice([1.0, 2.0], n)
         labels = np.where(rng.random((n, 4)) < 0.9, truth[:, np.newaxis], 3 - truth[:, np.newaxis])
-        guesses = {f"j{place}": rng.choice([1.0, 2.0], n) for place in range(200)}
+        guesses = {f"j{place}": rng.choice([1.0, 2.0], n) for place in range(60)}
         found = choose(
             [dataset(guesses, name="P", role="people", labels=labels)],
             judges(*guesses),

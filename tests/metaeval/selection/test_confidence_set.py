@@ -64,10 +64,10 @@ def test_variance_over_two_datasets_is_that_of_the_bootstrap():
 def test_dropped_ones_are_worse_and_the_order_given_does_not_matter():
     rng = np.random.default_rng(4)
     data, candidates = two_datasets(rng, [0.9, 0.88, 0.7, 0.5])
-    one, other = choose(data, candidates), choose(data, candidates[::-1])
+    one, other = choose(data, candidates, n_resamples=50), choose(data, candidates[::-1], n_resamples=50)
     assert one.confidence_set == other.confidence_set
     assert set(one.confidence_set) <= {"j0", "j1"}
-    wider = choose(data, candidates, confidence=0.999)
+    wider = choose(data, candidates, confidence=0.999, n_resamples=50)
     assert set(one.confidence_set) <= set(wider.confidence_set)
 
 
@@ -83,7 +83,8 @@ def test_a_copy_of_the_leader_changes_nothing_for_the_others():
         )
         for one in data
     ]
-    one, other = choose(data, candidates), choose(copied, [*candidates, *judges("copy")])
+    one = choose(data, candidates, n_resamples=50)
+    other = choose(copied, [*candidates, *judges("copy")], n_resamples=50)
     assert set(other.confidence_set) == {*one.confidence_set, "copy"}
     assert other.verdict == "open"
     behind = one.standing("j2").behind, other.standing("j2").behind

@@ -227,7 +227,7 @@ def anything(draw):
         max_unparsed=st.sampled_from([None, 0.3]),
     ),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_whatever_comes_the_answer_makes_sense(datasets, constraints):
     candidates = [*judges("a", "b"), Candidate("c", "C", is_baseline=True)]
     found = choose(datasets, candidates, constraints, n_resamples=40, n_folds=3, n_repeats=2)

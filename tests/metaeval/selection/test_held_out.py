@@ -48,7 +48,7 @@ def samples(draw):
 
 @pytest.mark.slow
 @given(samples(), st.sampled_from([None, 0.5]), st.integers(3, 4), st.integers(0, 99))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_as_nested_loops(datasets, least_agreement, n_folds, seed):
     table, _ = table_build(datasets, judges(*KEYS))
     constraints = Constraints(min_positional_agreement=least_agreement)

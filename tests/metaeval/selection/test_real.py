@@ -57,8 +57,8 @@ def test_a_constraint_that_the_leader_does_not_satisfy(stored):
     # Metrics+Reference* agrees with itself on 90% of the items.
     data, candidates = stored
     free, bound = (
-        choose([data], candidates),
-        choose([data], candidates, Constraints(min_positional_agreement=0.95)),
+        choose([data], candidates, n_resamples=50),
+        choose([data], candidates, Constraints(min_positional_agreement=0.95), n_resamples=50),
     )
     assert bound.leader != free.leader
     assert free.leader not in bound.confidence_set

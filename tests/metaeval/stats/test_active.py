@@ -72,9 +72,9 @@ def test_chances_add_up_and_keep_the_order(doubt, part, tau, floor):
 def test_each_item_is_drawn_with_its_own_chance(method):
     chances = active_probabilities([0, 0.2, 0.5, 1, 1, 3, 8, 0.1], budget=3)
     rng = np.random.default_rng(2)
-    draws = np.stack([draw_items(chances, rng, method=method) for _ in range(20_000)])
-    # Standard errors are below 0.0036.
-    assert draws.mean(axis=0) == pytest.approx(chances, abs=0.014)
+    draws = np.stack([draw_items(chances, rng, method=method) for _ in range(8_000)])
+    # Standard errors are below 0.0057.
+    assert draws.mean(axis=0) == pytest.approx(chances, abs=0.022)
     sizes = draws.sum(axis=1)
     assert set(sizes) == {3} if method == "fixed" else sizes.std() > 0.5
 

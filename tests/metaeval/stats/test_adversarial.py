@@ -233,7 +233,7 @@ class TestGap:
             shared = rng.random(110)[clusters]
             right = np.where(rng.random(220) < 0.3, shared, rng.random(220)) < truth
             gap = adversarial_gap(
-                np.where(right, 1, 2), np.ones(220), names, clusters=clusters, n_resamples=300, rng=1
+                np.where(right, 1, 2), np.ones(220), names, clusters=clusters, n_resamples=100, rng=1
             )
             held += gap.low <= 0.15 <= gap.high
         assert 0.91 <= held / 200 <= 0.995

@@ -157,7 +157,7 @@ class TestManyValues:
     def test_it_is_the_package_and_the_other_way(self, ratings, level, monkeypatch):
         expected = krippendorff.alpha(ratings.T, level_of_measurement=level)
         clusters = np.arange(60) // 2
-        few, many = (Resamples(clusters, 300, rng=1) for _ in range(2))
+        few, many = (Resamples(clusters, 40, rng=1) for _ in range(2))
         found = krippendorff_alpha(ratings, level=level, resamples=many)
         assert found.value == pytest.approx(expected)
         monkeypatch.setattr("metaeval.stats.alpha.MOST_OF_THE_PACKAGE", 0)

@@ -131,7 +131,7 @@ class TestOracle:
         st.sampled_from(MODELS),
         st.booleans(),
     )
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=20, deadline=None)
     def test_two_solvers(self, numbers, model, no_ties):
         counts = np.array(numbers, dtype=float).reshape(3, 6)
         if no_ties:
@@ -146,7 +146,7 @@ class TestOracle:
     def test_each_resample_is_a_fit_of_the_rows_drawn(self, model):
         first, second, outcome = oracle.games(120, 3, seed=1)
         clusters = np.arange(120) // 3
-        resamples = Resamples(clusters, 5, rng=4)
+        resamples = Resamples(clusters, 2, rng=4)
         result = bradley_terry(first, second, outcome, ties=model, position=True, resamples=resamples)
         drawn = np.concatenate(list(resamples.item_draws())).astype(int)
         for draw, parameters in zip(drawn, result.uncertain.resampled, strict=True):

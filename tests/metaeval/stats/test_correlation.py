@@ -57,7 +57,7 @@ def test_against_scipy(method, pairs):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(pairs=st.lists(st.tuples(st.integers(1, 3), st.integers(1, 5)), min_size=30, max_size=45))
 def test_resamples_against_a_slow_oracle(method, pairs):
     """Draw the clusters one by one, repeat their items, ask scipy: the same percentiles."""

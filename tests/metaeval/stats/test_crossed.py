@@ -58,7 +58,7 @@ def effect(row, place, n_labels, score):
 
 
 class TestEffects:
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=20)
     @given(ITEMS, st.sampled_from([None, 2, 3, 4]), st.data())
     def test_as_a_slow_restatement_has_them(self, items, n_labels, data):
         verdicts = data.draw(

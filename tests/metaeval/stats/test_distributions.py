@@ -56,7 +56,7 @@ def slow(labels, answers, measure, unparsed="wrong", corrected=True, smoothing=0
 label = st.sampled_from([0.0, 1.0, 2.0, NAN])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(
     st.lists(
         st.tuples(st.lists(label, min_size=4, max_size=4), st.lists(label, min_size=2, max_size=2)),

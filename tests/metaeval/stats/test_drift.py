@@ -38,7 +38,7 @@ def slow_capital(looks, mean):
     return total + 1.0 / (len(looks) + 1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(
     st.lists(st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=1, max_size=6), min_size=1, max_size=6),
     st.sampled_from([0.05, 0.3, 0.8]),
@@ -70,7 +70,7 @@ def test_one_look_by_hand():
     assert not found.moved
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(1, 400), st.floats(0, 1), st.sampled_from([0.9, 0.99]))
 def test_the_bound_of_noise_is_to_the_safe_side_of_the_exact_one(n, part, confidence):
     changed = int(part * n)

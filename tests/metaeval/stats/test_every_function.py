@@ -122,6 +122,12 @@ def same(one, other, tolerance=0.0):
         return list(one) == list(other) and all(same(one[key], other[key], tolerance) for key in one)
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(same(a, b, tolerance) for a, b in zip(one, other, strict=True))
+    if isinstance(one, float) and isinstance(other, float):
+        return (
+            one == other
+            or (math.isnan(one) and math.isnan(other))
+            or abs(one - other) <= tolerance * (1 + abs(other))
+        )
     if isinstance(one, float | np.number) or (isinstance(one, np.ndarray) and one.dtype.kind in "fiub"):
         return np.shape(one) == np.shape(other) and np.allclose(
             one, other, rtol=tolerance, atol=tolerance, equal_nan=True

@@ -41,7 +41,7 @@ def test_mean_squares_of_the_complete_design():
     assert found.people_worth == pytest.approx(5)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(
     st.dictionaries(
         st.tuples(st.integers(0, 4), st.integers(0, 4)), st.integers(0, 3), min_size=2, max_size=14

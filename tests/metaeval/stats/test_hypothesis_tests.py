@@ -172,7 +172,7 @@ class TestSignFlips:
         assert paired_permutation_test(first, second).p_value == pytest.approx(2 / 32)
         assert clustered.method == "sign flips, exact"
 
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=25)
     @given(st.lists(st.integers(-3, 3), min_size=1, max_size=9), st.sampled_from(ALTERNATIVES))
     def test_exact_is_enumeration(self, gaps, alternative):
         found, exact = sign_flip_p_value(
@@ -292,8 +292,8 @@ def test_results_as_json():
 class TestSizes:
     """Seeded simulations; the full table is printed by bench/simulations_tests.py."""
 
-    DATASETS = 300
-    ALLOWED = 0.05 + 2 * math.sqrt(0.05 * 0.95 / 300)
+    DATASETS = 160
+    ALLOWED = 0.05 + 2 * math.sqrt(0.05 * 0.95 / DATASETS)
 
     @pytest.mark.parametrize(("n_clusters", "discordance"), [(20, 0.3), (60, 0.1)])
     def test_clustered_tests_reject_no_more_than_they_may(self, n_clusters, discordance):

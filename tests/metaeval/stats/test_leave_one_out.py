@@ -140,7 +140,7 @@ class TestAgainstTheOracle:
 
     @pytest.mark.slow
     @given(labels_strategy)
-    @settings(deadline=None, max_examples=50)
+    @settings(deadline=None, max_examples=25)
     def test_random_tie_breaks_have_the_exact_expectation(self, labels):
         if all(oracle.leave_one_out_item(row) is None for row in labels):
             return

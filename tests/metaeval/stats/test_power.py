@@ -46,7 +46,7 @@ def exact_power(difference, n, discordance, alpha, alternative):
     return total
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @given(
     st.integers(1, 14),
     st.sampled_from([(0.3, 0.5), (-0.2, 0.9), (0.1, 0.1), (0, 0.4), (0.5, 1)]),

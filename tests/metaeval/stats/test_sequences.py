@@ -33,7 +33,7 @@ def slow_capital(totals, sizes, mean, alpha):
     return best
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(st.data())
 def test_a_mean_is_left_out_once_a_bettor_against_it_is_rich(data):
     largest = data.draw(st.sampled_from([1, 3]))
@@ -98,14 +98,14 @@ def test_looking_after_every_label_keeps_the_level():
     """An interval of a fixed number of labels fails far too often when it is looked at all the time."""
     rng = np.random.default_rng(4)
     wrong = fixed = 0
-    for _ in range(120):
+    for _ in range(60):
         values = (rng.random(400) < 0.75).astype(float)
         found = ConfidenceSequence().update(values)
         wrong += not found.low <= 0.75 <= found.high
         looks = (mean_estimate(values[:n], n_resamples=1) for n in range(20, 401, 20))
         fixed += any(not one.low <= 0.75 <= one.high for one in looks)
-    assert wrong <= 6
-    assert fixed > 15
+    assert wrong <= 4
+    assert fixed > 8
 
 
 class TestSettled:

@@ -9,7 +9,7 @@ from django.db import connection
 from django.template.loader import render_to_string
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import strip_tags
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Label
@@ -113,7 +113,6 @@ def test_items_drawn_by_chance_weigh_what_they_stand_for():
 choices = st.sampled_from([0.0, 1.0, 2.0, NAN])
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     st.integers(2, 5).flatmap(
         lambda m: st.lists(st.lists(choices, min_size=m, max_size=m), min_size=1, max_size=8)
