@@ -7,6 +7,7 @@ Everything is computed with the public functions; the truth is the mean of a fig
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -17,14 +18,38 @@ from metaeval.stats import (
     Estimate,
     StatisticsWarning,
     best_reachable_agreement,
+    fleiss_kappa,
+    gwet_ac,
+    krippendorff_alpha,
     leave_one_out_agreement,
     leave_one_out_difference,
+    pairwise_agreement,
 )
 
 Floats: TypeAlias = NDArray[np.float64]
 # One seed a setting; the interval depends on no resample.
 _ONE: dict[str, Any] = {"n_resamples": 1}
-FIGURES = ("people", "judge", "best reachable", "judge - people", "best - judge", "judge - judge")
+FIGURES: dict[str, Callable[..., Any]] = {
+    "people": lambda labels, _, **how: leave_one_out_agreement(labels, **how),
+    "judge": lambda labels, judges, **how: leave_one_out_agreement(labels, judges[0], **how),
+    "best reachable": lambda labels, _, **how: best_reachable_agreement(labels, **how),
+    "judge - people": lambda labels, judges, **how: leave_one_out_difference(
+        labels, judges[0], "people", **how
+    ),
+    "best - judge": lambda labels, judges, **how: leave_one_out_difference(
+        labels, "best_reachable", judges[0], **how
+    ),
+    "judge - judge": lambda labels, judges, **how: leave_one_out_difference(labels, *judges, **how),
+}
+# Those that resample are taken on fewer datasets.
+COEFFICIENTS: dict[str, Callable[..., Any]] = {
+    "pairs": lambda labels, _, **how: pairwise_agreement(labels, **how),
+    "alpha": lambda labels, _, **how: krippendorff_alpha(labels, **how | _MANY),
+    "ordinal alpha": lambda labels, _, **how: krippendorff_alpha(labels, level="ordinal", **how | _MANY),
+    "Fleiss": lambda labels, _, **how: fleiss_kappa(labels, **how | _MANY),
+    "AC1": lambda labels, _, **how: gwet_ac(labels, values=(0, 1, 2), **how | _MANY),
+}
+_MANY: dict[str, Any] = {"n_resamples": 400}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +94,24 @@ SETTINGS = {
 }
 
 
-def run(quick: bool = False, only: tuple[str, ...] = ()) -> dict[str, float]:
+def run_coefficients(quick: bool = False, only: tuple[str, ...] = ()) -> dict[str, float]:
+    """The same of agreement of pairs, raw and beyond chance."""
+    return run(quick, only, COEFFICIENTS, 300)
+
+
+def run(
+    quick: bool = False,
+    only: tuple[str, ...] = (),
+    figures: dict[str, Callable[..., Any]] = FIGURES,
+    times: int = 500,
+) -> dict[str, float]:
     """Print the table; the coverage of each figure by setting."""
     result = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatisticsWarning)
         for name in only or SETTINGS:
             start = time.process_time()
-            found = covers(SETTINGS[name], 60 if quick else 500)
+            found = covers(SETTINGS[name], 60 if quick else times, figures)
             print(f"  {name} ({time.process_time() - start:.0f} s)", flush=True)
             for figure, one in found.items():
                 key = f"{figure} {name}".replace(" - ", "-").replace(",", "").replace(" ", "_")
@@ -89,27 +124,18 @@ def run(quick: bool = False, only: tuple[str, ...] = ()) -> dict[str, float]:
     return result
 
 
-def covers(setting: Setting, times: int) -> dict[str, Covered]:
+def covers(setting: Setting, times: int, figures: dict[str, Callable[..., Any]]) -> dict[str, Covered]:
     """Coverage of every figure over simulated datasets."""
     rng = np.random.default_rng(1)
-    sampled: dict[str, list[Estimate]] = {figure: [] for figure in FIGURES}
-    fixed: dict[str, list[Estimate]] = {figure: [] for figure in FIGURES}
+    sampled: dict[str, list[Estimate]] = {figure: [] for figure in figures}
+    fixed: dict[str, list[Estimate]] = {figure: [] for figure in figures}
     for _ in range(times):
         labels, judges, clusters = dataset(rng, setting)
         for people, found in (("sampled", sampled), ("fixed", fixed)):
-            options: dict[str, Any] = {"people": people, "clusters": clusters, **_ONE}
-            estimates = (
-                leave_one_out_agreement(labels, **options),
-                leave_one_out_agreement(labels, judges[0], **options),
-                best_reachable_agreement(labels, **options),
-                leave_one_out_difference(labels, judges[0], "people", **options),
-                leave_one_out_difference(labels, "best_reachable", judges[0], **options),
-                leave_one_out_difference(labels, judges[0], judges[1], **options),
-            )
-            for figure, estimate in zip(FIGURES, estimates, strict=True):
-                found[figure].append(estimate)
+            for name, figure in figures.items():
+                found[name].append(figure(labels, judges, people=people, clusters=clusters, **_ONE))
     result = {}
-    for figure in FIGURES:
+    for figure in figures:
         truth = float(np.mean([one.value for one in fixed[figure]]))
         result[figure] = Covered(
             truth,

@@ -419,12 +419,28 @@ class ChecklistSample(Sample):
         """Nominal, over questions: cannot tell is an answer of its own."""
         if not self.slots.shape[1]:
             return ByGroup(lambda _: Estimate(np.nan, np.nan, np.nan, n=0, reason="no labels"))
-        resamples = self.resamples_of(self.item)
         return ByGroup(
             lambda members: krippendorff_alpha(
                 self.slots,
                 where=members[self.item],
-                resamples=resamples,
+                resamples=self._questions,
+                confidence=self.options.confidence,
+                weights=None if self.drawn is None else self.drawn[self.item],
+            )
+        )
+
+    def alpha_alike(self) -> ByGroup | None:
+        """The same of annotators like these."""
+        found = self.by_answer
+        if not len(found.question):
+            return None
+        read = read_labels((found.question, found.crossing.person, found.value), len(self.item))
+        return ByGroup(
+            lambda members: krippendorff_alpha(
+                read,
+                people="sampled",
+                where=members[self.item],
+                resamples=self._questions,
                 confidence=self.options.confidence,
                 weights=None if self.drawn is None else self.drawn[self.item],
             )
@@ -517,6 +533,7 @@ PEOPLE = (
         "number",
         CORRELATION,
         GROUPS,
+        alike=ChecklistSample.alpha_alike,
     ),
     Figure(
         "pair_exact",

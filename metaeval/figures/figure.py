@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from metaeval.figures.sample import ByCriterion, Crossed, CrossedRatio, JudgeSample, Part, Sample
+from metaeval.figures.sample import ByCriterion, ByGroup, Crossed, CrossedRatio, JudgeSample, Part, Sample
 from metaeval.inputs import Against, Inputs, Options
 from metaeval.stats.intervals import AMOUNT
 
@@ -58,7 +58,7 @@ class Figure:
         What its second interval, of annotators like these on new items, is computed from; None where its function
         says that already, or where it has none.
     only_these : str
-        Why it has none although it compares a judge with people: a clause for the methods of a report.
+        Why it has none although it rests on people's labels: a clause for the methods of a report.
     neutral : float or None
         Its value without any bias: a dashed line on plots. Of agreement beyond chance that is 0.
     """
@@ -80,7 +80,7 @@ class Figure:
     lead: str = ""
     lacking: str = ""
     neutral: float | None = None
-    alike: Callable[[Any], Crossed | CrossedRatio | ByCriterion | None] | None = None
+    alike: Callable[[Any], Crossed | CrossedRatio | ByCriterion | ByGroup | None] | None = None
     only_these: str = ""
 
     @property

@@ -23,9 +23,9 @@ from metaeval.figures.sample import (
 from metaeval.inputs import Booleans, Floats, Integers
 from metaeval.stats import Estimate, PairedDifference, mean_estimate, ratio_estimate
 from metaeval.stats.combined import mean_of_strata
+from metaeval.stats.crossed import People
 from metaeval.stats.crossed_sums import sums_difference, sums_estimate
 from metaeval.stats.errors import quiet
-from metaeval.stats.leave_one_out import People
 
 _ACROSS = "no interval: an instruction lies in several of the groups"
 _NOT_SHARED = "no item shared with others"
@@ -119,6 +119,8 @@ def measured(
             other = figure.alike(subject) if figure.alike is not None and figure.name in found else None
             if isinstance(other, ByCriterion):
                 _add_by_criterion(sample, found[figure.name], other.function)
+            elif isinstance(other, ByGroup):
+                _add_by_group(sample, found[figure.name], other.function)
             elif other is not None:
                 _add_by_group(sample, found[figure.name], _alike_of(sample, other, weights(figure)))
         return found

@@ -14,6 +14,7 @@ from metaeval.figures.sample import (
     RISK,
     ByGroup,
     Crossed,
+    CrossedRatio,
     JudgeSample,
     Part,
     Ratio,
@@ -37,8 +38,10 @@ from metaeval.stats import (
     positional_agreement_contributions,
 )
 from metaeval.stats.arrays import slots_of
-from metaeval.stats.counts import read_labels
+from metaeval.stats.counts import LongLabels, read_labels
 from metaeval.stats.crossed import CrossedScores
+from metaeval.stats.crossed_pairs import pair_sums
+from metaeval.stats.crossed_sums import CrossedSums, mean_effects
 from metaeval.stats.distributions import Distance, answer_shares, distance_bounds, distances
 from metaeval.stats.label_models import LabelShares, label_shares
 from metaeval.stats.leave_one_out_scores import leave_one_out_scores
@@ -344,6 +347,46 @@ class PairSample(Sample):
         how = options | {"resamples": self.resamples, "confidence": self.options.confidence}
         return ByGroup(lambda members: function(self.slots, where=members, **how))
 
+    @cached_property
+    def read(self) -> LongLabels:
+        """The labels with who gave them."""
+        return read_labels((self.labels.item, self.labels.annotator, self.labels.choice), self.n_items)
+
+    def beyond_chance_alike(self, function: Any, **options: Any) -> ByGroup | None:
+        """The same of annotators like these."""
+        if not self.slots.shape[1]:
+            return None
+        how = options | {"resamples": self.resamples, "confidence": self.options.confidence}
+        return ByGroup(lambda members: function(self.read, where=members, people="sampled", **how))
+
+    def pairs_alike(self, factor: float = 1.0, shift: float = 0.0) -> CrossedRatio | None:
+        """Pairs of people who say the same, of annotators like these; times a factor, plus a shift."""
+        if not self.slots.shape[1]:
+            return None
+        return CrossedRatio(pair_sums(self.read, self.crossing).scaled(factor, shift), self.crossing)
+
+    def mean_alike(
+        self, values: Floats, bounds: tuple[float, float] = (0.0, 1.0), *, pooled: bool = True
+    ) -> CrossedRatio:
+        """A mean over labels, of annotators like these, from a value of each label, NaN where it does not count.
+
+        Each label counts once, or each item.
+        """
+        mean, effects = mean_effects(values, self.crossing, self.n_items)
+        known = ~np.isnan(mean)
+        sums = CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
+        if pooled:
+            size = np.bincount(self.labels.item, weights=~np.isnan(values), minlength=self.n_items)
+            sums = sums.times(size.astype(np.float64), self.crossing)
+        return CrossedRatio(sums, self.crossing, bounds)
+
+    @cached_property
+    def longer_by(self) -> Floats:
+        """1 for a label that prefers the longer response, -1 for the shorter, 0 for a tie; NaN for equal lengths."""
+        first, second = self.items.lengths[self.labels.item].T
+        prefers = np.select([self.labels.choice == 1, self.labels.choice == 2], [1.0, -1.0], 0.0)
+        return np.where(first == second, np.nan, prefers * np.sign(first - second))
+
     def ties(self) -> Ratio:
         """Labels that are ties."""
         return share_of(self.slots == 0, self.given, _NO_LABELS)
@@ -360,6 +403,13 @@ class PairSample(Sample):
         first = slots_of(self.labels.item, self.labels.shown_first, self.n_items)
         decided = (self.slots > 0) & ~np.isnan(first)
         return share_of(self.slots == first, decided, "no preference with a known order")
+
+    def first_shown_alike(self) -> CrossedRatio | None:
+        """The same of annotators like these."""
+        first, choice = self.labels.shown_first, self.labels.choice
+        if first is None:
+            return None
+        return self.mean_alike(np.where((choice > 0) & ~np.isnan(first), choice == first, np.nan))
 
     def with_others(self) -> Floats:
         """How often the label is the mode of the others, ties between modes by expectation (or at random)."""
@@ -445,17 +495,23 @@ def prefers_longer(sample: PairSample, answers: Floats, asked: Booleans, reason:
     return share_of(answers == _longer(sample), counted, reason)
 
 
-def _alpha(sample: PairSample) -> Part:
-    return sample.beyond_chance(krippendorff_alpha, weights=sample.drawn)
+def _beyond_chance(function: Any, options: Callable[[PairSample], dict[str, Any]]) -> dict[str, Any]:
+    """A coefficient of these annotators, and of annotators like these."""
+    return {
+        "function": lambda sample: sample.beyond_chance(function, **options(sample)),
+        "unit": "number",
+        "bounds": CORRELATION,
+        "alike": lambda sample: sample.beyond_chance_alike(function, **options(sample)),
+    }
 
 
-def _kappa(sample: PairSample) -> Part:
-    return sample.beyond_chance(fleiss_kappa, weights=sample.drawn)
+def _weighted(sample: PairSample) -> dict[str, Any]:
+    return {"weights": sample.drawn}
 
 
-def _gwet(sample: PairSample) -> Part:
+def _of_possible(sample: PairSample) -> dict[str, Any]:
     """Gwet's depends on all that could be said, said or not."""
-    return sample.beyond_chance(gwet_ac, sampling_weights=sample.drawn, values=sample.labels.possible)
+    return {"sampling_weights": sample.drawn, "values": sample.labels.possible}
 
 
 PEOPLE = (
@@ -492,6 +548,7 @@ PEOPLE = (
         "Share of the pairs of human annotators who give the same label, averaged over items.",
         PairSample.percent_agreement,
         gap=True,
+        alike=PairSample.pairs_alike,
     ),
     Figure(
         "squared_distance",
@@ -502,31 +559,26 @@ PEOPLE = (
         "number",
         short="Brier distance",
         in_pages=False,
+        alike=lambda sample: sample.pairs_alike(-1.0, 1.0),
     ),
     Figure(
         "krippendorff_alpha",
         "Krippendorff's alpha",
         "Agreement beyond chance, nominal: one minus observed over expected disagreement of labels.",
-        _alpha,
-        "number",
-        CORRELATION,
+        **_beyond_chance(krippendorff_alpha, _weighted),
         axes=GROUPS,
     ),
     Figure(
         "fleiss_kappa",
         "Fleiss' kappa",
         "Pairwise agreement beyond what the shares of the values give by chance.",
-        _kappa,
-        "number",
-        CORRELATION,
+        **_beyond_chance(fleiss_kappa, _weighted),
     ),
     Figure(
         "gwet_ac1",
         "Gwet's AC1",
         "Pairwise agreement beyond chance, where only some labels are guesses.",
-        _gwet,
-        "number",
-        CORRELATION,
+        **_beyond_chance(gwet_ac, _of_possible),
     ),
     Figure(
         "tie_rate",
@@ -535,6 +587,7 @@ PEOPLE = (
         PairSample.ties,
         axes=GROUPS,
         gap=True,
+        alike=lambda sample: sample.mean_alike((sample.labels.choice == 0).astype(np.float64)),
     ),
     Figure(
         "first_shown_rate",
@@ -543,6 +596,7 @@ PEOPLE = (
         PairSample.first_shown,
         short="First-position rate",
         neutral=0.5,
+        alike=PairSample.first_shown_alike,
     ),
     Figure(
         "prefers_first",
@@ -550,6 +604,7 @@ PEOPLE = (
         "Share of the labels that prefer the first response in stored order, a tie counting one half.",
         PairSample.prefers_first,
         gap=True,
+        alike=lambda sample: sample.mean_alike(_credit(sample.labels.choice)),
     ),
     Figure(
         "prefers_longer",
@@ -557,6 +612,9 @@ PEOPLE = (
         "Share of the labels that prefer the longer response, of pairs whose lengths differ.",
         PairSample.prefers_longer,
         gap=True,
+        alike=lambda sample: sample.mean_alike(
+            np.where(np.isnan(sample.longer_by), np.nan, sample.longer_by > 0)
+        ),
     ),
     Figure(
         "length_bias",
@@ -567,6 +625,7 @@ PEOPLE = (
         "points",
         CORRELATION,
         gap=True,
+        alike=lambda sample: sample.mean_alike(sample.longer_by, CORRELATION, pooled=False),
     ),
     Figure(
         "first_label_prefers_longer",
@@ -575,6 +634,7 @@ PEOPLE = (
         "30 characters.",
         PairSample.first_label,
         gap=True,
+        only_these="which label is an item's first is chance",
     ),
 )
 JUDGES = (

@@ -31,6 +31,8 @@ from metaeval.stats import (
 )
 from metaeval.stats.arrays import slots_of
 from metaeval.stats.correlation import mean_of_others
+from metaeval.stats.counts import read_labels
+from metaeval.stats.crossed import People
 from metaeval.stats.crossed_sums import (
     CrossedSums,
     Linear,
@@ -473,28 +475,31 @@ class RubricSample(Sample):
 
         return ByCriterion(figure, partial(figure, None))
 
-    def alpha(self) -> ByCriterion:
+    def alpha(self, people: People = "fixed") -> ByCriterion:
         """Ordinal, over the items of one criterion or the items of all."""
 
         def figure(place: int | None) -> Estimate:
             places = range(len(self.inputs.criteria)) if place is None else (place,)
-            parts = [self.slots(each) for each in places]
-            width = max((part.shape[1] for part in parts), default=0)
-            if not width:
+            found, label = np.nonzero(~np.isnan(self.ratings[:, places].T))
+            if not len(found):
                 return Estimate(np.nan, np.nan, np.nan, n=0, reason="no labels")
-            table = np.full((len(parts), self.n_items, width), np.nan)
-            for row, part in enumerate(parts):
-                table[row, :, : part.shape[1]] = part
-            rows = np.tile(np.arange(self.n_items), len(parts))
+            whose = self.labels.item[label], self.labels.annotator[label]
+            rows = np.tile(np.arange(self.n_items), len(places))
+            values = self.ratings[label, np.asarray(places)[found]]
             return krippendorff_alpha(
-                table.reshape(-1, width),
+                read_labels((found * self.n_items + whose[0], whose[1], values), len(rows)),
                 level="ordinal",
-                resamples=self.resamples if len(parts) == 1 else self.resamples_of(rows),
+                people=people,
+                resamples=self.resamples if len(places) == 1 else self.resamples_of(rows),
                 confidence=self.options.confidence,
                 weights=None if self.drawn is None else self.drawn[rows],
             )
 
         return ByCriterion(figure)
+
+    def alpha_alike(self) -> ByCriterion | None:
+        """The same of annotators like these."""
+        return self.alpha("sampled") if len(self.labels) else None
 
 
 def _correlation(
@@ -528,6 +533,7 @@ PEOPLE = (
         "Agreement beyond chance of ordered ratings, over all items and criteria.",
         RubricSample.alpha,
         _PARTS,
+        alike=RubricSample.alpha_alike,
     ),
     Figure(
         "pair_exact",

@@ -214,8 +214,11 @@ def why_not_alike(report: ReportContent) -> str:
 
 
 def only_these(report: ReportContent) -> dict[str, list[str]]:
-    """The labels of figures that compare judges with people and speak of these annotators only, by the reason."""
+    """The labels of figures that rest on people's labels and speak of these annotators only, by the reason."""
     found: dict[str, list[str]] = {}
+    for figure, _ in people_table(report):
+        if figure.only_these:
+            found.setdefault(figure.only_these, []).append(figure.label)
     for figure in report.figures.judges:
         if figure.only_these and not figure.of_gold and _of_a_judge(report, figure):
             found.setdefault(figure.only_these, []).append(figure.label)

@@ -11,9 +11,9 @@ from metaeval.selection.scoring import judged_verdicts
 from metaeval.selection.types import JudgedDataset
 from metaeval.selection.verdict import Alike
 from metaeval.stats import PairedDifference
-from metaeval.stats.crossed import CrossedScores
+from metaeval.stats.crossed import CrossedScores, People
 from metaeval.stats.crossed_sums import sums_difference
-from metaeval.stats.leave_one_out import LeaveOneOut, People
+from metaeval.stats.leave_one_out import LeaveOneOut
 
 _NO_PEOPLE = "the labels of each annotator are not known apart here"
 

@@ -8,12 +8,15 @@ from numpy.typing import ArrayLike
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, as_items, as_matrix, as_verdicts, check_option, mean_of_orders
 from metaeval.stats.contributions import contributions_of
-from metaeval.stats.counts import count_labels
+from metaeval.stats.counts import count_labels, read_labels
+from metaeval.stats.crossed import PEOPLE, Crossing, People
+from metaeval.stats.crossed_pairs import pair_sums
+from metaeval.stats.crossed_sums import sums_estimate
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
 from metaeval.stats.leave_one_out_scores import Unparsed
 from metaeval.stats.options import as_number
-from metaeval.stats.pairs import pairwise_agreement_contributions
+from metaeval.stats.pairs import pairwise_agreement, pairwise_agreement_contributions
 
 AgreementMean: TypeAlias = Literal["items", "pairs"]
 
@@ -23,7 +26,11 @@ _GRAIN = 1e-9
 
 @aligned()
 def percent_agreement(
-    labels: Any, *, average: AgreementMean = "items", **options: Unpack[Sampling]
+    labels: Any,
+    *,
+    average: AgreementMean = "items",
+    people: People = "fixed",
+    **options: Unpack[Sampling],
 ) -> Estimate:
     """How often two people who labelled the same item said the same.
 
@@ -35,6 +42,9 @@ def percent_agreement(
         ``"items"``: the share of equal pairs of each item, then the mean over items. It is the observed agreement of
         Fleiss' kappa and Gwet's AC1, and `pairwise_agreement` with tolerance 0. ``"pairs"``: all pairs together, so
         that an item with many labels weighs more.
+    people : {"fixed", "sampled"}
+        Whether the interval speaks of these people on other items, or of people like these on other items. From fewer
+        than five people there is no interval of others.
     **options
         See `metaeval.stats.intervals.Sampling`.
 
@@ -56,10 +66,17 @@ def percent_agreement(
     0.571429
     """
     check_option(average, ("items", "pairs"), "average")
-    shares = pairwise_agreement_contributions(labels)
-    reason = "no item has two labels"
     if average == "items":
-        return mean_estimate(shares, reason=reason, **options)
+        return pairwise_agreement(labels, people=people, **options)
+    check_option(people, PEOPLE, "people")
+    reason = "no item has two labels"
+    if people == "sampled":
+        read = read_labels(labels)
+        crossing = Crossing.of(read.item, read.annotator)
+        sums = pair_sums(read, crossing)
+        size = np.bincount(read.item, minlength=read.n_items)
+        return sums_estimate(sums.times(size * (size - 1) / 2, crossing), crossing, reason=reason, **options)
+    shares = pairwise_agreement_contributions(labels)
     counts = count_labels(labels)
     size = counts.matrix.sum(axis=1)[counts.row]
     pairs = np.where(np.isnan(shares), 0.0, size * (size - 1) / 2)

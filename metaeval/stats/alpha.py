@@ -5,18 +5,30 @@ on it and this library doesn't: without it the same formula runs on the same cou
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
+from scipy import sparse
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.alpha_many import ManyValues, alpha_and_range, alpha_influence, resampled_alpha
 from metaeval.stats.arrays import Booleans, Floats, Integers, check_option
-from metaeval.stats.counts import LabelCounts, count_labels
+from metaeval.stats.counts import LabelCounts, LongLabels
+from metaeval.stats.crossed import People
+from metaeval.stats.crossed_pairs import (
+    MOST_DISTINCT,
+    TOO_MANY,
+    PairTerms,
+    coefficient_of_others,
+    labels_for,
+    labels_of,
+)
+from metaeval.stats.crossed_sums import of_others_unknown
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import Sampling, finish, item_weights, resolve, why_none
 from metaeval.stats.resampling import Resamples
-from metaeval.stats.spread import spread_of, spread_of_totals
+from metaeval.stats.spread import Spread, spread_of, spread_of_totals
 
 try:
     import krippendorff
@@ -36,7 +48,9 @@ _CHUNK = 2_000
 
 
 @aligned()
-def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpack[Sampling]) -> Estimate:
+def krippendorff_alpha(
+    labels: Any, *, level: Level = "nominal", people: People = "fixed", **options: Unpack[Sampling]
+) -> Estimate:
     """Agreement of any number of annotators beyond chance, 1 minus observed over expected disagreement.
 
     Parameters
@@ -45,6 +59,9 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
         Any numeric values, NaN where missing; or a tuple (item, annotator, value).
     level : {"nominal", "ordinal", "interval", "ratio"}
         How far apart two values are. Pairwise choices are nominal, ratings ordinal.
+    people : {"fixed", "sampled"}
+        Whether the interval speaks of these people on other items, or of people like these on other items. From fewer
+        than five people there is no interval of others.
     **options
         See `metaeval.stats.intervals.Sampling`.
 
@@ -64,7 +81,7 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
     0.533333
     """
     check_option(level, _LEVELS, "level")
-    counts = count_labels(labels)
+    read, counts = labels_for(labels, people)
     resamples, mask, confidence = resolve(counts.n_items, options, weighted=True)
     weights = item_weights(counts.n_items, options)
     many = not counts.tabular and len(counts.values) > MOST_VALUES
@@ -78,8 +95,9 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
         weights = _scaled(weights, np.where(pairable, sizes, 0))
     if not pairable.any():
         return undefined(why_none("no item has two labels", options.get("weights")))
+    others = _Others(read, level, pairable, weights, resamples, confidence)
     if per_item is None:
-        return _of_many(counts, level, pairable, weights, resamples, confidence)
+        return _of_many(counts, level, pairable, weights, resamples, confidence, others)
     per_item = np.where(pairable[:, np.newaxis], per_item, 0)
     used = per_item.any(axis=0)
     if np.count_nonzero(used) < 2:
@@ -96,7 +114,9 @@ def krippendorff_alpha(labels: Any, *, level: Level = "nominal", **options: Unpa
     if not resamples.n_resamples:
         return finish(value, np.zeros(0), pairable, resamples, confidence, bounds)
     spread = spread_of_totals(columns, alpha, pairable, resamples)
-    return finish(value, alpha(resamples.totals(columns)), pairable, resamples, confidence, bounds, spread)
+    resampled = alpha(resamples.totals(columns))
+    fixed = finish(value, resampled, pairable, resamples, confidence, bounds, spread)
+    return others.beside(fixed, resampled, bounds, spread)
 
 
 def _scaled(weights: Floats, sizes: Integers) -> Floats:
@@ -116,6 +136,7 @@ def _of_many(
     weights: Floats | None,
     resamples: Resamples,
     confidence: float,
+    others: "_Others",
 ) -> Estimate:
     data = ManyValues.of(counts, pairable, weights)
     if len(data.values) < 2:
@@ -131,9 +152,81 @@ def _of_many(
     rows = resamples.cluster_totals(np.column_stack([alpha_influence(data, level), pairable]))
     rows = rows[rows[:, 1] > 0]
     spread = spread_of(rows[:, 0], rows[:, 1])
-    return finish(
-        value, resampled_alpha(data, level, resamples), pairable, resamples, confidence, bounds, spread
-    )
+    resampled = resampled_alpha(data, level, resamples)
+    fixed = finish(value, resampled, pairable, resamples, confidence, bounds, spread)
+    return others.beside(fixed, resampled, bounds, spread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """What the interval of annotators like these needs beside that of these; nothing where only these are asked for."""
+
+    read: LongLabels | None
+    level: Level
+    pairable: Booleans
+    weights: Floats | None
+    resamples: Resamples
+    confidence: float
+
+    def beside(
+        self, fixed: Estimate, resampled: Floats, bounds: tuple[float, float], spread: Spread
+    ) -> Estimate:
+        if self.read is None or not fixed.defined:
+            return fixed
+        read = labels_of(self.read, self.pairable)
+        if len(read.values) > MOST_DISTINCT:
+            return of_others_unknown(fixed, TOO_MANY.format(n=len(read.values)))
+        sizes = np.bincount(read.item, minlength=read.n_items).astype(np.float64)
+        weights = np.where(self.pairable, 1.0 if self.weights is None else self.weights, 0.0)
+        pairs, values = alpha_terms(read, weights, self.level)
+        return coefficient_of_others(
+            fixed,
+            resampled,
+            read,
+            PairTerms(pairs, values, sizes / 2, sizes),
+            weights,
+            bounds=bounds,
+            spread=spread,
+            resamples=self.resamples,
+            confidence=self.confidence,
+        )
+
+
+def alpha_terms(read: LongLabels, weights: Floats, level: Level) -> tuple[Floats, Floats]:
+    """Derivatives of alpha: by coincidences, (n_values, n_values), and by the labels of each value, (n_values,).
+
+    Parameters
+    ----------
+    read : LongLabels
+        The labels of items with two or more.
+    weights : ndarray of shape (n_items,)
+
+    References
+    ----------
+    K. Krippendorff, "Content Analysis", 4th ed., 2018, ch. 12: alpha as a function of coincidences and margins.
+    """
+    each = (read.item, read.code)
+    counts = sparse.csr_array((np.ones(len(read.item)), each), shape=(read.n_items, len(read.values)))
+    share = weights / np.maximum(np.asarray(counts.sum(axis=1)) - 1, 1)
+    coincidence = np.asarray((counts.T @ sparse.diags_array(share) @ counts).todense())
+    np.fill_diagonal(coincidence, 0.0)
+    margins = np.asarray(counts.T @ weights)
+    total, chance = float(margins.sum()), np.outer(margins, margins)
+    middle = np.cumsum(margins) - margins / 2
+    gap = np.subtract.outer(middle, middle)
+    values = read.values
+    distance = gap**2 if level == "ordinal" else _distance(values[:, np.newaxis], values, level)
+    distance = np.where(np.eye(len(values), dtype=bool), 0.0, distance)
+    observed, expected = (float((each * distance).sum()) / 2 for each in (coincidence, chance))
+    by_expected, by_observed = distance @ margins, np.zeros(len(values))
+    if level == "ordinal":
+        # A label moves the middles of the values above its own by one, and of its own by a half.
+        for sums, pulled in ((by_expected, chance), (by_observed, coincidence)):
+            pull = (2 * gap * pulled).sum(axis=1)
+            sums += pull.sum() - np.cumsum(pull) + pull / 2
+    scale = (total - 1) / expected
+    of_values = scale * (observed / expected * by_expected - by_observed) - observed / expected
+    return -scale * distance, of_values
 
 
 def _of_the_package(per_item: Integers, values: Floats, level: Level) -> float:

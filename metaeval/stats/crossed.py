@@ -8,7 +8,7 @@ once: V = V(items) + V(people) - V(items and people).
 
 import math
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,8 @@ from metaeval.stats.resampling import Resamples
 from metaeval.stats.spread import NOTHING_VARIES, PeopleVariance, ratio_spread, variance_freedom
 
 METHOD = "two-way"
+People: TypeAlias = Literal["fixed", "sampled"]
+PEOPLE = ("fixed", "sampled")
 # The fewest people, and the fewest people of equal workload that theirs are worth, from whom others can be spoken of.
 FEWEST_PEOPLE = 5
 _FEWEST_WORTH = 4.0

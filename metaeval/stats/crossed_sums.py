@@ -72,6 +72,15 @@ class CrossedSums:
         top_effects = factor * self.top_effects + (0.0 if below is None else shift * below)
         return replace(self, top=factor * self.top + shift * self.bottom, top_effects=top_effects)
 
+    def times(self, weights: Floats, crossing: Crossing) -> "CrossedSums":
+        """Of the same figure where an item counts as often as its weight says."""
+        of_labels = weights[crossing.item]
+        below = None if self.bottom_effects is None else of_labels * self.bottom_effects
+        top, bottom = weights * self.top, weights * self.bottom
+        return replace(
+            self, top=top, bottom=bottom, top_effects=of_labels * self.top_effects, bottom_effects=below
+        )
+
     def effects_at(self, value: float) -> Floats:
         """What each label does to top minus the figure times bottom, of its item."""
         if self.bottom_effects is None:
@@ -181,10 +190,10 @@ def sums_variance(
     # Effects on the sums, as those on the mean of scores that weigh `each`.
     scores = CrossedScores(sums.top, effects * (each.sum() / whole))
     found = people_variance(scores, crossing, each, resamples)
-    return _curved(found) if sums.is_curved else found
+    return curved(found) if sums.is_curved else found
 
 
-def _curved(people: PeopleVariance) -> PeopleVariance:
+def curved(people: PeopleVariance) -> PeopleVariance:
     """Of a figure that is no mean over labels."""
     return replace(people, freedom=max(1.0, min(people.freedom, people.worth - 2)))
 
@@ -238,7 +247,7 @@ def sums_estimate(
     weights = weights if mask is None else np.where(mask, weights, 0.0)
     people = sums_variance(sums, fixed.value, crossing, weights, resamples)
     if people.reason is not None:
-        return _unknown(fixed, people.reason)
+        return of_others_unknown(fixed, people.reason)
     width = bounds[1] - bounds[0]
     of_items = between_clusters(fixed.value, sums.mean, weights * sums.bottom, resamples)
     variance, freedom = people.total(*of_items)
@@ -371,8 +380,8 @@ def crossed_correlation(
         CrossedScores(target, effects * float(weights.sum())), crossing, weights, resamples
     )
     if people.reason is not None:
-        return _unknown(fixed, people.reason)
-    people = _curved(people)
+        return of_others_unknown(fixed, people.reason)
+    people = curved(people)
     if fixed.method != "fisher":
         ends = wilson_interval((1 + fixed.value) / 2, min(fixed.n_clusters or 1, people.n_people), confidence)
         low, high = 2 * ends[0] - 1, 2 * ends[1] - 1
@@ -431,6 +440,6 @@ def _ranks(values: Floats, weights: Floats) -> Floats:
     return ranks
 
 
-def _unknown(fixed: Estimate, reason: str) -> Estimate:
+def of_others_unknown(fixed: Estimate, reason: str) -> Estimate:
     warn(reason)
     return Estimate(fixed.value, math.nan, math.nan, fixed.n, fixed.n_clusters, reason=reason)

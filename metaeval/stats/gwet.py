@@ -7,7 +7,9 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, as_items, as_mask, as_weights, check_option
-from metaeval.stats.counts import LabelCounts, count_labels
+from metaeval.stats.counts import LabelCounts
+from metaeval.stats.crossed import People
+from metaeval.stats.crossed_pairs import labels_for, with_values
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import Sampling, why_none
@@ -27,6 +29,7 @@ def gwet_ac(
     weights: AgreementWeights = "identity",
     values: ArrayLike | None = None,
     sampling_weights: ArrayLike | None = None,
+    people: People = "fixed",
     **options: Unpack[Resampling],
 ) -> Estimate:
     """Gwet's agreement coefficient, AC1 with identity weights and AC2 with any other.
@@ -47,6 +50,9 @@ def gwet_ac(
     sampling_weights : array_like of shape (n_items,), optional
         What `metaeval.stats.intervals.Sampling` calls ``weights``: one over the chance with which each item was
         picked. An item of weight 0 does not count, nor does a value that only such items have.
+    people : {"fixed", "sampled"}
+        Whether the interval speaks of these people on other items, or of people like these on other items. From fewer
+        than five people there is no interval of others.
     **options
         See `metaeval.stats.kappa.Resampling`.
 
@@ -71,7 +77,8 @@ def gwet_ac(
     -0.052632
     """
     check_option(weights, _WEIGHTS, "weights")
-    counts = _among(count_labels(labels), values)
+    read, counts = labels_for(labels, people)
+    counts = _among(counts, values)
     sampling = with_sampling_weights(options, sampling_weights, counts.n_items)
     if values is None:
         counts = _used(counts, _counted(sampling, counts.n_items))
@@ -88,7 +95,8 @@ def gwet_ac(
         expected: Floats = 1 - scale * (shares * (1 - shares)).sum(axis=-1)
         return expected
 
-    return chance_corrected(counts, 1 - agreement, chance, sampling)
+    read = None if read is None else with_values(read, counts.values)
+    return chance_corrected(counts, 1 - agreement, chance, sampling, read)
 
 
 def agreement_weights(values: ArrayLike, weights: AgreementWeights = "identity") -> Floats:

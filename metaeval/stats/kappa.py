@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Seed, as_items, as_weights, check_option
-from metaeval.stats.counts import LabelCounts, count_labels
+from metaeval.stats.counts import LabelCounts, LongLabels
+from metaeval.stats.crossed import People
+from metaeval.stats.crossed_pairs import PairTerms, coefficient_of_others, labels_for
 from metaeval.stats.estimate import Estimate, undefined
 from metaeval.stats.intervals import Sampling, finish, item_weights, resolve, why_none
 from metaeval.stats.resampling import Resamples
-from metaeval.stats.spread import spread_of_totals
+from metaeval.stats.spread import slopes_of_totals, spread_by_slopes, spread_of_totals
 
 KappaWeights: TypeAlias = Literal["linear", "quadratic"] | None
 # (shares of the values, of shape (..., n_values)) to the expected disagreement.
@@ -134,7 +136,7 @@ def with_sampling_weights(options: Resampling, weights: ArrayLike | None, n_item
 
 
 @aligned()
-def fleiss_kappa(labels: Any, **options: Unpack[Sampling]) -> Estimate:
+def fleiss_kappa(labels: Any, *, people: People = "fixed", **options: Unpack[Sampling]) -> Estimate:
     """Agreement of any number of people beyond chance, all drawing from one distribution of values.
 
     Observed agreement is the mean over items of the share of pairs of labels that are equal; by chance two labels
@@ -144,6 +146,9 @@ def fleiss_kappa(labels: Any, **options: Unpack[Sampling]) -> Estimate:
     ----------
     labels : array_like of shape (n_items, n_annotators), or tuple of three arrays of shape (n_labels,)
         Any numeric values, NaN where missing; or a tuple (item, annotator, value).
+    people : {"fixed", "sampled"}
+        Whether the interval speaks of these people on other items, or of people like these on other items. From fewer
+        than five people there is no interval of others.
     **options
         See `metaeval.stats.intervals.Sampling`.
 
@@ -169,17 +174,23 @@ def fleiss_kappa(labels: Any, **options: Unpack[Sampling]) -> Estimate:
     >>> round(fleiss_kappa([[1, 1, 1], [1, 1, 2], [2, 2, 2], [2, 2, 1]]).value, 6)     # 2/3 against 1/2
     0.333333
     """
-    counts = count_labels(labels)
+    read, counts = labels_for(labels, people)
     distance = 1.0 - np.eye(len(counts.values))
 
     def chance(shares: Floats) -> Floats:
         expected: Floats = ((shares @ distance) * shares).sum(axis=-1)
         return expected
 
-    return chance_corrected(counts, distance, chance, options)
+    return chance_corrected(counts, distance, chance, options, read)
 
 
-def chance_corrected(counts: LabelCounts, distance: Floats, chance: Chance, options: Sampling) -> Estimate:
+def chance_corrected(
+    counts: LabelCounts,
+    distance: Floats,
+    chance: Chance,
+    options: Sampling,
+    read: LongLabels | None = None,
+) -> Estimate:
     """One minus observed over expected disagreement of any number of people, with its interval.
 
     Parameters
@@ -190,6 +201,8 @@ def chance_corrected(counts: LabelCounts, distance: Floats, chance: Chance, opti
         How far apart two values are: symmetric, in [0, 1], 0 on the diagonal.
     chance : callable
         Expected disagreement from the shares of the values, (..., n_values) to (...).
+    read : LongLabels, optional
+        Who gave which label, with the values of `counts`, for an interval of people like these.
     """
     resamples, mask, confidence = resolve(counts.n_items, options, weighted=True)
     weights = item_weights(counts.n_items, options)
@@ -215,8 +228,24 @@ def chance_corrected(counts: LabelCounts, distance: Floats, chance: Chance, opti
         return undefined(_ONE_VALUE)
     resampled = kappa(resamples.totals(columns))[0] if resamples.n_resamples else np.zeros(0)
     bounds = 1 - float(distance.max()) / float(expected[0]), 1.0
-    spread = spread_of_totals(columns, lambda totals: kappa(totals)[0], pairable, resamples)
-    return finish(float(value[0]), resampled, pairable, resamples, confidence, bounds, spread)
+    slopes = slopes_of_totals(columns, lambda totals: kappa(totals)[0], pairable)
+    spread = spread_by_slopes(columns, slopes, pairable, resamples)
+    fixed = finish(float(value[0]), resampled, pairable, resamples, confidence, bounds, spread)
+    if read is None:
+        return fixed
+    return coefficient_of_others(
+        fixed,
+        resampled,
+        read,
+        PairTerms(
+            slopes[0] * distance, slopes[3:], pairable.astype(np.float64), taking_part.astype(np.float64)
+        ),
+        np.where(taking_part, 1.0 if weights is None else weights, 0.0),
+        bounds=bounds,
+        spread=spread,
+        resamples=resamples,
+        confidence=confidence,
+    )
 
 
 def _table(matrix: Any, distance: Floats) -> Floats:

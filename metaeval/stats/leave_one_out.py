@@ -22,8 +22,10 @@ from metaeval.stats.arrays import (
 )
 from metaeval.stats.counts import LongLabels, read_labels
 from metaeval.stats.crossed import (
+    PEOPLE,
     CrossedScores,
     Crossing,
+    People,
     corrected_effects,
     crossed_difference,
     crossed_estimate,
@@ -37,10 +39,8 @@ from metaeval.stats.leave_one_out_scores import TieBreak, Unparsed, leave_one_ou
 from metaeval.stats.options import as_count
 from metaeval.stats.resampling import DEFAULT_RESAMPLES, Resamples
 
-People: TypeAlias = Literal["fixed", "sampled"]
 Side: TypeAlias = ArrayLike | Literal["people", "best_reachable"]
 
-_PEOPLE = ("fixed", "sampled")
 _TIE_BREAKS = ("expected", "random", "alpaca_eval")
 _NO_LABELS = "no item has two labels"
 _FEWEST = 2
@@ -152,7 +152,7 @@ class LeaveOneOut:
         self, scores: CrossedScores, *, people: People = "fixed", **options: Unpack[Sampling]
     ) -> Estimate:
         """The mean of scores over items, with an interval of either population."""
-        check_option(people, _PEOPLE, "people")
+        check_option(people, PEOPLE, "people")
         reason = _NO_LABELS if self.n_labels is None else f"no item has {self.n_labels} labels"
         if people == "fixed":
             return mean_estimate(scores.items, reason=reason, **options)
@@ -168,7 +168,7 @@ class LeaveOneOut:
         **options: Unpack[Sampling],
     ) -> PairedDifference:
         """The mean of the first minus that of the second, paired by item, with an interval of either population."""
-        check_option(people, _PEOPLE, "people")
+        check_option(people, PEOPLE, "people")
         if people == "fixed":
             return paired_difference(first.items, second.items, critical=critical, **options)
         return crossed_difference(first, second, self.crossing, critical=critical, **options)
@@ -275,7 +275,7 @@ def leave_one_out_agreement(
     >>> round(leave_one_out_agreement(labels, n_labels=2).value, 6)     # one pair of three agrees; all do
     0.666667
     """
-    check_option(people, _PEOPLE, "people")
+    check_option(people, PEOPLE, "people")
     options: Sampling = {
         "clusters": clusters,
         "resamples": resamples,

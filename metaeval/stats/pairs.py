@@ -5,16 +5,21 @@ from typing import Any, Unpack
 import numpy as np
 
 from metaeval.stats.alignment import aligned
-from metaeval.stats.arrays import Floats
+from metaeval.stats.arrays import Floats, check_option
 from metaeval.stats.contributions import contributions_of
-from metaeval.stats.counts import count_labels
+from metaeval.stats.counts import count_labels, read_labels
+from metaeval.stats.crossed import PEOPLE, Crossing, People
+from metaeval.stats.crossed_pairs import pair_sums
+from metaeval.stats.crossed_sums import sums_estimate
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate
 from metaeval.stats.options import as_number
 
 
 @aligned()
-def pairwise_agreement(labels: Any, *, tolerance: float = 0.0, **options: Unpack[Sampling]) -> Estimate:
+def pairwise_agreement(
+    labels: Any, *, tolerance: float = 0.0, people: People = "fixed", **options: Unpack[Sampling]
+) -> Estimate:
     """How often two people who labelled the same item are within ``tolerance`` of each other.
 
     For each item the share of its pairs of labels that differ by at most ``tolerance``; the mean over items, so
@@ -26,6 +31,9 @@ def pairwise_agreement(labels: Any, *, tolerance: float = 0.0, **options: Unpack
         Numeric values, NaN where missing; or a tuple (item, annotator, value).
     tolerance : float, default 0
         In the units of the values; 0 asks for the same value. Must not be negative.
+    people : {"fixed", "sampled"}
+        Whether the interval speaks of these people on other items, or of people like these on other items. From fewer
+        than five people there is no interval of others.
     **options
         See `metaeval.stats.intervals.Sampling`.
 
@@ -46,11 +54,16 @@ def pairwise_agreement(labels: Any, *, tolerance: float = 0.0, **options: Unpack
     >>> pairwise_agreement([[1, 1, 2], [5, 3, 1]], tolerance=1, n_resamples=0).value
     0.5
     """
-    return mean_estimate(
-        pairwise_agreement_contributions(labels, tolerance=tolerance),
-        reason="no item has two labels",
-        **options,
-    )
+    reason = "no item has two labels"
+    check_option(people, PEOPLE, "people")
+    if people == "fixed":
+        return mean_estimate(
+            pairwise_agreement_contributions(labels, tolerance=tolerance), reason=reason, **options
+        )
+    read = read_labels(labels)
+    crossing = Crossing.of(read.item, read.annotator)
+    sums = pair_sums(read, crossing, as_number(tolerance, "tolerance", 0))
+    return sums_estimate(sums, crossing, reason=reason, **options)
 
 
 @aligned()

@@ -222,12 +222,22 @@ def spread_of_totals(
     >>> found.clusters, round(found.carriers, 6)
     (4.0, 4.0)
     """
+    return spread_by_slopes(columns, slopes_of_totals(columns, figure, counted), counted, resamples)
+
+
+def slopes_of_totals(columns: Floats, figure: Callable[[Floats], Floats], counted: Booleans) -> Floats:
+    """The derivatives of a function of totals, (k,); 0 where it has none. As `spread_of_totals`."""
     totals = columns.sum(axis=0)
     step = _STEP * max(1, int(np.count_nonzero(counted)))
     moves = step * np.eye(len(totals))
     with np.errstate(invalid="ignore", divide="ignore"):
         slopes = (figure(totals + moves) - figure(totals - moves)) / (2 * step)
-    deviations = columns @ np.nan_to_num(slopes)
+    return np.nan_to_num(slopes)
+
+
+def spread_by_slopes(columns: Floats, slopes: Floats, counted: Booleans, resamples: Resamples) -> Spread:
+    """`spread_of_totals` where the derivatives are known."""
+    deviations = columns @ slopes
     rows = resamples.cluster_totals(np.column_stack([deviations, counted]))
     rows = rows[rows[:, 1] > 0]
     return spread_of(rows[:, 0], rows[:, 1])
