@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -29,6 +30,7 @@ from metaeval.stats import (
     LeaveOneOut,
     PairedDifference,
     accuracy_contributions,
+    crossed_mean_estimate,
     feature_contributions,
     fleiss_kappa,
     gwet_ac,
@@ -41,7 +43,6 @@ from metaeval.stats.arrays import slots_of
 from metaeval.stats.counts import LongLabels, read_labels
 from metaeval.stats.crossed import CrossedScores
 from metaeval.stats.crossed_pairs import pair_sums
-from metaeval.stats.crossed_sums import CrossedSums, mean_effects
 from metaeval.stats.distributions import Distance, answer_shares, distance_bounds, distances
 from metaeval.stats.label_models import LabelShares, label_shares
 from metaeval.stats.leave_one_out_scores import leave_one_out_scores
@@ -366,26 +367,35 @@ class PairSample(Sample):
         return CrossedRatio(pair_sums(self.read, self.crossing).scaled(factor, shift), self.crossing)
 
     def mean_alike(
-        self, values: Floats, bounds: tuple[float, float] = (0.0, 1.0), *, pooled: bool = True
-    ) -> CrossedRatio:
-        """A mean over labels, of annotators like these, from a value of each label, NaN where it does not count.
+        self, values: Floats, *, pooled: bool = True, scale: float = 1.0, shift: float = 0.0
+    ) -> ByGroup:
+        """A mean over labels, of annotators like these, from a score of each label in [0, 1], NaN for none.
 
-        Each label counts once, or each item.
+        Each label counts once, or each item; the mean times the scale, plus the shift.
         """
-        mean, effects = mean_effects(values, self.crossing, self.n_items)
-        known = ~np.isnan(mean)
-        sums = CrossedSums(np.where(known, mean, 0.0), known.astype(np.float64), effects)
-        if pooled:
-            size = np.bincount(self.labels.item, weights=~np.isnan(values), minlength=self.n_items)
-            sums = sums.times(size.astype(np.float64), self.crossing)
-        return CrossedRatio(sums, self.crossing, bounds)
+        labels, known = self.labels, ~np.isnan(values)
+        size = np.bincount(labels.item, weights=known, minlength=self.n_items)[labels.item]
+        how: dict[str, Any] = {
+            "n_items": self.n_items,
+            "shares": None if pooled else 1 / np.maximum(size, 1),
+            "resamples": self.resamples,
+            "confidence": self.options.confidence,
+            "weights": self.drawn,
+        }
+
+        def figure(members: Booleans) -> Estimate:
+            found = crossed_mean_estimate(values, labels.item, labels.annotator, where=members, **how)
+            value, low, high = (scale * each + shift for each in (found.value, found.low, found.high))
+            return replace(found, value=value, low=low, high=high)
+
+        return ByGroup(figure)
 
     @cached_property
-    def longer_by(self) -> Floats:
-        """1 for a label that prefers the longer response, -1 for the shorter, 0 for a tie; NaN for equal lengths."""
+    def longer(self) -> Floats:
+        """1 for a label that prefers the longer response, 0 for the shorter, 1/2 for a tie; NaN for equal lengths."""
         first, second = self.items.lengths[self.labels.item].T
-        prefers = np.select([self.labels.choice == 1, self.labels.choice == 2], [1.0, -1.0], 0.0)
-        return np.where(first == second, np.nan, prefers * np.sign(first - second))
+        credit = _credit(self.labels.choice)
+        return np.where(first == second, np.nan, np.where(first > second, credit, 1 - credit))
 
     def ties(self) -> Ratio:
         """Labels that are ties."""
@@ -404,7 +414,7 @@ class PairSample(Sample):
         decided = (self.slots > 0) & ~np.isnan(first)
         return share_of(self.slots == first, decided, "no preference with a known order")
 
-    def first_shown_alike(self) -> CrossedRatio | None:
+    def first_shown_alike(self) -> ByGroup | None:
         """The same of annotators like these."""
         first, choice = self.labels.shown_first, self.labels.choice
         if first is None:
@@ -612,9 +622,7 @@ PEOPLE = (
         "Share of the labels that prefer the longer response, of pairs whose lengths differ.",
         PairSample.prefers_longer,
         gap=True,
-        alike=lambda sample: sample.mean_alike(
-            np.where(np.isnan(sample.longer_by), np.nan, sample.longer_by > 0)
-        ),
+        alike=lambda sample: sample.mean_alike(np.where(np.isnan(sample.longer), np.nan, sample.longer == 1)),
     ),
     Figure(
         "length_bias",
@@ -625,7 +633,7 @@ PEOPLE = (
         "points",
         CORRELATION,
         gap=True,
-        alike=lambda sample: sample.mean_alike(sample.longer_by, CORRELATION, pooled=False),
+        alike=lambda sample: sample.mean_alike(sample.longer, pooled=False, scale=2.0, shift=-1.0),
     ),
     Figure(
         "first_label_prefers_longer",

@@ -39,6 +39,7 @@ from metaeval.stats.crossed_sums import (
     crossed_correlation,
     mean_effects,
     mean_with_others,
+    others_mean_effects,
     pair_effects,
     replaced_effects,
     sums_estimate,
@@ -53,6 +54,7 @@ _PARTS = ("criterion",)
 _SCENARIOS = ("criterion", *GROUPS)
 _RATINGS = (1.0, 5.0)
 _DISTANCE = (0.0, 4.0)
+_OF_EACH = "they are means of these annotators' own correlations"
 _NO_TARGET = "no judged item has a rating to compare with"
 _NO_PAIR = "no item has two labels"
 
@@ -360,27 +362,53 @@ class RubricSample(Sample):
         return best_of_several(best, n_rate, replaced_effects(best, self.crossing, after), item)
 
     def pairs_alike(self, tolerance: float) -> ByCriterion:
-        """The pairs of people within a distance, of annotators like these too: of a criterion, or of all."""
+        """The pairs of people within a distance, of annotators like these."""
+
+        def of(column: Floats) -> tuple[Floats, Floats]:
+            def kernel(one: Integers, two: Integers) -> Floats:
+                gap = np.abs(column[one] - column[two])
+                return np.where(np.isnan(gap), np.nan, (gap <= tolerance).astype(np.float64))
+
+            near = mean_with_others(self.labels.item, kernel)
+            return pair_effects(near, self.crossing, self.n_items)
+
+        return self._over_criteria(of)
+
+    def beside_others_alike(
+        self, score: Callable[[Floats], Floats], bounds: tuple[float, float] = (0.0, 1.0)
+    ) -> ByCriterion:
+        """A score of how far ratings are from the mean of the others, of annotators like these."""
+        return self._over_criteria(
+            lambda column: others_mean_effects(column, self.crossing, self.n_items, score),
+            bounds,
+            is_curved=True,
+        )
+
+    def mean_rating_alike(self) -> ByCriterion:
+        """The mean of ratings, of annotators like these."""
+        return self._over_criteria(lambda column: mean_effects(column, self.crossing, self.n_items), _RATINGS)
+
+    def _over_criteria(
+        self,
+        of: Callable[[Floats], tuple[Floats, Floats]],
+        bounds: tuple[float, float] = (0.0, 1.0),
+        *,
+        is_curved: bool = False,
+    ) -> ByCriterion:
+        """A mean over items, from (mean of each item, effect of each label) of each criterion."""
 
         def figure(place: int | None) -> Estimate:
             places = range(len(self.inputs.criteria)) if place is None else (place,)
             top, bottom = np.zeros((2, self.n_items))
             effects = np.zeros(len(self.labels))
             for each in places:
-                column = self.ratings[:, each]
-
-                def kernel(one: Integers, two: Integers, column: Floats = column) -> Floats:
-                    gap = np.abs(column[one] - column[two])
-                    return np.where(np.isnan(gap), np.nan, (gap <= tolerance).astype(np.float64))
-
-                mean, found = pair_effects(
-                    mean_with_others(self.labels.item, kernel), self.crossing, self.n_items
-                )
+                mean, found = of(self.ratings[:, each])
                 top, bottom = top + np.nan_to_num(mean), bottom + ~np.isnan(mean)
                 effects += found
             return sums_estimate(
-                CrossedSums(top, bottom, effects),
+                CrossedSums(top, bottom, effects, is_curved=is_curved),
                 self.crossing,
+                bounds=bounds,
                 reason=_NO_PAIR,
                 resamples=self.resamples,
                 confidence=self.options.confidence,
@@ -503,9 +531,9 @@ class RubricSample(Sample):
 
 
 def _correlation(
-    name: str, label: str, what: str, function: Any, axes: tuple[str, ...] = _SCENARIOS, alike: Any = None
+    name: str, label: str, what: str, function: Any, axes: tuple[str, ...] = _SCENARIOS, **populations: Any
 ) -> Figure:
-    return Figure(name, label, what, function, "number", CORRELATION, axes, compares=True, alike=alike)
+    return Figure(name, label, what, function, "number", CORRELATION, axes, compares=True, **populations)
 
 
 def _of_judge(name: str, label: str, what: str, method: Linear, *, expected: bool = False) -> Figure:
@@ -520,9 +548,16 @@ def _of_judge(name: str, label: str, what: str, method: Linear, *, expected: boo
     )
 
 
-def _mean_rating(function: Any) -> Figure:
+def _mean_rating(function: Any, alike: Any = None) -> Figure:
     return Figure(
-        "mean_rating", "Mean rating", "Mean of all ratings.", function, "number", _RATINGS, _SCENARIOS
+        "mean_rating",
+        "Mean rating",
+        "Mean of all ratings.",
+        function,
+        "number",
+        _RATINGS,
+        _SCENARIOS,
+        alike=alike,
     )
 
 
@@ -557,18 +592,21 @@ PEOPLE = (
         "Share of the ratings within one point of the mean of the other annotators' ratings of the item.",
         RubricSample.within_one,
         axes=_SCENARIOS,
+        alike=partial(RubricSample.beside_others_alike, score=within_one_point),
     ),
     _correlation(
         "spearman",
         "Spearman with the mean of the others",
         "Spearman's correlation of an annotator's ratings with the mean of the others', averaged over annotators.",
         partial(RubricSample.person, method="spearman"),
+        only_these=_OF_EACH,
     ),
     _correlation(
         "pearson",
         "Pearson with the mean of the others",
         "Pearson's correlation of an annotator's ratings with the mean of the others', averaged over annotators.",
         partial(RubricSample.person, method="pearson"),
+        only_these=_OF_EACH,
     ),
     Figure(
         "mean_absolute_error",
@@ -578,8 +616,9 @@ PEOPLE = (
         "number",
         _DISTANCE,
         _SCENARIOS,
+        alike=partial(RubricSample.beside_others_alike, score=np.asarray, bounds=_DISTANCE),
     ),
-    _mean_rating(RubricSample.mean_rating),
+    _mean_rating(RubricSample.mean_rating, alike=RubricSample.mean_rating_alike),
 )
 GOLD = (_mean_rating(RubricSample.gold_rating),)
 JUDGES = (

@@ -86,8 +86,8 @@ def _populations(report: ReportContent) -> Iterator[str]:
         "What an annotator does on one instruction only is in the variance between instructions, and counts once "
         "(two-way clustering, Satterthwaite's degrees of freedom)."
     )
-    for reason, labels in only_these(report).items():
-        yield f"There is none of {', '.join(labels)}: {reason}."
+    for whose, reason, labels in only_these(report):
+        yield f"There is none of these figures of {whose}: {', '.join(labels)}. Reason: {reason}."
 
 
 def _intervals(report: ReportContent) -> Iterator[str]:

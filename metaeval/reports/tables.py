@@ -213,16 +213,18 @@ def why_not_alike(report: ReportContent) -> str:
     return reasons[0] if reasons and not has_alike(report) else ""
 
 
-def only_these(report: ReportContent) -> dict[str, list[str]]:
-    """The labels of figures that rest on people's labels and speak of these annotators only, by the reason."""
-    found: dict[str, list[str]] = {}
-    for figure, _ in people_table(report):
-        if figure.only_these:
-            found.setdefault(figure.only_these, []).append(figure.label)
-    for figure in report.figures.judges:
-        if figure.only_these and not figure.of_gold and _of_a_judge(report, figure):
-            found.setdefault(figure.only_these, []).append(figure.label)
-    return found
+def only_these(report: ReportContent) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """(whose, why, labels) of figures that rest on people's labels and speak of these annotators only."""
+    for whose, figures in (
+        ("human annotators", [figure for figure, _ in people_table(report)]),
+        ("judges", [one for one in report.figures.judges if not one.of_gold and _of_a_judge(report, one)]),
+    ):
+        found: dict[str, list[str]] = {}
+        for figure in figures:
+            if figure.only_these:
+                found.setdefault(figure.only_these, []).append(figure.label)
+        for reason, labels in found.items():
+            yield whose, reason, tuple(labels)
 
 
 def people_tables(report: ReportContent) -> list[FigureTable]:

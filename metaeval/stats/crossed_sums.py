@@ -178,6 +178,49 @@ def pair_effects(with_others: Floats, crossing: Crossing, n_items: int) -> tuple
     return mean, corrected_effects(effects, np.where(count > 2, -1.0, 1.0), crossing)
 
 
+def others_mean_effects(
+    values: Floats, crossing: Crossing, n_items: int, score: Callable[[Floats], Floats]
+) -> tuple[Floats, Floats]:
+    """(mean of each item, effect of each label) of a score of how far a rating is from the mean of the others.
+
+    A label that is replaced moves what the others of its item are compared with too.
+
+    Examples
+    --------
+    >>> crossing = Crossing.of(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]))
+    >>> others_mean_effects(np.array([1.0, 1.0, 4.0, 2.0]), crossing, 2, np.asarray)[0].tolist()
+    [2.0, nan]
+    """
+    known = ~np.isnan(values)
+    known &= np.bincount(crossing.item, weights=known, minlength=n_items)[crossing.item] > 1
+    item, value = crossing.item[known], values[known]
+    total, count = (np.bincount(item, weights=w, minlength=n_items) for w in (value, np.ones(len(item))))
+    of_others = np.maximum(count - 1, 1)[item]
+    each = score(np.abs(value - (total[item] - value) / of_others))
+    mean = np.bincount(item, weights=each, minlength=n_items) / np.where(count > 0, count, np.nan)
+    peers = [_peer(len(item), *pair) for pair in others_of(item)]
+
+    def after(one: Integers, two: Integers) -> Floats:
+        moved, n = total[item[one]] - value[one] + value[two], of_others[one]
+        found = score(np.abs(value[two] - (moved - value[two]) / n))
+        for peer in peers:
+            other = value[peer[one]]
+            found = found + np.where(peer[one] >= 0, score(np.abs(other - (moved - other) / n)), 0.0)
+        mean_after: Floats = found / (n + 1)
+        return mean_after
+
+    effects = np.zeros(len(values))
+    effects[known] = replaced_effects(mean, Crossing.of(item, crossing.person[known]), after)
+    return mean, effects
+
+
+def _peer(n_labels: int, one: Integers, two: Integers) -> Integers:
+    """Another label of the item of each; -1 for none."""
+    found = np.full(n_labels, -1, dtype=np.intp)
+    found[one] = two
+    return found
+
+
 def sums_variance(
     sums: CrossedSums, value: float, crossing: Crossing, weights: Floats, resamples: Resamples
 ) -> PeopleVariance:

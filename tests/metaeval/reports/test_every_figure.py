@@ -67,6 +67,33 @@ def same_alike(breakdowns, expected):
         assert (shown["low"], shown["high"]) == pytest.approx((estimate.low, estimate.high), rel=1e-6), name
 
 
+def mirrored(estimate):
+    """Of one minus the figure."""
+    return replace(estimate, low=1 - estimate.high, high=1 - estimate.low)
+
+
+def rates_alike(slots, lengths, options):
+    """Rates of labels of annotators like these."""
+    item, person = np.nonzero(~np.isnan(slots))
+    said = slots[item, person]
+    longer = np.where(lengths[:, 0] > lengths[:, 1], 1, 2)[item]
+    differs = (lengths[:, 0] != lengths[:, 1])[item]
+    scores = {
+        "tie_rate": said == 0,
+        "prefers_first": np.where(said == 0, 0.5, said == 1),
+        "prefers_longer": np.where(differs, said == longer, NAN),
+    }
+    found = {
+        name: stats.crossed_mean_estimate(each, item, person, n_items=len(slots), **options)
+        for name, each in scores.items()
+    }
+    # From -1 to 1, and a mean over items: half of it and one half is in [0, 1].
+    prefers = np.where(differs, np.select([said == 0, said == longer], [0.5, 1.0], 0.0), NAN)
+    shares = 1 / np.bincount(item)[item]
+    half = stats.crossed_mean_estimate(prefers, item, person, n_items=len(slots), shares=shares, **options)
+    return found | {"length_bias": replace(half, low=2 * half.low - 1, high=2 * half.high - 1)}
+
+
 def names_of(kind):
     registered = FIGURES[kind]
     return {one.name for one in registered.people}, {one.name for one in registered.judges}
@@ -135,6 +162,12 @@ def test_pairs(rng):
             "leave_one_out": stats.leave_one_out_agreement(slots, **others),
             "best_reachable": stats.best_reachable_agreement(slots, **others),
             "leave_one_out_equal_overlap": stats.leave_one_out_agreement(slots, n_labels=5, **others),
+            "percent_agreement": stats.percent_agreement(slots, **others),
+            "squared_distance": mirrored(stats.pairwise_agreement(slots, **others)),
+            "krippendorff_alpha": stats.krippendorff_alpha(slots, **others),
+            "fleiss_kappa": stats.fleiss_kappa(slots, **others),
+            "gwet_ac1": stats.gwet_ac(slots, values=(0, 1, 2), people="sampled", **gwet),
+            **rates_alike(slots, lengths, options),
         },
     )
     (of_judge,) = (row["measures"] for row in made["judges"])
@@ -303,7 +336,9 @@ def test_rubrics(rng, against):
     compared = {"closeness", "within_one", "minus_people", "spearman", "pearson", "mean_absolute_error"}
     compared.add("below_best")
     assert alike_names(made["judges"][0]["measures"]) == (compared if against == "people" else set())
-    assert alike_names(made["people"]["measures"]) == {"pair_exact", "pair_near"}
+    assert alike_names(made["people"]["measures"]) == {
+        "alpha", "pair_exact", "pair_near", "within_one", "mean_absolute_error", "mean_rating",
+    }  # fmt: skip
 
 
 def test_checklists(rng):
@@ -350,7 +385,7 @@ def test_checklists(rng):
     of_people_alike = made["people"]["measures"]["agreement"]["overall"]["alike"]
     alone = stats.leave_one_out_agreement(slots, **others)
     assert (of_people_alike["low"], of_people_alike["high"]) == pytest.approx((alone.low, alone.high))
-    assert alike_names(made["people"]["measures"]) == {"agreement", "pair_exact"}
+    assert alike_names(made["people"]["measures"]) == {"alpha", "agreement", "pair_exact"}
     assert alike_names(made["judges"][0]["measures"]) == {
         "agreement", "minus_people", "below_best", "drfr_difference",
     }  # fmt: skip
@@ -466,6 +501,20 @@ def mean_rho(rows):
     """Of every two rankings of an item, those of one rank left out."""
     rows = [row for row in rows if np.ptp(row)]
     return np.mean([np.corrcoef(one, two)[0, 1] for one, two in combinations(rows, 2)])
+
+
+# What people say of the responses, which is agreement with no one.
+SAID_OF_RESPONSES = {
+    "checklist": {"drfr", "drfr_micro", "tower", "tower_micro", "cannot_tell_rate"},
+}
+
+
+def test_a_figure_of_people_has_both_populations_or_says_why():
+    for kind, figures in FIGURES.items():
+        for figure in figures.people:
+            both = figure.alike is not None or figure.name == "leave_one_out_equal_overlap"
+            said = figure.name in SAID_OF_RESPONSES.get(kind, ())
+            assert both + bool(figure.only_these) + said == 1, (kind, figure.name)
 
 
 def test_a_figure_that_compares_with_people_has_both_populations_or_says_why():
