@@ -41,8 +41,8 @@ OF_JUDGE = {
     "answer_ranking": ("pearson", "minus_people", "below_best"),
 }
 OF_PEOPLE = {
-    "rubric": ("pair_near",),
-    "checklist": ("pair_exact", "agreement"),
+    "rubric": ("pair_near", "within_one", "mean_absolute_error", "mean_rating", "alpha"),
+    "checklist": ("pair_exact", "agreement", "alpha"),
     "importance": ("spearman", "same_first"),
     "answer_ranking": ("spearman",),
 }
@@ -75,7 +75,7 @@ def covers(kind: str, setting: Setting, times: int) -> dict[str, tuple[float, fl
     figures, primary = FIGURES[kind], FIGURES[kind].primaries[0]
     for _ in range(times):
         inputs = dataset(rng, kind, setting)
-        sample = figures.sample(inputs, Options(n_resamples=100))
+        sample = figures.sample(inputs, Options(n_resamples=200))
         with quiet():
             made = {
                 f"judge {name}": one["overall"]

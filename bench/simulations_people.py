@@ -124,7 +124,9 @@ def run(
     return result
 
 
-def covers(setting: Setting, times: int, figures: dict[str, Callable[..., Any]]) -> dict[str, Covered]:
+def covers(
+    setting: Setting, times: int, figures: dict[str, Callable[..., Any]] = FIGURES
+) -> dict[str, Covered]:
     """Coverage of every figure over simulated datasets."""
     rng = np.random.default_rng(1)
     sampled: dict[str, list[Estimate]] = {figure: [] for figure in figures}
