@@ -20,6 +20,7 @@ FAMILIES = (
     "distributions",
     "sequences",
     "planning",
+    "plans",
     "drift",
 )
 

@@ -102,6 +102,13 @@ def _study(name: str, pilot: Setting, study: Setting, times: int) -> dict[str, f
                 half = expected.half_width if people == "fixed" else expected.half_width_alike
                 line += f" {source} {100 * half:5.2f}"
                 result[f"width {source} {figure} {people} {name}"] = half / width
+                if people == "sampled" and source == "pilot":
+                    inside = [
+                        expected.low_alike <= (one.high - one.low) / 2 <= expected.high_alike
+                        for one in seen[figure, f"{people} 0.95"]
+                    ]
+                    line += f" ({100 * expected.low_alike:.2f} to {100 * expected.high_alike:.2f}"
+                    line += f" of {100 * np.mean(inside):.0f}%)"
         print(line)
     for figure, question, margin in ASKED:
         line = f"    {figure:20} {question:12} {margin:4.2f}"

@@ -8,19 +8,23 @@ from typing import Any, cast
 from django import forms
 from django.utils.http import urlencode
 
+from annotation.kinds import DEFAULT_KIND, KINDS, kind_of
+from metaeval.figures import FIGURES, KIND_LABELS
 from metaeval.forms import EPSILONS
 from metaeval.reports.planning import (
-    FIGURE_WORDS,
     POPULATION_WORDS,
     QUESTION_WORDS,
     PlanAsked,
     PlannedRow,
     PlanPage,
     design_words,
+    plan_words,
 )
 from metaeval.reports.preregistration import STOPPING_WORDS
 from metaeval.stats import AgreementModel, InvalidInputError, agreement_model
+from metaeval.stats.planned_scores import FIGURES as PLANNED
 from metaeval.stats.planned_scores import MOST_LABELS, PlannedFigure
+from metaeval.stats.planned_sums import score_model
 
 # Not a number field of the browser: what it cannot read would be gone when the form comes back.
 _NUMBER = forms.TextInput(attrs={"inputmode": "decimal"})
@@ -57,6 +61,12 @@ def _percent(label: str, hint: str = "", *, most: float = 100.0, required: bool 
     )
 
 
+def _points(label: str, hint: str = "", *, least: float = 0.0, most: float = 200.0) -> forms.FloatField:
+    return forms.FloatField(
+        label=label, required=False, min_value=least, max_value=most, widget=_NUMBER, help_text=hint
+    )
+
+
 def _money(label: str, hint: str = "") -> forms.FloatField:
     return forms.FloatField(
         label=label, required=False, min_value=0, max_value=1e5, widget=_NUMBER, help_text=hint
@@ -66,7 +76,8 @@ def _money(label: str, hint: str = "") -> forms.FloatField:
 class PlanForm(forms.Form):
     """What an address leaves out is preset."""
 
-    figure = forms.ChoiceField(label="What to measure", choices=tuple(FIGURE_WORDS.items()))
+    kind = forms.ChoiceField(label="Kind of item")
+    figure = forms.ChoiceField(label="What to measure")
     question = forms.ChoiceField(label="Question", choices=tuple(QUESTION_WORDS.items()))
     population = forms.ChoiceField(label="Population", choices=tuple(POPULATION_WORDS.items()))
     confidence = forms.ChoiceField(
@@ -96,9 +107,17 @@ class PlanForm(forms.Form):
     ahead = forms.FloatField(
         label="First judge ahead by (points)", required=False, min_value=-99, max_value=99, widget=_NUMBER
     )
+    value = _points("Figure of a judge, or of annotators (points)", least=-100.0, most=100.0)
+    gap = _points("Difference (points)", "Of a judge minus annotators or another judge.", least=-200.0)
+    items_sd = _points(
+        "Spread between items (points)", "Standard deviation of an item's score, were very many people asked."
+    )
+    within_sd = _points(
+        "Spread within an item (points)", "Standard deviation of the score that one label gives an item."
+    )
     person_sd = _percent(
         "Differences between annotators (points)",
-        "Standard deviation of what each of them alone would find; 3 to 6 among AlpacaEval's 16.",
+        "Standard deviation of what each of them alone would find.",
         most=50,
     )
     per_instruction = forms.FloatField(
@@ -141,6 +160,10 @@ class PlanForm(forms.Form):
     budget = _money("Money to spend next", "Of a running study: more annotators, or more items?")
 
     PRESET: Mapping[str, str] = {
+        "value": "75",
+        "gap": "5",
+        "items_sd": "10",
+        "within_sd": "20",
         "figure": "judge_minus_people",
         "question": "not_inferior",
         "population": "alike",
@@ -162,10 +185,25 @@ class PlanForm(forms.Form):
         "orders": "2",
         "budget": "100",
     }
-    ASKED = ("figure", "question", "margin", "difference", "target", "width", "population", "confidence")
+    # Guesses of correlations are correlations.
+    CORRELATIONS: Mapping[str, str] = {
+        "value": "0.4", "gap": "0.05", "items_sd": "0.25", "within_sd": "0.45", "person_sd": "0.08"
+    }  # fmt: skip
+    ASKED = (
+        "kind",
+        "figure",
+        "question",
+        "margin",
+        "difference",
+        "target",
+        "width",
+        "population",
+        "confidence",
+    )
     GUESSED = (
         "agree_people", "agree_judge", "ahead", "discordance", "person_sd", "per_instruction", "intraclass"
     )  # fmt: skip
+    SPREADS = ("value", "gap", "items_sd", "within_sd", "person_sd", "per_instruction", "intraclass")
     PILOTED = ("pilot", "judge", "rival")
     DESIGNED = ("items", "labels", "people", "n_judges")
     PRICED = ("label_price", "verdict_price", "orders", "budget")
@@ -174,20 +212,31 @@ class PlanForm(forms.Form):
         self,
         given: Mapping[str, str],
         *,
+        kind: str = DEFAULT_KIND,
+        kinds: Sequence[str] = (),
         pilots: Sequence[tuple[str, str]] = (),
         judges: Sequence[tuple[str, str]] = (),
         preset: Mapping[str, str] | None = None,
         currency: str = "$",
     ) -> None:
         self.currency = currency
-        data = {**self.PRESET, "label_price": "0.5", "verdict_price": "0.002", **(preset or {})}
+        self.item_kind, words = kind, plan_words(kind)
+        self.preset = {**self.PRESET, **(self.CORRELATIONS if words.point else {})}
+        data = {**self.preset, "kind": kind, "label_price": "0.5", "verdict_price": "0.002", **(preset or {})}
         data = {name: given.get(name, data.get(name, "")) for name in self.base_fields}
+        data["kind"] = kind
         names = {name for name, _ in pilots}
         data["pilot"] = data["pilot"] if data["pilot"] in names else GUESSES
         for name in ("judge", "rival"):
             data[name] = data[name] if data[name] in dict(judges) else ""
         super().__init__(data)
+        for name in self.CORRELATIONS if words.point else ():
+            self.fields[name].label = str(self.fields[name].label).replace("points", "correlation")
+        if kind_of(kind).presented:
+            self.fields["person_sd"].help_text += " 3 to 6 among AlpacaEval's 16."
         for name, choices in (
+            ("kind", [(one, KIND_LABELS[one]) for one in (kinds or KINDS)]),
+            ("figure", list(words.figures.items())),
             ("pilot", [(GUESSES, "my own guesses"), *pilots]),
             ("judge", [("", "none"), *judges]),
             ("rival", [("", "none"), *judges]),
@@ -212,7 +261,7 @@ class PlanForm(forms.Form):
     @property
     def guess_fields(self) -> list[forms.BoundField]:
         """What is guessed."""
-        return self._some(self.GUESSED)
+        return self._some(self.GUESSED if kind_of(self.item_kind).presented else self.SPREADS)
 
     @property
     def design_fields(self) -> list[forms.BoundField]:
@@ -262,16 +311,36 @@ class PlanForm(forms.Form):
     def _guessed(self, values: Mapping[str, Any]) -> AgreementModel:
         def share(name: str) -> float:
             value = values.get(name)
-            return (float(self.PRESET[name]) if value is None else float(value)) / 100
+            found = float(self.preset[name]) if value is None else float(value)
+            return found if name in self.CORRELATIONS and plan_words(self.item_kind).point else found / 100
 
+        size, intraclass = values.get("per_instruction") or 1.0, values.get("intraclass") or 0.0
+        if not kind_of(self.item_kind).presented:
+            figures = FIGURES[self.item_kind]
+            bounds = figures.of_judges(figures.primaries[0]).bounds or (0.0, 1.0)
+            spreads = {name: share(name) for name in ("items_sd", "within_sd", "person_sd")}
+            return AgreementModel(
+                {
+                    figure: score_model(
+                        value=share("gap" if (minus := figure.startswith("judge_minus")) else "value"),
+                        bounds=bounds,
+                        intraclass=intraclass,
+                        cluster_size=size,
+                        is_difference=minus,
+                        **spreads,
+                    )
+                    for figure in PLANNED
+                },
+                size,
+            )
         return agreement_model(
             people=share("agree_people"),
             judge=share("agree_judge"),
             difference=share("ahead"),
             discordance=share("discordance"),
             person_sd=share("person_sd"),
-            cluster_size=values.get("per_instruction") or 1.0,
-            intraclass=values.get("intraclass") or 0.0,
+            cluster_size=size,
+            intraclass=intraclass,
         )
 
     def asked(self) -> PlanAsked:
@@ -297,6 +366,7 @@ class PlanForm(forms.Form):
             verdict_price=values["verdict_price"] or 0.0,
             orders=int(values["orders"]),
             currency=self.currency,
+            kind=self.item_kind,
         )
 
     def query(self) -> str:
@@ -330,6 +400,8 @@ class PreregistrationForm(forms.Form):
         self.rows = {row.key: row for row in page.rows}
         words = [(key, design_words(row.design)) for key, row in self.rows.items()]
         cast("forms.ChoiceField", self.fields["design"]).choices = words
+        if not FIGURES[page.asked.kind].has_replacement:
+            del self.fields["epsilon"]
         if page.best is not None:
             self.fields["design"].initial = page.best.key
 

@@ -605,6 +605,7 @@ KIND = KindFigures(
     judges=JUDGES,
     gold=GOLD,
     primaries=("agreement",),
+    majority=True,
     so_far=("alpha", "pair_exact", "agreement", "cannot_tell_rate", "drfr"),
     of_everyone="agreement",
     of_one_person=Figure(

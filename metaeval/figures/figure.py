@@ -142,6 +142,8 @@ class KindFigures:
         figures of their own.
     n_resamples, quick, quick_rows : int
         Resamples by default; items times judges, and rows, on which a page computes while somebody waits (two seconds).
+    majority : bool
+        Whether judges are compared with a majority, so that an even number of labels may leave an item undecided.
     finer : tuple of str
         Fields of a judgment that have finer numbers than its value, the finest first.
     shows_baselines : bool
@@ -176,6 +178,7 @@ class KindFigures:
     n_resamples: int = 2_000
     quick: int = 3_000
     quick_rows: int = 6_000
+    majority: bool = False
     finer: tuple[str, ...] = ()
     shows_baselines: bool = False
     has_replacement: bool = False

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 
 import numpy as np
 
+from annotation.kinds import DEFAULT_KIND, kind_of
+from metaeval.figures import FIGURES
+from metaeval.figures.planned import planned_figures
 from metaeval.inputs import Inputs
 from metaeval.reports.errors import ReportError
 from metaeval.stats import (
@@ -22,21 +25,73 @@ from metaeval.stats import (
     generalizability_study,
 )
 from metaeval.stats.errors import quiet
+from metaeval.stats.planned_intervals import Question
 from metaeval.stats.planned_scores import PlannedFigure
-from metaeval.stats.planning import Question
 
-FIGURE_WORDS: dict[str, str] = {
-    "judge_minus_people": "Judge minus annotators",
-    "judge_minus_judge": "One judge minus another",
-    "judge": "Agreement of a judge",
-    "people": "Inter-annotator agreement",
-}
-ESTIMANDS: dict[str, str] = {
-    "judge_minus_people": "Leave-one-out agreement of the judge minus that of the human annotators, on the same items.",
-    "judge_minus_judge": "Leave-one-out agreement of one judge minus that of another, on the same items.",
-    "judge": "Leave-one-out agreement of the judge: how often its verdict is the mode of the other annotators' labels.",
-    "people": "Leave-one-out agreement: how often an annotator's label is the mode of the other annotators' labels.",
-}
+
+@dataclass(frozen=True, slots=True)
+class PlanWords:
+    """What can be planned of a kind: labels and estimands by figure, and what one point is."""
+
+    figures: dict[str, str]
+    estimands: dict[str, str]
+    point: str = ""
+    caution: str = ""
+
+
+_PAIRS = PlanWords(
+    {
+        "judge_minus_people": "Judge minus annotators",
+        "judge_minus_judge": "One judge minus another",
+        "judge": "Agreement of a judge",
+        "people": "Inter-annotator agreement",
+    },
+    {
+        "judge_minus_people": (
+            "Leave-one-out agreement of the judge minus that of the human annotators, on the same items."
+        ),
+        "judge_minus_judge": "Leave-one-out agreement of one judge minus that of another, on the same items.",
+        "judge": (
+            "Leave-one-out agreement of the judge: how often its verdict is the mode of the other annotators' labels."
+        ),
+        "people": (
+            "Leave-one-out agreement: how often an annotator's label is the mode of the other annotators' labels."
+        ),
+    },
+)
+_POINT = "One point is a hundredth of the range of a correlation, 0.02, as in the margins of reports."
+
+
+_CAUTION = (
+    "From a pilot with fewer labels per item than the design, intervals of a judge minus annotators may come out up to "
+    "60% wider than planned: how a larger majority decides cannot be read from a smaller one."
+)
+
+
+def plan_words(kind: str) -> PlanWords:
+    """The figures that choose a judge of a kind, as the registry has them, and what they are compared with."""
+    if kind_of(kind).presented:
+        return _PAIRS
+    figures = FIGURES[kind]
+    own, beside = figures.of_judges(figures.primaries[0]), figures.of_judges("minus_people")
+    return PlanWords(
+        {
+            "judge_minus_people": _PAIRS.figures["judge_minus_people"],
+            "judge_minus_judge": _PAIRS.figures["judge_minus_judge"],
+            "judge": f"{own.label} of a judge",
+            "people": _PAIRS.figures["people"],
+        },
+        {
+            "judge_minus_people": beside.estimand,
+            "judge_minus_judge": f"{own.label} of one judge minus that of another, on the same items. {own.estimand}",
+            "judge": own.estimand,
+            "people": f"That of human annotators with one another, in this difference: {beside.estimand}",
+        },
+        _POINT if own.unit == "number" else "",
+        _CAUTION if figures.majority else "",
+    )
+
+
 QUESTION_WORDS: dict[str, str] = {
     "precise": "How large it is",
     "superior": "Better by more than the margin",
@@ -50,7 +105,6 @@ POPULATION_WORDS: dict[str, str] = {
 # A curve for each number of labels: this many can be told apart in black and white.
 SHAPES = ("circle", "square", "diamond", "triangle")
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 600.0, 16.0, 256.0
-FEW_ANNOTATORS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +134,7 @@ class PlanAsked:
     verdict_price: float
     orders: int
     currency: str = "$"
+    kind: str = DEFAULT_KIND
 
     @property
     def level(self) -> str:
@@ -164,11 +219,6 @@ class PlanPage:
         return max(row.design.n_people for row in self.rows)
 
     @property
-    def few_annotators(self) -> bool:
-        """Whether widths for other annotators are too optimistic in some row."""
-        return any(row.design.n_people < FEW_ANNOTATORS for row in self.rows)
-
-    @property
     def unknown_others(self) -> bool:
         """Whether nothing is known of other annotators in any row."""
         return all(math.isnan(row.interval.half_width_alike) for row in self.rows)
@@ -183,7 +233,9 @@ def plan_page(model: AgreementModel, asked: PlanAsked) -> PlanPage:
         The model doesn't know the figure, or no design is possible.
     """
     if asked.figure not in model.figures:
-        raise ReportError(f"Nothing is assumed of this figure: {FIGURE_WORDS[asked.figure]}.")
+        raise ReportError(
+            f"Nothing is assumed of this figure: {plan_words(asked.kind).figures[asked.figure]}."
+        )
     rows = []
     for items, labels, people in product(asked.items, asked.labels, asked.people):
         if labels <= people:
@@ -200,7 +252,12 @@ def plan_page(model: AgreementModel, asked: PlanAsked) -> PlanPage:
 
 def planned_row(model: AgreementModel, asked: PlanAsked, design: StudyDesign) -> PlannedRow:
     """One design."""
-    interval = model.interval(asked.figure, design, confidence=asked.confidence)
+    # Widths, margins and differences are points of the figure's range, as elsewhere; its value is in its own unit.
+    width = model.figures[asked.figure].width
+    found = model.interval(asked.figure, design, confidence=asked.confidence)
+    interval = PlannedInterval(
+        **{name: number if name == "value" else number / width for name, number in asdict(found).items()}
+    )
     power = None
     if asked.asks_power:
         question: Question = asked.question  # type: ignore[assignment]  # the form's choices
@@ -208,12 +265,12 @@ def planned_row(model: AgreementModel, asked: PlanAsked, design: StudyDesign) ->
             asked.figure,
             design,
             question=question,
-            difference=asked.difference,
-            margin=asked.margin,
+            difference=None if asked.difference is None else asked.difference * width,
+            margin=asked.margin * width,
             confidence=asked.confidence,
         )
-    found = reached(asked, interval, power)
-    reaches = found >= asked.target if asked.asks_power else found <= asked.target
+    known = reached(asked, interval, power)
+    reaches = known >= asked.target if asked.asks_power else known <= asked.target
     return PlannedRow(design, interval, power, plan_cost(asked, design), reaches)
 
 
@@ -235,18 +292,21 @@ def plan_cost(asked: PlanAsked, design: StudyDesign) -> float:
 
 
 def pilot_model(inputs: Inputs, judge: str = "", rival: str = "") -> AgreementModel:
-    """What a pilot's labels of pairs, and its judges by fingerprint, say of a study to come.
+    """What a pilot's labels, and its judges by fingerprint, say of a study to come.
 
     Raises
     ------
     ReportError
         It has too few labels.
     """
-    verdicts = {one.fingerprint: one.verdicts for one in inputs.judges}
-    chosen = [verdicts[key] for key in (judge, rival) if key in verdicts]
+    # What is not known is said on the page.
     with quiet():
-        # What is not known is said on the page.
-        model = agreement_model_from(_labels(inputs), *chosen, clusters=list(inputs.items.cluster))
+        if kind_of(inputs.kind).presented:
+            verdicts = {one.fingerprint: one.verdicts for one in inputs.judges}
+            chosen = [verdicts[key] for key in (judge, rival) if key in verdicts]
+            model = agreement_model_from(_labels(inputs), *chosen, clusters=list(inputs.items.cluster))
+        else:
+            model = planned_figures(inputs, judge, rival)
     if not model.figures:
         raise ReportError("The pilot has no two labels of one item yet. Enter guesses instead.")
     return model
@@ -271,10 +331,10 @@ def money_next(
 ) -> MoneyNext | None:
     """What to buy with money: more annotators on the same items, or more items; None where labels cannot tell.
 
-    A label's score is whether it is what the judge said.
+    A label's score is whether it is what the judge said, of pairs.
     """
     labels = inputs.labels
-    if money <= 0 or label_price <= 0 or not len(labels):
+    if money <= 0 or label_price <= 0 or not len(labels) or not kind_of(inputs.kind).presented:
         return None
     verdicts = next((one.verdicts[:, 0] for one in inputs.judges if one.fingerprint == judge), None)
     if verdicts is None:

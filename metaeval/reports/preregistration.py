@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from annotation.kinds import kind_of
+from annotation.kinds import DEFAULT_KIND
+from metaeval.figures import KIND_LABELS
+from metaeval.inputs import PEOPLE
 from metaeval.reports.figures import points_text
 from metaeval.reports.planning import (
-    ESTIMANDS,
-    FIGURE_WORDS,
     POPULATION_WORDS,
     QUESTION_WORDS,
     PlanAsked,
     PlannedRow,
+    plan_words,
 )
 from metaeval.reports.report import ReportContent, canonical_json, software_version
 from metaeval.stats import AgreementModel
@@ -45,7 +45,7 @@ def preregistration_document(
     labels_before: int,
     title: str,
     question: str,
-    epsilon: float,
+    epsilon: float | None,
     stopping: str,
     notes: str,
 ) -> dict[str, Any]:
@@ -55,11 +55,13 @@ def preregistration_document(
     ----------
     pilot : str
         What the assumptions come from, in words.
+    epsilon : float or None
+        None of kinds without an alternative annotator test.
     labels_before : int
         Labels that there are at this moment.
     """
     design = row.design
-    assumed = model.figures[asked.figure]
+    words = plan_words(asked.kind)
     return {
         "schema": SCHEMA,
         "software": software_version(),
@@ -67,8 +69,9 @@ def preregistration_document(
         "question": question,
         "dataset": dict(dataset),
         "labels_before": labels_before,
+        **({} if asked.kind == DEFAULT_KIND else {"kind": asked.kind}),
         "figure": asked.figure,
-        "estimand": ESTIMANDS[asked.figure],
+        "estimand": words.estimands[asked.figure],
         "asked": asked.question,
         "population": asked.population,
         "margin": asked.margin,
@@ -92,13 +95,8 @@ def preregistration_document(
             "currency": asked.currency.strip(),
         },
         "assumptions": {"from": pilot}
-        | {name: _number(value) for name, value in asdict(assumed.shares).items()}
-        | {
-            "discordance": assumed.discordance,
-            "person_sd": _number(math.sqrt(assumed.person)),
-            "design_effect": assumed.design_effect,
-            "items_per_instruction": model.cluster_size,
-        },
+        | {name: _number(value) for name, value in model.figures[asked.figure].stated.items()}
+        | {"items_per_instruction": model.cluster_size},
         "stopping": stopping,
         "notes": notes,
     }
@@ -123,12 +121,13 @@ def preregistration_facts(document: Document) -> list[tuple[str, str]]:
     design, expected = document["design"], document["expected"]
     found = [
         ("Research question", document["question"]),
-        ("Figure", FIGURE_WORDS[document["figure"]]),
+        ("Kind", KIND_LABELS[document["kind"]] if "kind" in document else ""),
+        ("Figure", _figure(document)),
         ("Estimand", document["estimand"]),
         ("Hypothesis", QUESTION_WORDS[document["asked"]]),
         ("Population", POPULATION_WORDS[document["population"]]),
         ("Margin", points_text(document["margin"])),
-        ("Epsilon of the alternative annotator test", f"{document['epsilon']:g}"),
+        ("Epsilon of the alternative annotator test", _epsilon(document["epsilon"])),
         ("Confidence level", f"{100 * document['confidence']:.0f}%"),
         ("Items", f"{design['n_items']:,}"),
         ("Labels per item", f"{design['labels_per_item']}"),
@@ -145,6 +144,15 @@ def preregistration_facts(document: Document) -> list[tuple[str, str]]:
 
 def _stopping(document: Document) -> str:
     return " ".join(filter(None, (STOPPING_WORDS[document["stopping"]], document["notes"])))
+
+
+def _kind(document: Document) -> str:
+    """What came before other kinds could be planned is of pairs."""
+    return str(document.get("kind", DEFAULT_KIND))
+
+
+def _figure(document: Document) -> str:
+    return plan_words(_kind(document)).figures[document["figure"]]
 
 
 def _both(expected: Mapping[str, Any], name: str, words: Any) -> str:
@@ -182,11 +190,15 @@ def _lines(document: Document, report: ReportContent) -> list[tuple[str, str, st
     judges = sum(not judge.needs_no_model for judge in report.judges)
     version = report.dataset.get("version")
     population = options.get("annotators", "alike")
-    margin, epsilon = options.get("margin", 0.0), options.get("epsilon")
+    margin = options.get("margin", 0.0)
     confidence = options["confidence"]
     figure = document["figure"]
     has_figure = figure == "people" or judges >= (2 if figure == "judge_minus_judge" else 1)
-    against_people = kind_of(report.kind).presented and people.n_items_with_two_labels > 0
+    against_people = (
+        report.kind == _kind(document)
+        and options.get("against", PEOPLE) == PEOPLE
+        and people.n_items_with_two_labels > 0
+    )
     same_dataset = (report.dataset["name"], version) == (
         document["dataset"]["name"],
         document["dataset"]["version"],
@@ -204,7 +216,7 @@ def _lines(document: Document, report: ReportContent) -> list[tuple[str, str, st
         ),
         (
             "Estimand",
-            FIGURE_WORDS[figure],
+            _figure(document),
             "reported" if has_figure and against_people else "not in this report",
             has_figure and against_people,
         ),
@@ -229,12 +241,7 @@ def _lines(document: Document, report: ReportContent) -> list[tuple[str, str, st
             points_text(margin),
             math.isclose(margin, document["margin"], abs_tol=1e-9),
         ),
-        (
-            "Epsilon",
-            f"{document['epsilon']:g}",
-            "none" if epsilon is None else f"{epsilon:g}",
-            epsilon is not None and math.isclose(epsilon, document["epsilon"], abs_tol=1e-9),
-        ),
+        *_epsilon_line(document["epsilon"], options.get("epsilon")),
         (
             "Confidence level",
             f"{100 * document['confidence']:.0f}%",
@@ -248,6 +255,18 @@ def _lines(document: Document, report: ReportContent) -> list[tuple[str, str, st
             stopping,
         ),
     ]
+
+
+def _epsilon(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _epsilon_line(planned: float | None, seen: float | None) -> list[tuple[str, str, str, bool | None]]:
+    """None where nothing was planned of it: other kinds than pairs have no alternative annotator test."""
+    if planned is None:
+        return []
+    kept = seen is not None and math.isclose(seen, planned, abs_tol=1e-9)
+    return [("Epsilon", _epsilon(planned), _epsilon(seen) or "none", kept)]
 
 
 def planned_rows(report: ReportContent) -> list[tuple[str, str, str, str]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotation.kinds import DEFAULT_KIND, kind_of
+from annotation.kinds import DEFAULT_KIND, KINDS
 from annotation.models import Dataset, Study, User
 from annotation.selectors.overview import studies_visible_to
 from metaeval.inputs import Inputs
@@ -20,13 +20,14 @@ CURRENCIES = {"USD": "$", "EUR": "€", "GBP": "£"}
 class Pilots:
     """What may be a pilot here, by the name that a form has for it."""
 
+    kinds: tuple[str, ...]
+    kind: str
     studies: dict[str, Study]
-    has_pairs: bool
 
     @property
     def choices(self) -> list[tuple[str, str]]:
         """For a form."""
-        if not self.has_pairs:
+        if not self.kinds:
             return []
         studies = [(f"study-{slug}", f"study {study.title}") for slug, study in self.studies.items()]
         return [(DATASET, "all labels of this dataset"), *studies]
@@ -36,16 +37,19 @@ class Pilots:
         return self.studies.get(key.removeprefix("study-")) if key.startswith("study-") else None
 
 
-def pilots_for(user: User, dataset: Dataset) -> Pilots:
-    """Labels of pairs on this dataset that this person may see."""
-    studies = studies_visible_to(user).filter(dataset=dataset, kind=DEFAULT_KIND).order_by("title", "slug")
-    has_pairs = any(kind_of(kind).presented for kind in kinds_of(dataset))
-    return Pilots({study.slug: study for study in studies}, has_pairs)
+def pilots_for(user: User, dataset: Dataset, kind: str = "") -> Pilots:
+    """Labels of a kind on this dataset that this person may see; by default of pairs, or of the first kind it has."""
+    kinds = kinds_of(dataset)
+    chosen = kind if kind in (kinds or KINDS) else next(iter(kinds), DEFAULT_KIND)
+    if not kind and DEFAULT_KIND in kinds:
+        chosen = DEFAULT_KIND
+    studies = studies_visible_to(user).filter(dataset=dataset, kind=chosen).order_by("title", "slug")
+    return Pilots(tuple(kinds), chosen, {study.slug: study for study in studies})
 
 
-def pilot_inputs(user: User, dataset: Dataset, study: Study | None) -> Inputs:
+def pilot_inputs(user: User, dataset: Dataset, study: Study | None, kind: str = DEFAULT_KIND) -> Inputs:
     """The pilot's labels and verdicts. Raises ReportError where there are none."""
-    return inputs_read(dataset=dataset, kind=DEFAULT_KIND, study=study, reader=user)
+    return inputs_read(dataset=dataset, kind=kind, study=study, reader=user)
 
 
 def verdict_price(inputs: Inputs, fingerprint: str) -> float | None:

@@ -6,20 +6,20 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
 from annotation.selectors.overview import labels_visible_to
 from metaeval.models import Preregistration
+from metaeval.reports.planning import PlanAsked
 from metaeval.reports.preregistration import preregistration_document, preregistration_hash
 from metaeval.selectors.inputs import dataset_facts
 
 
-def preregister(*, user: User, dataset: Dataset, **planned: Any) -> Preregistration:
+def preregister(*, user: User, dataset: Dataset, asked: PlanAsked, **planned: Any) -> Preregistration:
     """Store what is planned (`preregistration_document`); the same plan of the same person is stored once."""
     # Those that this person may see: a count of all would tell of other people's studies.
-    labels = labels_visible_to(user).filter(item__dataset=dataset, kind=DEFAULT_KIND)
+    labels = labels_visible_to(user).filter(item__dataset=dataset, kind=asked.kind)
     document = preregistration_document(
-        dataset=dataset_facts(dataset), labels_before=labels.current().count(), **planned
+        dataset=dataset_facts(dataset), labels_before=labels.current().count(), asked=asked, **planned
     )
     same = {"dataset": dataset, "created_by": user, "sha256": preregistration_hash(document)}
     found = Preregistration.objects.filter(**same).first()

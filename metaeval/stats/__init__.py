@@ -134,14 +134,10 @@ from metaeval.stats.multiple_testing import Comparison, adjust_p_values, compare
 from metaeval.stats.noninferiority import noninferiority_test
 from metaeval.stats.outside import OutsideCorrelation, outside_correlation
 from metaeval.stats.pairs import pairwise_agreement, pairwise_agreement_contributions
-from metaeval.stats.planning import (
-    AgreementModel,
-    PlannedInterval,
-    PlannedPower,
-    StudyDesign,
-    agreement_model,
-    agreement_model_from,
-)
+from metaeval.stats.planned_intervals import PlannedInterval, PlannedPower, StudyDesign
+from metaeval.stats.planned_pilot import agreement_model_from
+from metaeval.stats.planned_sums import ScoreModel, score_model
+from metaeval.stats.planning import AgreementModel, agreement_model
 from metaeval.stats.power import LabelsNeeded, labels_needed, labels_needed_from, power_of_difference
 from metaeval.stats.prediction_powered import PredictionPowered, ppi_mean, ppi_win_rate
 from metaeval.stats.preference import (
@@ -225,6 +221,7 @@ __all__ = [
     "ResponseSetDecisions",
     "RiskCoverage",
     "ScoreDifferences",
+    "ScoreModel",
     "SequenceDecision",
     "StatisticsWarning",
     "StudyDesign",
@@ -342,6 +339,7 @@ __all__ = [
     "response_set_shares",
     "risk_coverage",
     "rogan_gladen_interval",
+    "score_model",
     "self_consistency",
     "self_consistency_contributions",
     "self_preference",

@@ -306,6 +306,27 @@ def sums_estimate(
     )
 
 
+def difference_sums(first: CrossedSums, second: CrossedSums, crossing: Crossing) -> CrossedSums:
+    """The sums of a difference on the items that both count, which weigh what the bottom of the first says.
+
+    Examples
+    --------
+    >>> one, two = (CrossedSums(np.array([top, 0.0]), np.array([2.0, 0.0]), np.zeros(1)) for top in (2.0, 1.0))
+    >>> difference_sums(one, two, Crossing.of(np.array([0]), np.array([0]))).mean.tolist()
+    [0.5, nan]
+    """
+    both = (first.bottom > 0) & (second.bottom > 0)
+    size = np.where(both, first.bottom, 0.0)
+    top = np.where(both, np.nan_to_num(first.mean - second.mean), 0.0) * size
+    below = first.bottom_effects
+    # Of a divided question neither judge has a score; a label that decides it moves both. An item that counts for one
+    # side only takes no part: a label that is alone there compares with no other.
+    alone = ((first.bottom > 0) != (second.bottom > 0))[crossing.item]
+    effects = np.where(alone, 0.0, first.top_effects - second.top_effects)
+    below = None if below is None else np.where(alone, 0.0, below)
+    return CrossedSums(top, size, effects, below, first.is_curved or second.is_curved)
+
+
 def sums_difference(
     first: CrossedSums,
     second: CrossedSums,
@@ -334,22 +355,14 @@ def sums_difference(
     PairedDifference
         NaN ends with fewer than five people where these are sampled.
     """
-    both = (first.bottom > 0) & (second.bottom > 0)
-    size = np.where(both, first.bottom, 0.0)
+    sums = difference_sums(first, second, crossing)
+    size = sums.bottom
     given = item_weights(len(size), options)
     options["weights"] = size if given is None else size * given
     _, mask, _ = resolve(len(size), options, weighted=True)
     plain = np.ones(len(size)) if given is None else given
     plain = plain if mask is None else np.where(mask, plain, 0.0)
     one, two = first.mean, second.mean
-    top = np.where(both, np.nan_to_num(one - two), 0.0) * size
-    below = first.bottom_effects
-    # Of a divided question neither judge has a score; a label that decides it moves both. An item that counts for one
-    # side only takes no part: a label that is alone there compares with no other.
-    alone = ((first.bottom > 0) != (second.bottom > 0))[crossing.item]
-    effects = np.where(alone, 0.0, first.top_effects - second.top_effects)
-    below = None if below is None else np.where(alone, 0.0, below)
-    sums = CrossedSums(top, size, effects, below, first.is_curved or second.is_curved)
 
     def between_people(weights: Floats, found: Resamples) -> PeopleVariance:
         value = float((weights * np.nan_to_num(one - two)).sum() / weights.sum())

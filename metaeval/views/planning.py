@@ -10,13 +10,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.inputs import Inputs
 from metaeval.planning_forms import PlanForm, PreregistrationForm
 from metaeval.reports.errors import ReportError
-from metaeval.reports.planning import ESTIMANDS, money_next, pilot_model, plan_page
+from metaeval.reports.planning import money_next, pilot_model, plan_page, plan_words
 from metaeval.reports.preregistration import day_text, preregistration_facts
 from metaeval.reports.preregistration_file import preregistration_markdown
 from metaeval.reports.report import canonical_json
@@ -48,7 +47,10 @@ def plan(request: ResearcherRequest, name: str) -> HttpResponse:
         except ReportError as refused:
             context["error"] = str(refused)
         else:
-            context |= {"page": page, "estimand": ESTIMANDS[asked.figure], "query": form.query()}
+            words = plan_words(asked.kind)
+            context |= {"page": page, "estimand": words.estimands[asked.figure], "point": words.point}
+            context["caution"] = words.caution if inputs is not None else ""
+            context["query"] = form.query()
             context["register"] = PreregistrationForm(page=page)
             if inputs is not None:
                 item_price = asked.n_judges * asked.orders * asked.verdict_price
@@ -95,7 +97,7 @@ def plan_register(request: ResearcherRequest, name: str) -> HttpResponseBase:
         pilot=form.pilot_words,
         title=values["title"],
         question=values["question"],
-        epsilon=float(values["epsilon"]),
+        epsilon=float(values["epsilon"]) if "epsilon" in values else None,
         stopping=values["stopping"],
         notes=values["notes"],
     )
@@ -126,18 +128,18 @@ def preregistration_download(request: ResearcherRequest, pk: int, suffix: str) -
 
 def plan_form(request: ResearcherRequest, dataset: Dataset) -> tuple[PlanForm, Inputs | None, str | None]:
     """(the form, the pilot's labels where one is asked for, why it cannot be read)."""
-    pilots = pilots_for(request.user, dataset)
     given = request.GET.dict()
+    pilots = pilots_for(request.user, dataset, given.get("kind", ""))
     key = given.get("pilot", "")
     study, inputs, error = pilots.study(key), None, None
     currency, preset = study_prices(study)
     judges: list[tuple[str, str]] = []
     if key in dict(pilots.choices):
-        if not is_small([dataset], DEFAULT_KIND):
+        if not is_small([dataset], pilots.kind):
             error = TOO_LARGE
         else:
             try:
-                inputs = pilot_inputs(request.user, dataset, study)
+                inputs = pilot_inputs(request.user, dataset, study, pilots.kind)
             except ReportError as refused:
                 error = str(refused)
     if inputs is not None:
@@ -148,7 +150,15 @@ def plan_form(request: ResearcherRequest, dataset: Dataset) -> tuple[PlanForm, I
         if price is not None:
             preset["verdict_price"] = f"{price:.6g}"
     return (
-        PlanForm(given, pilots=pilots.choices, judges=judges, preset=preset, currency=currency),
+        PlanForm(
+            given,
+            kind=pilots.kind,
+            kinds=pilots.kinds,
+            pilots=pilots.choices,
+            judges=judges,
+            preset=preset,
+            currency=currency,
+        ),
         inputs,
         error,
     )

@@ -353,6 +353,11 @@ CASES = [
     case("response_set_distance", {"sets": SETS, "judge": JUDGE_SETS}),
     case("response_set_distance_contributions", {"sets": SETS, "judge": JUDGE_SETS}, itemwise=True),
     case("response_set_shares", {"sets": SETS}, itemwise=True),
+    case(
+        "score_model",
+        {},
+        given={"value": 0.7, "items_sd": 0.1, "within_sd": 0.2, "person_sd": 0.05},
+    ),
     case("self_consistency", {"samples": RATINGS}),
     case("self_consistency_contributions", {"samples": RATINGS}, itemwise=True),
     case(

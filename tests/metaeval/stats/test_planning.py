@@ -24,8 +24,10 @@ from metaeval.stats import (
 )
 from metaeval.stats.label_effects import LabelEffects
 from metaeval.stats.leave_one_out import LeaveOneOut
+from metaeval.stats.planned_intervals import corrected_quantile
+from metaeval.stats.planned_pilot import _Pilot
 from metaeval.stats.planned_scores import FIGURES, Shares, planned_item_scores
-from metaeval.stats.planning import corrected_quantile
+from metaeval.stats.resampling import Resamples
 
 
 def test_two_labels_of_a_uniform_share_by_hand():
@@ -200,3 +202,44 @@ def test_what_is_not_known_is_not_made_up():
 def test_what_contradicts_itself_is_refused_by_name(call, words):
     with pytest.raises(InvalidInputError, match=words):
         call()
+
+
+def test_variance_of_pairs_is_that_of_every_two_pairs_of_labels():
+    rng = np.random.default_rng(5)
+    labels = np.where(rng.random((9, 6)) < 0.7, rng.integers(1, 3, (9, 6)), np.nan)
+    clusters = np.array([0, 0, 1, 2, 3, 4, 5, 6, 7])
+    rows = [
+        (clusters[item], frozenset((i, j)), float(labels[item, i] == labels[item, j]))
+        for item in range(9)
+        for i, j in itertools.combinations(np.flatnonzero(~np.isnan(labels[item])), 2)
+    ]
+    mean = np.mean([agree for *_, agree in rows])
+    products = {0: [], 1: [], 2: []}
+    for one, two in itertools.combinations(rows, 2):
+        if one[0] != two[0]:
+            products[len(one[1] & two[1])].append((one[2] - mean) * (two[2] - mean))
+    # Of the same two people, minus twice of pairs that share one, plus of pairs that share none.
+    expected = np.mean(products[2]) - 2 * np.mean(products[1]) + np.mean(products[0])
+    assert len(products[2]) > 20
+    found = _Pilot(LeaveOneOut(labels), Resamples(clusters, 0)).pairs
+    assert found == pytest.approx(max(0.0, expected), abs=1e-12)
+
+
+def test_studies_of_five_are_as_wide_for_others_as_a_crowd_said():
+    # A crowd's people hardly meet, five meet on every item: judges minus people were 53% wider than planned.
+    rng = np.random.default_rng(1)
+    labels, judges, _ = dataset(rng, Setting(20_000, 200, 3))
+    model, design = agreement_model_from(labels, judges[0]), StudyDesign(150, 5, 5)
+    widths = []
+    for _ in range(60):
+        labels, judges, _ = dataset(rng, Setting(150, 5, 5))
+        found = leave_one_out_difference(labels, judges[0], people="sampled", n_resamples=1)
+        widths.append((found.high - found.low) / 2)
+    planned = model.interval("judge_minus_people", design)
+    assert planned.half_width_alike == pytest.approx(np.mean(widths), rel=0.2)
+    inside = [planned.low_alike <= width <= planned.high_alike for width in widths]
+    assert 0.5 < np.mean(inside) < 0.95
+    # Its middle is near the mean, and more people narrow the range.
+    assert planned.low_alike < planned.half_width_alike < planned.high_alike
+    more = model.interval("judge_minus_people", StudyDesign(150, 5, 20))
+    assert more.high_alike - more.low_alike < planned.high_alike - planned.low_alike
