@@ -39,28 +39,17 @@ def system_responses(dataset_id: int, system: str) -> dict[int, str]:
     return dict(rows.values_list("instruction_id", "text"))
 
 
-@dataclass(frozen=True, slots=True)
-class PairOfSystems:
-    """A pair whose two responses come from named systems, in canonical order."""
-
-    item_id: int
-    external_id: str
-    instruction_id: int
-    first: str
-    second: str
-
-
-def pairs_of_systems(dataset_id: int) -> list[PairOfSystems]:
-    """The pairs of a dataset of which both systems are known and differ, in source order; one query."""
+def systems_of_pairs(dataset_id: int) -> dict[str, tuple[str, str]]:
+    """By pair, the two systems in canonical order, where both are known and differ; in source order, one query."""
     links = ItemResponse.objects.filter(item__dataset_id=dataset_id, item__kind=PAIRWISE.name)
     rows = links.order_by("item__position", "item_id", "position").values_list(
-        "item_id", "item__external_id", "item__instruction_id", "response__system"
+        "item__external_id", "response__system"
     )
-    found: dict[int, tuple[str, int, list[str]]] = {}
-    for item_id, external_id, instruction_id, system in rows.iterator(chunk_size=10_000):
-        found.setdefault(item_id, (external_id, instruction_id, []))[2].append(system)
-    return [
-        PairOfSystems(item_id, external_id, instruction_id, *systems)
-        for item_id, (external_id, instruction_id, systems) in found.items()
+    found: dict[str, list[str]] = {}
+    for name, system in rows.iterator(chunk_size=10_000):
+        found.setdefault(name, []).append(system)
+    return {
+        name: (systems[0], systems[1])
+        for name, systems in found.items()
         if len(systems) == 2 and all(systems) and systems[0] != systems[1]
-    ]
+    }

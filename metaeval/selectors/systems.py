@@ -1,19 +1,17 @@
-"""From rows to the arrays that systems are ranked from: what people and judges said of pairs of systems."""
+"""From the inputs of reports to the arrays that systems are ranked from: what was said of pairs of systems."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
-from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
-from annotation.selectors.instructions import pairs_of_systems
-from annotation.selectors.labels import pairwise_labels
-from judges.selectors.judgments import pairwise_verdicts
+from annotation.selectors.instructions import systems_of_pairs
+from metaeval.inputs import Floats, Integers
 from metaeval.models import OutsideRatings
 from metaeval.reports.errors import ReportError
 from metaeval.reports.systems import PEOPLE, OutsideTable, Source, SystemInputs
 from metaeval.selectors.decisions import decision_in_force
-from metaeval.selectors.inputs import dataset_facts, judges_chosen, sampling_weights
+from metaeval.selectors.inputs import inputs_read
 
 
 def system_inputs(*, dataset: Dataset, reader: User | None = None) -> SystemInputs:
@@ -24,53 +22,46 @@ def system_inputs(*, dataset: Dataset, reader: User | None = None) -> SystemInpu
     ReportError
         No pair stands between two systems that have names, or nobody has said anything of one.
     """
-    pairs = pairs_of_systems(dataset.pk)
-    if not pairs:
+    systems = systems_of_pairs(dataset.pk)
+    if not systems:
         raise ReportError(
             f"No pair of dataset {dataset.name!r} stands between two systems that have names: there is nothing to rank."
         )
-    place = {pair.item_id: row for row, pair in enumerate(pairs)}
-    labels = pairwise_labels(dataset.pk, reader=reader)
-    sources = [_source(PEOPLE, "People", labels.item_id, labels.choice.astype(np.float64), place)]
-    judges = judges_chosen(dataset, DEFAULT_KIND, None)
-    verdicts = pairwise_verdicts(dataset.pk, [judge.pk for judge in judges])
-    for judge in judges:
-        own = verdicts.judge_id == judge.pk
-        sources.append(
-            _source(judge.fingerprint, judge.name, verdicts.item_id[own], verdicts.choice[own], place)
-        )
+    inputs = inputs_read(dataset=dataset, reader=reader)
+    named = np.array([name in systems for name in inputs.items.external_id])
+    place = np.cumsum(named) - 1
+    rows, items = np.flatnonzero(named), np.arange(len(named))
+
+    def source(key: str, label: str, item: Integers, choice: Floats) -> Source:
+        """The answers that could be read, on pairs of named systems."""
+        counted = named[item] & ~np.isnan(choice)
+        return Source(key, label, place[item[counted]], choice[counted])
+
+    sources = [source(PEOPLE, "People", inputs.labels.item, inputs.labels.choice)]
+    for judge in inputs.judges:
+        if not judge.baseline:
+            orders = judge.verdicts.shape[1]
+            said = judge.verdicts.ravel()
+            sources.append(source(judge.fingerprint, judge.name, np.repeat(items, orders), said))
     sources = [source for source in sources if len(source.pair)]
     if not sources:
         raise ReportError(
             f"Neither people nor judges have said anything of the pairs of dataset {dataset.name!r} yet."
         )
-    numbers: dict[int, int] = {}
+    numbers: dict[str, int] = {}
     return SystemInputs(
-        facts=dataset_facts(dataset),
-        first=tuple(pair.first for pair in pairs),
-        second=tuple(pair.second for pair in pairs),
-        cluster=np.array([numbers.setdefault(pair.instruction_id, len(numbers)) for pair in pairs]),
+        facts=inputs.facts["dataset"],
+        first=tuple(systems[inputs.items.external_id[row]][0] for row in rows),
+        second=tuple(systems[inputs.items.external_id[row]][1] for row in rows),
+        cluster=np.array([numbers.setdefault(inputs.items.cluster[row], len(numbers)) for row in rows]),
         sources=tuple(sources),
         outside=tuple(
             OutsideTable(row.name, row.title, row.column, row.source, dict(row.scores))
             for row in OutsideRatings.objects.order_by("name")
         ),
         helper=_helper(dataset, sources),
-        weights=sampling_weights(dataset, None, [pair.external_id for pair in pairs], reader),
+        weights=None if inputs.weights is None else inputs.weights[rows],
     )
-
-
-def _source(
-    key: str, label: str, items: Iterable[int], choices: Iterable[float], place: Mapping[int, int]
-) -> Source:
-    """The answers that could be read, on pairs of named systems."""
-    found = [
-        (place[item], choice)
-        for item, choice in zip(items, choices, strict=True)
-        if item in place and choice == choice  # NaN is not itself
-    ]
-    table = np.array(found, dtype=np.float64).reshape(-1, 2)
-    return Source(key, label, table[:, 0].astype(np.intp), table[:, 1])
 
 
 def _helper(dataset: Dataset, sources: Iterable[Source]) -> str:

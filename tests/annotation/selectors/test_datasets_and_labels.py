@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from annotation.importers import read_generic
@@ -20,9 +19,6 @@ from annotation.selectors.datasets import (
     items_by_external_id,
     items_for_judging,
 )
-from annotation.selectors.labels import pairwise_labels
-from annotation.selectors.overview import items_for_reading
-from annotation.selectors.slices import slice_items
 from annotation.services.datasets import dataset_import
 from tests.annotation.factories import user_make
 
@@ -110,45 +106,17 @@ def test_counts_and_maps(dataset: Dataset) -> None:
     assert item_value_rules(dataset.pk)["i1"].n_responses == 2
 
 
-def test_pairwise_labels(dataset: Dataset, django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(1):
-        labels = pairwise_labels(dataset.pk)
-    ids = items_by_external_id(dataset.pk)
-    assert labels.item_id.tolist() == [ids[name] for name in ("i1", "i2", "i2", "i4", "i5", "i5")]
-    assert labels.choice.tolist() == [1, 2, 2, 1, 2, 2]
-    assert labels.label_id.tolist() == sorted(labels.label_id.tolist())
-    assert np.all(labels.probability == 1.0)
-    assert len(labels) == 6
-
-
 def test_only_labels_that_count(dataset: Dataset) -> None:
     old = Label.objects.filter(item__external_id="i1").get()
     fields = {"item": old.item, "annotator": old.annotator, "kind": "pairwise"}
     Label.objects.create(**fields, supersedes=old, value={"choice": 0}, choice=0)
     Label.objects.create(
         item=old.item,
-        annotator_id=_other_annotator(old),
+        annotator_id=Label.objects.exclude(annotator=old.annotator).values_list("annotator_id", flat=True)[0],
         kind="pairwise",
         value={"choice": 2},
         choice=2,
         is_surplus=True,
     )
-    labels = pairwise_labels(dataset.pk)
-    assert labels.choice[labels.item_id == old.item_id].tolist() == [0]
-
-
-def _other_annotator(label: Label) -> int:
-    return Label.objects.exclude(annotator=label.annotator).values_list("annotator_id", flat=True)[0]
-
-
-def test_labels_of_nothing(dataset: Dataset) -> None:
-    assert len(pairwise_labels(study_id=1)) == 0
-    assert pairwise_labels(dataset.pk, study_id=1).choice.dtype == np.int64
-    with pytest.raises(ValueError, match="a dataset or a study"):
-        pairwise_labels()
-
-
-def test_a_subset_path_is_of_its_capitals(dataset: Dataset) -> None:
-    found = {path: slice_items(dataset_id=dataset.pk, kind="pairwise", subset=path).count() for path in PATHS}
-    assert found == {"Adversarial": 4, "adversarial": 0, "Adversarial/Neighbor": 4, "Natural": 3}
-    assert {path: items_for_reading(dataset, subset=path).count() for path in PATHS} == found
+    counting = Label.objects.current().filter(item=old.item)
+    assert list(counting.values_list("choice", flat=True)) == [0]

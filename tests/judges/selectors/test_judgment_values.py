@@ -8,9 +8,6 @@ from annotation.models import Item
 from annotation.selectors.judging_labels import PeopleSaid
 from judges.models import Judge, Judgment
 from judges.selectors.disagreement import against_gold, against_people, rank_correlation_of
-from judges.selectors.judgments import pairwise_verdicts
-from tests.annotation.factories import dataset_make
-from tests.judges.props import judge_make
 
 pytestmark = pytest.mark.django_db
 
@@ -44,17 +41,3 @@ def test_gold_of_other_kinds() -> None:
     assert against_gold("importance", None, {"ranks": {"a": 2, "b": 1}}, gold) is True
     assert against_gold("importance", None, None, gold) is None
     assert against_gold("pairwise", 1, None, None) is None
-
-
-@pytest.mark.both_databases
-def test_probabilities_as_arrays(django_assert_num_queries: Any) -> None:
-    dataset = dataset_make(pairs=2)
-    judge = judge_make()
-    one, two = dataset.items.order_by("position")
-    verdict(judge, one, 1, probability=0.75)
-    verdict(judge, two, 2)
-    with django_assert_num_queries(1):
-        verdicts = pairwise_verdicts(dataset.pk)
-    assert verdicts.probability.tolist()[0] == 0.75
-    assert str(verdicts.probability[1]) == "nan"
-    assert verdicts.choice.tolist() == [1.0, 2.0]

@@ -7,7 +7,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from django.core.management import call_command
 
@@ -24,7 +23,6 @@ from annotation.models import Dataset, Item
 from annotation.selectors.datasets import gold_choices, items_by_external_id
 from annotation.services.datasets import dataset_import
 from judges.models import BackendKind, Judge, Judgment
-from judges.selectors.judgments import pairwise_verdicts
 from judges.selectors.reading import judges_of_dataset
 from judges.services.judgments import bundle_import, judgments_import
 
@@ -144,27 +142,18 @@ def test_a_name_that_another_judge_has_is_refused_with_the_dataset(bundle: Datas
 
 
 @pytest.mark.both_databases
-def test_selectors(bundle: DatasetBundle, django_assert_num_queries: Any) -> None:
+def test_what_is_stored(bundle: DatasetBundle) -> None:
     imported, _ = bundle_import(bundle=bundle, name="demo", source="generic")
     dataset_id = imported.dataset.pk
-    with django_assert_num_queries(1):
-        verdicts = pairwise_verdicts(dataset_id)
-    assert len(verdicts) == 4
     first, second = judges_of_dataset(imported.dataset).order_by("name")
     ids = items_by_external_id(dataset_id)
-    said = {
-        (judge, item, order): choice
-        for judge, item, order, choice in zip(
-            verdicts.judge_id, verdicts.item_id, verdicts.order, verdicts.choice, strict=True
-        )
-    }
-    assert said[first.pk, ids["i0"], 0] == 1
-    assert said[first.pk, ids["i1"], 0] == 0
-    assert said[second.pk, ids["i1"], 0] == 2
-    assert np.isnan(verdicts.choice).sum() == 1
-    assert verdicts.status.tolist().count("unparsed") == 1
-    assert len(pairwise_verdicts(dataset_id, judge_ids=[second.pk])) == 1
-    assert len(pairwise_verdicts(0)) == 0
+    rows = Judgment.objects.values_list("judge_id", "item_id", "order", "choice", "status")
+    said = {(judge, item, order): (choice, status) for judge, item, order, choice, status in rows}
+    assert len(said) == 4
+    assert said[first.pk, ids["i0"], 0] == (1, "parsed")
+    assert said[first.pk, ids["i1"], 0] == (0, "parsed")
+    assert said[second.pk, ids["i1"], 0] == (2, "parsed")
+    assert [status for choice, status in said.values() if choice is None] == ["unparsed"]
 
 
 def test_real_data(shared_data: Path) -> None:
@@ -176,7 +165,7 @@ def test_real_data(shared_data: Path) -> None:
     assert not judgments_import(dataset=dataset, verdicts=verdicts, source="llmbar").changed
     judge = Judge.objects.get(name="GPT-4 / Metrics_Reference")
     assert (judge.model, judge.strategy) == ("GPT-4", "Metrics_Reference")
-    assert len(pairwise_verdicts(dataset.pk)) == 22_626
+    assert Judgment.objects.filter(item__dataset=dataset).count() == 22_626
 
     _, judged = bundle_import(bundle=read_pandalm(shared_data / "pandalm"), name="pandalm", source="pandalm")
     assert judged is not None

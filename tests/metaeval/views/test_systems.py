@@ -132,7 +132,7 @@ def at(dataset, name="systems"):
 
 @pytest.mark.both_databases
 def test_the_page(client, researcher, dataset, django_assert_max_num_queries):
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         text = client.get(at(dataset)).content.decode()
     assert "3 systems, ranked by people" in text
     assert "Do judges rank systems as people do?" in text
