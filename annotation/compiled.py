@@ -26,6 +26,7 @@ from django.db.models.query import get_related_populators
 from django.db.models.sql import UpdateQuery
 
 M = TypeVar("M", bound=Model)
+B = TypeVar("B")
 _numbers = count()
 
 
@@ -48,11 +49,12 @@ class Parameter(Expression):
         return self.output_field.get_db_prep_value(values[self.name], connection)
 
 
-class _Compiled:
-    """SQL with the places of its parameters; kept with the connection, whose dialect it is in."""
+class _Compiled(Generic[B]):
+    """SQL with the places of its parameters, from what is built; kept with the connection, whose dialect it is in."""
 
-    def __init__(self) -> None:
+    def __init__(self, build: Callable[[], B]) -> None:
         self._key = f"_compiled_{next(_numbers)}"
+        self._build = build
 
     def _compile(self) -> Any:
         raise NotImplementedError
@@ -108,12 +110,8 @@ def _bind(parameters: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
     return [one.bound(values) if isinstance(one, Parameter) else one for one in parameters]
 
 
-class CompiledSelect(_Compiled, Generic[M]):
+class CompiledSelect(_Compiled[QuerySet[M]], Generic[M]):
     """A SELECT of model instances, with what `select_related` and `annotate` add to them."""
-
-    def __init__(self, build: Callable[[], QuerySet[M]]) -> None:
-        super().__init__()
-        self._build = build
 
     def _compile(self) -> tuple[Any, ...]:
         compiler = self._build().query.get_compiler(connection=connection)
@@ -152,12 +150,8 @@ class CompiledSelect(_Compiled, Generic[M]):
         return found[0] if found else None
 
 
-class CompiledRows(_Compiled):
+class CompiledRows(_Compiled[QuerySet[Any, Any]]):
     """A SELECT of plain rows, by `values_list`."""
-
-    def __init__(self, build: Callable[[], QuerySet[Any, Any]]) -> None:
-        super().__init__()
-        self._build = build
 
     def _compile(self) -> tuple[Any, ...]:
         compiler = self._build().query.get_compiler(connection=connection)
@@ -179,15 +173,14 @@ def _convert(row: list[Any], converters: tuple[Any, ...]) -> None:
             row[place] = function(row[place], expression, connection)
 
 
-class CompiledInsert(_Compiled, Generic[M]):
+class CompiledInsert(_Compiled[type[M]], Generic[M]):
     """An INSERT of one row. Signals are not sent; nobody here listens to them."""
 
     def __init__(self, model: type[M]) -> None:
-        super().__init__()
-        self._model = model
+        super().__init__(lambda: model)
 
     def _compile(self) -> tuple[str, list[Any]]:
-        meta: Any = self._model._meta
+        meta: Any = self._build()._meta
         quote = connection.ops.quote_name
         fields = [field for field in meta.concrete_fields if not field.primary_key]
         columns = ", ".join(quote(field.column) for field in fields)
@@ -198,19 +191,15 @@ class CompiledInsert(_Compiled, Generic[M]):
 
     def create(self, **values: Any) -> M:
         sql, fields = self._ready()
-        instance = self._model(**values)
+        instance = self._build()(**values)
         parameters = [field.get_db_prep_save(field.pre_save(instance, True), connection) for field in fields]
         instance.pk = _execute(sql, parameters).fetchone()[0]
         instance._state.adding, instance._state.db = False, connection.alias
         return instance
 
 
-class CompiledStatement(_Compiled):
+class CompiledStatement(_Compiled[tuple[str, list[Any]]]):
     """A statement in words of our own, with parts that the ORM compiled; `build` gives its SQL and parameters."""
-
-    def __init__(self, build: Callable[[], tuple[str, list[Any]]]) -> None:
-        super().__init__()
-        self._build = build
 
     def _compile(self) -> tuple[str, list[Any]]:
         return self._build()
@@ -222,12 +211,8 @@ class CompiledStatement(_Compiled):
         return found
 
 
-class CompiledUpdate(_Compiled, Generic[M]):
+class CompiledUpdate(_Compiled[tuple[QuerySet[M], Mapping[str, Any]]], Generic[M]):
     """An UPDATE; `build` gives the rows and what is set in them. Running it returns the number of rows."""
-
-    def __init__(self, build: Callable[[], tuple[QuerySet[M], Mapping[str, Any]]]) -> None:
-        super().__init__()
-        self._build = build
 
     def _compile(self) -> tuple[str, tuple[Any, ...]]:
         rows, changes = self._build()

@@ -1,6 +1,8 @@
 """Files that pages offer."""
 
-from django.http import HttpResponse
+from collections.abc import Iterator
+
+from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
 
@@ -10,4 +12,13 @@ def attachment(text: str, name: str, content_type: str) -> HttpResponse:
     header = content_disposition_header(True, name)
     if header:
         response.headers["Content-Disposition"] = header
+    return response
+
+
+def streamed(lines: Iterator[str], name: str, content_type: str) -> StreamingHttpResponse:
+    """A file to be saved under a name, sent as it is made."""
+    response = StreamingHttpResponse(lines, content_type=content_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"
     return response

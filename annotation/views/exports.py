@@ -14,6 +14,7 @@ from annotation.selectors.pay import pay_report
 from annotation.services.exports import FORMATS, SHAPES, export_lines, people_lines
 from annotation.services.pay import pay_lines
 from web.access import ResearcherRequest, researcher_page
+from web.files import streamed
 
 
 @researcher_page
@@ -76,9 +77,4 @@ def _download(
 
 
 def _streamed(lines: Iterator[str], name: str, format: str) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(lines, content_type=FORMATS[format])
-    filename = f"{name}-{timezone.now():%Y%m%d}.{format}"
-    response.headers["Content-Disposition"] = f'attachment; filename="{filename}"'
-    response.headers["Cache-Control"] = "no-store"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
+    return streamed(lines, f"{name}-{timezone.now():%Y%m%d}.{format}", FORMATS[format])

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from annotation.admin import ReadOnlyMixin
 from annotation.models import User
 
 Row = TypeVar("Row", bound=models.Model)
@@ -35,17 +36,8 @@ class OwnPages(admin.ModelAdmin[Row], Generic[Row]):
             raise PermissionDenied
 
 
-class ReadOnlyAdmin(OwnPages[Row], Generic[Row]):
+class ReadOnlyAdmin(ReadOnlyMixin, OwnPages[Row], Generic[Row]):
     """A model whose rows are looked at, and neither made, changed nor deleted here."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Row | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Row | None = None) -> bool:
-        return False
 
 
 class ServiceAdmin(OwnPages[Row], Generic[Row]):

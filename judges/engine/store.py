@@ -5,22 +5,20 @@ which alone costs more than the 100 microseconds that the whole engine may take 
 quickest with one prepared statement for many rows, PostgreSQL with one binary array a column.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Model
 from django.utils import timezone
 
 from judges.backends.wire import answer_from_json
-from judges.models import AnchorVerdict, Generation, Judgment, ModelRequest, RequestState, SweepRun
+from judges.models import ModelRequest, RequestState, SweepRun
 from judges.strategies.types import Answer
 
 REQUESTS = ModelRequest._meta.db_table
-JUDGMENTS = Judgment._meta.db_table
-GENERATIONS = Generation._meta.db_table
-ANCHORS = AnchorVerdict._meta.db_table
 RUNS = SweepRun._meta.db_table
 CHUNK = 500
 """Rows in one statement of many rows, and hashes in one look-up."""
@@ -112,90 +110,16 @@ def refusals_save(rows: Iterable[tuple[str, str, int]]) -> None:
         )
 
 
-def judgments_save(rows: Sequence[Row]) -> int:
-    """Insert judgments, those that exist left as they are; returns how many were new.
+def results_save(model: type[Model], columns: Mapping[str, str], rows: Sequence[Row], **same: Any) -> int:
+    """Insert results of works, those that exist left as they are; returns how many were new.
 
     Parameters
     ----------
-    rows : sequence of (judge, item, order, status, choice, probability, value as JSON text, raw_text, thought,
-        requests, cost, latency_ms, answered_by)
+    columns : mapping
+        Names and PostgreSQL types of a row's values; those of jsonb are JSON as text.
     """
-    return _insert(
-        JUDGMENTS,
-        {
-            "judge_id": "bigint",
-            "item_id": "bigint",
-            '"order"': "smallint",
-            "status": "text",
-            "choice": "smallint",
-            "probability": "float8",
-            "value": "jsonb",
-            "raw_text": "text",
-            "thought": "text",
-            "requests": "smallint",
-            "cost": "float8",
-            "latency_ms": "float8",
-            "answered_by": "text",
-        },
-        rows,
-        {"sample": 0, "source": "", "created_at": database_time(timezone.now())},
-    )
-
-
-def generations_save(rows: Sequence[Row]) -> int:
-    """Insert generations, those that exist left as they are; returns how many were new.
-
-    Parameters
-    ----------
-    rows : sequence of (contestant, instruction, sample, status, text, thought, finish_reason, cost, latency_ms,
-        answered_by)
-    """
-    return _insert(
-        GENERATIONS,
-        {
-            "contestant_id": "bigint",
-            "instruction_id": "bigint",
-            "sample": "smallint",
-            "status": "text",
-            "text": "text",
-            "thought": "text",
-            "finish_reason": "text",
-            "cost": "float8",
-            "latency_ms": "float8",
-            "answered_by": "text",
-        },
-        rows,
-        {"created_at": database_time(timezone.now())},
-    )
-
-
-def anchor_verdicts_save(rows: Sequence[Row]) -> int:
-    """Insert what was said of anchors, those that exist left as they are; returns how many were new.
-
-    Parameters
-    ----------
-    rows : sequence of (sweep, item, order, status, choice, probability, value as JSON text, raw_text, requests, cost,
-        latency_ms, answered_by)
-    """
-    return _insert(
-        ANCHORS,
-        {
-            "sweep_id": "bigint",
-            "item_id": "bigint",
-            '"order"': "smallint",
-            "status": "text",
-            "choice": "smallint",
-            "probability": "float8",
-            "value": "jsonb",
-            "raw_text": "text",
-            "requests": "smallint",
-            "cost": "float8",
-            "latency_ms": "float8",
-            "answered_by": "text",
-        },
-        rows,
-        {"created_at": database_time(timezone.now())},
-    )
+    created = {"created_at": database_time(timezone.now())}
+    return _insert(model._meta.db_table, columns, rows, {**same, **created})
 
 
 def counts_add(rows: Sequence[Row]) -> None:
@@ -258,7 +182,7 @@ def requests_keep(*, owner: str, lease: float) -> None:
     )
 
 
-def _insert(table: str, columns: dict[str, str], rows: Sequence[Row], same: dict[str, Any]) -> int:
+def _insert(table: str, columns: Mapping[str, str], rows: Sequence[Row], same: dict[str, Any]) -> int:
     """Insert rows, those in conflict left out; returns how many went in.
 
     Parameters
@@ -291,7 +215,7 @@ def _insert(table: str, columns: dict[str, str], rows: Sequence[Row], same: dict
     )
 
 
-def _unnested(columns: dict[str, str]) -> str:
+def _unnested(columns: Mapping[str, str]) -> str:
     arrays = ", ".join(f"%b::{'text' if kind == 'jsonb' else kind}[]" for kind in columns.values())
     return f"unnest({arrays}) AS v({', '.join(columns)})"
 

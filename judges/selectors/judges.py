@@ -9,8 +9,9 @@ from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from judges.backends.answerers import Answerer, answerers_read
-from judges.models import BackendKind, Endpoint, Generation, Judge, Judgment, ParseStatus, SweepRun
+from judges.models import BackendKind, Endpoint, Generation, Judge, Judgment, SweepRun
 from judges.selectors.prompts import PromptVersion, prompt_get
+from judges.selectors.tallies import COUNTED
 from judges.strategies.registry import STRATEGIES
 
 
@@ -76,11 +77,7 @@ def judge_places(judge: Judge) -> list[PlaceJudged]:
         Judgment.objects.filter(judge=judge)
         .order_by("item__dataset__name")
         .values_list("item__dataset_id", "item__dataset__name")
-        .annotate(
-            n=Count("pk"),
-            unparsed=Count("pk", filter=Q(status=ParseStatus.UNPARSED)),
-            failed=Count("pk", filter=Q(status=ParseStatus.FAILED)),
-        )
+        .annotate(**COUNTED)
     )
     return [PlaceJudged(*row) for row in rows]
 

@@ -13,6 +13,12 @@ from judges.selectors.items import is_presented, judge_kind, order_drawn, orders
 CHUNK = 5000
 """Items named in one statement: below what SQLite takes as parameters."""
 
+COUNTED = {
+    "n": Count("pk"),
+    "unparsed": Count("pk", filter=Q(status=ParseStatus.UNPARSED)),
+    "failed": Count("pk", filter=Q(status=ParseStatus.FAILED)),
+}
+"""What is counted of results."""
 _Counts = tuple[int, int, int]
 
 
@@ -80,11 +86,7 @@ def judgment_tallies(*, runs: Iterable[SweepRun], orders: str | None = None) -> 
 
 
 def _anchor_tally(run: SweepRun) -> Tally:
-    said = AnchorVerdict.objects.filter(sweep=run.sweep_id).aggregate(
-        n=Count("pk"),
-        unparsed=Count("pk", filter=Q(status=ParseStatus.UNPARSED)),
-        failed=Count("pk", filter=Q(status=ParseStatus.FAILED)),
-    )
+    said = AnchorVerdict.objects.filter(sweep=run.sweep_id).aggregate(**COUNTED)
     n_total = Anchor.objects.filter(anchors=run.sweep.anchors_id).count()
     return Tally(n_total, said["n"], said["unparsed"], said["failed"])
 
@@ -143,11 +145,7 @@ def _stored(
         counted = (
             rows.filter(**{f"{table.judge}__in": judge_ids})
             .values_list(f"{table.judge}_id", f"{table.subject}__dataset_id")
-            .annotate(
-                n=Count("pk"),
-                unparsed=Count("pk", filter=Q(status=ParseStatus.UNPARSED)),
-                failed=Count("pk", filter=Q(status=ParseStatus.FAILED)),
-            )
+            .annotate(**COUNTED)
         )
         for judge, dataset, *numbers in counted:
             total = sums[judge, dataset]

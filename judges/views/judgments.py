@@ -3,7 +3,7 @@
 from dataclasses import replace
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
@@ -25,6 +25,7 @@ from judges.selectors.judgment_page import judgment_detail
 from judges.selectors.reading import judges_of_dataset, judges_visible_to, judgment_get_for, judgments_of
 from judges.services.judgment_exports import FORMATS, judgment_lines
 from web.access import ResearcherRequest, researcher_page
+from web.files import streamed
 
 
 def _reader(user: User) -> User | None:
@@ -102,10 +103,6 @@ def judgment_export(request: ResearcherRequest, name: str, format: str) -> HttpR
     if asked := request.GET.get("judge"):
         judge_id = get_object_or_404(judges_visible_to(request.user), pk=number_from(asked) or 0).pk
     lines = judgment_lines(judgments_of(dataset, judge_id=judge_id), format=format)
-    response = StreamingHttpResponse(lines, content_type=FORMATS[format])
     whose = "" if judge_id is None else f"-judge-{judge_id}"
     filename = f"{dataset.name}-judgments{whose}-{timezone.now():%Y%m%d}.{format}"
-    response.headers["Content-Disposition"] = f'attachment; filename="{filename}"'
-    response.headers["Cache-Control"] = "no-store"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
+    return streamed(lines, filename, FORMATS[format])

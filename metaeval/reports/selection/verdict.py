@@ -205,10 +205,6 @@ def _cautions(report: SelectionReport) -> list[str]:
     return found
 
 
-def _sure(report: SelectionReport) -> str:
-    return f"{100 * report.confidence:g}%"
-
-
 def _or(value: float | None, other: float) -> float:
     return other if value is None else value
 
