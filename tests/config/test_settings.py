@@ -62,7 +62,6 @@ with connection.cursor() as cursor:
     assert run(code, tmp_path).stdout.split() == ["wal", "IMMEDIATE"]
 
 
-@pytest.mark.both_databases
 def test_postgres_connections_come_from_a_pool_that_is_shared_by_threads(tmp_path):
     code = f"""{READY}
 from concurrent.futures import ThreadPoolExecutor

@@ -204,14 +204,12 @@ def test_bodies_that_are_none(link, monkeypatch, body, status):
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize(
-    "value",
-    ["\x00", "a\x00", "é", "\u202e", "a b", "a" * 101, "-a", "<b>", "'; --", "=1+1", "{{%PROLIFIC_PID%}}"],
-)
 @pytest.mark.parametrize("name", ["PROLIFIC_PID", "SESSION_ID", "STUDY_ID"])
-def test_ids_that_are_none(client, link, name, value):
-    assert client.get(door(link), params() | {name: value}).status_code == 400
-    assert not Annotator.objects.filter(source="prolific").exists()
+def test_ids_that_are_none(client, link, name):
+    strange = ("\x00", "a\x00", "é", "\u202e", "a b", "-a", "<b>", "'; --", "=1+1", "{{%PROLIFIC_PID%}}")
+    for value in (*strange, "a" * 101):
+        assert client.get(door(link), params() | {name: value}).status_code == 400, value
+        assert not Annotator.objects.filter(source="prolific").exists(), value
 
 
 @pytest.mark.both_databases

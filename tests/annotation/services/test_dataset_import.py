@@ -25,7 +25,6 @@ from annotation.models import (
 from annotation.services.datasets import DatasetImportError, ImportResult, dataset_import
 from tests.annotation.factories import user_make
 
-pytestmark = pytest.mark.both_databases
 TABLES: tuple[type[models.Model], ...] = (
     Dataset,
     Instruction,
@@ -68,6 +67,7 @@ def load(folder: Path, rows: list[dict[str, Any]], **settings: Any) -> ImportRes
     return dataset_import(bundle=read_generic(write(folder, rows)), name="demo", **settings)
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_everything_is_stored(tmp_path: Path) -> None:
     owner = user_make()
@@ -97,6 +97,7 @@ def test_everything_is_stored(tmp_path: Path) -> None:
     assert Item.objects.get(external_id="b").gold is None
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_the_same_file_again_changes_nothing(tmp_path: Path) -> None:
     load(tmp_path, ROWS)
@@ -108,6 +109,7 @@ def test_the_same_file_again_changes_nothing(tmp_path: Path) -> None:
     assert Dataset.objects.get().version == 1
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_what_is_new_is_added(tmp_path: Path) -> None:
     load(tmp_path, ROWS)
@@ -125,6 +127,7 @@ def test_what_is_new_is_added(tmp_path: Path) -> None:
     assert not Annotator.objects.get(external_id="ann").is_simulated
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_every_kind_is_stored_and_found_again(tmp_path: Path) -> None:
     options = {str(point): f"level {point}" for point in range(1, 6)}
@@ -257,6 +260,7 @@ def test_a_dataset_may_have_what_another_has(tmp_path: Path) -> None:
     assert Annotator.objects.filter(external_id="ann").count() == 2
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db
 def test_a_large_import_takes_few_queries(tmp_path: Path) -> None:
     rows = [
@@ -280,6 +284,7 @@ def test_a_large_import_takes_few_queries(tmp_path: Path) -> None:
     assert n_queries < 20
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_imports_of_one_name_at_once_take_turns(tmp_path: Path) -> None:
     bundle = read_generic(write(tmp_path, ROWS))

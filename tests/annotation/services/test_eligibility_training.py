@@ -33,7 +33,7 @@ from tests.annotation.kinds import ASPECTS, VALUES, kind_study_make
 from tests.annotation.work import fresh
 from tests.races import all_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 NATIVE = {
     "key": "native",
@@ -84,6 +84,7 @@ class TestEligibility:
         assert eligibility_answer(enrollment=person, answers=answers).stage == Stage.GUIDELINES
         assert fresh(person).eligibility == answers
 
+    @pytest.mark.both_databases
     def test_screened_out_and_the_first_answer_stands(self, person):
         first = {"native": "No", "degree": "Doctorate"}
         assert eligibility_answer(enrollment=person, answers=first).stage == Stage.SCREENED_OUT
@@ -96,6 +97,7 @@ class TestEligibility:
         again = enrollment_start(study=person.study, annotator=person.annotator)
         assert (again.pk, again.stage) == (person.pk, Stage.SCREENED_OUT)
 
+    @pytest.mark.both_databases
     def test_nothing_is_stored_of_half_an_answer(self, person):
         with pytest.raises(LabelValueError):
             eligibility_answer(enrollment=person, answers={"native": "No"})
@@ -109,6 +111,7 @@ class TestTraining:
         training_make(study)
         return enrollment_make(study=study, stage=Stage.TRAINING)
 
+    @pytest.mark.both_databases
     def test_each_is_answered_once_and_nothing_is_decided(self, person):
         first = training_next(person)
         for choice in (1, 2):

@@ -38,9 +38,10 @@ from annotation.services.studies import (
 from tests.annotation.factories import dataset_make, enrollment_make, invitation_make, study_make
 from tests.annotation.work import fresh
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.both_databases
 class TestJoin:
     def test_makes_a_person_at_the_first_step(self):
         enrollment = enrollment_join(invitation=invitation_make(study=study_make()))
@@ -122,6 +123,7 @@ class TestSteps:
             guidelines_acknowledge(enrollment=person)
             assert fresh(person).stage == stage
 
+    @pytest.mark.both_databases
     def test_finish_gives_the_lease_back_and_makes_one_code(self):
         study = study_make()
         person = enrollment_make(study=study)
@@ -134,6 +136,7 @@ class TestSteps:
         assert done.completion_code == again.completion_code != ""
         assert sum(study.study_items.values_list("n_open", flat=True)) == 0
 
+    @pytest.mark.both_databases
     def test_finish_during_a_hidden_check_gives_back_no_place(self):
         study = study_make(pairs=1)
         place = study.study_items.get()
@@ -167,6 +170,7 @@ class TestSteps:
         with pytest.raises(StageError):
             enrollment_finish(enrollment=enrollment_make(study=study_make(), stage=Stage.CONSENT))
 
+    @pytest.mark.both_databases
     def test_codes_do_not_repeat(self):
         codes = {code_make() for _ in range(200)}
         assert len(codes) == 200
@@ -199,6 +203,7 @@ class TestQualification:
         person = self.answer_all(enrollment_make(study=study, stage=Stage.QUALIFICATION), 0)
         assert person.completion_code not in ("", "PAY-ME")
 
+    @pytest.mark.both_databases
     def test_the_first_answer_stands(self):
         study = study_make(qualification=2)
         person = enrollment_make(study=study, stage=Stage.QUALIFICATION)
@@ -230,6 +235,7 @@ class TestQualification:
 
 
 class TestStudies:
+    @pytest.mark.both_databases
     def test_open_makes_the_test_and_the_work_apart(self):
         study = study_create(dataset=dataset_make(pairs=20), title="A study", overlap=3)
         study = study_open(study=study)
@@ -241,6 +247,7 @@ class TestStudies:
         assert not asked & given
         assert set(study.study_items.values_list("overlap", flat=True)) == {3}
 
+    @pytest.mark.both_databases
     def test_the_order_is_shuffled_and_the_same_for_a_slug(self):
         dataset = dataset_make(pairs=30)
         orders = []
@@ -294,6 +301,7 @@ class TestStudies:
             study_create(dataset=dataset_make(pairs=1), title="x", **rules)
         assert caught.value.field == field
 
+    @pytest.mark.both_databases
     def test_two_studies_of_one_title(self):
         dataset = dataset_make(pairs=1)
         slugs = {study_create(dataset=dataset, title="Same").slug for _ in range(3)}
@@ -309,6 +317,7 @@ class TestStudies:
             with pytest.raises(StudyRuleError):
                 change(study=study)
 
+    @pytest.mark.both_databases
     def test_new_guidelines_and_overlap(self):
         study = study_make(pairs=2, overlap=2)
         assert study_update(study=study, title="New").guidelines_version == 1
@@ -323,6 +332,7 @@ class TestStudies:
         with pytest.raises(StudyRuleError):
             study_update(study=study, tie_policy="off")
 
+    @pytest.mark.both_databases
     def test_invitations(self):
         invitation = invitation_create(study=study_make(), note="lab", max_annotators=3)
         assert invitation_refusal(invitation) is None

@@ -8,7 +8,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -246,7 +246,8 @@ def test_any_sequence_keeps_the_rules():
     run_state_machine_as_test(
         Leases,
         settings=settings(
-            max_examples=20,
+            # PostgreSQL, where a step costs thrice, shows what differs there: the locks and the constraints.
+            max_examples=20 if connection.vendor == "sqlite" else 6,
             stateful_step_count=50,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -33,7 +33,7 @@ from tests.annotation.kinds import kind_study_make
 from tests.annotation.work import fresh
 from tests.races import all_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 def take_test(person: Enrollment, *, right: int, now=None) -> Enrollment:
@@ -64,6 +64,7 @@ class TestAttempts:
             pay_for_test="1.50",
         )
 
+    @pytest.mark.both_databases
     def test_cool_down_and_second_attempt(self, study):
         start = timezone.now()
         person = take_test(enrollment_make(study=study, stage=Stage.QUALIFICATION), right=4, now=start)
@@ -143,6 +144,7 @@ class TestAttempts:
         assert attempt.n_right == 0
 
 
+@pytest.mark.both_databases
 class TestSharing:
     @pytest.fixture
     def first(self):
@@ -243,6 +245,7 @@ class TestSharing:
         assert not attempts_get(annotator_make(), second, now=timezone.now()).passed
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_one_attempt_over_two_studies():
     first = study_make(qualification=2)

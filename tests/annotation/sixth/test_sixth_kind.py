@@ -29,7 +29,7 @@ from tests.annotation.cast import client_of, study_fields, text_of
 from tests.annotation.factories import user_make
 from tests.annotation.sixth import Acceptable
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 ROWS: list[dict[str, Any]] = [
     {

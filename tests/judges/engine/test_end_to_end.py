@@ -57,7 +57,6 @@ def test_a_second_sweep_sends_nothing_and_counts_what_it_reuses():
     assert (progress.state, progress.n_done, progress.n_reused, progress.n_requests) == ("finished", 6, 6, 0)
 
 
-@pytest.mark.both_databases
 def test_original_order_only():
     judge = judge_make(endpoint_make())
     sweep = sweep_make([judge], dataset_make(pairs=3), orders="original")
@@ -66,7 +65,6 @@ def test_original_order_only():
     assert sweep_progress(sweep.pk).n_total == 3
 
 
-@pytest.mark.both_databases
 def test_judges_without_a_model_need_no_request():
     longest, shortest, always_a, *_ = heuristic_judges_ensure()
     sweep = sweep_make([longest, shortest, always_a], dataset_make(pairs=700))
@@ -78,7 +76,6 @@ def test_judges_without_a_model_need_no_request():
     assert choices(always_a, 1)[:2] == [2, 2]
 
 
-@pytest.mark.both_databases
 def test_an_unreadable_answer_is_kept_with_its_text():
     judge = judge_make(endpoint_make())
     sweep = sweep_make([judge], dataset_make(pairs=1), orders="original")

@@ -20,7 +20,7 @@ from tests.judges.props import (
     sweep_make,
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SAMPLING = {"temperature": 1.0}
 
@@ -46,6 +46,7 @@ def test_views_hold_what_each_kind_is_about():
     assert pair.systems == ("secret-system-0", "secret-system-1")
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("kind", ["pairwise", "checklist", "generation"])
 def test_views_take_a_few_queries_a_chunk(kind, django_assert_max_num_queries):
     dataset = kinds_dataset_make(4)
@@ -107,6 +108,7 @@ def test_a_contestant_answers_each_instruction_so_many_times():
     run_instant(lambda wire: pytest.fail("sent again"))
 
 
+@pytest.mark.both_databases
 def test_failed_generations_are_asked_again_on_request():
     contestant = judge_make(endpoint_make(), strategy="generate")
     sweep = sweep_make([contestant, judge_make()], dataset_make(pairs=3))
@@ -133,6 +135,7 @@ def test_a_sweep_of_several_kinds_runs_only_what_goes_together():
     )
 
 
+@pytest.mark.both_databases
 def test_a_slice_bounds_what_is_judged_and_counted():
     dataset = kinds_dataset_make(
         6
@@ -154,6 +157,7 @@ def test_a_slice_bounds_what_is_judged_and_counted():
     assert sweep_progress(whole.pk).n_reused == 12
 
 
+@pytest.mark.both_databases
 def test_a_sample_is_the_same_everywhere_and_grows_with_its_size():
     dataset = dataset_make(pairs=40)
 
@@ -174,6 +178,7 @@ def test_a_sample_is_the_same_everywhere_and_grows_with_its_size():
     assert (sweep_progress(larger.pk).n_total, sweep_progress(larger.pk).n_done) == (24, 10)
 
 
+@pytest.mark.both_databases
 def test_one_order_an_item_is_drawn_and_only_that_counts():
     dataset = dataset_make(pairs=30)
     judge = judge_make(strategy="always_a")
@@ -193,6 +198,7 @@ def test_one_order_an_item_is_drawn_and_only_that_counts():
     assert Judgment.objects.count() == 60 - same
 
 
+@pytest.mark.both_databases
 def test_retrying_leaves_failures_outside_the_slice_alone():
     judge, dataset = judge_make(endpoint_make()), dataset_make(pairs=4)
     whole = sweep_make([judge], dataset, orders="original")

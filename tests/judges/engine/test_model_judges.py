@@ -8,7 +8,7 @@ from judges.services.judges import ModelChoice
 from judges.strategies.types import Answer
 from tests.judges.props import endpoint_make, judge_make, kinds_dataset_make, run_instant, sweep_make
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 TURNS = (("user", "Hello."), ("assistant", "Hi."))
 

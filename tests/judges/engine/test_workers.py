@@ -91,9 +91,7 @@ def settled(server):
         counts = now
 
 
-@pytest.mark.parametrize(
-    "what", ["jury", "roles", pytest.param("contestant", marks=pytest.mark.both_databases)]
-)
+@pytest.mark.parametrize("what", ["jury", "roles", "contestant"])
 def test_a_killed_worker_with_several_routes_or_generations_repeats_only_what_was_in_flight(what):
     with running_mock_server() as one, running_mock_server() as two:
         endpoint = endpoint_make(one.url, max_concurrency=4)
@@ -307,7 +305,6 @@ def test_many_threads_claim_each_run_once():
     assert len(claimed) == 12
 
 
-@pytest.mark.both_databases
 def test_models_in_the_worker_are_loaded_one_after_the_other():
     """Two models at one endpoint may not fit together; two judges of one model keep it busy side by side."""
     endpoint = endpoint_make("", kind="vllm", queue="gpu", max_concurrency=2)

@@ -28,7 +28,7 @@ from judges.services.sweeps import sweep_cancel, sweep_resume
 from tests.annotation.factories import dataset_make
 from tests.judges.props import endpoint_make, judge_make, leases_run_out, run, run_instant, sweep_make
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def judged(pairs=24, respond="A", **fields):
@@ -82,6 +82,7 @@ def test_a_judge_that_is_swapped_behind_its_name_is_found_and_the_model_is_named
     assert len(judge_answerers([judge.pk], [dataset.pk])[judge.pk]) == 1
 
 
+@pytest.mark.both_databases
 def test_anchors_are_drawn_in_proportion_by_a_seed():
     def respond(wire):
         return "A" if "number 1" in wire.messages[-1][1] else "B"
@@ -144,6 +145,7 @@ def test_what_failed_is_asked_again_and_unparsed_counts_as_another_verdict():
     assert (again.looks[0].n, again.looks[0].n_changed, again.moved) == (48, 0, False)
 
 
+@pytest.mark.both_databases
 def test_a_second_click_starts_nothing_and_a_check_that_stopped_is_gone_on_with():
     judge, dataset = judged()
     anchors = anchors_freeze(judge=judge, dataset=dataset, n=12, repeats=2)
@@ -167,6 +169,7 @@ def test_a_second_click_starts_nothing_and_a_check_that_stopped_is_gone_on_with(
         anchors_check(anchors=anchors)
 
 
+@pytest.mark.both_databases
 def test_two_at_once_freeze_one_set_and_start_one_check():
     judge, dataset = judged()
 
@@ -187,6 +190,7 @@ def test_two_at_once_freeze_one_set_and_start_one_check():
     assert anchors.checks.count() == 2
 
 
+@pytest.mark.both_databases
 def test_checks_that_are_due_are_started_once():
     judge, dataset = judged()
     anchors = anchors_freeze(judge=judge, dataset=dataset, n=12, repeats=1, every_days=7)
@@ -235,6 +239,7 @@ def test_what_cannot_be_anchors():
     assert not Sweep.objects.exclude(anchors=None).exists()
 
 
+@pytest.mark.both_databases
 def test_a_check_is_in_no_list_of_sweeps_and_changes_no_count(cast):
     judge, dataset = judged()
     before = ModelRequest.objects.count()

@@ -97,7 +97,6 @@ def test_a_judge_may_have_verdicts_in_two_datasets(bundle: DatasetBundle) -> Non
     assert Judgment.objects.count() == 8
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize(
     ("changes", "field", "words"),
     [
@@ -122,7 +121,6 @@ def test_what_contradicts_is_refused_whole(
     assert Judge.objects.count() == 2
 
 
-@pytest.mark.both_databases
 def test_a_judge_of_two_minds_is_refused(bundle: DatasetBundle) -> None:
     imported = dataset_import(bundle=bundle, name="demo")
     first = bundle.verdicts[0]
@@ -172,7 +170,6 @@ def test_real_data(shared_data: Path) -> None:
     assert judged.summary() == "pandalm: 2 judges, 1,998 judgments, 25 unparsed. Created."
 
 
-@pytest.mark.both_databases
 def test_the_authors_own_results(shared_data: Path) -> None:
     """Figures of their statistics.json; the same verdicts as in the table, which has them without their texts."""
     root = shared_data / "published" / "llmbar" / "Dataset"

@@ -29,7 +29,6 @@ def download(report, suffix):
     return reverse("metaeval:report-download", args=[report.pk, suffix])
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("kind", KINDS)
 def test_made_read_and_downloaded(client, researcher, kind):
     dataset, _ = kind_swept(kind)

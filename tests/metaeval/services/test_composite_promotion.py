@@ -27,7 +27,7 @@ from tests.metaeval.rows import labels_make, sweep_make
 from tests.metaeval.services.test_selection_promotion import promote as promote_any
 from tests.metaeval.services.test_selection_promotion import race, seen_now
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -280,6 +280,7 @@ def test_what_cannot_be_a_judge_is_no_decision(client, administrator):
 # --- once, by one, or not at all ----------------------------------------------------------------------------------
 
 
+@pytest.mark.both_databases
 def test_sent_twice_is_one_judge_and_one_decision(client, administrator, sweep):
     data = form(sweep)
     for _ in range(2):
@@ -287,6 +288,7 @@ def test_sent_twice_is_one_judge_and_one_decision(client, administrator, sweep):
     assert (composites().count(), Decision.objects.count()) == (1, 1)
 
 
+@pytest.mark.both_databases
 def test_a_judge_that_answers_the_same_is_taken(administrator, sweep):
     first, second = sweep.judges.order_by("name")
     leader = sweep.judges.get(fingerprint=content_of(sweep)["leader"])
@@ -297,12 +299,14 @@ def test_a_judge_that_answers_the_same_is_taken(administrator, sweep):
     assert composites().count() == 1
 
 
+@pytest.mark.both_databases
 def test_another_composite_of_the_sweep_has_another_name(administrator, sweep):
     real_judge_make(name="Composite of Specialists: 2 parts")
     (decision,) = promote(sweep, administrator)
     assert decision.judge.name == "Composite of Specialists: 2 parts (2)"
 
 
+@pytest.mark.both_databases
 def test_somebody_else_decided_and_no_judge_is_left_behind(client, administrator, sweep):
     stale = form(sweep, reason="I looked earlier.")
     promote_any(sweep, administrator, judge="First half", asked={})
@@ -348,6 +352,7 @@ def test_of_a_private_dataset_only_for_who_sees_it(client):
     assert client.get(url).status_code == 404
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("people", [1, 6])
 def test_many_at_once_make_one_judge_and_one_decision(people):

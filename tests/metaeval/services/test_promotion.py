@@ -15,7 +15,7 @@ from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.rows import judge_make, judgments_make, labels_make, swept
 from tests.races import all_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -57,6 +57,7 @@ def test_promoted_with_reason_and_evidence(client, administrator, sweep, dataset
     assert Report.objects.get().inputs_hash == decision.inputs_hash
 
 
+@pytest.mark.both_databases
 def test_sent_twice_is_one_decision(client, administrator, sweep, dataset):
     data = form(sweep, dataset)
     for _ in range(2):
@@ -68,6 +69,7 @@ def test_sent_twice_is_one_decision(client, administrator, sweep, dataset):
     assert Decision.objects.count() == 2
 
 
+@pytest.mark.both_databases
 def test_a_later_decision_replaces_the_earlier_one(client, administrator, sweep, dataset):
     post(client, sweep, form(sweep, dataset))
     text = post(
@@ -207,6 +209,7 @@ def promoted(view, dataset, user, data, reason):
     )
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("earlier", [False, True])
 def test_many_at_once_leave_one_in_force(earlier):
@@ -222,6 +225,7 @@ def test_many_at_once_leave_one_in_force(earlier):
     assert Decision.objects.filter(replaced_by__isnull=True).count() == 1
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_one_person_in_many_tabs_makes_one_decision():
     dataset = dataset_make(pairs=12)

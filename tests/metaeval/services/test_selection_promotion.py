@@ -20,7 +20,7 @@ from tests.metaeval.services.test_promotion import form as comparison_form
 from tests.metaeval.services.test_promotion import post as comparison_post
 from tests.races import all_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 BOTH = {"weight-gold": "1", "weight-people": "2"}
 
@@ -99,6 +99,7 @@ def test_the_page_sends_what_it_shows(client, administrator, sweep):
     assert Decision.objects.count() == 2
 
 
+@pytest.mark.both_databases
 def test_sent_twice_is_one_decision_a_dataset(client, administrator, sweep):
     for reason in ("The first.", "The second."):
         data = form(sweep, reason=reason)
@@ -108,6 +109,7 @@ def test_sent_twice_is_one_decision_a_dataset(client, administrator, sweep):
     assert Decision.objects.filter(replaced_by__isnull=True).count() == 2
 
 
+@pytest.mark.both_databases
 def test_all_or_nothing(client, administrator, sweep):
     """On one of the two datasets somebody else has decided since: neither is decided."""
     stale = form(sweep, judge="Poor judge")
@@ -306,6 +308,7 @@ def test_the_admin_shows_it_readably(client, administrator, sweep):
     assert client.get(reverse("admin:metaeval_decision_changelist")).status_code == 200
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("earlier", [False, True])
 def test_many_at_once_leave_one_in_force(earlier):
@@ -322,6 +325,7 @@ def test_many_at_once_leave_one_in_force(earlier):
     assert len(set(in_force.values_list("reason", flat=True))) == 1
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_one_person_in_many_tabs_makes_one_decision_a_dataset():
     sweep = two_datasets(pairs=10)[0]

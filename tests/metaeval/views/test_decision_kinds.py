@@ -253,7 +253,6 @@ def promote(client, sweep, judge, kind):
     return client.post(action, data, follow=True).content.decode()
 
 
-@pytest.mark.both_databases
 def test_a_decision_on_pairs_and_one_on_rubrics_live_side_by_side(client, administrator):
     dataset, sweep = two_kinds()
     assert "Right on pairs is now the judge" in promote(client, sweep, "Right on pairs", "pairwise")

@@ -35,7 +35,6 @@ def page(client, sweep, status=200, headers=None, **query):
     return response.content.decode()
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_its_section(client, researcher, kind):
     _, sweep = kind_swept(kind)

@@ -17,7 +17,7 @@ from tests.annotation.cast import Cast, client_of, label_make, text_of, url
 from tests.annotation.factories import annotator_make, dataset_make, enrollment_make, study_make
 from tests.races import all_at_once
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -44,6 +44,7 @@ def person_of(study, *, answers, seconds=20, **fields):
     return Enrollment.objects.select_related("study", "annotator").get(study=study, annotator=annotator)
 
 
+@pytest.mark.both_databases
 class TestEarned:
     def test_per_item(self, study):
         found = earned_by(person_of(study, answers=6))
@@ -112,6 +113,7 @@ class TestEarned:
         assert (found.total, found.hourly) == (0, None)
 
 
+@pytest.mark.both_databases
 class TestReport:
     def test_rows_and_totals(self, cast, study):
         most, least = person_of(study, answers=6), person_of(study, answers=5, seconds=60)
@@ -225,6 +227,7 @@ class TestBonus:
 
     fields = {"amount": "2.50", "reason": "Careful comments", "nonce": "abcdefgh"}
 
+    @pytest.mark.both_databases
     def test_granted(self, cast, address):
         page = client_of(cast.alice).get(address)
         assert page.status_code == 200
@@ -232,6 +235,7 @@ class TestBonus:
         bonus = Bonus.objects.get()
         assert (bonus.amount, bonus.by) == (Decimal("2.50"), cast.alice)
 
+    @pytest.mark.both_databases
     def test_sent_twice_granted_once(self, cast, address):
         client = client_of(cast.alice)
         client.post(address, self.fields)
@@ -260,6 +264,7 @@ class TestBonus:
         assert client_of(cast.alice).post(address, self.fields).status_code == 404
 
 
+@pytest.mark.both_databases
 @pytest.mark.django_db(transaction=True)
 def test_the_same_bonus_at_once_is_granted_once():
     cast = Cast.make()
