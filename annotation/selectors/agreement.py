@@ -6,7 +6,8 @@ anything is new: figures are kept in the cache until then.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,9 +17,10 @@ from django.db.models import Count, Max, Q, Subquery
 from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.kinds import ItemKind, kind_of
 from annotation.models import Criterion, Intervention, Label, Study, WorkRole
-from annotation.selectors.anytime import PairLabel, agreement_at_any_time, places_of
-from metaeval.figures import FIGURES, Figure, Sample
+from annotation.selectors.anytime import ItemPlace, places_of, ratio_at_any_time
+from metaeval.figures import FIGURES, Figure, KindFigures, Sample
 from metaeval.figures.measures import annotator_agreements, people_measures
+from metaeval.figures.sample import Ratio
 from metaeval.inputs import Floats, Inputs, Items, Labels, Options, columns_of, weights_drawn
 from metaeval.stats import Estimate
 
@@ -26,7 +28,7 @@ from metaeval.stats import Estimate
 People: TypeAlias = dict[int, tuple[str, bool]]
 
 # Part of the cache key: goes up when what is computed changes.
-VERSION = 6
+VERSION = 7
 CACHE_SECONDS = 24 * 60 * 60
 # Below this many items with two labels, the page says that it is early.
 FEW_ITEMS = 20
@@ -83,8 +85,10 @@ class Agreement:
     rows: tuple[AgreementRow, ...] = ()
     by_annotator: tuple[AnnotatorRow, ...] = ()
     remarks: tuple[str, ...] = ()
-    # Of pairs: leave-one-out agreement with an interval for looking at any time.
+    # The figure of everyone with an interval for looking at any time; which figures have none; why none has.
     anytime: Estimate | None = None
+    without_anytime: tuple[str, ...] = ()
+    why_no_anytime: str = ""
 
     @property
     def is_early(self) -> bool:
@@ -138,8 +142,13 @@ class Agreement:
         return FIGURES[self.kind].of_one_person
 
     @property
-    def of_everyone(self) -> Mapping[str, Any]:
+    def figure_of_everyone(self) -> Figure:
         """The figure that the annotators' own are parts of."""
+        return FIGURES[self.kind].of_people(FIGURES[self.kind].of_everyone)
+
+    @property
+    def of_everyone(self) -> Mapping[str, Any]:
+        """What it is over all labels."""
         return self.overall(FIGURES[self.kind].of_everyone)
 
 
@@ -184,12 +193,7 @@ def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement
         if kind_of(study.kind).parts == "criteria":
             found = Criterion.objects.filter(dataset_id=study.dataset_id).order_by("position")
             criteria = tuple(found.values_list("key", flat=True))
-        known = agreement_compute(study.kind, rows, people, criteria)
-        # Items that were drawn with unequal chances have none: their weights have no bound that is known in advance.
-        places = places_of(study) if kind_of(study.kind).column == "choice" else {}
-        if places and len({row.probability for row in rows}) == 1:
-            choices = (PairLabel(row.item, row.annotator, float(row.stored), row.number) for row in rows)
-            known = replace(known, anytime=agreement_at_any_time(choices, places))
+        known = agreement_compute(study.kind, rows, people, criteria, places_of(study) if rows else {})
         cache.set(key, known, CACHE_SECONDS)
     return known
 
@@ -229,9 +233,16 @@ def seconds_of(active_ms: int | None, supersedes: int | None) -> float:
 
 
 def agreement_compute(
-    kind: str, rows: Sequence[LabelRow], people: People, criteria: tuple[str, ...] = ()
+    kind: str,
+    rows: Sequence[LabelRow],
+    people: People,
+    criteria: tuple[str, ...] = (),
+    places: Mapping[int, ItemPlace] = MappingProxyType({}),
 ) -> Agreement:
-    """The figures of these labels, ordered by item; ``criteria`` are the keys of the dataset's, in their order."""
+    """The figures of these labels, ordered by item; ``criteria`` are the keys of the dataset's, in their order.
+
+    With the ``places`` of the study's items also what is valid at any time.
+    """
     if kind not in FIGURES or not rows:
         return Agreement(kind)
     figures = FIGURES[kind]
@@ -258,7 +269,31 @@ def agreement_compute(
         rows=tuple(_rows(kind, sample, measures)),
         by_annotator=tuple(sorted(by_annotator, key=lambda row: (-row.labels, row.short_id))),
         remarks=sample.remarks_on_people(),
+        **(_at_any_time(figures, sample, rows, places) if places else {}),
     )
+
+
+def _at_any_time(
+    figures: KindFigures, sample: Sample, rows: Sequence[LabelRow], places: Mapping[int, ItemPlace]
+) -> dict[str, Any]:
+    """What `Agreement` says of looking at any time."""
+    if len({row.probability for row in rows}) > 1:
+        why = "items were drawn with unequal chances, so how much one can weigh is not known before it is labeled"
+        return {"why_no_anytime": why}
+    parts = {
+        figure.label: figure.function(sample) for figure in figures.people if figure.name in figures.so_far
+    }
+    one = figures.of_people(figures.of_everyone)
+    ratio = one.function(sample)
+    if not isinstance(ratio, Ratio) or one.bounds is None:
+        return {"why_no_anytime": f"{one.label} is no mean over items"}
+    labels = [(row.item, row.number) for row in rows]
+    return {
+        "anytime": ratio_at_any_time(
+            ratio, one.bounds, list(dict.fromkeys(row.item for row in rows)), labels, places
+        ),
+        "without_anytime": tuple(label for label, part in parts.items() if not isinstance(part, Ratio)),
+    }
 
 
 def _inputs(kind: ItemKind, rows: Sequence[LabelRow], people: People, criteria: tuple[str, ...]) -> Inputs:

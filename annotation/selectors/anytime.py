@@ -5,63 +5,86 @@ were finished: what was counted once does not change with the next label.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from django.db.models import Count, Max
 
-from annotation.models import Dataset, ItemRole, Study, StudyItem, StudyState, User
+from annotation.kinds import kind_of
+from annotation.models import Criterion, Dataset, ItemRole, Study, StudyItem, StudyState, User
 from annotation.selectors.overview import labels_visible_to, studies_visible_to
-from metaeval.stats import ConfidenceSequence, Estimate, leave_one_out_contributions
+from metaeval.figures.sample import Ratio
+from metaeval.stats import ConfidenceSequence, Estimate
 
 
 class ItemPlace(NamedTuple):
-    """An item of a study: its instruction, and how many labels it is to have."""
+    """An item of a study: its instruction, how many labels it is to have, and how many parts a mean may count of it."""
 
     instruction: int
     overlap: int
-
-
-class PairLabel(NamedTuple):
-    """A label of a pair that counts, with its place in the order in which labels came."""
-
-    item: int
-    annotator: int
-    choice: float
-    number: int
+    parts: int = 1
 
 
 def places_of(study: Study) -> dict[int, ItemPlace]:
-    """The items that a study is to have labels of. One query."""
+    """The items that a study is to have labels of. One query; of rubrics two."""
+    kind = kind_of(study.kind)
     found = StudyItem.objects.filter(study=study, role=ItemRole.WORK, withdrawn_at=None)
-    rows = found.values_list("item_id", "item__instruction_id", "overlap")
-    return {item: ItemPlace(instruction, overlap) for item, instruction, overlap in rows}
+    columns = ["item_id", "item__instruction_id", "overlap"]
+    parts = 1
+    if kind.scale != "ranks" and kind.parts == "aspects":
+        found = found.annotate(n_parts=Count("item__instruction__aspects"))
+        columns.append("n_parts")
+    elif kind.parts == "criteria":
+        parts = Criterion.objects.filter(dataset_id=study.dataset_id).count()
+    rows = found.values_list(*columns)
+    return {
+        item: ItemPlace(instruction, overlap, *(own or [parts])) for item, instruction, overlap, *own in rows
+    }
 
 
-def agreement_at_any_time(choices: Iterable[PairLabel], places: Mapping[int, ItemPlace]) -> Estimate | None:
-    """Leave-one-out agreement of the instructions that are finished; None before there is one."""
-    labels = [one for one in choices if one.item in places]
-    given = Counter(one.item for one in labels)
-    items = {item for item, place in places.items() if 2 <= place.overlap <= given[item]}
+def ratio_at_any_time(
+    ratio: Ratio,
+    bounds: tuple[float, float],
+    items: Sequence[int],
+    labels: Sequence[tuple[int, int]],
+    places: Mapping[int, ItemPlace],
+) -> Estimate | None:
+    """A figure of people over the instructions that are finished; None before there is one.
+
+    Parameters
+    ----------
+    ratio : Ratio
+        What each item adds to the figure.
+    bounds : (float, float)
+        The range of the figure.
+    items : sequence of int
+        The items, in the order of the ratio.
+    labels : sequence of (int, int)
+        The item of each label, and the label's place in the order in which labels came.
+    """
+    given = Counter(item for item, _ in labels)
     wanted = Counter(place.instruction for place in places.values())
-    done = Counter(places[item].instruction for item in items)
+    done = Counter(place.instruction for item, place in places.items() if 2 <= place.overlap <= given[item])
     finished = {instruction for instruction, n in done.items() if n == wanted[instruction]}
-    labels = [one for one in labels if places[one.item].instruction in finished]
-    if not labels:
-        return None
     last: dict[int, int] = {}
-    for one in labels:
-        instruction = places[one.item].instruction
-        last[instruction] = max(last.get(instruction, 0), one.number)
-    item = np.array([one.item for one in labels])
-    columns = item, np.array([one.annotator for one in labels]), np.array([one.choice for one in labels])
-    agreement = leave_one_out_contributions(columns)
-    cluster = np.array([places[one].instruction for one in np.unique(item).tolist()])
-    order = np.argsort([last[instruction] for instruction in cluster.tolist()], kind="stable")
-    # How large an instruction can be is known before anything is labelled.
-    sequence = ConfidenceSequence(largest=max(wanted.values()))
-    return sequence.update(agreement[order], clusters=cluster[order])
+    for item, number in labels:
+        if item in places and (instruction := places[item].instruction) in finished:
+            last[instruction] = max(last.get(instruction, 0), number)
+    own = [row for row, item in enumerate(items) if item in places and places[item].instruction in finished]
+    own.sort(key=lambda row: last[places[items[row]].instruction])
+    top, size = (part.reshape(len(items), -1).sum(axis=1)[own] for part in (ratio.top, ratio.bottom))
+    if not size.any():
+        return None
+    cluster = np.array([places[items[row]].instruction for row in own])
+    # How large an instruction can be is known before anything is labeled.
+    most = Counter[int]()
+    for place in places.values():
+        most[place.instruction] += place.parts
+    sizes = np.bincount(np.unique(cluster, return_inverse=True)[1], weights=size)
+    sequence = ConfidenceSequence(bounds=bounds, largest=max(*most.values(), *sizes.tolist()))
+    values = np.clip(np.where(size > 0, top / np.where(size > 0, size, 1.0), np.nan), *bounds)
+    return sequence.update(values, clusters=cluster, weights=size)
 
 
 class ItemFinished(NamedTuple):
@@ -71,10 +94,17 @@ class ItemFinished(NamedTuple):
     comes: bool
 
 
-def items_finished(dataset: Dataset, kind: str, reader: User | None) -> dict[str, ItemFinished]:
-    """By external id the items that studies which a reader may see ask for; drafts ask for nothing. Two queries."""
+def items_finished(
+    dataset: Dataset, kind: str, reader: User | None, study: Study | None = None
+) -> dict[str, ItemFinished]:
+    """By external id the items that studies which a reader may see ask for, or one of them; drafts ask for nothing.
+
+    Two queries.
+    """
     studies = Study.objects.all() if reader is None else studies_visible_to(reader)
     studies = studies.filter(dataset=dataset, kind=kind).exclude(state=StudyState.DRAFT)
+    if study is not None:
+        studies = studies.filter(pk=study.pk)
     asked = StudyItem.objects.filter(study__in=studies, role=ItemRole.WORK, withdrawn_at=None)
     rows = list(asked.values_list("study_id", "item_id", "item__external_id", "overlap", "study__state"))
     if not rows:

@@ -23,6 +23,7 @@ from metaeval.figures.sample import (
     mean_of,
     means_by,
     part_mask,
+    row_sums,
     share_of,
 )
 from metaeval.inputs import UNSURE, Booleans, Floats, Integers, JudgeAnswers, baseline_judge
@@ -284,6 +285,10 @@ class ChecklistSample(Sample):
     def size(self) -> Floats:
         """Questions of each item that have a target, at least one: the mean over items is then that of questions."""
         return np.maximum(self._per_item(~np.isnan(self.target)), 1.0)
+
+    @property
+    def most(self) -> Floats:
+        return np.maximum(row_sums(self.is_question), 1.0)
 
     def has_target(self, primary: str) -> Booleans:  # noqa: ARG002
         return np.asarray(self._per_item(~np.isnan(self.target)) > 0)

@@ -433,6 +433,10 @@ class RubricSample(Sample):
         return None if len(np.unique(known[known > 0])) < 2 else np.maximum(known, 1.0)
 
     @property
+    def most(self) -> Floats:
+        return np.full(self.n_items, float(max(1, len(self.inputs.criteria))))
+
+    @property
     def scorable(self) -> Booleans:
         return np.asarray((~np.isnan(self.target[:, :-1])).any(axis=1))
 

@@ -165,6 +165,11 @@ class Sample:
         """What an item weighs in a choice between judges beside its sampling weight: (n_items,); None: all the same."""
         return None
 
+    @property
+    def most(self) -> Floats:
+        """The most that an item can weigh in a mean over its parts, whatever is labeled: (n_items,)."""
+        return np.ones(self.n_items)
+
     @cached_property
     def crossing(self) -> Crossing:
         """Who gave which label."""

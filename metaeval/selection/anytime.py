@@ -42,6 +42,7 @@ def difference_so_far(
     *,
     confidence: float = 0.95,
     n_shared: int = 1,
+    most: Sequence[float] | None = None,
     margin: float = 0.0,
 ) -> DifferenceSoFar:
     """The difference of two judges, and whether labeling may stop.
@@ -49,7 +50,8 @@ def difference_so_far(
     Parameters
     ----------
     dataset : JudgedDataset
-        Without weights: a bet on an item needs a bound that is known in advance.
+        Its weights are sizes of items, questions say, and never sampling weights: a bet on an item needs a bound that
+        is known in advance.
     arrival : sequence of int, one an item
         From 1: its place in the order in which items got the last of their labels. `TO_COME`: it has not yet.
         `NEVER`: it will not any more, and its instruction never counts. `NOT_ASKED`: nobody is to label it.
@@ -58,6 +60,8 @@ def difference_so_far(
     n_shared : int, default 1
         How many such intervals are to hold at once, whichever of them is looked at (Bonferroni): all pairs of judges,
         where the pair was chosen on the same labels.
+    most : sequence of float, one an item, optional
+        The most that each item can weigh, whatever is labeled; 1 by default, as without weights.
     margin : float, default 0
         How large a difference makes none in practice; at 0 nothing is equivalent.
 
@@ -73,6 +77,7 @@ def difference_so_far(
     block, place = block_of(dataset, judges), np.asarray(arrival)
     _, codes = np.unique(dataset.clusters, return_inverse=True)
     asked = place != NOT_ASKED
+    limit = np.ones(len(place)) if most is None else np.asarray(most, dtype=np.float64)
     counted = asked & block.scorable
 
     def with_any(items: Booleans) -> Booleans:
@@ -86,14 +91,15 @@ def difference_so_far(
     np.maximum.at(last, codes[asked], place[asked])
     own = np.flatnonzero(counted & finished[codes])
     own = own[np.argsort(last[codes[own]], kind="stable")]
+    sizes = None if dataset.weights is None else np.asarray(dataset.weights, dtype=np.float64)[own]
     gaps = block.scores[own, 0] - block.scores[own, 1]
     sequence = ConfidenceSequence(
         bounds=(-1.0, 1.0),
         confidence=1.0 - (1.0 - confidence) / n_shared,
         # How large an instruction can be is known before anything is labeled.
-        largest=float(np.bincount(codes[asked], minlength=1).max()) or 1.0,
+        largest=float(np.bincount(codes[asked], weights=limit[asked], minlength=1).max()) or 1.0,
     )
-    sequence.update(gaps, clusters=codes[own])
+    sequence.update(gaps, clusters=codes[own], weights=sizes)
     n_finished = int(finished.sum())
     n_planned = n_finished + int((waits & ~left_out).sum())
     decision = sequence.decide(

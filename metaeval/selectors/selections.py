@@ -8,7 +8,7 @@ from hashlib import sha256
 from django.db.models import Count, Exists, OuterRef, Q
 
 from annotation.kinds import DEFAULT_KIND, kind_of
-from annotation.models import Dataset, User
+from annotation.models import Dataset, Study, User
 from annotation.selectors.anytime import items_finished
 from annotation.selectors.datasets import datasets_by_name, instructions_of, items_of
 from annotation.selectors.overview import labels_visible_to
@@ -148,7 +148,9 @@ def selection_inputs(*, sweep: SweepView, criteria: Criteria) -> SelectionInputs
         instructions = [names[each] for each in inputs.items.external_id]
         found = dataset_inputs(part, inputs, instructions, criteria.figure)
         if part.role == "people" and part.weight > 0:
-            found = replace(found, arrival=_arrival(dataset, criteria.kind, sweep.reader, found.external_id))
+            found = replace(
+                found, arrival=arrival_of(dataset, criteria.kind, sweep.reader, found.external_id)
+            )
         parts.append(found)
     # Baselines are compared with only where every dataset has them.
     baselines = [{judge.fingerprint for judge in part.judges if judge.baseline} for part in parts]
@@ -161,9 +163,11 @@ def selection_inputs(*, sweep: SweepView, criteria: Criteria) -> SelectionInputs
     return SelectionInputs(sweep.facts(), tuple(parts), tuple(_candidates(judges)), criteria)
 
 
-def _arrival(dataset: Dataset, kind: str, reader: User | None, names: Sequence[str]) -> tuple[int, ...]:
-    """By item its place in the order in which items were finished; empty where no study asks for labels."""
-    asked = items_finished(dataset, kind, reader)
+def arrival_of(
+    dataset: Dataset, kind: str, reader: User | None, names: Sequence[str], study: Study | None = None
+) -> tuple[int, ...]:
+    """By item its place in the order in which items were finished; empty where no study, or not this one, asks."""
+    asked = items_finished(dataset, kind, reader, study)
     times = sorted(one.last for one in asked.values() if one.last is not None)
     # Places, not keys of rows: another database has the same of the same labels.
     places = {time: place for place, time in enumerate(times, start=1)}

@@ -9,6 +9,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.kinds import DEFAULT_KIND
 from metaeval.forms import PromoteForm, SelectionForm
+from metaeval.reports.anytime import anytime_meaning
 from metaeval.reports.errors import ReportError
 from metaeval.reports.promotion import chosen_options
 from metaeval.reports.report import canonical_json
@@ -136,10 +137,8 @@ def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) ->
             if report.leader is not None
         ],
         "settling": [sections.settling_words(report, row) for row in report.settling],
-        "anytime": [
-            (sections.anytime_label(row), sections.anytime_words(report, row)) for row in report.anytime
-        ],
-        "anytime_meaning": sections.anytime_meaning(report) if report.anytime else "",
+        "anytime": sections.anytime_sections(report),
+        "anytime_meaning": anytime_meaning(report.anytime, report.confidence),
         "more_labels": [(row, row.name in full) for row in people if row.name in open_ones],
         "deciding": deciding,
         "in_use": (in_use := [row.current for row in deciding if row.current is not None]),

@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from annotation.models import Study
 from annotation.selectors.overview import study_get_for
 from metaeval.reports import tables
+from metaeval.reports.anytime import anytime_label, anytime_meaning, anytime_words
 from metaeval.reports.words import verdict_of
 from metaeval.services.study_judges import study_judges_get
 from web.access import ResearcherRequest, researcher_page
@@ -39,4 +40,11 @@ def study_judges(request: ResearcherRequest, slug: str) -> HttpResponse:
             "why_not_alike": tables.why_not_alike(content),
             "labels_words": tables.labels_words(content),
         }
+        if (row := found.anytime) is not None:
+            margin, confidence = (float(content.options.get(name, 0.0)) for name in ("margin", "confidence"))
+            context |= {
+                "anytime_label": anytime_label(row),
+                "anytime": anytime_words(found.leader, row.rival, row, margin=margin),
+                "anytime_meaning": anytime_meaning([row], confidence),
+            }
     return render(request, "metaeval/study_judges.html", context)

@@ -103,6 +103,8 @@ class DatasetInputs:
         Whether the labels of each person have a column of their own.
     arrival : tuple of int
         By item when its labels were all there, as `metaeval.selection.anytime` reads it; empty where no study asks.
+    most : tuple of float
+        By item the most that it can weigh, whatever is labeled; empty where items weigh the same.
     """
 
     judged: JudgedDataset
@@ -117,6 +119,7 @@ class DatasetInputs:
     is_weighted: bool
     keeps_people_apart: bool = False
     arrival: tuple[int, ...] = ()
+    most: tuple[float, ...] = ()
 
     def rows(self) -> list[object]:
         """What the hash of a choice covers of it."""
@@ -124,6 +127,8 @@ class DatasetInputs:
         whole["judges"] = [asdict(judge) for judge in self.judges]
         if not self.arrival:  # as before there was such a thing
             del whole["arrival"]
+        if not self.arrival or not self.most:
+            del whole["most"]
         judged = {
             each.name: _digest(getattr(self.judged, each.name))
             for each in fields(self.judged)
@@ -226,7 +231,16 @@ def dataset_inputs(
         n_simulated=int(labels.simulated.sum()),
         is_weighted=part.role == "people" and inputs.weights is not None,
         keeps_people_apart=apart,
+        most=_most(inputs, part.role),
     )
+
+
+def _most(inputs: Inputs, role: Role) -> tuple[float, ...]:
+    """What items weigh at most, of a kind whose items weigh as much as they have parts that count."""
+    if kind_of(inputs.kind).presented or role != "people":
+        return ()
+    sample = FIGURES[inputs.kind].sample(inputs, Options(against=role, n_resamples=0))
+    return () if sample.size is None else tuple(sample.most.tolist())
 
 
 def _judged(part: Part, inputs: Inputs, n_annotators: int, figure: str, *, apart: bool) -> dict[str, Any]:

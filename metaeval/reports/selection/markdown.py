@@ -1,5 +1,6 @@
 """A choice of a judge as Markdown: the verdict, its reasons, then the tables."""
 
+from metaeval.reports.anytime import anytime_meaning
 from metaeval.reports.figures import full_text, value_text
 from metaeval.reports.markdown import plain_text, table_text
 from metaeval.reports.replacement import TITLE
@@ -86,11 +87,9 @@ def _replaces(report: SelectionReport) -> list[str]:
 def _anytime(report: SelectionReport) -> list[str]:
     if not report.anytime:
         return []
-    lines = [
-        " ".join((f"{sections.anytime_label(row)}.", *sections.anytime_words(report, row)))
-        for row in report.anytime
-    ]
-    return [*_section("While labels arrive", lines), plain_text(sections.anytime_meaning(report))]
+    lines = [" ".join((f"{label}.", *sentences)) for label, sentences in sections.anytime_sections(report)]
+    meaning = plain_text(anytime_meaning(report.anytime, report.confidence))
+    return [*_section("While labels arrive", lines), *([meaning] if meaning else [])]
 
 
 def _section(title: str, lines: list[str] | tuple[str, ...]) -> list[str]:

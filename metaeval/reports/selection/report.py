@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from annotation.kinds import DEFAULT_KIND, kind_of
+from metaeval.reports.anytime import AnytimeEntry, anytime_row
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.reports.report import software_version
 from metaeval.reports.selection.inputs import SCHEMA, DatasetInputs, JudgeFacts, SelectionInputs
-from metaeval.selection.anytime import difference_so_far
 from metaeval.selection.choosing import choose
 from metaeval.selection.types import Constraints, Selection
 from metaeval.selection.verdict import VerdictKind
@@ -120,25 +120,6 @@ class SettlingEntry:
     n_needed: int
     power: float
     together: bool
-
-
-@dataclass(frozen=True, slots=True)
-class AnytimeEntry:
-    """The leader minus the runner-up on a dataset that studies ask labels of, with an interval valid at every look.
-
-    ``answer`` and ``chance`` are as of `metaeval.stats.SequenceDecision`; the level is shared by ``n_shared``
-    intervals, of any two of ``n_judges`` on each such dataset.
-    """
-
-    dataset: str
-    rival: str
-    answer: str
-    difference: FigureJson
-    chance: float | None
-    n_finished: int
-    n_planned: int
-    n_judges: int
-    n_shared: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,34 +307,25 @@ def _anytime(inputs: SelectionInputs, found: Selection) -> list[dict[str, Any]]:
     eligible = [
         row.key for row in found.standings if row.key in judges and row.is_ranked and not row.violations
     ]
-    parts = [part for part in inputs.parts if part.arrival and part.judged.weights is None]
+    parts = [part for part in inputs.parts if part.arrival]
     if len(eligible) < 2 or not parts:
         return []
     # The pair was chosen on these labels, and may be another tomorrow: the intervals of all pairs hold at once.
-    n_shared = len(parts) * len(judges) * (len(judges) - 1) // 2
-    rows = []
-    for part in parts:
-        so_far = difference_so_far(
+    n_sequences = sum(not part.is_weighted for part in parts)
+    return [
+        anytime_row(
             part.judged,
             part.arrival,
+            part.most,
             (eligible[0], eligible[1]),
             confidence=criteria.confidence,
-            n_shared=n_shared,
             margin=criteria.margin,
+            n_judges=len(judges),
+            n_shared=max(1, n_sequences) * len(judges) * (len(judges) - 1) // 2,
+            is_weighted=part.is_weighted,
         )
-        row = {
-            "dataset": part.judged.name,
-            "rival": eligible[1],
-            "answer": so_far.decision.answer,
-            "difference": so_far.decision.estimate,
-            "chance": so_far.decision.chance,
-            "n_finished": so_far.n_finished,
-            "n_planned": so_far.n_planned,
-            "n_judges": len(judges),
-            "n_shared": n_shared,
-        }
-        rows.append(json_of(row))
-    return rows
+        for part in parts
+    ]
 
 
 def _dataset(part: DatasetInputs, inputs: SelectionInputs) -> dict[str, Any]:

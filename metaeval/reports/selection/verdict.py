@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from metaeval.reports.anytime import anytime_label, anytime_words
 from metaeval.reports.figures import points_text, value_text
 from metaeval.reports.replacement import epsilon_words, shown_words
 from metaeval.reports.report import HEURISTIC
-from metaeval.reports.selection.report import AnytimeEntry, SelectionReport, SettlingEntry, StandingEntry
+from metaeval.reports.selection.report import SelectionReport, SettlingEntry, StandingEntry
 from metaeval.reports.selection.words import (
     composed_by,
     constraint_words,
@@ -310,53 +311,18 @@ def settling_words(report: SelectionReport, row: SettlingEntry) -> str:
     )
 
 
-def anytime_label(row: AnytimeEntry) -> str:
-    """Whether labeling may stop, in a word or two."""
-    if row.answer in ("above", "below", "within"):
-        return "Settled"
-    if row.answer != "not at this budget":
-        return "Not settled yet"
-    return "Not settled" if row.n_finished == row.n_planned else "Unlikely to be settled"
-
-
-def anytime_words(report: SelectionReport, row: AnytimeEntry) -> list[str]:
-    """What is settled of the leader and the runner-up on a dataset, and what that rests on."""
-    leader, rival = report.name(report.leader), report.name(row.rival)
-    title, of = title_of(report, row.dataset), f"{row.n_finished:,} of {row.n_planned:,} instructions"
-    if row.difference["value"] is None:
-        return [f"{title}: {row.difference.get('reason', 'no item counts yet')}."]
-    equivalent = f"equivalent within the margin of {points_text(report.margin)}" if report.margin else ""
-    said = {
-        "above": f"{leader} is significantly better than {rival}",
-        "below": f"{rival} is significantly better than {leader}",
-        "within": f"{leader} and {rival} are {equivalent}",
-    }
-    neither = f"{leader} and {rival} are {'neither' if equivalent else 'not'} significantly different"
-    found = said.get(row.answer, neither + (f" nor {equivalent}" if equivalent else ""))
-    why = f" ({reason})" if (reason := row.difference.get("reason")) else ""
-    sentences = [
-        f"{title}: {found}.",
-        f"The difference is {with_ends(row.difference)}{why}, over the {of} that have all of their labels.",
+def anytime_sections(report: SelectionReport) -> list[tuple[str, list[str]]]:
+    """Of each dataset that studies ask labels of: whether labeling may stop, in a word or two, and why."""
+    leader = report.name(report.leader)
+    return [
+        (
+            anytime_label(row),
+            anytime_words(
+                leader, report.name(row.rival), row, margin=report.margin, where=title_of(report, row.dataset)
+            ),
+        )
+        for row in report.anytime
     ]
-    if row.answer == "not at this budget" and row.n_finished < row.n_planned:
-        sentences.append("The instructions still to be labeled settle it with a chance below 5%.")
-    return sentences
-
-
-def anytime_meaning(report: SelectionReport) -> str:
-    """What the intervals of `anytime_words` hold for."""
-    first, level = report.anytime[0], f"{100 * report.confidence:.0f}%"
-    shared = (
-        f" The two were chosen on the same labels, so {first.n_shared:,} intervals share the level: those of any two "
-        f"of the {first.n_judges} judges{' on each dataset' if len(report.anytime) > 1 else ''}."
-        if first.n_shared > 1
-        else ""
-    )
-    return (
-        f"{level} confidence sequence: valid however often you look, so you may stop labeling once it is settled. The "
-        f"other intervals on this page are valid for one look.{shared} It is of these annotators on new items, and "
-        "assumes that instructions are given out in random order."
-    )
 
 
 def _roughly(number: int) -> int:

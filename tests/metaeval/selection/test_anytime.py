@@ -52,6 +52,41 @@ def test_it_is_the_librarys_sequence_in_the_order_in_which_instructions_were_fin
     assert back.estimate.value == pytest.approx(-found.decision.estimate.value)
 
 
+def test_items_weigh_as_many_as_they_have_questions(drawn):
+    """Checklists: an item weighs its decided questions, and may weigh as many as it has."""
+    _, clusters, arrival = drawn
+    rng = np.random.default_rng(6)
+    n = len(clusters)
+    most = rng.integers(1, 6, n)
+    size = np.maximum(1, most - rng.integers(0, 2, n)).astype(float)
+    scores = {
+        name: rng.binomial(size.astype(int), chance) / size for name, chance in (("a", 0.9), ("b", 0.6))
+    }
+    dataset = JudgedDataset(
+        "People", "people", {}, judged=dict.fromkeys(scores, np.ones((n, 1), dtype=bool)),
+        clusters=clusters.astype(str), categories=np.full(n, ""), weights=size, scores=scores,
+        scorable=np.ones(n, dtype=bool),
+    )  # fmt: skip
+    found = difference_so_far(dataset, arrival, ("a", "b"), most=most.tolist())
+    largest = max(int(most[clusters == one].sum()) for one in set(clusters))
+    sequence = ConfidenceSequence(bounds=(-1, 1), largest=largest)
+    for one in sorted(set(clusters), key=lambda one: arrival[clusters == one].max()):
+        own = np.flatnonzero(clusters == one)
+        answers = [
+            np.repeat([1.0, 0.0], [round(s * k), k - round(s * k)])
+            for s, k in zip(
+                np.r_[scores["a"][own], scores["b"][own]],
+                np.r_[size[own], size[own]].astype(int),
+                strict=True,
+            )
+        ]
+        gaps = np.concatenate(answers[: len(own)]) - np.concatenate(answers[len(own) :])
+        sequence.update(gaps, clusters=[one] * len(gaps))
+    ends = [[one.value, one.low, one.high] for one in (found.decision.estimate, sequence.estimate)]
+    assert ends[0] == pytest.approx(ends[1])
+    assert found.decision.answer == "above"
+
+
 def test_what_was_counted_does_not_change_with_the_next_label(drawn):
     dataset, clusters, arrival = drawn
     whole = np.array([arrival[clusters == one].max() for one in clusters])

@@ -4,8 +4,10 @@ import pytest
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from annotation.models import StudyState
+from annotation.models import Kind, Label, StudyState
 from tests.annotation.factories import annotator_make, dataset_make, study_make, user_make
+from tests.annotation.kinds import kind_dataset_make
+from tests.metaeval.kinds import kind_judgments, value_of
 from tests.metaeval.rows import judge_make, judgments_make, label_make, sweep_make
 
 pytestmark = pytest.mark.django_db
@@ -85,6 +87,56 @@ def test_within_the_margin_and_at_the_end_of_the_plan(client, studied):
     )
     text = text_of(client, sweep, margin="2")
     assert "neither significantly different nor equivalent within the margin of 2.0 points" in text
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind.values if kind != Kind.PAIRWISE])
+def test_other_kinds_on_the_decision_and_on_the_page_of_the_study(client, kind):
+    """Every kind ranks its judges by a mean over items: the difference of two has an interval valid at any time."""
+    owner = user_make(username="owner")
+    dataset = kind_dataset_make(kind, items=40, name="people", title="People")
+    study = study_make(dataset=dataset, kind=kind, owner=owner, overlap=2)
+    near, far = judge_make("Near"), judge_make("Far")
+    kind_judgments(near, dataset, kind)
+    kind_judgments(far, dataset, kind, shift=1)
+    sweep = sweep_make(judges=[near, far], datasets=[dataset], name="Studied")
+    people = [annotator_make() for _ in range(2)]
+    items = list(dataset.items.order_by("position"))
+
+    def rate(places, annotators, **drawn):
+        for k in places:
+            for person in annotators:
+                value = value_of(kind, k)
+                about = {"item": items[k], "annotator": person, "kind": kind, "study": study}
+                Label.objects.create(**about, value=value, **drawn)
+
+    def shown():
+        (row,) = content_of(client, sweep, kind=kind)["anytime"]
+        response = client.get(reverse("metaeval:study-judges", args=[study.slug]))
+        return row, " ".join(strip_tags(response.content.decode().replace("<", " <")).split())
+
+    client.force_login(owner)
+    rate(range(6), people)
+    rate(range(6, 9), people[:1])
+    row, page = shown()
+    assert (row["answer"], row["n_finished"], row["n_planned"], row["n_shared"]) == ("open", 6, 40, 1)
+    assert "While labels arrive Not settled yet Near and Far are not significantly different." in page
+    assert "over the 6 of 40 instructions that have all of their labels" in page
+    rate(range(9, 39), people)
+    row, page = shown()
+    assert (row["n_finished"], row["n_planned"]) == (36, 40)
+    assert row["difference"]["value"] > 0
+    said = {
+        "open": "Not settled yet Near and Far",
+        "not at this budget": "Unlikely to be settled Near and Far",
+    }
+    assert f"While labels arrive {said.get(row['answer'], 'Settled Near is')}" in page
+    # Drawn with unequal chances: a bet on an item would need a bound on its weight.
+    rate([39], people, probability=0.5)
+    row, page = shown()
+    assert row["answer"] == "none"
+    assert "While labels arrive Not known There is no confidence sequence here: items were drawn" in page
+    assert "confidence sequence: valid however often you look" not in page
+    assert "Not known People: there is no confidence sequence here" in text_of(client, sweep, kind=kind)
 
 
 def test_what_a_closed_study_did_not_finish_is_not_waited_for(client, studied):

@@ -12,13 +12,21 @@ from django.utils.html import strip_tags
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.models import Label
-from annotation.selectors.agreement import LabelRow, agreement_compute, agreement_so_far, label_stamp
-from annotation.selectors.anytime import ItemPlace, PairLabel, agreement_at_any_time
+from annotation.models import Kind, Label
+from annotation.selectors.agreement import (
+    LabelRow,
+    _labels_read,
+    agreement_compute,
+    agreement_so_far,
+    label_stamp,
+)
+from annotation.selectors.anytime import ItemPlace
 from annotation.services.quality import labels_set_aside, labels_take_back
 from metaeval.stats import ConfidenceSequence, krippendorff_alpha, leave_one_out_agreement
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.factories import annotator_make, study_make
+from tests.annotation.kinds import CRITERIA, kind_dataset_make
+from tests.metaeval.kinds import value_of
 
 NAN = float("nan")
 
@@ -79,18 +87,37 @@ def test_an_interval_for_any_time_counts_finished_instructions_as_they_were_fini
         (4, 1, 1),
         (1, 1, 2),
     ]
-    choices = [PairLabel(*label, number) for number, label in enumerate(given)]
-    found = agreement_at_any_time(choices, places)
+
+    def at_any_time(labels):
+        rows = [
+            LabelRow(
+                item,
+                places[item].instruction if item in places else 9,
+                "",
+                person,
+                NAN,
+                1.0,
+                [0, 1],
+                choice,
+                k,
+            )
+            for k, (item, person, choice) in enumerate(labels)
+        ]
+        people = {row.annotator: (str(row.annotator), False) for row in rows}
+        return agreement_compute(
+            "pairwise", sorted(rows, key=lambda row: row.item), people, (), places
+        ).anytime
+
+    found = at_any_time(given)
     assert (found.value, found.n, found.n_clusters) == (pytest.approx(2 / 3), 3, 2)
     # 9 was finished before 7, whose second pair nobody agrees on.
     sequence = ConfidenceSequence(largest=2)
     sequence.update([1.0])
     assert found == sequence.update([1.0, 0.0], clusters=[7, 7])
     # A label more changes nothing of what was counted; one that is not of the study's items, neither.
-    more = [*choices, PairLabel(99, 0, 1, 20)]
-    assert agreement_at_any_time(more, places) == found
-    assert agreement_at_any_time(choices[:3], places) is None
-    assert agreement_at_any_time([], {}) is None
+    assert at_any_time([*given, (99, 0, 1)]) == found
+    assert at_any_time(given[:3]) is None
+    assert at_any_time([]) is None
 
 
 def test_each_person_is_compared_with_the_others():
@@ -227,7 +254,41 @@ class TestFromRows:
             "annotation/researcher/_agreement.html", {"agreement": agreement_so_far(study)}
         )
         text = " ".join(strip_tags(html).split())
-        assert "valid at any time: leave-one-out agreement 50.0% [" in text
+        assert "valid at any time: Leave-one-out agreement 50.0% [" in text
+
+    @pytest.mark.parametrize("kind", [kind for kind in Kind.values if kind != Kind.PAIRWISE])
+    def test_other_kinds_have_an_interval_for_any_time(self, kind):
+        """Of the figure that is a mean over items; it is that of the finished items alone, whatever waits."""
+        dataset = kind_dataset_make(kind, items=12)
+        study = study_make(dataset=dataset, kind=kind, overlap=3)
+        people = [annotator_make() for _ in range(3)]
+        for k, item in enumerate(dataset.items.order_by("position")):
+            for place, person in enumerate(people[: 3 if k % 3 else 1]):
+                value = value_of(kind, k, place if k % 2 else 0)
+                Label.objects.create(item=item, annotator=person, kind=kind, value=value, study=study)
+        found = agreement_so_far(study)
+        rows = [row for row in _labels_read(study, {}) if dataset.items.get(pk=row.item).position % 3]
+        criteria = CRITERIA if kind == Kind.RUBRIC else ()
+        alone = agreement_compute(kind, rows, {row.annotator: ("", False) for row in rows}, tuple(criteria))
+        shown = found.anytime
+        assert shown.value == pytest.approx(alone.of_everyone["value"])
+        low, high = found.figure_of_everyone.bounds
+        assert low <= shown.low < alone.of_everyone["low"]
+        assert alone.of_everyone["high"] <= shown.high <= high
+        assert (shown.n, shown.n_clusters) == (8, 8)
+        html = render_to_string("annotation/researcher/_agreement.html", {"agreement": found})
+        text = " ".join(strip_tags(html).split())
+        assert f"valid at any time: {found.figure_of_everyone.label}" in text
+        no_mean = "has no such interval, as it is no mean over items" in text
+        assert no_mean == ("alpha" in text)
+        Label.objects.create(
+            item=dataset.items.first(), annotator=people[1], kind=kind, value=value_of(kind, 0), study=study,
+            probability=0.5,
+        )  # fmt: skip
+        found = agreement_so_far(study)
+        assert found.anytime is None
+        html = render_to_string("annotation/researcher/_agreement.html", {"agreement": found})
+        assert "None is valid at any time: items were drawn with unequal chances" in html
 
     def test_simulated_annotators_are_counted(self):
         study = study_make(pairs=1, overlap=3)
