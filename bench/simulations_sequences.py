@@ -9,6 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from bench.simulations_kinds import dataset
+from bench.simulations_people import Setting
+from metaeval.figures import FIGURES
+from metaeval.inputs import Options
+from metaeval.reports.selection.inputs import Part, dataset_inputs
+from metaeval.selection.anytime import difference_so_far
 from metaeval.stats import ConfidenceSequence, leave_one_out_contributions, mean_estimate
 
 N_CLUSTERS = 500
@@ -54,6 +60,48 @@ def run(quick: bool = False) -> dict[str, float]:
     )
     for ahead in AHEAD:
         result |= _stops(max(20, times // 4), ahead)
+    return result | of_kinds(times)
+
+
+def of_kinds(times: int, kinds: tuple[str, ...] = ("rubric", "checklist", "importance")) -> dict[str, float]:
+    """Of other kinds than pairs: people's own figure, and the difference of two judges, as pages have them.
+
+    Labels of an item are by three of so many people that nobody labels much: these annotators are any annotators.
+    """
+    result = {}
+    for kind in kinds:
+        figures = FIGURES[kind]
+        of_people = figures.of_people(figures.of_everyone)
+        for clusters in ("single", "uneven"):
+            rng = np.random.default_rng(3)
+            setting = Setting(300, 900, 3, clusters=clusters)
+            found: dict[str, list[Any]] = {"people": [], "difference": []}
+            for _ in range(times):
+                inputs = dataset(rng, kind, setting)
+                part = dataset_inputs(Part("d", "people", 1.0), inputs, inputs.items.cluster)
+                arrival = np.random.default_rng(0).permutation(setting.n_items) + 1
+                pair = inputs.judges[0].fingerprint, inputs.judges[1].fingerprint
+                so_far = difference_so_far(part.judged, arrival.tolist(), pair, most=part.most or None)
+                found["difference"].append(so_far.decision.estimate)
+                sample = figures.sample(inputs, Options(n_resamples=0))
+                ratio = of_people.function(sample)
+                top, size = (
+                    each.reshape(setting.n_items, -1).sum(axis=1) for each in (ratio.top, ratio.bottom)
+                )
+                cluster = np.array(inputs.items.cluster)
+                most = np.bincount(np.unique(cluster, return_inverse=True)[1], weights=sample.most).max()
+                sequence = ConfidenceSequence(bounds=of_people.bounds, largest=float(most))
+                found["people"].append(sequence.update(top / size, clusters=cluster, weights=size))
+            for what, rows in found.items():
+                truth = float(np.mean([one.value for one in rows]))
+                # Betting: what was left out at any look is left out in the end.
+                missed = float(np.mean([not one.low <= truth <= one.high for one in rows]))
+                width = float(np.median([one.high - one.low for one in rows]))
+                result[f"sequence_missed_{kind}_{clusters}_{what}"] = missed
+                print(
+                    f"  {kind}, {clusters}, {what}: {100 * missed:.1f}% missed, median width {width:.3f}",
+                    flush=True,
+                )
     return result
 
 

@@ -124,6 +124,7 @@ class ReportJob(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     error = models.TextField(blank=True)
     report = models.ForeignKey(Report, on_delete=models.SET_NULL, null=True, related_name="jobs")
+    started_at = models.DateTimeField(null=True, help_text="When rows were read; later ones don't count.")
     finished_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -202,9 +202,10 @@ def report_job_claim() -> ReportJob | None:
             row.save(update_fields=["state", "finished_at", "error"])
             return row
         row.state, row.owner = JobState.RUNNING, uuid.uuid4().hex
-        row.lease_until = timezone.now() + LEASE
+        row.started_at = timezone.now()
+        row.lease_until = row.started_at + LEASE
         row.attempts += 1
-        row.save(update_fields=["state", "owner", "lease_until", "attempts"])
+        row.save(update_fields=["state", "owner", "started_at", "lease_until", "attempts"])
     return ReportJob.objects.select_related("dataset", "study", "requested_by").get(pk=row.pk)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from annotation.models import Study, User
 from annotation.selectors.overview import labels_visible_to
 from judges.selectors.stored import judgments_on
+from metaeval.inputs import Inputs
 from metaeval.models import Report
 from metaeval.reports.anytime import AnytimeEntry, anytime_row
 from metaeval.reports.report import ReportContent, known, report_of
@@ -13,7 +14,7 @@ from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.reports import report_latest
 from metaeval.selectors.selections import arrival_of
 from metaeval.services.report_jobs import is_small
-from metaeval.services.reports import report_build
+from metaeval.services.reports import content_get, options_against
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,17 @@ def study_judges_get(*, study: Study, reader: User) -> StudyJudges | None:
     if not judgments_on([study.dataset], study.kind).exists() or not labels.exists():
         return None
     if is_small([study.dataset], study.kind):
-        content = report_build(dataset=study.dataset, kind=study.kind, study=study, reader=reader)
-        return StudyJudges(content, None, *_two_best(study, reader, content))
+        # As `report_build` does, with the inputs at hand.
+        inputs = inputs_read(dataset=study.dataset, kind=study.kind, study=study, reader=reader)
+        content = content_get(inputs, options_against(inputs))
+        return StudyJudges(content, None, *_two_best(study, reader, inputs, content))
     stored = report_latest(reader, study)
     return StudyJudges(None if stored is None else report_of(stored.content), stored)
 
 
-def _two_best(study: Study, reader: User, content: ReportContent) -> tuple[str, AnytimeEntry | None]:
+def _two_best(
+    study: Study, reader: User, inputs: Inputs, content: ReportContent
+) -> tuple[str, AnytimeEntry | None]:
     """The leader of the report, and how it compares with the runner-up; None where labels decide nothing."""
     primary = content.primary
     ranked = [
@@ -51,7 +56,6 @@ def _two_best(study: Study, reader: User, content: ReportContent) -> tuple[str, 
     ]
     if content.against != "people" or len(ranked) < 2:
         return "", None
-    inputs = inputs_read(dataset=study.dataset, kind=study.kind, study=study, reader=reader)
     part = dataset_inputs(Part(study.dataset.name, "people", 1.0), inputs, inputs.items.cluster, primary)
     arrival = arrival_of(study.dataset, study.kind, reader, part.external_id, study)
     if not arrival:

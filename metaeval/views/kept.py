@@ -6,6 +6,7 @@ from typing import Any
 
 from annotation.models import Dataset
 from annotation.selectors.datasets import items_of
+from annotation.selectors.overview import labels_visible_to
 from judges.selectors.stored import judgments_on
 from metaeval.models import JobState, ReportJob
 from metaeval.services.page_contents import PageAsked
@@ -23,16 +24,25 @@ class Kept:
         The newest for this person; None where nobody asked yet.
     n_items, n_judges : int
         Of all datasets, and the judges that are asked about.
+    n_labels, n_judgments : int
+        That came after the figures were computed.
     """
 
     job: ReportJob | None
     n_items: int
     n_judges: int
+    n_labels: int = 0
+    n_judgments: int = 0
 
     @property
     def content(self) -> dict[str, Any] | None:
         """The figures, as JSON values; None while there are none."""
         return self.job.content if self.job is not None and self.job.state == JobState.DONE else None
+
+    @property
+    def n_new(self) -> int:
+        """Labels and judgments that the figures don't count."""
+        return self.n_labels + self.n_judgments
 
     @property
     def waits(self) -> bool:
@@ -63,4 +73,12 @@ def kept_of(
         )
     else:
         job = page_job_get(user=request.user, asked=asked)
-    return Kept(job, items_of(datasets, asked.kind).count(), len(judge_ids or ()))
+    sizes = items_of(datasets, asked.kind).count(), len(judge_ids or ())
+    if job is None or job.state != JobState.DONE:
+        return Kept(job, *sizes)
+    # Of jobs that were done before their start was kept, what came since they were asked for.
+    later = {"created_at__gt": job.started_at or job.created_at}
+    labels = labels_visible_to(request.user).current().order_by()
+    new_labels = labels.filter(item__dataset__in=datasets, kind=asked.kind, **later).count()
+    judgments = judgments_on(datasets, asked.kind, judge_ids=judge_ids).filter(**later)
+    return Kept(job, *sizes, new_labels, judgments.count())

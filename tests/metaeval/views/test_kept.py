@@ -1,14 +1,16 @@
 """Pages of many rows: a worker computes their figures, as it makes a report, and no request does."""
 
+from html import unescape
 from urllib.parse import urljoin
 
 import pytest
 from django.core.cache import cache
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import urlencode
 
 from annotation.models import Dataset, Kind
-from judges.models import Judge
+from judges.models import Judge, Judgment
 from metaeval.figures import FIGURES
 from metaeval.models import JobState, Report, ReportJob
 from metaeval.services.report_jobs import report_jobs_work
@@ -85,15 +87,23 @@ def test_a_worker_computes_what_the_page_shows(
     shown = text_of(browser.get(here))
     assert words in shown
     assert "Compute again" in shown
+    assert "came later" not in shown
     assert not Report.objects.exists()
     # It stands until somebody asks anew, and is nobody else's.
     labels_make(dataset=dataset, choices=[[2]])
-    assert words in text_of(browser.get(here))
+    later = text_of(browser.get(here))
+    assert words in later
+    assert "1 label came later and isn't counted. Compute again" in unescape(later)
+    judge = Judge.objects.get(name="Good judge")
+    Judgment.objects.filter(judge=judge).update(created_at=timezone.now())
+    assert "judgments came later and aren't counted" in unescape(text_of(browser.get(here)))
     file = browser.get(urljoin(here, f"../{page}.json"))  # has the figures of the page
     assert file.json() == ReportJob.objects.get().content
     assert "Computing" in text_of(client_of(cast.ann).get(here))
     browser.get(here, {"now": "1"})
     assert ReportJob.objects.filter(state=JobState.QUEUED).count() == 1
+    assert report_jobs_work() == 1
+    assert "came later" not in text_of(browser.get(here))
 
 
 def test_small_ones_are_computed_at_once(

@@ -157,7 +157,7 @@ class TestLarge:
     @pytest.fixture
     def no_computing(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
         figures_set(monkeypatch, "pairwise", quick_rows=1)
-        monkeypatch.delattr(study_judges, "report_build")
+        monkeypatch.delattr(study_judges, "content_get")
         cache.clear()
 
     def test_it_offers_a_report(self, cast: Cast, study: Study, no_computing: None) -> None:
@@ -187,7 +187,7 @@ def test_what_it_asks_of_the_database(
     browser = client_of(cast.alice)
     for items in (12, 24):
         study = studied(cast.alice, items=items)
-        with django_assert_num_queries(15):
+        with django_assert_num_queries(17):
             assert browser.get(part(study)).status_code == 200
     figures_set(monkeypatch, "pairwise", quick_rows=1)
     with django_assert_num_queries(7):

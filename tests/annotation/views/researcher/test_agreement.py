@@ -27,6 +27,7 @@ from tests.annotation.cast import label_make, labels_make
 from tests.annotation.factories import annotator_make, study_make
 from tests.annotation.kinds import CRITERIA, kind_dataset_make
 from tests.metaeval.kinds import value_of
+from web.numbers import estimate_interval
 
 NAN = float("nan")
 
@@ -334,7 +335,14 @@ def test_the_page_has_both_populations_or_says_why_not():
         else:
             rows = [
                 LabelRow(
-                    item, item, "", person, 1.0, 1.0, [], {"ranks": {"a": 1 + swap, "b": 2 - swap, "c": 3}}
+                    item,
+                    item,
+                    "AB"[item % 2],
+                    person,
+                    1.0,
+                    1.0,
+                    [],
+                    {"ranks": {"a": 1 + swap, "b": 2 - swap, "c": 3}},
                 )
                 for item in range(30)
                 for person in range(n_people)
@@ -352,11 +360,19 @@ def test_the_page_has_both_populations_or_says_why_not():
         assert found.has_alike
         shown = [one for _, one in found.figures if one.get("alike") and one["alike"]["low"] is not None]
         assert text.count("annotators like these [") == len(shown) >= 2
+        # By category too.
+        cells = [estimate for _, cells in found.table for _, estimate, _ in cells]
+        others = [one["alike"] for one in cells if one.get("alike") and one["alike"]["low"] is not None]
+        assert len(others) >= 4
+        for one in others:
+            assert f"like these {estimate_interval(one, 'percent')}" in text or (
+                f"like these {estimate_interval(one, 'number')}" in text
+            )
         figure, _ = found.figures[0]
         assert "Where two stand, the second is of annotators like these on new items." in text
         assert f'Definition<span class="visually-hidden"> of {figure.label}</span></summary>' in text
         found, text = page(3, kind)
-        assert "annotators like these [" not in text
+        assert "like these [" not in text
         assert (
             "None is of annotators like these: too few annotators to speak of others: 3, and 5 are needed."
             in text
