@@ -193,7 +193,7 @@ def agreement_so_far(study: Study, stamp: LabelStamp | None = None) -> Agreement
         if kind_of(study.kind).parts == "criteria":
             found = Criterion.objects.filter(dataset_id=study.dataset_id).order_by("position")
             criteria = tuple(found.values_list("key", flat=True))
-        known = agreement_compute(study.kind, rows, people, criteria, places_of(study) if rows else {})
+        known = agreement_compute(study.kind, rows, people, criteria, places_of(study))
         cache.set(key, known, CACHE_SECONDS)
     return known
 
