@@ -10,7 +10,7 @@ from django.contrib.auth import get_user
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from web.bodies import FORM_BYTES, accepts_body
 
@@ -60,3 +60,8 @@ def researcher_page(view: Callable[Concatenate[ResearcherRequest, P], HttpRespon
 def researcher_action(view: Callable[Concatenate[ResearcherRequest, P], HttpResponseBase]) -> View[P]:
     """What researchers do: POST alone."""
     return require_POST(researcher_required(view))
+
+
+def researcher_form(view: Callable[Concatenate[ResearcherRequest, P], HttpResponseBase]) -> View[P]:
+    """A form that researchers fill in: GET and HEAD show it, POST sends it."""
+    return require_http_methods(["GET", "HEAD", "POST"])(researcher_required(view))

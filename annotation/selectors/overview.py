@@ -48,6 +48,11 @@ def labels_visible_to(user: User | None) -> LabelQuerySet:
     )
 
 
+def reader_of(user: User) -> User | None:
+    """Whose right to see labels bounds what is shown; administrators see all."""
+    return None if user.is_administrator else user
+
+
 def study_get_for(user: User, slug: str) -> Study:
     """The study with its dataset, or `Study.DoesNotExist`, also when it is somebody else's."""
     return studies_visible_to(user).select_related("dataset", "owner").get(slug=slug)

@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
 from annotation.domain.errors import LabelValueError
 from annotation.forms.work import WorkForm
@@ -22,7 +21,7 @@ from annotation.selectors.adjudication import (
 from annotation.selectors.shown import item_shown, value_rules
 from annotation.services.adjudication import adjudicate
 from annotation.views.common import study_of, study_page
-from web.access import ResearcherRequest, researcher_page, researcher_required
+from web.access import ResearcherRequest, researcher_form, researcher_page
 
 MAX_NOTE = 2_000
 
@@ -53,8 +52,7 @@ def _place(study: Study, queue: AdjudicationQueue, item_id: int) -> StudyItem:
         raise Http404("There is no such item in this study.") from None
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researcher_required
+@researcher_form
 def adjudicate_item(request: ResearcherRequest, slug: str, item_id: int) -> HttpResponse:
     study = study_of(request, slug)
     queue = queue_of(study)

@@ -4,14 +4,13 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
 from annotation.forms.quality import BonusForm
 from annotation.selectors.overview import may_identify
 from annotation.selectors.pay import bonuses_of, earned_by, pay_report, still_at_work
 from annotation.services.pay import bonus_grant
 from annotation.views.common import enrollment_in, study_of, study_page
-from web.access import ResearcherRequest, researcher_page, researcher_required
+from web.access import ResearcherRequest, researcher_form, researcher_page
 
 
 @researcher_page
@@ -28,8 +27,7 @@ def pay(request: ResearcherRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/pay.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researcher_required
+@researcher_form
 def bonus(request: ResearcherRequest, slug: str, public_id: str) -> HttpResponse:
     study = study_of(request, slug)
     enrollment = enrollment_in(study, public_id)

@@ -12,7 +12,6 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.eligibility import eligibility_read, is_eligible
@@ -25,7 +24,7 @@ from annotation.selectors.shown import item_shown, value_rules
 from annotation.views.annotator.common import STEP_WORDS, money, study_context
 from annotation.views.annotator.parts import REPORT_INPUTS, SKIP_INPUTS
 from annotation.views.common import study_of
-from web.access import ResearcherRequest, researcher_required
+from web.access import ResearcherRequest, researcher_form
 
 PAGES = "annotation/annotator"
 ADDRESSES = {Stage.QUALIFICATION: "test"}
@@ -89,8 +88,7 @@ class Walk:
         ]
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researcher_required
+@researcher_form
 def study_preview(request: ResearcherRequest, slug: str, path: str = "") -> HttpResponse:
     """`path` is as the annotator's address after the study: `consent/`, `training/2/`, `work/1/`."""
     study = study_of(request, slug)

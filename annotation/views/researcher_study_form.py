@@ -8,7 +8,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.text import slugify
-from django.views.decorators.http import require_http_methods
 
 from annotation.domain.errors import StudyRuleError
 from annotation.domain.planning import Plan
@@ -20,7 +19,7 @@ from annotation.models import Study, StudyState
 from annotation.selectors.guidelines import guidelines_versions, starting_text
 from annotation.services.studies import study_create, study_duplicate, study_update
 from annotation.views.common import study_of, study_page
-from web.access import ResearcherRequest, researcher_action, researcher_page, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_form, researcher_page
 from web.rendering import MAX_MARKDOWN
 
 # What a button beside "Save" asks for: the same form again, with more to choose from or with a text.
@@ -37,8 +36,7 @@ FORM_SECTIONS = (
 )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researcher_required
+@researcher_form
 def study_create_view(request: ResearcherRequest) -> HttpResponse:
     if request.method != "POST":
         form = _new_form(request)
@@ -114,8 +112,7 @@ def _slug(form: StudyForm) -> str:
     return f"{slugify(form.cleaned_data['title'])[:48].strip('-') or 'study'}-{nonce}".strip("-")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researcher_required
+@researcher_form
 def study_edit(request: ResearcherRequest, slug: str) -> HttpResponse:
     study = study_of(request, slug)
     if request.method != "POST":

@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.domain.errors import StudyRuleError
@@ -23,14 +22,13 @@ from annotation.services.criteria import criteria_add
 from annotation.services.datasets import DatasetImportError, dataset_import, dataset_update
 from annotation.services.item_choice import chosen_items_read, items_choose
 from annotation.views.common import study_of
-from web.access import ResearcherRequest, is_researcher, researcher_action, researcher_required
+from web.access import ResearcherRequest, is_researcher, researcher_action, researcher_form
 from web.bodies import FORM_BYTES, accepts_body
 from web.upload import MAX_BYTES
 
 
 @accepts_body(MAX_BYTES + FORM_BYTES, who=is_researcher)
-@require_http_methods(["GET", "HEAD", "POST"])
-@researcher_required
+@researcher_form
 def dataset_upload_view(request: ResearcherRequest) -> HttpResponse:
     """The form. What is wrong, or what the columns mean, is asked in a part of its own, so that the file stays."""
     form = DatasetUploadForm(request.POST or None, request.FILES or None)

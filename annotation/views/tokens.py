@@ -5,21 +5,19 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from annotation.forms.tokens import TokenForm
 from annotation.models import ApiToken
 from annotation.selectors.users import tokens_valid
 from annotation.services.tokens import TokenNameError, token_create, token_revoke
-from web.access import ResearcherRequest, researcher_action, researcher_required
+from web.access import ResearcherRequest, researcher_action, researcher_form
 from web.throttling import too_many_requests, too_often
 
 RATE = "20/h"
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@researcher_required
+@researcher_form
 def tokens(request: ResearcherRequest) -> HttpResponse:
     """Show one's tokens; POST: make one, and show it this one time."""
     if request.method != "POST":

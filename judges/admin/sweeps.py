@@ -15,8 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.models import User
 from judges.admin.pages import ServiceAdmin
 from judges.forms.redrawn import REDRAW
-from judges.forms.sweep_pages import STATE_CHIPS, pages_above
-from judges.forms.sweeps import BudgetForm, SweepForm
+from judges.forms.sweeps import STATE_CHIPS, BudgetForm, SweepForm, pages_above
 from judges.models import Sweep, SweepState
 from judges.selectors.estimate import budget_warnings, sweep_estimate
 from judges.selectors.judges import judges_runnable

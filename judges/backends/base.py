@@ -28,7 +28,7 @@ class Backend(Protocol):
     capacity : int
         How many requests may usefully be in flight, >= 1. `submit` accepts more; they wait.
     identity : str
-        Names the endpoint or engine, with the options that can change an answer; goes into `request_hash`.
+        Names the endpoint or engine, with the options that can change an answer; goes into `canonical_hash`.
     """
 
     @property

@@ -1,7 +1,7 @@
 """A request as it goes to a backend, and its identity; and its answer as it is stored.
 
 A strategy's `Request` says what to ask; a `WireRequest` adds whom and how: model, revision and decoding.
-`request_hash` identifies it by everything that can change the answer, so that an answer can be shared by all
+`canonical_hash` identifies it by everything that can change the answer, so that an answer can be shared by all
 who would get the same one, and is never shared by those who would not.
 """
 
@@ -179,20 +179,16 @@ def _overridden(decoding: Decoding, max_tokens: int | None, temperature: float |
     )
 
 
-def request_hash(wire: WireRequest, endpoint_identity: str) -> str:
+def canonical_hash(canonical_json: str, endpoint_identity: str) -> str:
     """Return the SHA-256 (64 hex digits) of everything that can change the answer.
 
     Parameters
     ----------
-    wire : WireRequest
+    canonical_json : str
+        Of the request.
     endpoint_identity : str
         `Backend.identity`: which engine or server answers, with the options of the backend that matter.
     """
-    return canonical_hash(wire.canonical_json(), endpoint_identity)
-
-
-def canonical_hash(canonical_json: str, endpoint_identity: str) -> str:
-    """Return `request_hash` of the request with that `canonical_json()`, for who has it at hand."""
     return sha256((_encode(endpoint_identity) + canonical_json).encode("ascii")).hexdigest()
 
 

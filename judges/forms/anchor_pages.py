@@ -9,7 +9,7 @@ from django import forms
 from django.db.models import QuerySet
 
 from annotation.models import Dataset
-from judges.forms.sweep_pages import STATE_CHIPS
+from judges.forms.sweeps import STATE_CHIPS
 from judges.models import SweepState
 from judges.selectors.anchors import AnchorCheck, InTime
 from judges.selectors.new_labels import MARGIN, NewLabels

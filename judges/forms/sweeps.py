@@ -1,15 +1,16 @@
-"""The forms of a sweep: what it is made of, and the limits with which it goes on."""
+"""The forms of a sweep: what it is made of, and the limits with which it goes on; how its state looks on pages."""
 
 from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.urls import NoReverseMatch, reverse
 
 from annotation.selectors.datasets import datasets_by_name
 from annotation.selectors.offered import DatasetChoice, SlicePart, datasets_offered, slice_parts
 from judges.forms.redrawn import REDRAW, RedrawnMixin
-from judges.models import Orders, Sweep
+from judges.models import Orders, Sweep, SweepState
 from judges.selectors.judges import judges_runnable
 from judges.selectors.overview import JudgeChoice, judges_offered
 from judges.services.sweep_settings import SweepSettings
@@ -190,3 +191,25 @@ class SweepForm(RedrawnMixin, forms.ModelForm[Sweep]):
         chosen = self._chosen(name)
         missing = [SlicePart(each, 0) for each in sorted(chosen - {part.name for part in parts})]
         return [(part, part.name in chosen) for part in [*parts, *missing]]
+
+
+STATE_CHIPS = {
+    SweepState.DRAFT: "",
+    SweepState.QUEUED: "chip-accent chip-live",
+    SweepState.RUNNING: "chip-accent chip-live",
+    SweepState.PAUSED: "chip-warn",
+    SweepState.CANCELLED: "chip-warn",
+    SweepState.FAILED: "chip-bad",
+    SweepState.FINISHED: "chip-good",
+}
+
+
+def pages_above(pk: int) -> dict[str, str]:
+    """Addresses of pages of the application above about a sweep, by name; empty where there are none."""
+    found = {}
+    for name in ("comparison", "decision", "decision-summary"):
+        try:
+            found[name.replace("-", "_")] = reverse(f"metaeval:{name}", args=[pk])
+        except NoReverseMatch:
+            found[name.replace("-", "_")] = ""
+    return found

@@ -1,12 +1,14 @@
-"""An instruction as a conversation: what a contestant is asked, and what its likelihood or reward is measured on.
+"""An instruction as a conversation: what a contestant is asked and answers, and what its likelihood is measured on.
 
 One form for all of them, so that the perplexity of a reference is measured on the very prompt that the contestant
 answers: the turns before, then one message of the user, the instruction and, a blank line below it, its input.
 """
 
 from annotation.domain.conversation import flatten
+from judges.strategies.parsing import parsed, unparsed
 from judges.strategies.prompts import Message
-from judges.strategies.types import ItemView
+from judges.strategies.thoughts import EMPTY
+from judges.strategies.types import Chat, ItemView, Steps, StrategyConfig, single
 
 
 def question(item: ItemView) -> str:
@@ -35,3 +37,16 @@ def asked(item: ItemView) -> tuple[Message, ...]:
 def answered(item: ItemView, response: str) -> tuple[Message, ...]:
     """Return the conversation with a response to the instruction."""
     return (*asked(item), ("assistant", response))
+
+
+def generate(item: ItemView, config: StrategyConfig) -> Steps:
+    """Answer the instruction. The text is kept as it is, cut off or not; an empty one is unparsed.
+
+    ``params["system"]`` is a message of the system put first; none where it is empty.
+    """
+    system = config.params.get("system", "")
+    before = (("system", system),) if system else ()
+    answer = single((yield Chat((*before, *asked(item)), sample=item.sample)))
+    if not answer.text.strip():
+        return unparsed(answer.text, f"{EMPTY} (it ended with {answer.finish_reason!r})")
+    return parsed(answer.text, {"finish_reason": answer.finish_reason})

@@ -484,7 +484,7 @@ MODEL_OUTPUTS = (
     _promptless(
         "generate",
         "Contestant",
-        "judges.strategies.generate:generate",
+        "judges.strategies.conversations:generate",
         kind="generation",
         family="Contestants",
         params={"system": Param(str, "", "A message of the system put before the instruction.")},

@@ -9,9 +9,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.kinds import kind_of
-from annotation.models import Dataset, User
+from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.judged_items import dataset_categories
+from annotation.selectors.overview import reader_of
 from judges.forms.judgment_filters import (
     detail_context,
     filter_from,
@@ -28,11 +29,6 @@ from web.access import ResearcherRequest, researcher_page
 from web.files import streamed
 
 
-def _reader(user: User) -> User | None:
-    """Whose right to see labels bounds what is shown; administrators see all."""
-    return None if user.is_administrator else user
-
-
 def _filters(request: ResearcherRequest, dataset: Dataset) -> JudgmentFilter:
     """What the address asks, of one dataset only: that bounds what can be read."""
     query = request.GET.copy()
@@ -41,7 +37,7 @@ def _filters(request: ResearcherRequest, dataset: Dataset) -> JudgmentFilter:
         # How a comparison knows a judge; from here on it is known by its number.
         judge = judges_of_dataset(dataset).filter(fingerprint=fingerprint.replace("\x00", "")).first()
         query["judge"] = str(judge.pk if judge else 0)
-    return replace(filter_from(query), reader=_reader(request.user))
+    return replace(filter_from(query), reader=reader_of(request.user))
 
 
 def _query(filters: JudgmentFilter) -> dict[str, object]:
@@ -75,7 +71,7 @@ def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
 @researcher_page
 def judgment_page(request: ResearcherRequest, pk: int) -> HttpResponse:
     dataset = judgment_get_for(request.user, pk).item.dataset
-    detail = judgment_detail(pk, reader=_reader(request.user))
+    detail = judgment_detail(pk, reader=reader_of(request.user))
     filters = _filters(request, dataset)
     query = urlencode(_query(filters), doseq=True)
     list_url = with_query(reverse("judges:judgment-list", args=[dataset.name]), query)

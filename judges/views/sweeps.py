@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.vary import vary_on_headers
 
-from judges.forms.sweep_pages import STATE_CHIPS, pages_above
+from judges.forms.sweeps import STATE_CHIPS, pages_above
 from judges.models import SweepState
 from judges.selectors.reading import (
     runs_stopped,

@@ -18,6 +18,7 @@ from metaeval.figures.sample import RISK, ByGroup, Part, Ratio
 from metaeval.inputs import Booleans, Floats, Integers
 from metaeval.stats import Estimate, abstention_threshold, calibration_error
 from metaeval.stats.confusion import NO_NEGATIVE, NO_POSITIVE, Outcomes, outcomes
+from metaeval.stats.estimate import fields_of
 
 _ONLY_THESE = "the majority of these annotators stands for what is right"
 _NO_CERTAINTY = "no verdict with a known right answer says how sure it is"
@@ -111,8 +112,7 @@ class BinaryAnswers:
                 weights=self.weights,
                 confidence=confidence,
             )
-            names = ("value", "low", "high", "n", "n_clusters", "method", "reason")
-            estimate = Estimate(**{name: getattr(found, name) for name in names})
+            estimate = Estimate(**fields_of(found))
             return estimate if intervals else replace(estimate, low=math.nan, high=math.nan, method="none")
 
         return ByGroup(of)

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
 from annotation.selectors.judging import GENERATION, WHOLE, ItemSlice
-from annotation.selectors.overview import labels_visible_to
+from annotation.selectors.overview import labels_visible_to, reader_of
 from judges.models import Judge, Orders, Sweep
 from judges.selectors.items import judge_kind, sweep_slice
 from judges.selectors.reading import judges_of_dataset
@@ -132,7 +132,7 @@ def sweep_get_for(user: User, sweep_id: int) -> SweepView:
         raise Http404("There is no such sweep.") from None
     if not found.datasets:
         raise Http404("There is no such sweep.")
-    return replace(found, reader=_reader(user))
+    return replace(found, reader=reader_of(user))
 
 
 def dataset_view_get_for(user: User, name: str) -> SweepView:
@@ -150,7 +150,7 @@ def dataset_view_get_for(user: User, name: str) -> SweepView:
         judge_ids=frozenset(judge.pk for judge in offered),
         datasets=(dataset,),
         progress=None,
-        reader=_reader(user),
+        reader=reader_of(user),
         offered=offered,
     )
     return judges_chosen_of(found, asked.split(",")) if asked else found
@@ -174,10 +174,6 @@ def judges_chosen_of(view: SweepView, asked: Iterable[str]) -> SweepView:
 def source_get_for(user: User, pk: int | None = None, name: str | None = None) -> SweepView:
     """The sweep of this number, or all judgments of the dataset of this name; else Http404."""
     return sweep_get_for(user, pk) if pk is not None else dataset_view_get_for(user, name or "")
-
-
-def _reader(user: User) -> User | None:
-    return None if user.is_administrator else user
 
 
 def dataset_of(sweep: SweepView, name: str | None) -> Dataset:

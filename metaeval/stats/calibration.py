@@ -11,7 +11,7 @@ from scipy import optimize, special
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Integers
 from metaeval.stats.errors import warn
-from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.estimate import Estimate, fields_of, undefined
 from metaeval.stats.intervals import why_none
 from metaeval.stats.options import as_count
 from metaeval.stats.results import Result
@@ -170,11 +170,11 @@ def brier_score(
     """
     data = _read(probabilities, outcomes, n_bins, weights, clusters, where, confidence)
     if not len(data.outcome):
-        return BrierScore(**_fields(undefined(why_none(NO_PROBABILITY, weights))))
+        return BrierScore(**fields_of(undefined(why_none(NO_PROBABILITY, weights))))
     # A share is the mean of outcomes of 0 or 1: these vary around it, which no probability could have known.
     spread = data.outcome * (1 - data.outcome)
     found = data.frame.share((data.probability - data.outcome) ** 2 + spread, data.share).estimate
-    fields = _fields(found)
+    fields = fields_of(found)
     share = data.share
     mean = float(share @ data.outcome)
     gaps = data.means(data.outcome) - data.means(data.probability)
@@ -247,7 +247,7 @@ def calibration_error(
     data = _read(probabilities, outcomes, n_bins, weights, clusters, where, confidence)
     n, n_clusters = len(data.outcome), data.frame.n_clusters(data.frame.counted)
     if not n:
-        return CalibrationError(**_fields(undefined(why_none(NO_PROBABILITY, weights))))
+        return CalibrationError(**fields_of(undefined(why_none(NO_PROBABILITY, weights))))
     gaps = data.means(data.outcome) - data.means(data.probability)
     noise, sizes = data.noise(), data.sizes
     plain = float(sizes @ np.abs(gaps))
@@ -397,8 +397,3 @@ def _binned(values: Floats, codes: Integers, n_bins: int) -> Integers:
     if current and len(inside) < 2:
         bins[bins == current] = current - 1
     return np.asarray(bins[place])
-
-
-def _fields(found: Estimate) -> dict[str, Any]:
-    names = ("value", "low", "high", "n", "n_clusters", "method", "reason")
-    return {name: getattr(found, name) for name in names}

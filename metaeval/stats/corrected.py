@@ -15,7 +15,7 @@ from scipy import special
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, as_floats, as_matrix, check_option, mean_of_orders
 from metaeval.stats.errors import InvalidInputError, warn
-from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.estimate import Estimate, fields_of, undefined
 from metaeval.stats.options import as_level, as_number
 from metaeval.stats.shares import Frame, Share, check_shares, read_frame
 
@@ -128,10 +128,10 @@ def corrected_rate(
     data = _read(labels, verdicts, verdicts_unlabelled, weights, clusters, where, calibration, confidence)
     passed, failed = data.weighted * data.label, data.weighted * (1 - data.label)
     if not data.counted.any():
-        return CorrectedRate(**_fields(undefined("no item has a verdict that counts")))
+        return CorrectedRate(**fields_of(undefined("no item has a verdict that counts")))
     if not (passed.any() and failed.any()):
         reason = "no labeled item" if not (passed.any() or failed.any()) else "all labeled items are alike"
-        return CorrectedRate(**_fields(undefined(reason)))
+        return CorrectedRate(**fields_of(undefined(reason)))
     frame = data.frame
     judged = frame.share(data.verdict, data.counted.astype(np.float64))
     sensitivity = frame.share(data.verdict, passed)
@@ -149,14 +149,14 @@ def corrected_rate(
     youden = sensitivity.value + specificity.value - 1
     if youden <= 0:
         found = undefined(NO_BETTER)
-        return CorrectedRate(**_fields(found), **parts)
+        return CorrectedRate(**fields_of(found), **parts)
     share = min(1.0, max(0.0, (judged.value + specificity.value - 1) / youden))
     z = float(special.ndtri((1 + confidence) / 2))
     doubt = math.sqrt(_variance(sensitivity) + _variance(specificity))
     if youden <= z * doubt:
         warn(BARELY_BETTER)
         found = Estimate(share, 0.0, 1.0, n, n_clusters, "none", BARELY_BETTER)
-        return CorrectedRate(**_fields(found), **parts)
+        return CorrectedRate(**fields_of(found), **parts)
     low, high = rogan_gladen_interval(
         judged.value,
         specificity.value,
@@ -168,7 +168,7 @@ def corrected_rate(
         told_twice=_told_twice(share, judged, specificity, sensitivity),
     )
     found = Estimate(share, min(share, low), max(share, high), n, n_clusters, "rogan-gladen")
-    return CorrectedRate(**_fields(found), **parts)
+    return CorrectedRate(**fields_of(found), **parts)
 
 
 def rogan_gladen_interval(
@@ -296,8 +296,3 @@ def _told_twice(share: float, judged: Share, specificity: Share, sensitivity: Sh
     apart = sum(float(one @ one) for one in sides)
     together = sides[0] + sides[1] + sides[2]
     return min(1.0, max(0.0, 1 - float(together @ together) / apart)) if apart > 0 else 0.0
-
-
-def _fields(found: Estimate) -> dict[str, Any]:
-    names = ("value", "low", "high", "n", "n_clusters", "method", "reason")
-    return {name: getattr(found, name) for name in names}

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, Integers, as_items, check_option
-from metaeval.stats.correlation import FEWEST, mean_of_known
+from metaeval.stats.correlation import FEWEST, finish_correlation, mean_of_known
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.fisher import finish_correlation
 from metaeval.stats.grouped_correlation import sums_within_groups
 from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import Sampling, item_weights, ratio_estimate, resolve, why_none

@@ -106,5 +106,11 @@ def no_estimate(reason: str) -> Estimate:
     return Estimate(math.nan, math.nan, math.nan, n=0, reason=reason)
 
 
+def fields_of(found: Estimate) -> dict[str, Any]:
+    """The fields that every estimate has, to make one of another class."""
+    names = ("value", "low", "high", "n", "n_clusters", "method", "reason")
+    return {name: getattr(found, name) for name in names}
+
+
 def _null_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Booleans, Floats, Integers, as_mapping, as_matrix, check_option
 from metaeval.stats.combined import mean_of_strata
-from metaeval.stats.correlation import is_flat, why_not
+from metaeval.stats.correlation import finish_correlation, is_flat, why_not
 from metaeval.stats.errors import InvalidInputError, quiet
 from metaeval.stats.estimate import Estimate
-from metaeval.stats.fisher import finish_correlation
 from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import (
     Sampling,

@@ -21,7 +21,7 @@ from metaeval.stats.arrays import (
     mean_of_orders,
 )
 from metaeval.stats.errors import InvalidInputError, warn
-from metaeval.stats.estimate import Estimate, undefined
+from metaeval.stats.estimate import Estimate, fields_of, undefined
 from metaeval.stats.options import as_level, as_number, as_range
 from metaeval.stats.rectified import Interval, Target, cross_fitted, estimate, imbalance, optimal, read
 
@@ -170,7 +170,7 @@ def ppi_mean(
         _check_bounds(answers, bounds)
     data = read(answers, judged, weights, clusters, where, target)
     if data is None:
-        return PredictionPowered(**_fields(undefined(_NO_LABELS)))
+        return PredictionPowered(**fields_of(undefined(_NO_LABELS)))
     chosen: float | Floats = tuning if not isinstance(tuning, str) else 0.0
     if isinstance(tuning, str):
         chosen = optimal(data) if tuning == "optimal" else cross_fitted(data)
@@ -183,7 +183,7 @@ def ppi_mean(
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = float(np.divide(classical.high - classical.low, found.high - found.low))
     return PredictionPowered(
-        **_fields(found),
+        **fields_of(found),
         n_unlabelled=len(data.label) - data.n_labelled,
         tuning=weight,
         classical=classical,
@@ -278,9 +278,3 @@ def _check_bounds(answers: Floats, bounds: tuple[float, float]) -> None:
     known = answers[~np.isnan(answers)]
     if ((known < bounds[0]) | (known > bounds[1])).any():
         raise InvalidInputError(f"labels: outside of the bounds {bounds}")
-
-
-def _fields(found: Estimate) -> dict[str, Any]:
-    return {
-        name: getattr(found, name) for name in ("value", "low", "high", "n", "n_clusters", "method", "reason")
-    }

@@ -10,12 +10,10 @@ from metaeval.stats.arrays import (
     Booleans,
     Floats,
     as_items,
-    as_matrix,
-    check_choices,
     check_option,
     mean_of_orders,
 )
-from metaeval.stats.biases import lean_contributions
+from metaeval.stats.biases import lean_contributions, read_answers
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Sampling, mean_estimate, ratio_estimate
@@ -53,7 +51,7 @@ def tie_rate(verdicts: ArrayLike, **options: Unpack[Sampling]) -> Estimate:
     >>> tie_rate([[0, 1], [2, float("nan")], [0, 0]]).value
     0.6
     """
-    answers = _answers(verdicts)
+    answers = read_answers(verdicts)
     return _pooled(answers == 0, ~np.isnan(answers), _NOTHING, options)
 
 
@@ -88,7 +86,7 @@ def preference_share(
     >>> preference_share([[1, 2], [1, 1], [0, 2]]).value
     0.5833333333333334
     """
-    credit = _credit(_answers(verdicts), response, ties)
+    credit = _credit(read_answers(verdicts), response, ties)
     return _pooled(np.nan_to_num(credit), ~np.isnan(credit), _NOTHING, options)
 
 
@@ -142,7 +140,7 @@ def expected_win_contributions(
     >>> expected_win_contributions([[1, 0], [2, float("nan")]]).tolist()
     [0.75, 0.0]
     """
-    return mean_of_orders(_credit(_answers(verdicts), response, ties))
+    return mean_of_orders(_credit(read_answers(verdicts), response, ties))
 
 
 @aligned()
@@ -184,7 +182,7 @@ def longer_preference_share(
     >>> longer_preference_share([1, 2, 1], [90, 90, 12], [10, 10, 10], min_difference=30).value
     0.5
     """
-    answers = _answers(verdicts)
+    answers = read_answers(verdicts)
     longer, counted = _longer(length_1, length_2, len(answers), min_difference)
     as_longer = np.where(answers == 0, 0.0, np.where(answers == longer[:, np.newaxis], 1.0, 2.0))
     as_longer[np.isnan(answers) | ~counted[:, np.newaxis]] = np.nan
@@ -235,17 +233,11 @@ def length_bias_rate(
     0.25
     """
     check_option(unparsed, ("neither", "omit"), "unparsed")
-    answers = _answers(verdicts)
+    answers = read_answers(verdicts)
     longer, counted = _longer(length_1, length_2, len(answers), min_difference)
     towards = np.where(counted, longer, np.nan)[:, np.newaxis]
     lean = lean_contributions(answers, towards, "neither", unparsed)
     return mean_estimate(lean, bounds=(-1.0, 1.0), reason=_NO_LENGTHS, **options)
-
-
-def _answers(verdicts: ArrayLike) -> Floats:
-    answers = as_matrix(verdicts, "verdicts")
-    check_choices(answers, "verdicts")
-    return answers
 
 
 def _credit(answers: Floats, response: int, ties: Ties) -> Floats:

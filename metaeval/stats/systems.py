@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 
 from metaeval.stats.alignment import aligned
 from metaeval.stats.arrays import Floats, Integers, as_items, check_option
-from metaeval.stats.correlation import why_not
+from metaeval.stats.correlation import fisher_interval, why_not
 from metaeval.stats.errors import InvalidInputError, warn
 from metaeval.stats.estimate import Estimate, undefined
-from metaeval.stats.fisher import fisher_interval
 from metaeval.stats.ids import as_ids
 from metaeval.stats.intervals import (
     Sampling,

@@ -51,11 +51,6 @@ def weighted_sums(columns: Columns, method: Method) -> Floats:
     return sums
 
 
-def correlations(first: Floats, second: Floats, weights: Floats, method: Method) -> Floats:
-    """Correlations under each row of weights, (n_rows, n_items): NaN where a side is one value."""
-    return correlation_of(sums_of_products(first, second, weights, method))
-
-
 def sums_of_products(first: Floats, second: Floats, weights: Floats, method: Method) -> Floats:
     """What a correlation is made of: (n_rows, 3), products of the two sides and squares of either.
 

@@ -23,9 +23,10 @@ from metaeval.services.label_next import (
     draw_send,
     judges_with_doubt,
     label_next,
+    tower_csv,
+    tower_items,
     unlabelled_count,
 )
-from metaeval.services.tower import tower_csv, tower_items
 from metaeval.views.addresses import of_source, source_url
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment

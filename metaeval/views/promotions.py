@@ -9,7 +9,6 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from annotation.models import Dataset
 from metaeval.forms import PromoteForm
@@ -24,15 +23,14 @@ from metaeval.services.promotions import judge_promote
 from metaeval.views.addresses import source_url
 from metaeval.views.comparisons import comparison_page, verdict_form
 from metaeval.views.selections import decision_page, selection_form
-from web.access import ResearcherRequest, researcher_page, researcher_required
+from web.access import ResearcherRequest, researcher_form, researcher_page
 from web.files import attachment
 
 PAGES = {"comparison": comparison_page, "decision": decision_page}
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@researcher_required
+@researcher_form
 def promote(
     request: ResearcherRequest, page: str, pk: int | None = None, name: str | None = None
 ) -> HttpResponseBase:

@@ -17,6 +17,7 @@ from django.utils import timezone
 from annotation.models import Criterion, Dataset, Item, ItemResponse
 from annotation.models.datasets import Aspect
 from judges.backends.instant import InstantBackend
+from judges.backends.wire import WireRequest, canonical_hash
 from judges.engine.options import EngineOptions
 from judges.engine.runner import SessionReport, run_pending
 from judges.models import Endpoint, Judge, ModelRequest, Sweep, SweepRun
@@ -160,3 +161,8 @@ def kinds_dataset_make(n: int = 2) -> Dataset:
             for place, response in enumerate(shown):
                 ItemResponse.objects.create(item=item, response=response, position=place)
     return dataset
+
+
+def request_hash(wire: WireRequest, endpoint_identity: str) -> str:
+    """The hash that the engine stores a request by."""
+    return canonical_hash(wire.canonical_json(), endpoint_identity)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.backends.wire import TOP_LOGPROBS, WireRequest, build_wire, request_hash
+from judges.backends.wire import TOP_LOGPROBS, WireRequest, build_wire
 from judges.strategies.types import Chat, Classify, Decoding, Embed, Score
+from tests.judges.props import request_hash
 
 MESSAGES = (("system", "You judge."), ("user", "Which?"))
 WIRE = WireRequest(kind="chat", model="m", messages=MESSAGES)

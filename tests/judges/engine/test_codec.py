@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judges.backends.base import storable
-from judges.backends.wire import WireRequest, answer_from_json, canonical_hash, request_hash
+from judges.backends.wire import WireRequest, answer_from_json, canonical_hash
 from judges.engine.codec import (
     answer_to_json,
     storable_answer,
     verdict_result,
 )
 from judges.strategies.types import Answer, TokenLogprob, Verdict
+from tests.judges.props import request_hash
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 texts = st.text()

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judges.backends.wire import build_wire, request_hash
+from judges.backends.wire import build_wire
 from judges.strategies.registry import PAIRS
 from judges.strategies.types import Answer, Chat, ItemView, Request, TokenLogprob
+from tests.judges.props import request_hash
 from tests.judges.strategies.feeding import ITEM, SWAPPED, canonical, judge, run, text_of
 
 EIGHT = ("vanilla", "rules", "cot", "swap", "swap_cot", "metrics", "reference_self", "metrics_reference")

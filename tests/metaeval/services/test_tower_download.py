@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation.services.item_choice import chosen_items_read
 from metaeval.reports.errors import ReportError
 from metaeval.selectors.sweeps import sweep_view
-from metaeval.services.tower import tower_items
+from metaeval.services.label_next import tower_items
 from tests.annotation.factories import user_make
 from tests.metaeval.kinds import kind_swept
 
