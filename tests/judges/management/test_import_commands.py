@@ -150,6 +150,11 @@ def test_the_published_data(shared_data: Path) -> None:
     assert run("import_judgments", "llmbar", llmbar / "judgments.csv", "--dataset", "llmbar") == (
         "llmbar: 27 judges, 22,626 judgments, 33 unparsed. Created.\n"
     )
+    again = run("import_judgments", "llmbar", llmbar / "judgments.csv", "--dataset", "llmbar")
+    assert again == "llmbar: unchanged: 27 judges, 22,626 judgments.\n"
+    judge = Judge.objects.get(name="GPT-4 / Metrics_Reference")
+    assert (judge.model, judge.strategy) == ("GPT-4", "Metrics_Reference")
+    assert Judgment.objects.filter(item__dataset__name="llmbar").count() == 22_626
     assert run("import_dataset", "alpaca-human", human, "--name", "alpaca", "--labels-per-item", 4) == (
         "alpaca: 648 items in 6 subsets, 0 gold; 2,592 labels. Created.\n"
     )

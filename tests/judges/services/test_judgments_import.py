@@ -16,11 +16,9 @@ from annotation.importers import (
     VerdictRecord,
     read_generic,
     read_llmbar,
-    read_llmbar_judgments,
-    read_pandalm,
 )
 from annotation.models import Dataset, Item
-from annotation.selectors.datasets import gold_choices, items_by_external_id
+from annotation.selectors.datasets import items_by_external_id
 from annotation.services.datasets import dataset_import
 from judges.models import BackendKind, Judge, Judgment
 from judges.selectors.reading import judges_of_dataset
@@ -152,22 +150,6 @@ def test_what_is_stored(bundle: DatasetBundle) -> None:
     assert said[first.pk, ids["i1"], 0] == (0, "parsed")
     assert said[second.pk, ids["i1"], 0] == (2, "parsed")
     assert [status for choice, status in said.values() if choice is None] == ["unparsed"]
-
-
-def test_real_data(shared_data: Path) -> None:
-    folder = shared_data / "llmbar"
-    dataset = dataset_import(bundle=read_llmbar(folder / "Dataset" / "LLMBar"), name="llmbar").dataset
-    verdicts = read_llmbar_judgments(folder / "judgments.csv", gold_choices(dataset.pk))
-    result = judgments_import(dataset=dataset, verdicts=verdicts, source="llmbar")
-    assert result.summary() == "llmbar: 27 judges, 22,626 judgments, 33 unparsed. Created."
-    assert not judgments_import(dataset=dataset, verdicts=verdicts, source="llmbar").changed
-    judge = Judge.objects.get(name="GPT-4 / Metrics_Reference")
-    assert (judge.model, judge.strategy) == ("GPT-4", "Metrics_Reference")
-    assert Judgment.objects.filter(item__dataset=dataset).count() == 22_626
-
-    _, judged = bundle_import(bundle=read_pandalm(shared_data / "pandalm"), name="pandalm", source="pandalm")
-    assert judged is not None
-    assert judged.summary() == "pandalm: 2 judges, 1,998 judgments, 25 unparsed. Created."
 
 
 def test_the_authors_own_results(shared_data: Path) -> None:

@@ -195,7 +195,7 @@ def test_llmbar_from_its_files(shared_data, tmp_path):
     call_command(
         "import_judgments", "llmbar", str(shared_data / "llmbar/judgments.csv"), dataset="llmbar", **quiet
     )
-    call_command("report", "llmbar", "--output", str(tmp_path / "r.json"))
+    call_command("report", "llmbar", "--output", str(tmp_path / "r.json"), "--resamples", "10")
     content = json.loads((tmp_path / "r.json").read_text())
     judges = {(judge["model"], judge["strategy"]): judge["measures"] for judge in content["judges"]}
     printed = json.loads((Path(settings.BASE_DIR) / "fixtures/statistics/llmbar.json").read_text())["rows"]

@@ -42,11 +42,11 @@ def test_the_best_judge_is_rarely_ruled_out_however_many_there_are():
     rng = np.random.default_rng(3)
     resamples = Resamples(N, 1)
     out = clear = 0
-    for _ in range(40):
+    for _ in range(16):
         found = compare({str(k): (rng.random(N) < 0.8).astype(float) for k in range(27)}, resamples=resamples)
         out += found.leader != "0" and "0" not in found.tied
         clear += found.verdict == "clear"
-    assert out <= 3
+    assert out <= 2
     assert clear == 0
 
 

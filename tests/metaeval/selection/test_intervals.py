@@ -43,7 +43,7 @@ def test_they_cover(sizes, chances, weights):
     # With the clusters of all datasets in one variance the first of these is covered in 39% of samples.
     rng, covered = np.random.default_rng(30), []
     truth = np.average(chances, weights=weights)
-    for _ in range(50 if max(sizes) > 100 else 150):
+    for _ in range(30 if max(sizes) > 100 else 100):
         parts = [
             dataset({"a": np.where(rng.random(n) < chance, 1.0, 2.0)}, name=str(n), weight=float(weight))
             for n, chance, weight in zip(sizes, chances, weights, strict=True)
