@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from annotation.importers.build import content_key
 from annotation.selectors.instructions import InstructionFacts, instruction_facts, system_responses
 from annotation.selectors.judging import seeded_hash
-from annotation.services.datasets import DatasetImportError
+from annotation.services.datasets import DatasetImportError, count
 from annotation.services.generated import GeneratedPair, pairs_store
 from judges.models import Generation, Judge, ParseStatus
 
@@ -99,17 +99,17 @@ class PairsResult:
 
     def summary(self) -> str:
         """What to tell whoever made them, in a line."""
-        parts = [f"{self.dataset.name}: {_count(self.n_pairs, 'pair')}"]
+        parts = [f"{self.dataset.name}: {count(self.n_pairs, 'pair')}"]
         if not self.n_added:
             parts.append("all there already")
         elif self.n_added < self.n_pairs:
             parts.append(f"{self.n_added:,} of them new")
         if self.n_without_generation:
-            parts.append(f"{_count(self.n_without_generation, 'instruction')} without a finished generation")
+            parts.append(f"{count(self.n_without_generation, 'instruction')} without a finished generation")
         if self.n_without_baseline:
-            parts.append(f"{_count(self.n_without_baseline, 'instruction')} without the baseline")
+            parts.append(f"{count(self.n_without_baseline, 'instruction')} without the baseline")
         if self.n_identical:
-            parts.append(f"{_count(self.n_identical, 'pair')} of two equal texts")
+            parts.append(f"{count(self.n_identical, 'pair')} of two equal texts")
         return "; ".join(parts) + "."
 
 
@@ -266,7 +266,3 @@ def _why_none(source: Dataset, baseline: Baseline, n_without_generation: int, n_
     if n_without_generation == n_wanted:
         return f"None of the contestants has answered an instruction of '{source}'. Let them, in a sweep over it."
     return f"No answered instruction of '{source}' has a response of the baseline ({baseline.name})."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

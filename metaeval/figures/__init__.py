@@ -9,7 +9,6 @@ from __future__ import annotations
 from annotation.kinds import kind_of
 from metaeval.figures import answer_ranking, checklist, importance, pairwise, rubric
 from metaeval.figures.figure import Figure, KindFigures, Unit
-from metaeval.figures.measures import figure_estimate
 from metaeval.figures.sample import JudgeSample, Sample
 
 FIGURES: dict[str, KindFigures] = {

@@ -260,13 +260,3 @@ def _ratio(
         return ratio_estimate(top[:, place], bottom[:, place], bounds=figure.range, reason=reason, **options)
 
     return ratio
-
-
-def figure_estimate(kind: KindFigures, subject: Sample | JudgeSample, name: str) -> Breakdown | None:
-    """One figure of all items, of people (a sample) or of a judge; None where these inputs have no such figure."""
-    chosen = kind.only(name)
-    if isinstance(subject, JudgeSample):
-        found = judge_measures(chosen, subject)
-    else:
-        found = people_measures(chosen, subject)
-    return found[name]["overall"] if name in found else None

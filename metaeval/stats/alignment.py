@@ -87,7 +87,7 @@ def align(
         rows, parts = (), (*parts, *rows)
     long = {name: found[name] for name in rows if name in found}
     ids = found.get(rows[0]) if rows else None
-    if _is_long(found.get("labels")):
+    if is_long(found.get("labels")):
         long, ids = {"labels": found["labels"]}, found["labels"][0]
     found |= _in_one_order(long)
     lists = {name: found[name] for name in parts if name in found and not is_indexed(found[name])}
@@ -153,7 +153,8 @@ def _holds_index(value: Any) -> bool:
     return is_indexed(value) or (getattr(value, "index", None) is not None and hasattr(value, "codes"))
 
 
-def _is_long(labels: Any) -> bool:
+def is_long(labels: Any) -> bool:
+    """Whether labels come as (item, annotator, value)."""
     return isinstance(labels, tuple) and len(labels) == 3 and all(np.ndim(part) == 1 for part in labels)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metaeval.stats.alignment import is_long
 from metaeval.stats.arrays import Booleans, Floats, Integers, as_floats
 from metaeval.stats.errors import InvalidInputError
 from metaeval.stats.ids import as_ids
@@ -123,7 +124,7 @@ def read_labels(labels: Any, n_items: int | None = None) -> LongLabels:
     >>> read.item.tolist(), read.annotator.tolist(), read.code.tolist()
     ([1, 0, 0], [0, 0, 1], [1, 0, 0])
     """
-    if _is_long(labels):
+    if is_long(labels):
         item, annotator, value, size, annotators = _read_long(*labels, n_items=n_items)
     else:
         array = _as_dense(labels)
@@ -152,7 +153,7 @@ def count_labels(labels: Any, n_items: int | None = None) -> LabelCounts:
     InvalidInputError
         Wrong shapes, an infinite label, the same annotator twice on an item, or another number of items.
     """
-    if _is_long(labels):
+    if is_long(labels):
         item, _, value, size, _ = _read_long(*labels, n_items=n_items)
         counts = _count_pairs(item, value, size)
     else:
@@ -160,10 +161,6 @@ def count_labels(labels: Any, n_items: int | None = None) -> LabelCounts:
     if n_items is not None and counts.n_items != n_items:
         raise InvalidInputError(f"labels: expected {n_items} items, got {counts.n_items}")
     return counts
-
-
-def _is_long(labels: Any) -> bool:
-    return isinstance(labels, tuple) and len(labels) == 3 and all(np.ndim(part) == 1 for part in labels)
 
 
 def _as_dense(labels: ArrayLike) -> Floats:

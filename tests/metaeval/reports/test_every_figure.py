@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from metaeval import stats
-from metaeval.figures import FIGURES, JudgeSample, figure_estimate
+from metaeval.figures import FIGURES, JudgeSample
+from metaeval.figures.measures import judge_measures, people_measures
 from metaeval.inputs import Options
 from metaeval.stats import Resamples
 from tests.metaeval.kinds import content, inputs, judge
@@ -38,6 +39,13 @@ def sampled(rows=None, **options):
 def drawn(rows=None):
     rows = np.arange(N) if rows is None else rows
     return sampled(rows, weights=WEIGHTS[rows])
+
+
+def figure_estimate(kind, subject, name):
+    """One figure of all items, of people (a sample) or of a judge; None where these inputs have no such figure."""
+    measures = judge_measures if isinstance(subject, JudgeSample) else people_measures
+    found = measures(kind.only(name), subject)
+    return found[name]["overall"] if name in found else None
 
 
 def same(breakdowns, expected, names, subject):
