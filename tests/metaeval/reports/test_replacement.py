@@ -79,7 +79,7 @@ def test_a_judge_that_does_not_beat_a_baseline_is_not_recommended():
 
 def test_the_leader_is_tested_on_folds_that_it_was_not_chosen_on():
     rng = np.random.default_rng(7)
-    guesses = tuple(judge_make(f"g{k}", rng.choice([1.0, 2.0], (N, 1)).repeat(2, axis=1)) for k in range(60))
+    guesses = tuple(judge_make(f"g{k}", rng.choice([1.0, 2.0], (N, 1)).repeat(2, axis=1)) for k in range(25))
     labels = [(item, person, rng.choice([1, 2])) for item in range(N) for person in range(4)]
     inputs = inputs_make(lengths=[(5, 5)] * N, labels=labels, judges=guesses)
     content = content_build(inputs, Options(n_resamples=20))

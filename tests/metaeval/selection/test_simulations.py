@@ -24,6 +24,7 @@ def test_composites_of_judges_that_do_not_differ():
     assert found["composite_used"] <= 0.1
 
 
+@pytest.mark.slow
 def test_composites_of_specialists():
     found = simulate(World("", (specialists(5, 0.2),), (200,)), 10, seed=3, n_resamples=20)
     assert found["composite_used"] == 1.0

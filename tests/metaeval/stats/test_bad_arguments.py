@@ -40,6 +40,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @over(CASES)
 def test_no_argument_brings_a_raw_error(each):
     names = [

@@ -111,8 +111,8 @@ class TestOracle:
     @pytest.mark.parametrize("model", MODELS)
     @pytest.mark.parametrize("ridge", [0.0, 0.7])
     def test_every_model_row_by_row(self, model, ridge):
-        first, second, outcome = oracle.games(150, 4, seed=3)
-        extra = np.c_[np.ones(150), np.random.default_rng(1).normal(size=150)]
+        first, second, outcome = oracle.games(90, 4, seed=3)
+        extra = np.c_[np.ones(90), np.random.default_rng(1).normal(size=90)]
         expected, likelihood = oracle.fit(model, 4, first, second, outcome, extra, ridge)
         result = bradley_terry(
             first, second, outcome, ties=model, position=True, covariates={"longer": extra[:, 1]},

@@ -49,6 +49,7 @@ def holds(value, low, high):
     return bool(np.all((low <= value) & (value <= high) | ~known))
 
 
+@pytest.mark.slow
 @over(CASES)
 def test_it_holds_its_figure(each):
     with warnings.catch_warnings():

@@ -52,7 +52,9 @@ def test_ids_in_polars(each, name):
     usual = quietly(call, each, **{name: ids})
     kinds = [pl.Series(ids)]
     if isinstance(ids[0], str):
-        kinds += [pl.Series(ids, dtype=pl.Categorical), pl.Series(ids, dtype=pl.Enum(sorted(set(ids))))]
+        kinds.append(pl.Series(ids, dtype=pl.Categorical))
+    if each.name == "macro_mean":  # of the kinds of text there is one reader
+        kinds.append(pl.Series(np.array(ids, dtype=str).tolist(), dtype=pl.Enum(sorted(set(map(str, ids))))))
     for change in kinds:
         assert alike(usual, quietly(call, each, **{name: change}))
     missing = pl.Series([*ids[:3], None, *ids[4:]], dtype=pl.Series(ids).dtype)
