@@ -271,7 +271,9 @@ class PlanForm(forms.Form):
     @property
     def price_fields(self) -> list[forms.BoundField]:
         """What they cost."""
-        return self._some(self.PRICED)
+        # What the next money buys is worked out of pairs.
+        names = [name for name in self.PRICED if name != "budget" or kind_of(self.item_kind).presented]
+        return self._some(names)
 
     @property
     def uses_pilot(self) -> bool:

@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 from metaeval.figures import KIND_LABELS
 from metaeval.reports import tables
 from metaeval.reports.methods import methods
-from metaeval.reports.preregistration import PLANNED_HEADS, planned_rows
+from metaeval.reports.planned import planned_context
 from metaeval.reports.replacement import replacement_words, replacements
 from metaeval.reports.report import ReportContent
 from metaeval.reports.words import simulated_words, verdict_of
@@ -40,7 +40,6 @@ def context_of(report: ReportContent) -> dict[str, Any]:
         "counted": report.figures.counted,
         "replaces": replacements(report),
         "replaces_words": replacement_words(report),
-        "planned": planned_rows(report),
-        "planned_heads": PLANNED_HEADS,
+        **planned_context(report.planned),
         "methods": methods(report),
     }

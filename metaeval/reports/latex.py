@@ -7,7 +7,7 @@ from annotation.kinds import DEFAULT_KIND
 from metaeval.figures import KIND_LABELS, Figure
 from metaeval.reports.figures import ALIKE, THESE, alike_of, range_text, value_text
 from metaeval.reports.latex_text import LatexTable, document, escape
-from metaeval.reports.preregistration import PLANNED, PLANNED_HEADS, planned_rows, planned_source
+from metaeval.reports.planned import PLANNED, PLANNED_HEADS, planned_rows, planned_source
 from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
 from metaeval.reports.report import ReportContent
 from metaeval.reports.tables import (
@@ -113,10 +113,10 @@ def _replacements(report: ReportContent) -> list[LatexTable]:
 
 
 def _planned(report: ReportContent) -> list[LatexTable]:
-    rows = tuple(tuple(map(escape, row)) for row in planned_rows(report))
+    rows = tuple(tuple(map(escape, row)) for row in planned_rows(report.planned))
     if not rows:
         return []
-    words = _caption(report, PLANNED, f"{planned_source(report)}.")
+    words = _caption(report, PLANNED, f"{planned_source(report.planned)}.")
     return [LatexTable("planned", words, "What", PLANNED_HEADS[1:], rows)]
 
 

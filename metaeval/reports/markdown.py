@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.figures import ALIKE, THESE, alike_text, both_text, full_text, value_text
 from metaeval.reports.methods import methods
-from metaeval.reports.preregistration import PLANNED, PLANNED_HEADS, planned_rows, planned_source
+from metaeval.reports.planned import PLANNED, PLANNED_HEADS, Section, planned_rows, planned_source
 from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
 from metaeval.reports.report import ReportContent
 from metaeval.reports.tables import (
@@ -40,7 +40,7 @@ def markdown(report: ReportContent) -> str:
         " ".join(map(plain_text, (*found.sentences, *found.cautions))),
         *_people(report),
         *_judges(report),
-        *_planned(report),
+        *planned_markdown(report.planned),
         "## Methods",
         "\n".join(f"- {plain_text(line)}" for line in methods(report)),
         f"Inputs: `{report.inputs_hash}`  \nSoftware: {software['name']} {software['version']}",
@@ -48,13 +48,15 @@ def markdown(report: ReportContent) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _planned(report: ReportContent) -> list[str]:
-    rows = [tuple(map(plain_text, row)) for row in planned_rows(report)]
-    if not rows:
+def planned_markdown(section: Section | None) -> list[str]:
+    """What was planned and what was kept of it; nothing where nothing was planned."""
+    rows = [tuple(map(plain_text, row)) for row in planned_rows(section)]
+    if section is None or not rows:
         return []
     return [
         f"## {PLANNED}",
-        f"{plain_text(planned_source(report))}.",
+        f"{plain_text(planned_source(section))}.",
+        *([plain_text(section["question"])] if section.get("question") else []),
         table_text(PLANNED_HEADS, rows, right=4),
     ]
 

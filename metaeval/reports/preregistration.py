@@ -1,4 +1,4 @@
-"""A preregistration: what was planned before a study, as JSON with a hash, and what a report kept of it."""
+"""A preregistration: what was planned before a study, as JSON with a hash."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 from annotation.kinds import DEFAULT_KIND
 from metaeval.figures import KIND_LABELS
-from metaeval.inputs import PEOPLE
 from metaeval.reports.figures import points_text
 from metaeval.reports.planning import (
     POPULATION_WORDS,
@@ -19,7 +18,7 @@ from metaeval.reports.planning import (
     PlannedRow,
     plan_words,
 )
-from metaeval.reports.report import ReportContent, canonical_json, software_version
+from metaeval.reports.report import canonical_json, software_version
 from metaeval.stats import AgreementModel
 
 SCHEMA = "touchstone.preregistration/1"
@@ -28,9 +27,6 @@ STOPPING_WORDS = {
     "sequence": "Look as labels arrive. Stop when the confidence sequence settles the question, or at full size.",
     "other": "As described below.",
 }
-PLANNED = "What was planned"
-PLANNED_HEADS = ("", "Planned", "In this report", "Kept")
-KEPT_WORDS = {True: "yes", False: "differs", None: "not checked"}
 
 Document = Mapping[str, Any]
 
@@ -122,18 +118,18 @@ def preregistration_facts(document: Document) -> list[tuple[str, str]]:
     found = [
         ("Research question", document["question"]),
         ("Kind", KIND_LABELS[document["kind"]] if "kind" in document else ""),
-        ("Figure", _figure(document)),
+        ("Figure", figure_planned(document)),
         ("Estimand", document["estimand"]),
         ("Hypothesis", QUESTION_WORDS[document["asked"]]),
         ("Population", POPULATION_WORDS[document["population"]]),
         ("Margin", points_text(document["margin"])),
-        ("Epsilon of the alternative annotator test", _epsilon(document["epsilon"])),
+        ("Epsilon of the alternative annotator test", epsilon_text(document["epsilon"])),
         ("Confidence level", f"{100 * document['confidence']:.0f}%"),
         ("Items", f"{design['n_items']:,}"),
         ("Labels per item", f"{design['labels_per_item']}"),
         ("Annotators", f"{design['n_people']:,}"),
         ("Judges", f"{design['n_judges']:,}"),
-        ("Stopping rule", _stopping(document)),
+        ("Stopping rule", stopping_planned(document)),
         ("Expected half width", _both(expected, "half_width", points_text)),
         ("Expected power", _both(expected, "power", lambda share: f"{100 * share:.1f}%")),
         ("Assumptions from", document["assumptions"]["from"]),
@@ -142,17 +138,24 @@ def preregistration_facts(document: Document) -> list[tuple[str, str]]:
     return [(name, text) for name, text in found if text]
 
 
-def _stopping(document: Document) -> str:
+def stopping_planned(document: Document) -> str:
+    """The stopping rule, and what was noted on it."""
     return " ".join(filter(None, (STOPPING_WORDS[document["stopping"]], document["notes"])))
 
 
-def _kind(document: Document) -> str:
+def epsilon_text(value: float | None) -> str:
+    """Of the alternative annotator test; empty where there is none."""
+    return "" if value is None else f"{value:g}"
+
+
+def kind_planned(document: Document) -> str:
     """What came before other kinds could be planned is of pairs."""
     return str(document.get("kind", DEFAULT_KIND))
 
 
-def _figure(document: Document) -> str:
-    return plan_words(_kind(document)).figures[document["figure"]]
+def figure_planned(document: Document) -> str:
+    """What the figure is called."""
+    return plan_words(kind_planned(document)).figures[document["figure"]]
 
 
 def _both(expected: Mapping[str, Any], name: str, words: Any) -> str:
@@ -161,129 +164,3 @@ def _both(expected: Mapping[str, Any], name: str, words: Any) -> str:
         return ""
     others = "unknown" if alike is None else words(alike)
     return f"{words(these)} with these annotators, {others} with others like them"
-
-
-# --- what a report kept --------------------------------------------------------------------------------------------
-
-
-def planned_section(document: Document, date: str, report: ReportContent) -> dict[str, Any]:
-    """What was planned and what became of it, as a report stores it."""
-    return {
-        "title": document["title"],
-        "sha256": preregistration_hash(document),
-        "registered": date,
-        "lines": [
-            {"what": what, "planned": planned, "seen": seen, "kept": kept}
-            for what, planned, seen, kept in _lines(document, report)
-        ],
-    }
-
-
-def _lines(document: Document, report: ReportContent) -> list[tuple[str, str, str, bool | None]]:
-    design, people, options = document["design"], report.people, report.options
-    least, most = people.labels_per_item.get("min"), people.labels_per_item.get("max")
-    wanted = design["labels_per_item"]
-    counted = bool(people.n_items_labelled) and least is not None and most is not None
-    labels = (
-        f"{least if least == most else f'{least} to {most}'} of each labeled item" if counted else "no labels"
-    )
-    judges = sum(not judge.needs_no_model for judge in report.judges)
-    version = report.dataset.get("version")
-    population = options.get("annotators", "alike")
-    margin = options.get("margin", 0.0)
-    confidence = options["confidence"]
-    figure = document["figure"]
-    has_figure = figure == "people" or judges >= (2 if figure == "judge_minus_judge" else 1)
-    against_people = (
-        report.kind == _kind(document)
-        and options.get("against", PEOPLE) == PEOPLE
-        and people.n_items_with_two_labels > 0
-    )
-    same_dataset = (report.dataset["name"], version) == (
-        document["dataset"]["name"],
-        document["dataset"]["version"],
-    )
-    stopping: bool | None = None
-    if document["stopping"] == "fixed" and counted:
-        stopping = least == most == wanted and people.n_items_labelled == design["n_items"]
-    n_two = people.n_items_with_two_labels
-    return [
-        (
-            "Dataset",
-            f"{document['dataset']['name']}, version {document['dataset']['version']}",
-            f"{report.dataset['name']}, version {version}",
-            same_dataset,
-        ),
-        (
-            "Estimand",
-            _figure(document),
-            "reported" if has_figure and against_people else "not in this report",
-            has_figure and against_people,
-        ),
-        ("Items", f"{design['n_items']:,}", f"{n_two:,} with two labels or more", n_two == design["n_items"]),
-        ("Labels per item", f"{wanted}", labels, counted and least == most == wanted),
-        (
-            "Annotators",
-            f"{design['n_people']:,}",
-            f"{people.n_annotators:,}",
-            people.n_annotators >= design["n_people"],
-        ),
-        ("Judges", f"{design['n_judges']:,}", f"{judges:,}", judges == design["n_judges"]),
-        (
-            "Population",
-            POPULATION_WORDS[document["population"]],
-            POPULATION_WORDS[population],
-            population == document["population"],
-        ),
-        (
-            "Margin",
-            points_text(document["margin"]),
-            points_text(margin),
-            math.isclose(margin, document["margin"], abs_tol=1e-9),
-        ),
-        *_epsilon_line(document["epsilon"], options.get("epsilon")),
-        (
-            "Confidence level",
-            f"{100 * document['confidence']:.0f}%",
-            f"{100 * confidence:.0f}%",
-            math.isclose(confidence, document["confidence"], abs_tol=1e-9),
-        ),
-        (
-            "Stopping rule",
-            _stopping(document),
-            f"{people.n_items_labelled:,} labeled items, {labels}" if counted else labels,
-            stopping,
-        ),
-    ]
-
-
-def _epsilon(value: float | None) -> str:
-    return "" if value is None else f"{value:g}"
-
-
-def _epsilon_line(planned: float | None, seen: float | None) -> list[tuple[str, str, str, bool | None]]:
-    """None where nothing was planned of it: other kinds than pairs have no alternative annotator test."""
-    if planned is None:
-        return []
-    kept = seen is not None and math.isclose(seen, planned, abs_tol=1e-9)
-    return [("Epsilon", _epsilon(planned), _epsilon(seen) or "none", kept)]
-
-
-def planned_rows(report: ReportContent) -> list[tuple[str, str, str, str]]:
-    """The lines in words, under `PLANNED_HEADS`; none where nothing was planned."""
-    if report.planned is None:
-        return []
-    return [
-        (line["what"], line["planned"], line["seen"], KEPT_WORDS[line["kept"]])
-        for line in report.planned["lines"]
-    ]
-
-
-def planned_source(report: ReportContent) -> str:
-    """Which plan it was, in a line."""
-    planned = report.planned
-    return (
-        ""
-        if planned is None
-        else f"{planned['title']}, registered {planned['registered']}, {planned['sha256']}"
-    )

@@ -108,6 +108,7 @@ def judge_export(decision: Decision) -> dict[str, Any]:
             # From which certainty on it decides by itself; None where nothing says how sure it is.
             "abstention": (decision.evidence.get("judge") or {}).get("abstention"),
             "in_time": in_time_facts(decision),
+            **({"planned": planned} if (planned := decision.evidence.get("planned")) else {}),
             **(exported_facts(decision.selection) if decision.selection else {}),
             # What to expect of a composite is what composites reach on held-out items.
             **({"held_out": composite["held_out"], "composite": composite} if composite else {}),

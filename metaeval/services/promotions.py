@@ -15,7 +15,7 @@ from judges.services.composites import composite_ensure
 from metaeval.figures import FIGURES
 from metaeval.figures.sample import RISK
 from metaeval.inputs import Options
-from metaeval.models import Decision
+from metaeval.models import Decision, Preregistration
 from metaeval.reports.errors import DecisionConflict, DecisionError
 from metaeval.reports.json_values import json_of
 from metaeval.reports.promotion import (
@@ -36,8 +36,8 @@ from metaeval.selection.verdict import Annotators
 from metaeval.selectors.decisions import decision_in_force
 from metaeval.selectors.inputs import inputs_read
 from metaeval.selectors.sweeps import SweepView
-from metaeval.services.reports import options_against, report_build, report_save
-from metaeval.services.selections import selection_get
+from metaeval.services.reports import options_against, report_build, report_save, with_plan
+from metaeval.services.selections import selection_get, selection_with_plan
 from metaeval.stats.errors import quiet
 
 LONGEST_REASON = 4_000
@@ -61,6 +61,7 @@ def judge_promote(
     although: bool = False,
     verdict: tuple[float, Annotators] = (0.0, "alike"),
     risk: float = RISK,
+    preregistration: Preregistration | None = None,
 ) -> list[Decision]:
     """Decide for a judge: on all datasets that the basis decides for or on none. Earlier decisions are replaced.
 
@@ -82,6 +83,9 @@ def judge_promote(
     risk : float
         The share of errors that is accepted where the judge decides by itself: its threshold on each dataset goes with
         the decision. A composite has none, as it has judged nothing.
+
+    preregistration : Preregistration, optional
+        What was planned: the decision keeps what the comparison or the choice kept of it.
 
     Raises
     ------
@@ -130,13 +134,33 @@ def judge_promote(
         if isinstance(report, ReportContent):
             assert judge is not None
             held = {"evidence": _comparison_evidence(report, judge)}
-            report_save(report=report, dataset=datasets[0], sweep_id=sweep.pk, user=user)
-            return with_threshold(lambda _: held)
+            report_save(
+                report=report,
+                dataset=datasets[0],
+                sweep_id=sweep.pk,
+                user=user,
+                preregistration=preregistration,
+            )
+            planned = None if preregistration is None else with_plan(report, preregistration).planned
+            return _with_planned(with_threshold(lambda _: held), planned)
+        chosen = report if preregistration is None else selection_with_plan(report, preregistration)
         if judge is None:
-            return _composite(report, sweep, user, although=although)
-        return with_threshold(_judge(report, judge, although=although))
+            return _with_planned(_composite(chosen, sweep, user, although=although), chosen.planned)
+        return _with_planned(with_threshold(_judge(chosen, judge, although=although)), chosen.planned)
 
     return _decide(datasets, wanted, seen, kind, values)
+
+
+def _with_planned(made: Values, planned: Mapping[str, Any] | None) -> Values:
+    """The same with what was kept of a preregistration, where one was named."""
+    if planned is None:
+        return made
+
+    def of(dataset: str) -> dict[str, Any]:
+        held = made(dataset)
+        return held | {"evidence": held["evidence"] | {"planned": dict(planned)}}
+
+    return of
 
 
 # --- in force ------------------------------------------------------------------------------------------------------

@@ -23,7 +23,8 @@ from metaeval.models import Preregistration
 from metaeval.models import Report as StoredReport
 from metaeval.reports.content import build
 from metaeval.reports.errors import ReportError, UnknownNameError, near_names
-from metaeval.reports.preregistration import day_text, planned_section
+from metaeval.reports.planned import done_by_report, planned_section
+from metaeval.reports.preregistration import day_text
 from metaeval.reports.report import ReportContent, report_of, software_version
 from metaeval.selectors.inputs import inputs_read, kinds_of
 from metaeval.selectors.reports import reports_visible_to
@@ -209,6 +210,12 @@ def report_subject(*, user: User, dataset: str = "", kind: str | None = None, st
     return Subject(found, chosen, kind_resolve(dataset=found, study=chosen, kind=kind))
 
 
+def with_plan(report: ReportContent, preregistration: Preregistration) -> ReportContent:
+    """The same with what was planned, and what was kept of it."""
+    document, date = preregistration.content, day_text(preregistration.created_at)
+    return replace(report, planned=planned_section(document, date, done_by_report(report, document)))
+
+
 def report_save(
     *,
     report: ReportContent,
@@ -224,8 +231,7 @@ def report_save(
     says what was planned.
     """
     if preregistration is not None:
-        date = day_text(preregistration.created_at)
-        report = replace(report, planned=planned_section(preregistration.content, date, report))
+        report = with_plan(report, preregistration)
     with transaction.atomic():
         dataset_lock(dataset_id=dataset.pk, no_key=True)
         readable = StoredReport.objects.all() if user is None else reports_visible_to(user)

@@ -1,8 +1,13 @@
 """The choice of a judge over several datasets of a sweep."""
 
+from dataclasses import replace
+
 from django.core.cache import cache
 
+from metaeval.models import Preregistration
 from metaeval.reports.errors import NothingJudgedError, ReportError
+from metaeval.reports.planned import done_by_choice, planned_section
+from metaeval.reports.preregistration import day_text
 from metaeval.reports.report import software_version
 from metaeval.reports.selection.inputs import Criteria
 from metaeval.reports.selection.report import SelectionReport, selection_report
@@ -38,6 +43,12 @@ def selection_keep(report: SelectionReport) -> SelectionReport:
     """Have a choice in the cache."""
     cache.set(_key(report.inputs_hash), report.as_json(), CACHE_SECONDS)
     return report
+
+
+def selection_with_plan(report: SelectionReport, preregistration: Preregistration) -> SelectionReport:
+    """The same with what was planned, and what was kept of it."""
+    document, date = preregistration.content, day_text(preregistration.created_at)
+    return replace(report, planned=planned_section(document, date, done_by_choice(report, document)))
 
 
 def _key(inputs_hash: str) -> str:

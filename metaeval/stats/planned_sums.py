@@ -139,6 +139,8 @@ class _Carried:
         if self.ties and not self.with_pairs and len(levels) == 2:
             # A tie is undecided: two levels don't tell what is of their number, and what of its being even.
             levels = tuple(one for one in levels if (one.n_labels - self.n_labels) % 2 == 0) or levels
+        if self.with_pairs and name == "value" and not self.ties:
+            return float(levels[-1].scores.value)
         numbers = np.array([level.n_labels for level in levels], dtype=np.float64)
         values = np.array([getattr(level.scores, name) for level in levels])
         if self.n_labels in numbers:

@@ -13,10 +13,13 @@ from annotation.kinds import DEFAULT_KIND, kind_of
 from annotation.models import Dataset
 from metaeval.figures import KIND_LABELS
 from metaeval.forms import PromoteForm, VerdictForm
+from metaeval.models import Preregistration
 from metaeval.reports import tables
 from metaeval.reports.comparison import key_figures, primaries_of, table_of
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.html import context_of
+from metaeval.reports.planned import planned_context
+from metaeval.reports.preregistration import kind_planned
 from metaeval.reports.promotion import compared_options
 from metaeval.reports.render import FORMATS
 from metaeval.reports.render import render as render_report
@@ -26,9 +29,10 @@ from metaeval.selectors.decisions import decided, decisions_moved, decisions_of
 from metaeval.selectors.sweeps import SweepView, dataset_of
 from metaeval.services.comparisons import comparison_cached, comparison_get, kinds_compared
 from metaeval.services.page_contents import asked_of
-from metaeval.services.reports import content_keep
+from metaeval.services.reports import content_keep, with_plan
 from metaeval.views.addresses import chosen_url, of_source, part_asked, source_slug, source_url
 from metaeval.views.kept import kept_of
+from metaeval.views.planned import plan_named, plans_context
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
 
@@ -48,10 +52,13 @@ def comparison_page(
 ) -> HttpResponse:
     """The page or a part of it; `refused` is a promotion that was, to be shown as it was filled in."""
     dataset = dataset_of(sweep, request.GET.get("dataset"))
+    plan = plan_named(request)
     context = _about(request, sweep, dataset) | {"refused": refused}
+    if not part_asked(request) or part_asked(request) == "comparison":
+        context |= plans_context(request, [dataset], plan)
     kinds, has_pairs = kinds_compared(dataset)
     if kinds and (not has_pairs or part_asked(request) in ("", "kinds")):
-        context |= _kinds_context(request, sweep, dataset, kinds, alone=not has_pairs)
+        context |= _kinds_context(request, sweep, dataset, kinds, alone=not has_pairs, plan=plan)
     if part_asked(request) == "kinds" and kinds:
         return render(request, "metaeval/comparison_kinds.html", context)
     if kinds and not has_pairs:
@@ -78,6 +85,7 @@ def comparison_page(
         return render(request, "metaeval/comparison.html", context | {"kept": None})
     if content is not None:
         context |= _comparison_context(request, sweep, dataset, content) | {"form": form}
+        context |= _planned(content, plan)
     return render(request, _template(request, content), context)
 
 
@@ -95,8 +103,21 @@ def _template(request: ResearcherRequest, content: ReportContent | None) -> str:
     return f"metaeval/comparison_{part}.html" if part and content is not None else "metaeval/comparison.html"
 
 
+def _planned(content: ReportContent, plan: Preregistration | None) -> dict[str, Any]:
+    """What was planned of this kind, and what the comparison kept of it."""
+    if plan is None or kind_planned(plan.content) != content.kind:
+        return {}
+    return planned_context(with_plan(content, plan).planned)
+
+
 def _kinds_context(
-    request: ResearcherRequest, sweep: SweepView, dataset: Dataset, kinds: tuple[str, ...], *, alone: bool
+    request: ResearcherRequest,
+    sweep: SweepView,
+    dataset: Dataset,
+    kinds: tuple[str, ...],
+    *,
+    alone: bool,
+    plan: Preregistration | None,
 ) -> dict[str, Any]:
     """A section for each kind other than pairs; beside pairs only for those that judges of the sweep judged."""
     sections: list[dict[str, Any]] = []
@@ -107,7 +128,7 @@ def _kinds_context(
         asked = asked_of(sweep, dataset, kind, against=against, verdict=verdict)
         kept = kept_of(request, [dataset], asked, sweep.judge_ids)
         if kept is not None:
-            shown = {} if kept.content is None else _kind_section(report_of(kept.content), measure)
+            shown = {} if kept.content is None else _kind_section(report_of(kept.content), measure, plan)
             sections.append({"kind": kind, "label": label, "kept": kept} | shown)
             continue
         try:
@@ -120,7 +141,7 @@ def _kinds_context(
         except ReportError as error:
             sections.append({"kind": kind, "label": label, "error": str(error)})
         else:
-            sections.append({"kind": kind, "label": label} | _kind_section(content, measure))
+            sections.append({"kind": kind, "label": label} | _kind_section(content, measure, plan))
     if alone and not sections:
         return {"kinds": [], "error": "No judge has judged this dataset yet."}
     # Beside pairs their form asks for all.
@@ -133,15 +154,21 @@ def _ranked_by(content: ReportContent, measure: str) -> ReportContent:
     return replace(content, primary=measure) if measure in primaries_of(content) else content
 
 
-def _kind_section(content: ReportContent, measure: str) -> dict[str, Any]:
+def _kind_section(
+    content: ReportContent, measure: str, plan: Preregistration | None = None
+) -> dict[str, Any]:
     content = _ranked_by(content, measure)
     people = tables.people_table(content)
-    return context_of(content) | {
-        "prefix": f"{KIND_LABELS[content.kind]}: ",
-        "people": people[0] if people else None,
-        "primaries": [(name, content.figures.of_judges(name).label) for name in primaries_of(content)],
-        "has_tower": any("tower" in judge.measures for judge in content.judges),
-    }
+    return (
+        context_of(content)
+        | _planned(content, plan)
+        | {
+            "prefix": f"{KIND_LABELS[content.kind]}: ",
+            "people": people[0] if people else None,
+            "primaries": [(name, content.figures.of_judges(name).label) for name in primaries_of(content)],
+            "has_tower": any("tower" in judge.measures for judge in content.judges),
+        }
+    )
 
 
 def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> dict[str, Any]:
@@ -167,7 +194,7 @@ def _comparison_context(
     deciding = decided([dataset])
     current, promotable = deciding[0].current, compared_options(content, table.primary)
     here = {"dataset": dataset.name, "measure": table.primary}
-    here |= {name: request.GET[name] for name in VerdictForm.base_fields if name in request.GET}
+    here |= {name: request.GET[name] for name in (*VerdictForm.base_fields, "plan") if name in request.GET}
     return {
         "content": content,
         "table": table,
@@ -209,6 +236,8 @@ def comparison_download(
     except ReportError as error:
         raise Http404(str(error)) from None
     content = _ranked_by(content, request.GET.get("measure", ""))
+    plan = plan_named(request)
+    content = content if plan is None else with_plan(content, plan)
     parts = (
         dataset.name,
         *(() if kind_of(kind).presented else (kind,)),

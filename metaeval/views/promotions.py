@@ -22,6 +22,7 @@ from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.promotions import judge_promote
 from metaeval.views.addresses import source_url
 from metaeval.views.comparisons import comparison_page, verdict_form
+from metaeval.views.planned import plan_named
 from metaeval.views.selections import decision_page, selection_form
 from web.access import ResearcherRequest, researcher_form, researcher_page
 from web.files import attachment
@@ -62,6 +63,7 @@ def promote(
                 seen=values["seen"],
                 although=values["judge"] in form.although,
                 verdict=verdict_form(request).asked(),
+                preregistration=plan_named(request),
                 risk=values["risk"],
             )
         except (DecisionError, ReportError) as error:

@@ -8,9 +8,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.kinds import DEFAULT_KIND
+from annotation.models import Dataset
 from metaeval.forms import PromoteForm, SelectionForm
 from metaeval.reports.anytime import anytime_meaning
 from metaeval.reports.errors import ReportError
+from metaeval.reports.planned import planned_context
 from metaeval.reports.promotion import chosen_options
 from metaeval.reports.report import canonical_json
 from metaeval.reports.selection import verdict as sections
@@ -22,9 +24,10 @@ from metaeval.selectors.decisions import decided, decisions_moved
 from metaeval.selectors.selections import kinds_judged, swept_datasets
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.page_contents import asked_of
-from metaeval.services.selections import selection_get, selection_keep
+from metaeval.services.selections import selection_get, selection_keep, selection_with_plan
 from metaeval.views.addresses import chosen_url, of_source, part_asked, source_slug, source_url
 from metaeval.views.kept import kept_of
+from metaeval.views.planned import plan_named, plans_context
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
 
@@ -53,8 +56,9 @@ def decision_page(
         **_chosen(request, form, sweep, keeps=refused is None),
     }
     report = context.get("report")
+    context |= plans_context(request, form_datasets(form, sweep), plan_named(request))
     if report is not None:
-        context |= _sections(report, form, sweep)
+        context |= _sections(report, form, sweep, context["query"]) | planned_context(report.planned)
     part = part_asked(request) == "decision"
     if part and context.get("kept") and context["kept"].waits:
         return render(request, "metaeval/_report_job.html", {"job": context["kept"].job})
@@ -93,7 +97,8 @@ def _chosen(
     criteria, kept = form.criteria(), None
     names = {part.dataset for part in criteria.parts}
     datasets = [row for row in sweep.datasets if row.name in names]
-    context["query"] = form.query()
+    plan = plan_named(request)
+    context["query"] = form.query() + ("" if plan is None else f"&plan={plan.pk}")
     if keeps:
         asked = asked_of(sweep, datasets[0], form.kind, criteria=criteria)
         context["kept"] = kept = kept_of(request, datasets, asked, sweep.judge_ids)
@@ -106,6 +111,7 @@ def _chosen(
         return context
     else:
         report = selection_keep(SelectionReport.read(kept.content))
+    report = report if plan is None else selection_with_plan(report, plan)
     return context | {
         "report": report,
         "verdict": sections.selection_verdict(report),
@@ -114,7 +120,13 @@ def _chosen(
     }
 
 
-def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) -> dict[str, Any]:
+def form_datasets(form: SelectionForm, sweep: SweepView) -> list[Dataset]:
+    """Those that the form may choose by."""
+    names = {row.name for row in form.datasets}
+    return [row for row in sweep.datasets if row.name in names]
+
+
+def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView, query: str) -> dict[str, Any]:
     names = {row.name for row in report.deciding}
     deciding = decided((row for row in sweep.datasets if row.name in names), report.kind)
     # More labels of a dataset help where a sample size is needed; only pairs are drawn for labelling.
@@ -144,7 +156,7 @@ def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView) ->
         "in_use": (in_use := [row.current for row in deciding if row.current is not None]),
         "moved": decisions_moved(in_use),
         "promotable": chosen_options(report),
-        "promote_url": f"{source_url(sweep, 'decision-promote')}?{form.query()}",
+        "promote_url": f"{source_url(sweep, 'decision-promote')}?{query}",
         "inputs_hash": report.inputs_hash,
     }
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
 from metaeval.models import Preregistration
 from metaeval.planning_forms import PlanForm
@@ -19,7 +20,7 @@ def preregistered(*, dataset: Dataset, user: User, **given: Any) -> Preregistrat
         "notes": "",
     }
     said |= {name: given.pop(name) for name in list(given) if name in said}
-    form = PlanForm(given)
+    form = PlanForm(given, kind=given.get("kind", DEFAULT_KIND))
     assert form.is_valid(), form.errors
     page = plan_page(form.model(), form.asked())
     row = page.best or page.rows[0]

@@ -12,7 +12,15 @@ from metaeval.reports.render import FORMATS, format_of, render, write_atomically
 from metaeval.reports.words import verdict_of
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import ANNOTATORS
-from metaeval.services.reports import DEFAULTS, kind_resolve, report_build, report_save, subject_named
+from metaeval.selectors.preregistrations import preregistration_named
+from metaeval.services.reports import (
+    DEFAULTS,
+    kind_resolve,
+    report_build,
+    report_save,
+    subject_named,
+    with_plan,
+)
 from metaeval.stats import InvalidInputError
 
 
@@ -82,6 +90,11 @@ class Command(BaseCommand):
             metavar="RATING",
             help="of rubrics: a rating at or above it passes, and the report has the errors of both sides",
         )
+        parser.add_argument(
+            "--preregistration",
+            metavar="SHA256",
+            help="a preregistration by its SHA-256 (eight characters or more): the report says what was kept of it",
+        )
         parser.add_argument("--judges", metavar="NAME[,NAME]", action="append", help="only these judges")
         parser.add_argument("--save", action="store_true", help="keep the report in the site as well")
 
@@ -91,6 +104,7 @@ class Command(BaseCommand):
             dataset, study = subject_named(options["name"], options["study"])
             kind = kind_resolve(dataset=dataset, study=study, kind=options["kind"])
             suffix = format_of(output)
+            plan = preregistration_named(options["preregistration"] or "")
             report = report_build(
                 dataset=dataset,
                 kind=kind,
@@ -107,11 +121,12 @@ class Command(BaseCommand):
                 ),
                 n_resamples=options["resamples"],
             )
-            write_atomically(output, render(report, suffix))
+            shown = report if plan is None else with_plan(report, plan)
+            write_atomically(output, render(shown, suffix))
         except (MetaevalError, InvalidInputError) as error:
             raise CommandError(str(error)) from None
         if options["save"]:
-            report_save(report=report, dataset=dataset, study=study)
+            report_save(report=report, dataset=dataset, study=study, preregistration=plan)
         if options["verbosity"]:
             self.stdout.write(verdict_of(report).headline + ".")
             self.stdout.write(self.style.SUCCESS(f"Wrote {output} (inputs {report.inputs_hash[:12]})."))

@@ -2,7 +2,7 @@
 
 from metaeval.reports.anytime import anytime_meaning
 from metaeval.reports.figures import full_text, value_text
-from metaeval.reports.markdown import plain_text, table_text
+from metaeval.reports.markdown import plain_text, planned_markdown, table_text
 from metaeval.reports.replacement import TITLE
 from metaeval.reports.selection import verdict as sections
 from metaeval.reports.selection.report import SelectionReport
@@ -30,6 +30,7 @@ def selection_markdown(report: SelectionReport) -> str:
         *_replaces(report),
         *_section("Sample size needed", [sections.settling_words(report, row) for row in report.settling]),
         *_anytime(report),
+        *planned_markdown(report.planned),
         *_section("Notes", report.notes),
         f"Inputs: `{report.inputs_hash}`  \nSoftware: {report.software['name']} {report.software['version']}",
     ]

@@ -138,7 +138,8 @@ class MethodEntry:
 class SelectionReport:
     """All that a choice says; see `metaeval.selection.Selection` for what its figures are.
 
-    ``promoted`` is there in what a decision keeps: which judge was promoted, and what its figures were.
+    ``promoted`` is there in what a decision keeps: which judge was promoted, and what its figures were. ``planned`` is
+    there where a preregistration was named: what was planned, and what was kept of it.
     """
 
     inputs_hash: str
@@ -174,6 +175,7 @@ class SelectionReport:
     below_best_alike: Mapping[str, FigureJson] = field(default_factory=dict)
     anytime: tuple[AnytimeEntry, ...] = ()
     promoted: Mapping[str, Any] | None = None
+    planned: Mapping[str, Any] | None = None
     by_key: Mapping[str, JudgeEntry] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -187,8 +189,9 @@ class SelectionReport:
     def as_json(self) -> dict[str, Any]:
         """As JSON values."""
         found: dict[str, Any] = {"schema": SCHEMA, **json_of(self)}
-        if self.promoted is None:
-            del found["promoted"]
+        for name in ("promoted", "planned"):
+            if getattr(self, name) is None:
+                del found[name]
         if not self.anytime:
             del found["anytime"]
         return found

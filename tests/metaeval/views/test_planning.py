@@ -263,7 +263,8 @@ def test_a_report_says_line_by_line_what_was_kept(client):
     report = Report.objects.get(preregistration=frozen)
     kept = {line["what"]: line["kept"] for line in report.content["planned"]["lines"]}
     assert kept == {
-        "Dataset": True, "Estimand": True, "Items": True, "Labels per item": True, "Annotators": True, "Judges": True,
+        "Dataset": True, "Estimand": True, "Hypothesis": None, "Items": True, "Labels per item": True,
+        "Annotators": True, "Judges": True,
         "Population": True, "Margin": False, "Epsilon": True, "Confidence level": True, "Stopping rule": True,
     }  # fmt: skip
     page = client.get(named.url).content.decode()
