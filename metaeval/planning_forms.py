@@ -271,9 +271,9 @@ class PlanForm(forms.Form):
     @property
     def price_fields(self) -> list[forms.BoundField]:
         """What they cost."""
-        # What the next money buys is worked out of pairs.
-        names = [name for name in self.PRICED if name != "budget" or kind_of(self.item_kind).presented]
-        return self._some(names)
+        # Pairs alone are shown in two orders, and of them it is known what the next money buys.
+        of_pairs = () if kind_of(self.item_kind).presented else ("orders", "budget")
+        return self._some([name for name in self.PRICED if name not in of_pairs])
 
     @property
     def uses_pilot(self) -> bool:
@@ -366,7 +366,7 @@ class PlanForm(forms.Form):
             n_judges=values["n_judges"],
             label_price=values["label_price"] or 0.0,
             verdict_price=values["verdict_price"] or 0.0,
-            orders=int(values["orders"]),
+            orders=int(values["orders"]) if kind_of(self.item_kind).presented else 1,
             currency=self.currency,
             kind=self.item_kind,
         )
