@@ -19,7 +19,6 @@ from metaeval.reports.preregistration import (
     stopping_planned,
 )
 from metaeval.reports.report import ReportContent
-from metaeval.reports.selection.report import SelectionReport
 
 PLANNED = "What was planned"
 PLANNED_HEADS = ("", "Planned", "Done", "Kept")
@@ -67,7 +66,7 @@ def done_by_report(report: ReportContent, document: Document) -> Done:
     return Done(
         dataset=f"{report.dataset['name']}, version {report.dataset.get('version')}",
         others=0,
-        figures=_figures(judges, asked=compared and report.kind == kind_planned(document)),
+        figures=figures_said(judges, asked=compared and report.kind == kind_planned(document)),
         n_labels=people.n_labels,
         n_labeled=people.n_items_labelled,
         n_two=people.n_items_with_two_labels,
@@ -82,31 +81,8 @@ def done_by_report(report: ReportContent, document: Document) -> Done:
     )
 
 
-def done_by_choice(report: SelectionReport, document: Document) -> Done:
-    """Of a choice between judges: of the dataset that was planned for, where it takes part."""
-    name = document["dataset"]["name"]
-    row = next((one for one in report.datasets if one.name == name), report.datasets[0])
-    judges = sum(not judge.baseline for judge in report.judges)
-    asked = row.role == PEOPLE and report.kind == kind_planned(document)
-    return Done(
-        dataset=f"{row.name}, version {row.version}",
-        others=len(report.deciding) - (row in report.deciding),
-        figures=_figures(judges, asked=asked),
-        n_labels=row.n_labels,
-        n_labeled=None,
-        n_two=None,
-        fewest=None,
-        most=None,
-        n_annotators=row.n_annotators,
-        n_judges=judges,
-        population=report.annotators,
-        margin=report.margin,
-        epsilon=report.options.epsilon if report.of_pairs else None,
-        confidence=report.options.confidence,
-    )
-
-
-def _figures(judges: int, *, asked: bool) -> tuple[str, ...]:
+def figures_said(judges: int, *, asked: bool) -> tuple[str, ...]:
+    """The planned figures that so many judges beside people have; none where nothing of the kind is asked."""
     if not asked:
         return ()
     found = ("people", "judge", "judge_minus_people", "judge_minus_judge")

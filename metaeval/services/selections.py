@@ -6,10 +6,11 @@ from django.core.cache import cache
 
 from metaeval.models import Preregistration
 from metaeval.reports.errors import NothingJudgedError, ReportError
-from metaeval.reports.planned import done_by_choice, planned_section
+from metaeval.reports.planned import planned_section
 from metaeval.reports.preregistration import day_text
 from metaeval.reports.report import software_version
 from metaeval.reports.selection.inputs import Criteria
+from metaeval.reports.selection.planned import done_by_choice
 from metaeval.reports.selection.report import SelectionReport, selection_report
 from metaeval.selectors.selections import selection_inputs
 from metaeval.selectors.sweeps import SweepView
