@@ -15,9 +15,10 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from judges.backends.answerers import returned
 from judges.backends.base import Mailbox, Outcome
 from judges.backends.errors import (
     BackendError,
@@ -39,7 +40,10 @@ SHORT = 300
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A request with its way back; `prepared` is what its host made of it ahead of time."""
+    """A request with its way back.
+
+    `prepared` is what its host made of it ahead of time, `answerer` who answers, as fields of an `Answer`.
+    """
 
     token: int
     request: WireRequest
@@ -48,9 +52,12 @@ class Job:
     submitted: float = field(default_factory=time.perf_counter)
     finished: bool = False
     prepared: Any = None
+    answerer: Mapping[str, str] = field(default_factory=dict)
 
     def finish(self, outcome: Answer | BackendError) -> None:
         """Send the outcome back; only the first one counts."""
+        if isinstance(outcome, Answer) and self.answerer:
+            outcome = replace(outcome, **self.answerer)
         if not self.finished and not self.mailbox.closed:
             self.mailbox.put(self.token, outcome)
         self.finished = True
@@ -74,6 +81,7 @@ class ModelHost:
         self.name = name
         self._inbox: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._stopping = False
+        self._answerer: dict[str, str] = {}
         self._thread = threading.Thread(target=self._run, name=f"model {name}"[:60], daemon=True)
         self._thread.start()
 
@@ -99,6 +107,10 @@ class ModelHost:
     def load(self) -> None:
         """Load the model; raises EndpointError if that cannot work."""
         raise NotImplementedError
+
+    def answers_as(self) -> Mapping[str, Any]:
+        """Return the loaded model's "model", its name and revision, and "system_fingerprint", a hash of its files."""
+        return {}
 
     def work(self, jobs: list[Job]) -> bool:
         """Take in new requests (their mailboxes are open) and do a piece of work; True if some is left to do."""
@@ -128,6 +140,8 @@ class ModelHost:
                         job.finish(error)
                     continue
                 loaded = True
+            for job in jobs:
+                job.answerer = self._answerer
             try:
                 busy = self.work(jobs)
             except Exception as error:
@@ -152,6 +166,7 @@ class ModelHost:
     def _loaded(self) -> EndpointError | None:
         try:
             self.load()
+            self._answerer = returned(self.answers_as())
         except EndpointError as error:
             failure = error
         except Exception as error:

@@ -1,11 +1,14 @@
 """Models by name: a folder, or a repository of the Hugging Face hub that is in the cache or can be fetched."""
 
 import os
+from hashlib import file_digest, sha256
 from importlib.util import find_spec
 from pathlib import Path
 
 from judges.backends.errors import BackendUnavailableError, EndpointError
 
+# Settings, tokenizer and weights of a model's folder.
+_TELLING = (".json", ".safetensors", ".bin", ".gguf", ".jinja", ".model")
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
@@ -57,6 +60,21 @@ def check_model(model: str, revision: str = "") -> None:
         raise not_found(model, revision)
 
 
+def answerer_of(model: str, revision: str = "") -> dict[str, str]:
+    """Return which model answers under a name: that a hub's branch or a folder's files moved shows in it.
+
+    Of the hub the name with the commit, which stands for the files; of a folder a hash of its settings and weights.
+    """
+    folder = local_path(model)
+    if folder is None:
+        return {"model": f"{model}@{found}" if (found := _commit(model, revision) or revision) else model}
+    whole = sha256()
+    for path in sorted(each for each in folder.iterdir() if each.name.endswith(_TELLING)):
+        with path.open("rb") as file:
+            whole.update(f"{path.name}:{file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return {"model": model, "system_fingerprint": f"sha256:{whole.hexdigest()[:16]}"}
+
+
 def not_found(model: str, revision: str = "") -> EndpointError:
     """Return the error for a model that is nowhere, which says how to fetch it."""
     version = f" --revision {revision}" if revision else ""
@@ -68,11 +86,16 @@ def not_found(model: str, revision: str = "") -> EndpointError:
 
 
 def _is_cached(model: str, revision: str) -> bool:
+    return bool(_commit(model, revision))
+
+
+def _commit(model: str, revision: str) -> str:
+    """The commit of a model in the cache, where files lie in snapshots/COMMIT; empty where it is not there."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
     try:
         found = try_to_load_from_cache(model, "config.json", revision=revision or None)
     except HFValidationError:
-        return False
-    return isinstance(found, str)
+        return ""
+    return Path(found).parent.name if isinstance(found, str) else ""

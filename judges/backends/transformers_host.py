@@ -12,7 +12,7 @@ from typing import Any
 
 from judges.backends.errors import BackendError, EndpointError, PermanentBackendError
 from judges.backends.local import Job, ModelHost, error_line
-from judges.backends.model_files import is_offline, local_path, not_found, trusts_remote_code
+from judges.backends.model_files import answerer_of, is_offline, local_path, not_found, trusts_remote_code
 from judges.backends.tokenising import Prompter
 from judges.backends.transformers_generate import answer_by_choice, answer_by_generating
 from judges.backends.transformers_passes import Loaded, Waiting, classify, embed, score
@@ -48,6 +48,9 @@ class TransformersHost(ModelHost):
         super().__init__(model)
 
     # --- loading ------------------------------------------------------------------------------------------
+
+    def answers_as(self) -> Mapping[str, Any]:
+        return answerer_of(self._model, self._revision)
 
     def load(self) -> None:
         """Load the tokenizer; the weights follow with the first request, which says as what."""

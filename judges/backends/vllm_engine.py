@@ -10,7 +10,7 @@ import copy
 import multiprocessing
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
@@ -22,7 +22,7 @@ from judges.backends.errors import (
     TransientBackendError,
 )
 from judges.backends.local import Job, ModelHost, error_line
-from judges.backends.model_files import local_path
+from judges.backends.model_files import answerer_of, local_path
 from judges.backends.tokenising import Encoded, Prompter, leaves_out_special
 from judges.backends.vllm_answers import pooled_classes, read_chat, read_score, read_vector, sampling
 from judges.backends.vllm_options import VLLMOptions
@@ -63,6 +63,9 @@ class VLLMHost(ModelHost):
                 job.finish(error)
                 return
         super().put(job)
+
+    def answers_as(self) -> Mapping[str, Any]:
+        return answerer_of(self._model, self._revision)
 
     def load(self) -> None:
         """Start the engine."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from judges.backends.errors import BackendError, EndpointError, PermanentBackendError
+from judges.backends.model_files import answerer_of
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer, Decoding
 from tests.local_models.asking import (
@@ -44,7 +45,12 @@ def ask(models, backend):
 
 def test_greedy_text_is_the_models_own_in_any_batch(models, backend):
     requests = [chat(models["chat"], text) for text in QUESTIONS]
-    together = [found.text for found in outcomes(backend, requests)]
+    found = outcomes(backend, requests)
+    # Every answer says which files answered.
+    expected = answerer_of(str(models["chat"]))
+    assert expected["system_fingerprint"].startswith("sha256:")
+    assert {(one.model, one.system_fingerprint) for one in found} == {tuple(expected.values())}
+    together = [one.text for one in found]
     assert together == [true_text(each) for each in requests]
     assert together == [answer(backend, each).text for each in requests]
 

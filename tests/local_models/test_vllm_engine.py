@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from judges.backends.errors import EndpointError, PermanentBackendError, TransientBackendError
+from judges.backends.model_files import answerer_of
 from judges.backends.warm import WARM
 from judges.backends.wire import WireRequest
 from judges.strategies.types import Answer, Decoding
@@ -46,7 +47,10 @@ def host(backend):
 
 def test_greedy_text_is_that_of_transformers(models, backend):
     requests = [chat(models["chat"], text) for text in CONTEXTS]
-    texts = [each.text for each in outcomes(backend, requests)]
+    found = outcomes(backend, requests)
+    expected = answerer_of(str(models["chat"]))
+    assert {(each.model, each.system_fingerprint) for each in found} == {tuple(expected.values())}
+    texts = [each.text for each in found]
     # vLLM leaves out a character of which the limit cut off some bytes.
     assert texts == [true_text(each).rstrip("\ufffd") for each in requests]
 

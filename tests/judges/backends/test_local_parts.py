@@ -21,7 +21,7 @@ from judges.backends.errors import (
     TransientBackendError,
 )
 from judges.backends.local import Job, LocalBackend, ModelHost
-from judges.backends.model_files import check_model, local_path
+from judges.backends.model_files import answerer_of, check_model, local_path
 from judges.backends.registry import create_backend, endpoint_identity
 from judges.backends.server_process import COMMAND_VARIABLE, ServerProcess, vllm_command
 from judges.backends.tokenising import leaves_out_special
@@ -49,6 +49,9 @@ class Echo(ModelHost):
             raise EndpointError("broken file")
         if self.name == "odd":
             raise RuntimeError("what\nis this")
+
+    def answers_as(self):
+        return {"model": f"{self.name}@1f2e", "system_fingerprint": "sha256:00\nff"}
 
     def work(self, jobs):
         self.waiting += jobs
@@ -100,6 +103,8 @@ def test_each_request_has_one_outcome_and_its_price():
     found = drained(backend, 20)
     assert [found[token].text for token in range(20)] == [str(token) for token in range(20)]
     assert found[0].cost == pytest.approx(2.0)
+    # As a server says which model answered, on one line each.
+    assert {(one.model, one.system_fingerprint) for one in found.values()} == {("echo@1f2e", "sha256:00 ff")}
     assert backend.drain(5.0) == []  # at once, for nothing is under way
     backend.close()
 
@@ -374,3 +379,31 @@ def test_a_server_that_dies_or_is_late_shows_its_log():
 )
 def test_special_tokens_that_mark_a_thought_stay_in_the_text(special, left_out):
     assert leaves_out_special(SimpleNamespace(all_special_tokens=special)) is left_out
+
+
+def test_which_model_answers_is_told_by_its_files(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for name, text in (("config.json", "{}"), ("model.safetensors", "one"), ("README.md", "x")):
+        (folder / name).write_text(text)
+    before = answerer_of(str(folder))
+    assert before["model"] == str(folder)
+    assert before["system_fingerprint"].startswith("sha256:")
+    (folder / "README.md").write_text("y")
+    assert answerer_of(str(folder)) == before
+    (folder / "model.safetensors").write_text("two")
+    assert answerer_of(str(folder))["system_fingerprint"] != before["system_fingerprint"]
+
+
+def test_which_model_of_the_hub_answers_is_told_by_its_commit(tmp_path, monkeypatch):
+    pytest.importorskip("huggingface_hub")
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    snapshot = tmp_path / "hub" / "models--org--tiny" / "snapshots" / commit
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}")
+    (tmp_path / "hub" / "models--org--tiny" / "refs").mkdir()
+    (tmp_path / "hub" / "models--org--tiny" / "refs" / "main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert answerer_of("org/tiny") == {"model": f"org/tiny@{commit}"}
+    assert answerer_of("org/tiny", commit) == {"model": f"org/tiny@{commit}"}
+    assert answerer_of("org/other", "v2") == {"model": "org/other@v2"}
