@@ -52,7 +52,7 @@ class Job:
     submitted: float = field(default_factory=time.perf_counter)
     finished: bool = False
     prepared: Any = None
-    answerer: Mapping[str, str] = field(default_factory=dict)
+    answerer: Mapping[str, Any] = field(default_factory=dict)
 
     def finish(self, outcome: Answer | BackendError) -> None:
         """Send the outcome back; only the first one counts."""
@@ -81,7 +81,7 @@ class ModelHost:
         self.name = name
         self._inbox: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._stopping = False
-        self._answerer: dict[str, str] = {}
+        self._answerer: dict[str, Any] = {}
         self._thread = threading.Thread(target=self._run, name=f"model {name}"[:60], daemon=True)
         self._thread.start()
 
