@@ -5,6 +5,7 @@ fails the test that opened it.
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urljoin
 
 import axe_playwright_python
@@ -15,7 +16,15 @@ from django.core.signals import request_finished, request_started
 from django.http import FileResponse, HttpRequest
 from django.http.response import HttpResponseBase
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Study
@@ -23,6 +32,14 @@ from tests.annotation.factories import dataset_make, study_make
 from tests.browser.work_page import LONG
 from tests.services import chromium_executable
 
+# Those of Playwright's list (the last list counts) that a page may notice, then what costs a page load a fifth more: to
+# draw each page in a frame of its own, and to hold a process ready for the next site.
+DISABLED = [
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable"),
+    *("HttpsUpgrades", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding"),
+    *("PreconnectToSearch", "ThirdPartyStoragePartitioning"),
+    *("RenderDocument", "SpareRendererForSitePerProcess"),
+]
 LAUNCH = [
     "--no-sandbox",
     "--disable-gpu",
@@ -34,11 +51,12 @@ LAUNCH = [
     "--in-process-gpu",  # one process less to talk to
     "--renderer-process-limit=1",  # to start one costs more than to load a page; see `Contexts.take`
     "--disable-smooth-scrolling",  # a key scrolls at once, not in a dozen frames
+    f"--disable-features={','.join(DISABLED)}",
 ]
 AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
 AXE_ADDRESS = "/static/tests/axe.min.js"
-DESKTOP = {"width": 1280, "height": 800}
-PHONE = {"width": 360, "height": 740}
+DESKTOP: ViewportSize = {"width": 1280, "height": 800}
+PHONE: ViewportSize = {"width": 360, "height": 740}
 # How long what is there to stay may take to come, on a machine that has much else to do.
 PATIENCE_MS = 20_000
 
@@ -56,7 +74,8 @@ def chromium() -> Iterator[Browser]:
 class Contexts:
     """Browser contexts of the session, lent to one test at a time; what a test leaves in one is cleared.
 
-    A new context costs four times what a new page in one costs.
+    A new context costs four times what a new page in one costs, and draws in a process of its own. So there is one for
+    all windows, colors and motions: a page is told of these.
     """
 
     def __init__(self, browser: Browser) -> None:
@@ -166,16 +185,32 @@ def new_context(contexts: Contexts, requests: Requests) -> Iterator[Callable[...
         page.on("console", said)
         page.on("pageerror", lambda error: complaints.append(f"exception at {page.url}: {error}"))
 
-    def make(**options: object) -> BrowserContext:
-        options = {"viewport": DESKTOP, "reduced_motion": "reduce"} | options
+    def make(
+        *,
+        viewport: ViewportSize = DESKTOP,
+        color_scheme: Literal["light", "dark"] = "light",
+        forced_colors: Literal["active", "none"] = "none",
+        **options: object,
+    ) -> BrowserContext:
         context = contexts.take(options)
         context.on("page", watch)
+
+        def new_page() -> Page:
+            page = BrowserContext.new_page(context)
+            page.set_viewport_size(viewport)
+            page.emulate_media(
+                color_scheme=color_scheme, forced_colors=forced_colors, reduced_motion="reduce"
+            )
+            return page
+
+        context.new_page = new_page  # type: ignore[method-assign]
         lent.append((context, options))
         return context
 
     yield make
     for context, options in lent:
         context.remove_listener("page", watch)
+        del context.new_page
         contexts.give_back(context, options)
     assert not complaints, "\n".join(complaints)
 
