@@ -8,7 +8,7 @@ from django.urls import URLResolver, reverse
 
 from annotation.models import Item
 from judges.backends.mock_server import running_mock_server
-from judges.models import Endpoint, Generation, Judgment, Sweep, SweepState
+from judges.models import Endpoint, Judgment, Sweep, SweepState
 from judges.services.judges import heuristic_judges_ensure, judge_create
 from judges.services.prompts import prompt_save
 from judges.strategies.prompts import load_prompt
@@ -28,6 +28,13 @@ NO_PAGES = {
     "judges_prompttext_change": "leads to `prompttext_prompt`",
     "judges_prompttext_delete": "refused: a prompt stays",
     "judges_prompttext_history": "Django's; a version has no history",
+    **dict.fromkeys(
+        (
+            *("judges_judgment_changelist", "judges_judgment_change", "judges_generation_changelist"),
+            *("judges_generation_change", "judges_generation_pairs"),
+        ),
+        "with judgments of every sort: `test_judgments`",
+    ),
     "judges_judgment_add": "refused",
     "judges_judgment_delete": "refused",
     "judges_judgment_history": "Django's; judgments do not change",
@@ -84,11 +91,6 @@ def admin_stops() -> Iterator[Stop]:
     for model in ("sweep", "judge", "endpoint", "prompttext"):
         yield stop(f"{model}_changelist")
         yield stop(f"{model}_add")
-    yield stop("judgment_changelist")
-    yield stop("judgment_change", Judgment.objects.earliest("pk").pk)
-    yield stop("generation_changelist")
-    yield stop("generation_change", Generation.objects.earliest("pk").pk)
-    yield stop("generation_pairs")
     for sweep, what in ((done, "done"), (draft, "draft"), (failed, "failed"), (at_work, "at-work")):
         yield stop("sweep_progress", sweep.pk, what=f"admin-sweep-{what}")
     yield stop("sweep_change", draft.pk)

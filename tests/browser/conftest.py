@@ -35,7 +35,11 @@ from tests.services import chromium_executable
 # Those of Playwright's list (the last list counts) that a page may notice, then what costs a page load a fifth more: to
 # draw each page in a frame of its own, and to hold a process ready for the next site.
 DISABLED = [
-    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable"),
+    *(
+        "AvoidUnnecessaryBeforeUnloadCheckSync",
+        "DestroyProfileOnBrowserClose",
+        "HttpsFirstBalancedModeAutoEnable",
+    ),
     *("HttpsUpgrades", "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding"),
     *("PreconnectToSearch", "ThirdPartyStoragePartitioning"),
     *("RenderDocument", "SpareRendererForSitePerProcess"),

@@ -135,6 +135,7 @@ class Stop:
     person: Enrollment | None = None
     status: int = 200
     then: Callable[[], object] = lambda: None
+    words: str = ""  # what it says there, where an address leads to many pages
 
     @property
     def name(self) -> str:
@@ -195,12 +196,12 @@ def steps_stops() -> Iterator[Stop]:
     training_answer(enrollment=trained, question=practice.question, shown_value={"choice": 1})
     yield Stop("feedback", at("training-feedback", study.slug, practice.question.pk), trained)
     waiting = failed(enrollment_make(study=study, stage=Stage.QUALIFICATION))
-    yield Stop("retry-later", here, waiting)
+    yield Stop("retry-later", here, waiting, words="You may try again in")
     ready = failed(enrollment_make(study=study, stage=Stage.QUALIFICATION), before=timedelta(hours=1))
-    yield Stop("retry-now", here, ready)
+    yield Stop("retry-now", here, ready, words="Try again")
     strict = walk_study("pairwise", test=1, pay_for_test="0.50")
     out = failed(enrollment_make(study=strict, stage=Stage.QUALIFICATION))
-    yield Stop("failed", at("place", strict.slug), out)
+    yield Stop("failed", at("place", strict.slug), out, words="Thank you for taking the test")
     not_wanted = {"stage": Stage.SCREENED_OUT, "screened_out_by": "eligibility"}
     link = link_make(study)
     by_platform = {
@@ -208,9 +209,12 @@ def steps_stops() -> Iterator[Stop]:
         "annotator": annotator_make(source="prolific"),
         "platform_session": "s",
     }
-    yield Stop("not-eligible", here, enrollment_make(study=study, **not_wanted, **by_platform))
-    yield Stop("declined", here, enrollment_make(study=study, stage=Stage.DECLINED))
-    yield Stop("left", here, enrollment_make(study=study, stage=Stage.LEFT))
+    screened = enrollment_make(study=study, **not_wanted, **by_platform)
+    yield Stop("not-eligible", here, screened, words="Thank you for answering")
+    declined = enrollment_make(study=study, stage=Stage.DECLINED)
+    yield Stop("declined", here, declined, words="Thank you for considering it")
+    left = enrollment_make(study=study, stage=Stage.LEFT)
+    yield Stop("left", here, left, words="You have left this study")
     for state in ("paused", "closed"):
         shut = study_make(pairs=1)
         person = enrollment_make(study=shut, stage=Stage.GUIDELINES)

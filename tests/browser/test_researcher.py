@@ -3,6 +3,7 @@
 import os
 import re
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from django.urls import reverse
@@ -27,8 +28,9 @@ def shot():
     """Save a picture when TOUCHSTONE_SHOTS names a folder, to be looked at by people."""
     folder = os.environ.get("TOUCHSTONE_SHOTS")
 
-    def take(page: Page, name: str) -> None:
+    def take(page: Page, name: str, scheme: Literal["light", "dark"] = "light") -> None:
         if folder:
+            page.emulate_media(color_scheme=scheme)
             Path(folder).mkdir(parents=True, exist_ok=True)
             page.screenshot(path=f"{folder}/researcher-{name}.png", full_page=True)
 
@@ -115,19 +117,19 @@ def test_a_phone_and_the_dark(new_context, live_server, alice, shot):
         title="Supercalifragilisticexpialidociousnesses " * 4,
     )
     labels_make(study, [[1, 1, 2], [2, 2, 0], [0, 1, None]])
-    for scheme in ("light", "dark"):
-        page = new_context(viewport=PHONE, color_scheme=scheme, has_touch=True).new_page()
-        log_in(page, live_server)
-        for name, args in [
-            ("study-list", []),
-            ("study-create", []),
-            ("study-detail", ["mine"]),
-            ("study-edit", ["mine"]),
-            ("dataset-list", []),
-            ("dataset-detail", ["pairs"]),
-        ]:
-            page.goto(live_server.url + reverse(f"annotation:{name}", args=args))
-            assert_no_sideways_scroll(page)
-            shot(page, f"{name}-360-{scheme}")
-        page.locator("details.researcher-item").first.click()
-        assert_no_sideways_scroll(page)
+    page = new_context(viewport=PHONE, has_touch=True).new_page()
+    log_in(page, live_server)
+    for name, args in [
+        ("study-list", []),
+        ("study-create", []),
+        ("study-detail", ["mine"]),
+        ("study-edit", ["mine"]),
+        ("dataset-list", []),
+        ("dataset-detail", ["pairs"]),
+    ]:
+        page.goto(live_server.url + reverse(f"annotation:{name}", args=args))
+        assert_no_sideways_scroll(page)  # no color makes a page wider
+        for scheme in ("light", "dark"):
+            shot(page, f"{name}-360-{scheme}", scheme)
+    page.locator("details.researcher-item").first.click()
+    assert_no_sideways_scroll(page)

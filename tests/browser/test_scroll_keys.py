@@ -118,6 +118,8 @@ def test_no_key_that_scrolls_changes_an_answer(
     open_long(page, live_server, long_work(kind, **rules))
     faults = []
     for how in ways_to_answer(page, kind, tap=touch):
+        if touch and how.startswith("by "):  # keys give the same answer in any window
+            continue
         given = answer_of(page)
         expect(page.get_by_role("button", name="Submit")).to_be_enabled()
         for key, way in SCROLLING.items():
