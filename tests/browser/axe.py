@@ -1,8 +1,8 @@
 """What axe-core finds on a page, wide and light, narrow and dark: nothing may break WCAG 2.2 AA or scroll sideways."""
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
-from tests.browser.conftest import AXE_ADDRESS, DESKTOP, PHONE, assert_no_sideways_scroll
+from tests.browser.conftest import AXE_ADDRESS, DESKTOP, PHONE, assert_no_sideways_scroll, settled
 
 RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
@@ -89,7 +89,7 @@ def violations(page: Page) -> list[str]:
     found = []
     page.wait_for_load_state("load")
     page.evaluate(HOLD)
-    expect(page.locator(".htmx-request")).to_have_count(0)
+    settled(page)
     for size, scheme, rules in VARIANTS:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         tall = TALL[size["width"]]

@@ -173,9 +173,11 @@ def requests(db: None) -> Iterator[Requests]:
 
 @pytest.fixture
 def new_context(contexts: Contexts, requests: Requests) -> Iterator[Callable[..., BrowserContext]]:
-    """Lend browser contexts (each a person's browser) whose pages are watched for errors."""
+    """Lend browser contexts (each a person's browser) whose pages are watched for errors, unless they are to see some:
+    being offline is one, and so is an answer with an error's status.
+    """
     complaints: list[str] = []
-    lent: list[tuple[BrowserContext, dict[str, object]]] = []
+    lent: list[tuple[BrowserContext, dict[str, object], bool]] = []
 
     def watch(page: Page) -> None:
         def said(message: ConsoleMessage) -> None:
@@ -191,13 +193,15 @@ def new_context(contexts: Contexts, requests: Requests) -> Iterator[Callable[...
 
     def make(
         *,
+        watched: bool = True,
         viewport: ViewportSize = DESKTOP,
         color_scheme: Literal["light", "dark"] = "light",
         forced_colors: Literal["active", "none"] = "none",
         **options: object,
     ) -> BrowserContext:
         context = contexts.take(options)
-        context.on("page", watch)
+        if watched:
+            context.on("page", watch)
 
         def new_page() -> Page:
             page = BrowserContext.new_page(context)
@@ -208,12 +212,13 @@ def new_context(contexts: Contexts, requests: Requests) -> Iterator[Callable[...
             return page
 
         context.new_page = new_page  # type: ignore[method-assign]
-        lent.append((context, options))
+        lent.append((context, options, watched))
         return context
 
     yield make
-    for context, options in lent:
-        context.remove_listener("page", watch)
+    for context, options, watched in lent:
+        if watched:
+            context.remove_listener("page", watch)
         del context.new_page
         contexts.give_back(context, options)
     assert not complaints, "\n".join(complaints)
@@ -245,6 +250,11 @@ def press(page: Page, key: str) -> None:
     """Press a key once the scripts of the page listen; nobody is faster than they are, except a test."""
     page.wait_for_load_state("load")
     page.keyboard.press(key)
+
+
+def settled(page: Page) -> None:
+    """What htmx asked for is in its place: it would take the place of what is typed meanwhile."""
+    expect(page.locator(".htmx-request")).to_have_count(0)
 
 
 def log_in(page: Page, user: AbstractBaseUser, address: str) -> None:

@@ -98,28 +98,25 @@ def test_the_work_of_every_kind(live_server, page: Page):
     visit(page, live_server.url, work_stops())
 
 
-def test_the_doors(live_server, chromium):
-    """Refusals are answers with an error's status, of which a watched browser would complain."""
-    with chromium.new_context(viewport=DESKTOP, reduced_motion="reduce") as context:
-        visit(context.new_page(), live_server.url, door_stops())
+def test_the_doors(live_server, new_context):
+    visit(new_context(watched=False).new_page(), live_server.url, door_stops())
 
 
-def test_what_the_site_says_for_itself(live_server, chromium, monkeypatch, settings):
-    with chromium.new_context(viewport=DESKTOP, reduced_motion="reduce") as context:
-        page = context.new_page()
-        page.goto(f"{live_server.url}/nowhere/")
-        picture(page, "not-found")
-        found = violations(page)
-        monkeypatch.setattr("annotation.views.annotator.common.too_often", lambda **_: True)
-        page.goto(f"{live_server.url}/join/x/")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Too many requests")
-        picture(page, "too-many")
-        found += violations(page)
-        settings.SENDS_MAIL = False
-        page.goto(f"{live_server.url}/password/forgot/")
-        expect(page.get_by_text("This site sends no mail")).to_be_visible()
-        picture(page, "no-mail")
-        found += violations(page)
+def test_what_the_site_says_for_itself(live_server, new_context, monkeypatch, settings):
+    page = new_context(watched=False).new_page()
+    page.goto(f"{live_server.url}/nowhere/")
+    picture(page, "not-found")
+    found = violations(page)
+    monkeypatch.setattr("annotation.views.annotator.common.too_often", lambda **_: True)
+    page.goto(f"{live_server.url}/join/x/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Too many requests")
+    picture(page, "too-many")
+    found += violations(page)
+    settings.SENDS_MAIL = False
+    page.goto(f"{live_server.url}/password/forgot/")
+    expect(page.get_by_text("This site sends no mail")).to_be_visible()
+    picture(page, "no-mail")
+    found += violations(page)
     assert not found, "\n".join(found)
 
 

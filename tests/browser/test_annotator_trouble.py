@@ -12,7 +12,7 @@ from annotation.models import (
     Enrollment,
     Label,
 )
-from tests.browser.conftest import PATIENCE_MS, PHONE, press
+from tests.browser.conftest import PHONE, press
 from tests.browser.work_page import open_work, radio
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -35,12 +35,8 @@ def test_a_reload_keeps_the_draft(page: Page, live_server, study, new_context):
 
 
 @pytest.fixture
-def unwatched(chromium):
-    """A browser that is not watched for errors: being offline is one."""
-    context = chromium.new_context()
-    context.set_default_timeout(PATIENCE_MS)
-    yield context
-    context.close()
+def unwatched(new_context):
+    return new_context(watched=False)
 
 
 def draft_state(page: Page):

@@ -172,12 +172,9 @@ def test_by_keyboard_alone_back_to_prolific(page: Page, live_server, link, platf
     expect(page).to_have_url(f"{platform}?cc=CNO")
 
 
-def test_refused_politely(chromium, live_server, link, look):
-    """A refusal is an answer with an error's status, which the watched browser would complain of."""
-    first, second = chromium.new_context(), chromium.new_context()
-    page = first.new_page()
-    begin(page, live_server, link)
-    stranger = second.new_page()
+def test_refused_politely(new_context, live_server, link, look):
+    begin(new_context().new_page(), live_server, link)
+    stranger = new_context(watched=False).new_page()
     arrive(stranger, live_server, link, session="guessed")
     expect(stranger.get_by_role("heading", level=1)).to_have_text("You're already in this study")
     found = look(stranger, "refused")
@@ -186,8 +183,6 @@ def test_refused_politely(chromium, live_server, link, look):
     )
     expect(stranger.get_by_text("SESSION_ID")).to_be_visible()
     found += look(stranger, "refused-parameter")
-    first.close()
-    second.close()
     assert not found, "\n".join(found)
 
 
@@ -219,7 +214,7 @@ def test_an_account_from_signing_up_to_the_work(page: Page, live_server, look):
     assert not found, "\n".join(found)
 
 
-def test_the_entry_page(page: Page, live_server, settings, look, tmp_path):
+def test_the_entry_page(page: Page, new_context, live_server, settings, look, tmp_path):
     settings.SITE_URL = live_server.url
     cast = Cast.make()
     study: Study = study_make(owner=cast.alice, title="Which answer is better?")
@@ -241,13 +236,12 @@ def test_the_entry_page(page: Page, live_server, settings, look, tmp_path):
         "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
     )
     address = page.locator("#address-prolific").inner_text()
-    worker = page.context.browser.new_context().new_page()
+    worker = new_context().new_page()
     for name, value in {"PROLIFIC_PID": PID, "STUDY_ID": STUDY_ID, "SESSION_ID": SESSION}.items():
         address = address.replace("{{%" + name + "%}}", value)
     worker.goto(address)
     press(worker, "Enter")
     expect(worker.get_by_role("heading", level=1)).to_have_text("Before you start")
-    worker.context.close()
 
     file = tmp_path / "prolific_export.csv"
     file.write_bytes(csv_file(csv_row(status="RETURNED", code=""), csv_row("s2", "p2", "APPROVED")))

@@ -1,5 +1,7 @@
 """Judgments, generations and the making of pairs in a real browser: under axe, wide and narrow, and by the keyboard."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
@@ -114,11 +116,14 @@ def test_from_one_to_the_next_by_the_keyboard(page: Page, live_server, judged: D
     page.get_by_label("Judge", exact=True).select_option("Metrics")
     page.get_by_label("Contradicts people").check()
     page.get_by_role("button", name="Show").click()
+    expect(page).to_have_url(re.compile("against=people"))
+    page.wait_for_load_state("load")
     expect(page.get_by_label("Contradicts people")).to_be_checked()
     rows = page.locator("tbody tr")
     n = rows.count()
     assert n >= 2
     rows.first.get_by_role("link").click()
+    expect(page).to_have_url(re.compile("/change/"))
     first = page.url
     press(page, "j")
     expect(page).not_to_have_url(first)

@@ -13,7 +13,7 @@ from annotation.models import Dataset, Invitation, Study, User
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.factories import PASSWORD, dataset_make, study_make, user_make
 from tests.browser import conftest
-from tests.browser.conftest import PHONE, assert_no_sideways_scroll, confirm, press
+from tests.browser.conftest import PHONE, assert_no_sideways_scroll, confirm, press, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -56,7 +56,7 @@ def test_from_login_to_labels(page: Page, live_server, alice, shot, tmp_path):
     # What there is to test with comes with the dataset, and takes the place of the fields for it.
     with page.expect_response(lambda response: response.request.method == "POST"):
         page.get_by_label("Dataset").select_option(index=1)
-    expect(page.locator(".htmx-request")).to_have_count(0)
+    settled(page)
     page.get_by_role("textbox", name="Guidelines").fill("Prefer what is **right**.")
     expect(page.locator("#preview-guidelines strong")).to_have_text("right")
     page.get_by_label("Questions in the test").fill("9")

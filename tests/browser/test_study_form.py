@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Criterion, Study, User
 from tests.annotation.factories import dataset_make, user_make
-from tests.browser.conftest import PHONE, assert_no_sideways_scroll, log_in
+from tests.browser.conftest import PHONE, assert_no_sideways_scroll, log_in, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -38,6 +38,7 @@ def test_it_shows_what_applies_and_works_out_what_it_comes_to(form):
     )
     expect(page.get_by_role("group", name="Categories")).to_be_visible()
     page.get_by_role("radio", name="Rubric rating").check()
+    settled(page)
     expect(page.get_by_role("checkbox", name="clear: Is it clear?")).to_be_visible()
     expect(page.get_by_role("group", name="Ties")).to_be_hidden()
     expect(page.get_by_label("Questions in the test")).to_have_value("0")
@@ -72,6 +73,7 @@ def test_a_kind_chosen_before_the_dataset_has_answered_is_kept(form):
     page.get_by_role("radio", name="Rubric rating").check()
     expect(page.get_by_role("checkbox", name="clear: Is it clear?")).to_be_visible()
     expect(page.get_by_role("radio", name="Rubric rating")).to_be_checked()
+    settled(page)
     page.get_by_label("Questions in the test").fill("0")
     page.get_by_role("button", name="Create draft").click()
     expect(page.get_by_role("heading", name="Rate them", level=1)).to_be_visible()
@@ -82,6 +84,7 @@ def test_questions_about_the_person_are_added_and_removed(form):
     page = form()
     page.get_by_label("Title").fill("Which?")
     page.get_by_label("Dataset", exact=True).select_option(index=1)
+    settled(page)
     page.get_by_label("Questions in the test").fill("0")
     page.get_by_label("Question", exact=True).first.fill("Is English your first language?")
     options = page.get_by_label("Option", exact=True)

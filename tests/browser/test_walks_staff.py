@@ -25,7 +25,7 @@ from tests.annotation.cast import label_make
 from tests.annotation.entry.props import SESSION, STUDY_ID, csv_file, csv_row, link_make
 from tests.annotation.factories import enrollment_make, invitation_make, user_make
 from tests.annotation.kinds import VALUES, kind_dataset_make
-from tests.browser.conftest import confirm, press
+from tests.browser.conftest import confirm, press, settled
 from tests.browser.walks import Walker, log_in, walk_study, walker_at_work
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -240,6 +240,7 @@ def test_a_study_of_each_kind_from_the_form_to_the_first_label(kind, live_server
     log_in(office, live_server.url, then=reverse("annotation:study-create") + "?dataset=made")
     field(office, "Title", "Made in the browser")
     office.locator(f"input[name=kind][value={kind}]").check()
+    settled(office)
     if kind in (Kind.PAIRWISE, Kind.IMPORTANCE, Kind.ANSWER_RANKING):
         office.get_by_label("No ties").check()
     field(office, "Labels per item", "2")
