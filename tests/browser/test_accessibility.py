@@ -94,10 +94,12 @@ def test_the_steps_of_a_person(live_server, page: Page):
     visit(page, live_server.url, steps_stops())
 
 
+@pytest.mark.long
 def test_the_work_of_every_kind(live_server, page: Page):
     visit(page, live_server.url, work_stops())
 
 
+@pytest.mark.long
 def test_the_doors(live_server, new_context):
     visit(new_context(watched=False).new_page(), live_server.url, door_stops())
 
@@ -198,12 +200,14 @@ def test_the_comparisons(live_server, page: Page):
     visit(page, live_server.url, comparison_stops())
 
 
+@pytest.mark.long
 def test_sweeps_judges_and_judgments(live_server, page: Page):
     alice = user_make(username="alice")
     log_in(page, live_server.url)
     visit(page, live_server.url, judging_stops(alice))
 
 
+@pytest.mark.long
 def test_the_decisions(live_server, page: Page):
     administrator = user_make(username="ada", role=Role.ADMINISTRATOR)
     log_in(page, live_server.url, administrator.username, then="/admin/")
@@ -211,6 +215,7 @@ def test_the_decisions(live_server, page: Page):
     visit(page, live_server.url, in_time_stops())
 
 
+@pytest.mark.long
 def test_systems_and_what_to_label_next(live_server, page: Page):
     alice = user_make(username="alice")
     log_in(page, live_server.url)

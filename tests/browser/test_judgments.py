@@ -77,6 +77,7 @@ def log_in(page: Page, live_server, address: str) -> None:
     conftest.log_in(page, user_make(username="boss", role=Role.ADMINISTRATOR), f"{live_server.url}{address}")
 
 
+@pytest.mark.long
 def test_the_pages_under_axe(page: Page, live_server, judged: Dataset) -> None:
     judgments = {
         "probabilities": Judgment.objects.filter(probability__isnull=False).earliest("pk"),

@@ -56,6 +56,7 @@ def panel(office: Page, name: str):
 
 
 class TestHiddenChecks:
+    @pytest.mark.long
     def test_warned_suspended_restored_and_on_to_the_code(self, live_server, page: Page, office: Page, alice):
         rules = {"check_rate": 0.333, "check_minimum": 2, "check_window": 4, "set_aside_on_suspend": True}
         limits = {"check_warn_below": 0.8, "check_suspend_below": 0.4}
