@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from annotation.models import Kind, Label
 from annotation.selectors.agreement import (
     LabelRow,
-    _labels_read,
     agreement_compute,
     agreement_so_far,
     label_stamp,
@@ -25,7 +24,7 @@ from annotation.services.quality import labels_set_aside, labels_take_back
 from metaeval.stats import ConfidenceSequence, krippendorff_alpha, leave_one_out_agreement
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.factories import annotator_make, study_make
-from tests.annotation.kinds import CRITERIA, kind_dataset_make
+from tests.annotation.kinds import kind_dataset_make
 from tests.metaeval.kinds import value_of
 from web.numbers import estimate_interval
 
@@ -261,16 +260,15 @@ class TestFromRows:
     def test_other_kinds_have_an_interval_for_any_time(self, kind):
         """Of the figure that is a mean over items; it is that of the finished items alone, whatever waits."""
         dataset = kind_dataset_make(kind, items=12)
-        study = study_make(dataset=dataset, kind=kind, overlap=3)
-        people = [annotator_make() for _ in range(3)]
-        for k, item in enumerate(dataset.items.order_by("position")):
-            for place, person in enumerate(people[: 3 if k % 3 else 1]):
-                value = value_of(kind, k, place if k % 2 else 0)
-                Label.objects.create(item=item, annotator=person, kind=kind, value=value, study=study)
-        found = agreement_so_far(study)
-        rows = [row for row in _labels_read(study, {}) if dataset.items.get(pk=row.item).position % 3]
-        criteria = CRITERIA if kind == Kind.RUBRIC else ()
-        alone = agreement_compute(kind, rows, {row.annotator: ("", False) for row in rows}, tuple(criteria))
+        whole, finished = (study_make(dataset=dataset, kind=kind, overlap=3) for _ in range(2))
+        for study in (whole, finished):
+            people = [annotator_make() for _ in range(3)]
+            for k, item in enumerate(dataset.items.order_by("position")):
+                waits = 1 if study is whole else 0
+                for place, person in enumerate(people[: 3 if k % 3 else waits]):
+                    value = value_of(kind, k, place if k % 2 else 0)
+                    Label.objects.create(item=item, annotator=person, kind=kind, value=value, study=study)
+        found, alone = agreement_so_far(whole), agreement_so_far(finished)
         shown = found.anytime
         assert shown.value == pytest.approx(alone.of_everyone["value"])
         low, high = found.figure_of_everyone.bounds
@@ -283,10 +281,10 @@ class TestFromRows:
         no_mean = "has no such interval, as it is no mean over items" in text
         assert no_mean == ("alpha" in text)
         Label.objects.create(
-            item=dataset.items.first(), annotator=people[1], kind=kind, value=value_of(kind, 0), study=study,
+            item=dataset.items.first(), annotator=people[1], kind=kind, value=value_of(kind, 0), study=whole,
             probability=0.5,
         )  # fmt: skip
-        found = agreement_so_far(study)
+        found = agreement_so_far(whole)
         assert found.anytime is None
         html = render_to_string("annotation/researcher/_agreement.html", {"agreement": found})
         assert "None is valid at any time: items were drawn with unequal chances" in html
