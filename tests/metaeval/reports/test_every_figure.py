@@ -5,6 +5,7 @@ a report leaves out are seen.
 """
 
 from dataclasses import replace
+from functools import cache
 from itertools import combinations, product
 
 import numpy as np
@@ -498,6 +499,11 @@ def nearness(answer, row):
 
 
 def rho_with(order, row):
+    return rho_of(tuple(order.tolist()), tuple(row.tolist()))
+
+
+@cache  # every order is held against every label, and few of these differ
+def rho_of(order, row):
     if np.ptp(row) == 0:
         return NAN
     one, two = (np.unique(ranks, return_inverse=True)[1] for ranks in (order, row))
