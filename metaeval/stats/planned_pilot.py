@@ -83,7 +83,7 @@ def agreement_model_from(
     sample = LeaveOneOut(labels, n_items)
     codes = None if clusters is None else as_codes(clusters, "clusters", sample.n_items)[0]
     resamples = Resamples(sample.n_items if codes is None else codes, 0)
-    pilot = _Pilot(sample, resamples)
+    pilot = Pilot(sample, resamples)
     people = sample.people()
     figures: dict[PlannedFigure, FigureModel] = {}
     usual = pilot.shares(*pilot.usual())
@@ -117,7 +117,7 @@ def agreement_model_from(
 
 
 @dataclass(frozen=True, eq=False)
-class _Pilot:
+class Pilot:
     sample: LeaveOneOut
     resamples: Resamples
 

@@ -25,7 +25,7 @@ from metaeval.stats import (
 from metaeval.stats.label_effects import LabelEffects
 from metaeval.stats.leave_one_out import LeaveOneOut
 from metaeval.stats.planned_intervals import corrected_quantile
-from metaeval.stats.planned_pilot import _Pilot
+from metaeval.stats.planned_pilot import Pilot
 from metaeval.stats.planned_scores import FIGURES, Shares, planned_item_scores
 from metaeval.stats.resampling import Resamples
 
@@ -221,7 +221,7 @@ def test_variance_of_pairs_is_that_of_every_two_pairs_of_labels():
     # Of the same two people, minus twice of pairs that share one, plus of pairs that share none.
     expected = np.mean(products[2]) - 2 * np.mean(products[1]) + np.mean(products[0])
     assert len(products[2]) > 20
-    found = _Pilot(LeaveOneOut(labels), Resamples(clusters, 0)).pairs
+    found = Pilot(LeaveOneOut(labels), Resamples(clusters, 0)).pairs
     assert found == pytest.approx(max(0.0, expected), abs=1e-12)
 
 
