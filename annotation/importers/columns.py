@@ -280,7 +280,7 @@ def _preference(row: Row, data: dict[str, Any], named: dict[str, str]) -> None:
         named["gold"] = named.get(field, field)
 
 
-def is_long(fields: Mapping[str, str]) -> bool:
+def has_label_rows(fields: Mapping[str, str]) -> bool:
     """Whether a row is one label or one verdict, so that an item may have several rows."""
     return bool({ANNOTATOR, JUDGE} & set(fields.values()))
 

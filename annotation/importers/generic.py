@@ -22,7 +22,7 @@ from annotation.importers.cells import (
     verdict_cell,
     verdict_cells,
 )
-from annotation.importers.columns import LABEL, PREFERENCE, columns_resolve, is_long, mapped
+from annotation.importers.columns import LABEL, PREFERENCE, columns_resolve, has_label_rows, mapped
 from annotation.importers.errors import Faults, ImportFileError, quoted
 from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle, VerdictRecord
 from annotation.importers.rows import (
@@ -128,7 +128,7 @@ def _read(
 ) -> None:
     table = table_open(file, faults, COLUMNS.known)
     fields = columns_resolve(file, table, known=COLUMNS.known, names=COLUMNS.names, mapping=mapping)
-    long = is_long(fields)
+    long = has_label_rows(fields)
     for raw in counted_rows(table.rows(replace(COLUMNS, fields=fields), faults), progress):
         n_faults = len(faults.errors)
         with faults:

@@ -29,7 +29,7 @@ Line = tuple[str, str, str, bool | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class WhatWasDone:
     """What was done, as far as it can be compared with what was planned; None: nothing here tells.
 
     Attributes
@@ -58,12 +58,12 @@ class Done:
     confidence: float
 
 
-def done_by_report(report: ReportContent, document: Document) -> Done:
+def done_by_report(report: ReportContent, document: Document) -> WhatWasDone:
     """Of a report or a comparison."""
     people, options = report.people, report.options
     judges = sum(not judge.needs_no_model for judge in report.judges)
     compared = options.get("against", PEOPLE) == PEOPLE and people.n_items_with_two_labels > 0
-    return Done(
+    return WhatWasDone(
         dataset=f"{report.dataset['name']}, version {report.dataset.get('version')}",
         others=0,
         figures=figures_said(judges, asked=compared and report.kind == kind_planned(document)),
@@ -89,7 +89,7 @@ def figures_said(judges: int, *, asked: bool) -> tuple[str, ...]:
     return found[: 1 if not judges else 3 if judges == 1 else 4]
 
 
-def planned_section(document: Document, date: str, done: Done) -> dict[str, Any]:
+def planned_section(document: Document, date: str, done: WhatWasDone) -> dict[str, Any]:
     """What was planned and what became of it, as a report stores it."""
     return {
         "title": document["title"],
@@ -103,7 +103,7 @@ def planned_section(document: Document, date: str, done: Done) -> dict[str, Any]
     }
 
 
-def _lines(document: Document, done: Done) -> list[Line]:
+def _lines(document: Document, done: WhatWasDone) -> list[Line]:
     design, figure, margin = document["design"], document["figure"], document["margin"]
     dataset = f"{document['dataset']['name']}, version {document['dataset']['version']}"
     beside = f" and {done.others} other{'s' if done.others > 1 else ''}" if done.others else ""
@@ -138,7 +138,7 @@ def _lines(document: Document, done: Done) -> list[Line]:
     ]
 
 
-def _sizes(design: Mapping[str, int], done: Done) -> list[Line]:
+def _sizes(design: Mapping[str, int], done: WhatWasDone) -> list[Line]:
     if done.n_two is None:
         wanted = design["n_items"] * design["labels_per_item"]
         return [("Labels", f"{wanted:,}", f"{done.n_labels:,}", done.n_labels == wanted)]
@@ -149,14 +149,14 @@ def _sizes(design: Mapping[str, int], done: Done) -> list[Line]:
     ]
 
 
-def _labels(done: Done) -> str:
+def _labels(done: WhatWasDone) -> str:
     if not done.n_labeled or done.fewest is None:
         return "no labels"
     each = done.fewest if done.fewest == done.most else f"{done.fewest} to {done.most}"
     return f"{each} of each labeled item"
 
 
-def _stopping(document: Document, done: Done) -> Line:
+def _stopping(document: Document, done: WhatWasDone) -> Line:
     design, kept, seen = document["design"], None, f"{done.n_labels:,} labels"
     if done.n_labeled is not None:
         seen = f"{done.n_labeled:,} labeled items, {_labels(done)}" if done.n_labeled else "no labels"

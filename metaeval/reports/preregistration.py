@@ -65,7 +65,7 @@ def preregistration_document(
         "question": question,
         "dataset": dict(dataset),
         "labels_before": labels_before,
-        **({} if asked.kind == DEFAULT_KIND else {"kind": asked.kind}),
+        "kind": asked.kind,
         "figure": asked.figure,
         "estimand": words.estimands[asked.figure],
         "asked": asked.question,

@@ -40,9 +40,8 @@ class Pilots:
 def pilots_for(user: User, dataset: Dataset, kind: str = "") -> Pilots:
     """Labels of a kind on this dataset that this person may see; by default of pairs, or of the first kind it has."""
     kinds = kinds_of(dataset)
-    chosen = kind if kind in (kinds or KINDS) else next(iter(kinds), DEFAULT_KIND)
-    if not kind and DEFAULT_KIND in kinds:
-        chosen = DEFAULT_KIND
+    possible = [each for each in KINDS if not kinds or each in kinds]
+    chosen = kind if kind in possible else possible[0]
     studies = studies_visible_to(user).filter(dataset=dataset, kind=chosen).order_by("title", "slug")
     return Pilots(tuple(kinds), chosen, {study.slug: study for study in studies})
 

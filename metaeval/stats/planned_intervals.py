@@ -117,7 +117,7 @@ class PlannedPower(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PowerQuestion:
     """What power is computed of: see `metaeval.stats.AgreementModel.power`."""
 
     question: Question
@@ -282,7 +282,7 @@ class Planned:
         doubt = float(special.stdtrit(freedom, tail) / special.ndtri(tail)) ** 2
         return wilson_interval(share, max(1.0, share * (1 - share) / (variance * doubt)), confidence)
 
-    def chance(self, asked: Asked, people: PeopleVariance | None) -> float:
+    def chance(self, asked: PowerQuestion, people: PeopleVariance | None) -> float:
         """The chance that the interval shows what is asked."""
         two_sided = asked.confidence if asked.question != "equivalent" else 2 * asked.confidence - 1
         if two_sided <= 0:

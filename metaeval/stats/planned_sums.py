@@ -15,7 +15,7 @@ from metaeval.stats.arrays import Booleans, Floats
 from metaeval.stats.crossed import FEWEST_PEOPLE, Crossing, between_clusters
 from metaeval.stats.crossed_sums import CrossedSums, sums_variance
 from metaeval.stats.errors import InvalidInputError
-from metaeval.stats.options import as_number
+from metaeval.stats.options import as_number, as_range
 from metaeval.stats.planned_intervals import ExpectedScores, StudyDesign, pairs_part
 from metaeval.stats.planned_scores import PlannedFigure
 from metaeval.stats.planning import PAIRS
@@ -321,7 +321,7 @@ def score_model(
     >>> round(found.value, 2), round(found.half_width, 3), found.half_width < found.half_width_alike
     (0.8, 0.018, True)
     """
-    low, high = bounds
+    low, high = as_range(bounds, "bounds")
     width = high - low
     least = -width if is_difference else low
     said = as_number(value, "value", least, width if is_difference else high)

@@ -18,11 +18,11 @@ from metaeval.stats.label_effects import others_part
 from metaeval.stats.options import as_level, as_number
 from metaeval.stats.planned_intervals import (
     QUESTIONS,
-    Asked,
     ExpectedScores,
     Planned,
     PlannedInterval,
     PlannedPower,
+    PowerQuestion,
     Question,
     StudyDesign,
 )
@@ -225,7 +225,7 @@ class AgreementModel:
             plan.value if difference is None else as_number(difference, "difference", -width, width) / width
         )
         n_judges = design.n_judges if figure == "judge_minus_judge" and question == "superior" else 2
-        asked = Asked(question, true, limit, level, n_judges)
+        asked = PowerQuestion(question, true, limit, level, n_judges)
         these = plan.chance(asked, None)
         if math.isnan(plan.errors[1]):
             return PlannedPower(these, math.nan)

@@ -25,6 +25,7 @@ INPUTS = {
     "Constraints",
     "JudgedDataset",
     "AgreementModel",
+    "ScoreModel",
     "StudyDesign",
 }
 
