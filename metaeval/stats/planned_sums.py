@@ -15,7 +15,7 @@ from metaeval.stats.arrays import Booleans, Floats
 from metaeval.stats.crossed import FEWEST_PEOPLE, Crossing, between_clusters
 from metaeval.stats.crossed_sums import CrossedSums, sums_variance
 from metaeval.stats.errors import InvalidInputError
-from metaeval.stats.options import as_number, as_range
+from metaeval.stats.options import as_number, as_range, as_switch
 from metaeval.stats.planned_intervals import ExpectedScores, StudyDesign, pairs_part
 from metaeval.stats.planned_scores import PlannedFigure
 from metaeval.stats.planning import PAIRS
@@ -323,6 +323,7 @@ def score_model(
     """
     low, high = as_range(bounds, "bounds")
     width = high - low
+    is_difference = as_switch(is_difference, "is_difference")
     least = -width if is_difference else low
     said = as_number(value, "value", least, width if is_difference else high)
     between, within, person = (
