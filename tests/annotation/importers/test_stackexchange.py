@@ -292,6 +292,7 @@ def test_entities_are_refused_before_they_grow_or_reach_out(tmp_path: Path, text
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_row_that_never_ends_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "Posts.xml"
     path.write_text(f'<posts><row Body="{"x" * 18 * 2**20}" /></posts>')
@@ -299,6 +300,7 @@ def test_a_row_that_never_ends_is_refused(tmp_path: Path) -> None:
         read_stackexchange(path)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
     path = tmp_path / "Posts.xml"
     filler = "<p>" + "Words that take some room. " * 15

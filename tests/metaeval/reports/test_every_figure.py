@@ -439,6 +439,7 @@ def weighted_share(given, levels, average, options):
     return stats.ratio_estimate(top, bottom, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["importance", "answer_ranking"])
 def test_rankings(rng, kind):
     parts = {"aspects": aspects(4)} if kind == "importance" else {"n_responses": 4}

@@ -77,6 +77,7 @@ def test_a_judge_that_does_not_beat_a_baseline_is_not_recommended():
         assert "copy is not significantly better than the baseline longest, so it is not recommended" in text
 
 
+@pytest.mark.slow
 def test_the_leader_is_tested_on_folds_that_it_was_not_chosen_on():
     rng = np.random.default_rng(7)
     guesses = tuple(judge_make(f"g{k}", rng.choice([1.0, 2.0], (N, 1)).repeat(2, axis=1)) for k in range(25))

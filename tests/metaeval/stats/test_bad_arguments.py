@@ -91,6 +91,7 @@ def test_a_family_that_is_not_known_is_no_other_family():
     assert two.tolist() == [0.0, 1.0, 1.0, 1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_fewer_rows_than_folds_choose_a_penalty_without_a_division_by_zero(n):
     found = stats.length_controlled_win_rate(

@@ -250,6 +250,7 @@ def frames(value, index, order):
     return make(array, index=index).iloc[order]
 
 
+@pytest.mark.slow
 @over(product(INDEXED, INDEXES))
 def test_rows_are_matched_by_their_labels(each, labels):
     n, rng = n_rows(each), np.random.default_rng(9)

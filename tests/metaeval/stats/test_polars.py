@@ -44,6 +44,7 @@ def test_columns_and_frames_of_polars_are_read_like_arrays(each):
     assert alike(each.usual, found)
 
 
+@pytest.mark.slow
 @over(id_arguments())
 def test_ids_in_polars(each, name):
     if name == "item":  # row numbers
