@@ -118,7 +118,7 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "title": "Annotators see it.",
     "sample_seed": "The same seed draws the same items.",
     "sampling_baseline": "Its response is compared in length with the other one of the pair.",
-    "balance_categories": "At any time, what is labelled has the categories of the whole.",
+    "balance_categories": "At any time, what is labeled has the categories of the whole.",
     "ask_strength": "Slightly better, or much better.",
     "ask_comment": "One line, never required.",
     "allow_cannot_tell": "Beside yes and no.",
@@ -139,10 +139,10 @@ HELP_TEXTS = dict.fromkeys(LABELS, "") | {
     "qualification_valid_days": "Empty: for ever.",
     "qualification_from": "Its questions, its rules, and whoever passed it. No test is made here.",
     "qualification_dataset": (
-        "Items with a known right answer. Of the study's own dataset, they are not labelled again."
+        "Items with a known right answer. Of the study's own dataset, they are not labeled again."
     ),
     "check_rate": "Items with a known right answer, mixed in unseen. 0: none.",
-    "check_size": "Not labelled as work. People are given each at most once.",
+    "check_size": "Not labeled as work. People are given each at most once.",
     "repeat_rate": "Items that the person has answered already: do they give the same answer?",
     "check_warn_below": "Empty: nobody is warned.",
     "check_suspend_below": "Empty: nobody is suspended.",

@@ -470,7 +470,7 @@ class ChecklistSample(Sample):
         divided = int((np.isnan(self.target) & labelled).sum())
         if divided and not self.against_gold:
             found.append(
-                f"On {divided:,} of {int(labelled.sum()):,} labelled questions people are divided or could not tell: "
+                f"On {divided:,} of {int(labelled.sum()):,} labeled questions people are divided or could not tell: "
                 "these take no part in the agreement of judges."
             )
         if not self.has_tree.any():

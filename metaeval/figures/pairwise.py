@@ -60,7 +60,7 @@ _NO_LABELS = "no labels"
 _NO_VERDICT = "no parsed verdict"
 _ONE_ORDER = "judged in one presentation order only"
 _NOT_MEASURED = "not measured: the verdicts were imported"
-_SAME_LENGTH = "no labelled pair whose responses differ in length"
+_SAME_LENGTH = "no labeled pair whose responses differ in length"
 _NO_JUDGED = "no judged pair whose responses differ in length"
 
 
@@ -434,7 +434,7 @@ class PairSample(Sample):
             return self._of_slots(None)
         first, second = self.items.lengths.T
         counted = (np.abs(first - second) > ALPACA_LENGTH_DIFFERENCE) & self.given[:, 0]
-        reason = f"no labelled pair whose responses differ by more than {ALPACA_LENGTH_DIFFERENCE} characters"
+        reason = f"no labeled pair whose responses differ by more than {ALPACA_LENGTH_DIFFERENCE} characters"
         return share_of(self.slots[:, 0] == _longer(self)[:, 0], counted, reason)
 
     def length_bias(self) -> Ratio:

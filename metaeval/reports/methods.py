@@ -65,7 +65,7 @@ def _of_values(report: ReportContent) -> Iterator[str]:
 def _drawn(report: ReportContent) -> Iterator[str]:
     if report.people.n_drawn_by_chance and not any("do not weigh" in one for one in report.remarks):
         yield (
-            "Items that were drawn for labelling with a chance below 1 weigh one over that chance in what rests on "
+            "Items that were drawn for labeling with a chance below 1 weigh one over that chance in what rests on "
             "labels."
         )
 

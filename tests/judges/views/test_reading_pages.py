@@ -159,7 +159,7 @@ def test_a_judgment_shows_no_labels_of_anothers_study(cast: Cast) -> None:
         assert "What Alice asked" not in words
         assert "people say" not in words
     assert not client_of(cast.bob).get(listed).context["page"].rows
-    assert "Nobody has labelled this item" in text_of(client_of(cast.bob).get(page))
+    assert "Nobody has labeled this item" in text_of(client_of(cast.bob).get(page))
 
 
 def test_neighbours_stay_in_the_dataset(cast: Cast) -> None:

@@ -266,7 +266,7 @@ def test_divided_people_decide_nothing():
     labels = [(0, 0, answered(True, True, None)), (0, 1, answered(False, True, None))]
     found = content(inputs("checklist", items, labels, [judge("one", {0: answered(True, True, True)})]))
     assert figure(found, "one", "agreement") == 1
-    assert any("On 2 of 3 labelled questions" in remark for remark in found["remarks"])
+    assert any("On 2 of 3 labeled questions" in remark for remark in found["remarks"])
 
 
 def test_infobench(shared_data):
