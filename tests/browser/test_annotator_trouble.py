@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from annotation.models import (
     Assignment,
@@ -39,6 +39,23 @@ def unwatched(new_context):
     return new_context(watched=False)
 
 
+def disconnect(context: BrowserContext) -> None:
+    """Take the network away. The browser's own emulation fails a request that it may have sent all the same."""
+    context.route("**/*", lambda route: route.abort("internetdisconnected"))
+
+
+def reconnect(context: BrowserContext) -> None:
+    context.unroute_all()
+    for page in context.pages:
+        page.evaluate("dispatchEvent(new Event('online'))")
+
+
+def close(page: Page) -> None:
+    """Close a page for good: what waits in one that is closing may be sent all the same."""
+    page.goto("about:blank")
+    page.close()
+
+
 def draft_state(page: Page):
     return page.locator("[data-draft-state]")
 
@@ -47,7 +64,7 @@ def test_a_submit_without_a_network_is_kept_and_sent_when_it_is_back(unwatched, 
     page = unwatched.new_page()
     open_work(page, live_server, study)
     work = page.url
-    unwatched.set_offline(True)
+    disconnect(unwatched)
     press(page, "b")
     expect(draft_state(page)).to_have_text("Draft kept in this browser")
     press(page, "Enter")
@@ -55,7 +72,7 @@ def test_a_submit_without_a_network_is_kept_and_sent_when_it_is_back(unwatched, 
     page.wait_for_timeout(1500)  # tried again meanwhile, in vain
     assert not Label.objects.exists()
     assert page.url == work
-    unwatched.set_offline(False)
+    reconnect(unwatched)
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
     label = Label.objects.get()
     assert label.choice == label.shown_order[1] + 1
@@ -67,12 +84,12 @@ def test_what_was_submitted_offline_is_sent_by_the_next_page(unwatched, live_ser
     page = unwatched.new_page()
     person = open_work(page, live_server, study)
     work = page.url
-    unwatched.set_offline(True)
+    disconnect(unwatched)
     press(page, "a")
     press(page, "Enter")
     expect(draft_state(page)).to_contain_text("You’re offline")
-    page.close()
-    unwatched.set_offline(False)
+    close(page)
+    reconnect(unwatched)
     page = unwatched.new_page()
     page.goto(work)
     expect(page.locator(".progress-label")).to_have_text("1 of 3")
@@ -84,15 +101,15 @@ def test_what_was_submitted_offline_is_sent_by_the_next_page(unwatched, live_ser
 def test_what_waits_for_another_item_is_sent_too(unwatched, live_server, study):
     page = unwatched.new_page()
     open_work(page, live_server, study)
-    unwatched.set_offline(True)
+    disconnect(unwatched)
     press(page, "a")
     press(page, "Enter")
     expect(draft_state(page)).to_contain_text("You’re offline")
-    page.close()
+    close(page)
     late = Assignment.objects.get()
     late.study_item.item.study_items.update(overlap=1, n_open=0, n_accepted=1)
     Assignment.objects.update(state="expired")
-    unwatched.set_offline(False)
+    reconnect(unwatched)
     page = unwatched.new_page()
     with page.expect_response(lambda response: response.status == 204):
         page.goto(f"{live_server.url}{reverse('annotation:work', args=[study.slug])}")
@@ -108,13 +125,13 @@ def test_what_waits_for_another_item_is_sent_too(unwatched, live_server, study):
 def test_another_choice_calls_back_what_waits(unwatched, live_server, study):
     page = unwatched.new_page()
     open_work(page, live_server, study)
-    unwatched.set_offline(True)
+    disconnect(unwatched)
     press(page, "a")
     press(page, "Enter")
     expect(draft_state(page)).to_contain_text("You’re offline")
     press(page, "b")
     expect(draft_state(page)).to_have_text("Draft kept in this browser")
-    unwatched.set_offline(False)
+    reconnect(unwatched)
     page.wait_for_timeout(1500)
     assert not Label.objects.exists()
     press(page, "Enter")

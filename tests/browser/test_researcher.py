@@ -54,6 +54,7 @@ def test_from_login_to_labels(page: Page, live_server, alice, shot, tmp_path):
     expect(page.get_by_role("heading", name="New study")).to_be_visible()
     page.get_by_label("Title").fill("Which is better?")
     # What there is to test with comes with the dataset, and takes the place of the fields for it.
+    page.wait_for_load_state("load")  # before that, no script hears of a choice
     with page.expect_response(lambda response: response.request.method == "POST"):
         page.get_by_label("Dataset").select_option(index=1)
     settled(page)
