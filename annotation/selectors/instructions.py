@@ -39,17 +39,24 @@ def system_responses(dataset_id: int, system: str) -> dict[int, str]:
     return dict(rows.values_list("instruction_id", "text"))
 
 
-def systems_of_pairs(dataset_id: int) -> dict[str, tuple[str, str]]:
-    """By pair, the two systems in canonical order, where both are known and differ; in source order, one query."""
-    links = ItemResponse.objects.filter(item__dataset_id=dataset_id, item__kind=PAIRWISE.name)
+def systems_of_items(dataset_id: int, kind: str = "") -> dict[str, tuple[str, ...]]:
+    """By item (of a kind), the systems of its responses in canonical order, where all are known; one query."""
+    links = ItemResponse.objects.filter(item__dataset_id=dataset_id)
+    if kind:
+        links = links.filter(item__kind=kind)
     rows = links.order_by("item__position", "item_id", "position").values_list(
         "item__external_id", "response__system"
     )
     found: dict[str, list[str]] = {}
     for name, system in rows.iterator(chunk_size=10_000):
         found.setdefault(name, []).append(system)
+    return {name: tuple(systems) for name, systems in found.items() if all(systems)}
+
+
+def systems_of_pairs(dataset_id: int) -> dict[str, tuple[str, str]]:
+    """By pair, its two systems in canonical order, where both are known and differ; in source order, one query."""
     return {
         name: (systems[0], systems[1])
-        for name, systems in found.items()
-        if len(systems) == 2 and all(systems) and systems[0] != systems[1]
+        for name, systems in systems_of_items(dataset_id, PAIRWISE.name).items()
+        if len(systems) == 2 and systems[0] != systems[1]
     }

@@ -5,14 +5,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import Kind
+from annotation.models import Dataset, Kind, Study
 from metaeval.inputs import CONVENTIONS, Options, tie_break
+from metaeval.papers import PAPERS
 from metaeval.reports.errors import MetaevalError
 from metaeval.reports.render import FORMATS, format_of, render, write_atomically
 from metaeval.reports.words import verdict_of
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import ANNOTATORS
 from metaeval.selectors.preregistrations import preregistration_named
+from metaeval.services.papers import paper_make, paper_write
 from metaeval.services.reports import (
     DEFAULTS,
     kind_resolve,
@@ -33,7 +35,13 @@ class Command(BaseCommand):
             "--output",
             required=True,
             type=Path,
-            help=f"a file that ends in {', '.join(FORMATS)}",
+            help=f"a file that ends in {', '.join(FORMATS)}; with --paper a folder",
+        )
+        parser.add_argument(
+            "--paper",
+            choices=PAPERS,
+            help="in place of the report, write the tables and figures of this paper in its own layout, with a README "
+            "of what the data does not carry",
         )
         parser.add_argument(
             "--study", metavar="SLUG", help="count only the labels of this study of the dataset"
@@ -102,6 +110,9 @@ class Command(BaseCommand):
         output: Path = options["output"]
         try:
             dataset, study = subject_named(options["name"], options["study"])
+            if options["paper"]:
+                self._paper(dataset, study, output, options)
+                return
             kind = kind_resolve(dataset=dataset, study=study, kind=options["kind"])
             suffix = format_of(output)
             plan = preregistration_named(options["preregistration"] or "")
@@ -111,14 +122,7 @@ class Command(BaseCommand):
                 study=study,
                 judges=_names(options["judges"]),
                 against=options["against"],
-                options=Options(
-                    tie_break=tie_break(options["convention"]),
-                    seed=options["seed"],
-                    epsilon=options["epsilon"],
-                    margin=options["margin"] / 100,
-                    annotators=options["annotators"],
-                    pass_mark=options["pass_mark"],
-                ),
+                options=_options(options),
                 n_resamples=options["resamples"],
             )
             shown = report if plan is None else with_plan(report, plan)
@@ -130,6 +134,33 @@ class Command(BaseCommand):
         if options["verbosity"]:
             self.stdout.write(verdict_of(report).headline + ".")
             self.stdout.write(self.style.SUCCESS(f"Wrote {output} (inputs {report.inputs_hash[:12]})."))
+
+    def _paper(self, dataset: Dataset, study: Study | None, output: Path, options: dict[str, Any]) -> None:
+        made = paper_make(
+            paper=options["paper"],
+            dataset=dataset,
+            study=study,
+            options=_options(options),
+            judges=_names(options["judges"]),
+        )
+        names = paper_write(made, output)
+        if options["verbosity"]:
+            for part in made.missing:
+                self.stdout.write(f"Not in this data: {part.title}. {part.reason}")
+            self.stdout.write(
+                self.style.SUCCESS(f"Wrote {len(names)} files to {output}; begin with README.md.")
+            )
+
+
+def _options(given: dict[str, Any]) -> Options:
+    return Options(
+        tie_break=tie_break(given["convention"]),
+        seed=given["seed"],
+        epsilon=given["epsilon"],
+        margin=given["margin"] / 100,
+        annotators=given["annotators"],
+        pass_mark=given["pass_mark"],
+    )
 
 
 def _names(given: list[str] | None) -> list[str] | None:

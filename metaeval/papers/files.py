@@ -1,0 +1,80 @@
+"""The files of a paper's tables and figures: a name and its content each, and a README of what is missing."""
+
+import io
+import json
+import zipfile
+
+from metaeval.papers.paper import MadePaper
+from metaeval.papers.tables import TABLE_FORMATS
+from metaeval.reports.markdown import plain_text
+from metaeval.reports.report import canonical_json, software_version
+
+MANIFEST = "paper.json"
+
+
+def paper_files(made: MadePaper) -> dict[str, bytes]:
+    """All files by name: each table in four formats, the README, and the manifest."""
+    files = {
+        f"{table.name}{suffix}": write(table).encode("utf-8")
+        for table in made.tables
+        for suffix, write in TABLE_FORMATS.items()
+    }
+    files["README.md"] = _readme(made).encode("utf-8")
+    files[MANIFEST] = _manifest(made, sorted([*files, MANIFEST])).encode("utf-8")
+    return files
+
+
+def paper_zip(made: MadePaper) -> bytes:
+    """The same files as one archive: the same tables give the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in sorted(paper_files(made).items()):
+            entry = zipfile.ZipInfo(f"{made.paper.key}/{name}", (1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+    return buffer.getvalue()
+
+
+def manifest_files(text: str) -> tuple[str, frozenset[str]]:
+    """The paper and the names of the files that a manifest lists; nothing where it is none of ours."""
+    try:
+        content = json.loads(text)
+        return str(content["paper"]), frozenset(map(str, content["files"]))
+    except (ValueError, TypeError, KeyError):
+        return "", frozenset()
+
+
+def _manifest(made: MadePaper, names: list[str]) -> str:
+    return canonical_json(
+        {
+            "schema": "touchstone.paper/1",
+            "paper": made.paper.key,
+            "subject": made.subject,
+            "software": {"name": "touchstone", "version": software_version()},
+            "inputs": made.hashes,
+            "files": names,
+        }
+    )
+
+
+def _readme(made: MadePaper) -> str:
+    inputs = ", ".join(f"{kind} {value[:12]}" for kind, value in made.hashes.items())
+    lines = [
+        f"# {plain_text(made.paper.title)}",
+        "",
+        f"Tables and figures in the layout of {plain_text(made.paper.citation)}, made from "
+        f"{plain_text(made.subject)} by Touchstone {software_version()} (inputs {inputs}).",
+        "",
+        "## Tables",
+        "",
+    ]
+    for table in made.tables:
+        names = ", ".join(f"`{table.name}{suffix}`" for suffix in TABLE_FORMATS)
+        lines.append(f"- **{plain_text(table.title)}** ({names}). {plain_text(table.caption)}")
+        lines += [f"    - {plain_text(note)}" for note in table.notes]
+    if not made.tables:
+        lines.append("None: see below.")
+    if made.missing:
+        lines += ["", "## What this data does not carry", ""]
+        lines += [f"- **{plain_text(part.title)}**: {plain_text(part.reason)}" for part in made.missing]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,54 @@
+"""What a paper is to us: its tables and figures, made from a dataset, and what cannot be made."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from metaeval.papers.data import PaperData
+from metaeval.papers.tables import MissingPart, PaperTable
+
+PaperPart = PaperTable | MissingPart
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper whose tables and figures are made from a dataset.
+
+    Attributes
+    ----------
+    key : str
+        As commands and addresses name it.
+    title, citation : str
+    kinds : tuple of str
+        The kinds of items that it is about; a dataset needs items of one of them.
+    make : callable
+        From the data its tables, figures and what is missing, in the order of the paper.
+    """
+
+    key: str
+    title: str
+    citation: str
+    kinds: tuple[str, ...]
+    make: Callable[[PaperData], Iterable[PaperPart]]
+
+
+@dataclass(frozen=True, slots=True)
+class MadePaper:
+    """The tables and figures of a paper, made."""
+
+    paper: Paper
+    subject: str
+    hashes: dict[str, str]
+    tables: tuple[PaperTable, ...]
+    missing: tuple[MissingPart, ...]
+
+
+def paper_made(paper: Paper, data: PaperData) -> MadePaper:
+    """Make all tables and figures of a paper that a dataset carries."""
+    parts = list(paper.make(data))
+    return MadePaper(
+        paper,
+        data.title,
+        data.hashes,
+        tuple(part for part in parts if isinstance(part, PaperTable)),
+        tuple(part for part in parts if isinstance(part, MissingPart)),
+    )

@@ -1,0 +1,64 @@
+"""From rows to what the tables of a paper are made from."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from annotation.models import Dataset, Study, User
+from annotation.selectors.instructions import systems_of_items
+from judges.selectors.reading import judges_of_dataset
+from metaeval.inputs import Options
+from metaeval.models import OutsideRatings
+from metaeval.papers.data import PaperData
+from metaeval.reports.errors import ReportError, UnknownNameError, near_names
+from metaeval.reports.systems import OutsideTable
+from metaeval.selectors.inputs import inputs_read, kinds_of
+
+
+def paper_data(
+    *,
+    dataset: Dataset,
+    kinds: Collection[str],
+    options: Options,
+    study: Study | None = None,
+    judges: Collection[str] | None = None,
+    reader: User | None = None,
+) -> PaperData:
+    """Read a dataset's items of these kinds, what people and judges said of them, and of which systems they are.
+
+    Raises
+    ------
+    ReportError
+        The dataset has no items of these kinds, or no judge of a name.
+    """
+    there = [kind for kind in kinds_of(dataset) if kind in kinds and (study is None or kind == study.kind)]
+    if not there:
+        wanted = " or ".join(kinds)
+        raise ReportError(
+            f"Dataset {dataset.name!r} has no items of the kind {wanted}, which this paper is about."
+        )
+    found = list(judges_of_dataset(dataset))
+    known = [judge.name for judge in found]
+    for name in judges or ():
+        if name not in known:
+            raise UnknownNameError(
+                f"No judge {name!r} has judged dataset {dataset.name!r}{near_names(name, known)}"
+            )
+    inputs = {}
+    for kind in there:
+        of_kind = None
+        if judges is not None:
+            own = judges_of_dataset(dataset, kind).values_list("name", flat=True)
+            of_kind = [name for name in own if name in judges]
+        inputs[kind] = inputs_read(dataset=dataset, kind=kind, study=study, judges=of_kind, reader=reader)
+    return PaperData(
+        name=dataset.name if study is None else study.slug,
+        title=dataset.title if study is None else study.title,
+        inputs=inputs,
+        options=replace(options, n_resamples=0),
+        systems=systems_of_items(dataset.pk),
+        specifications={judge.fingerprint: judge.spec for judge in found},
+        outside=tuple(
+            OutsideTable(row.name, row.title, row.column, row.source, dict(row.scores))
+            for row in OutsideRatings.objects.order_by("name")
+        ),
+    )
