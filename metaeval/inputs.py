@@ -317,42 +317,80 @@ class Inputs:
     def hash(self, options: Options) -> str:
         """SHA-256 of the names, the arrays and the options, in hexadecimal; docs/report-schema.md has its form."""
         items, labels = self.items, self.labels
-        digest = sha256()
-
-        def line(*row: object) -> None:
-            # ASCII: a lone surrogate in a name must not stop a report.
-            digest.update(json.dumps(row, sort_keys=True, separators=(",", ":")).encode("ascii") + b"\n")
-
-        def array(values: Any) -> None:
-            given = np.asarray(values, dtype=np.float64)
-            line(list(given.shape))
-            # One NaN and one zero: their bits are a machine's own.
-            digest.update(np.where(np.isnan(given), np.nan, given + 0.0).astype("<f8").tobytes())
-
-        line(SCHEMA, self.kind, self.name, self.facts, options.hashed(), self.criteria)
-        line(items.external_id, items.cluster, items.category, items.subset, items.parts, items.parents)
-        line(labels.n_repeated, labels.ties_allowed, self.weights is not None)
-        for part in (
-            items.gold,
-            items.lengths,
-            labels.item,
-            labels.annotator,
-            labels.values,
-            labels.simulated,
-        ):
-            array(part)
+        digest = _Digest()
+        digest.line(SCHEMA, self.kind, self.name, self.facts, options.hashed(), self.criteria)
+        digest.line(
+            items.external_id, items.cluster, items.category, items.subset, items.parts, items.parents
+        )
+        digest.line(labels.n_repeated, labels.ties_allowed, self.weights is not None)
+        digest.arrays(items.gold, items.lengths, *_of_labels(labels))
         if self.weights is not None:
-            array(self.weights)
+            digest.arrays(self.weights)
         for judge in self.judges:
-            line(judge.name, judge.fingerprint, judge.backend, judge.model, judge.strategy, judge.baseline)
-            for part in (judge.judged, judge.unparsed, judge.failed, judge.values, judge.cost, judge.seconds):
-                array(part)
-            if judge.finer is not None:
-                array(judge.finer)
-            if judge.probability is not None:
-                line("probability")
-                array(judge.probability)
-        return digest.hexdigest()
+            _add_judge(digest, judge)
+        return digest.text
+
+    def parts(self) -> dict[str, Any]:
+        """SHA-256 of each part by itself, so that two reports can tell which of them changed: items, gold answers,
+        labels, sampling weights, and each judge by its fingerprint.
+        """
+        items = _Digest()
+        items.line(*(getattr(self.items, name) for name in ("external_id", "cluster", "category", "subset")))
+        items.line(self.items.parts, self.items.parents)
+        items.arrays(self.items.lengths)
+        gold, labels, weights = _Digest(), _Digest(), _Digest()
+        gold.arrays(self.items.gold)
+        labels.line(self.labels.n_repeated, self.labels.ties_allowed)
+        labels.arrays(*_of_labels(self.labels))
+        if self.weights is not None:
+            weights.arrays(self.weights)
+        judges = {judge.fingerprint: _Digest() for judge in self.judges if not judge.baseline}
+        for judge in self.judges:
+            if not judge.baseline:
+                _add_judge(judges[judge.fingerprint], judge)
+        return {
+            "items": items.text,
+            "gold": gold.text,
+            "labels": labels.text,
+            "weights": weights.text,
+            "judges": {fingerprint: digest.text for fingerprint, digest in judges.items()},
+        }
+
+
+class _Digest:
+    """A SHA-256 of lines of JSON and of arrays."""
+
+    def __init__(self) -> None:
+        self._sha = sha256()
+
+    @property
+    def text(self) -> str:
+        return self._sha.hexdigest()
+
+    def line(self, *row: object) -> None:
+        # ASCII: a lone surrogate in a name must not stop a report.
+        self._sha.update(json.dumps(row, sort_keys=True, separators=(",", ":")).encode("ascii") + b"\n")
+
+    def arrays(self, *found: Any) -> None:
+        for values in found:
+            given = np.asarray(values, dtype=np.float64)
+            self.line(list(given.shape))
+            # One NaN and one zero: their bits are a machine's own.
+            self._sha.update(np.where(np.isnan(given), np.nan, given + 0.0).astype("<f8").tobytes())
+
+
+def _of_labels(labels: Labels) -> tuple[Any, ...]:
+    return labels.item, labels.annotator, labels.values, labels.simulated
+
+
+def _add_judge(digest: _Digest, judge: JudgeAnswers) -> None:
+    digest.line(judge.name, judge.fingerprint, judge.backend, judge.model, judge.strategy, judge.baseline)
+    digest.arrays(judge.judged, judge.unparsed, judge.failed, judge.values, judge.cost, judge.seconds)
+    if judge.finer is not None:
+        digest.arrays(judge.finer)
+    if judge.probability is not None:
+        digest.line("probability")
+        digest.arrays(judge.probability)
 
 
 # --- rows of a database as arrays ------------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ class JobPage(models.TextChoices):
     DECISION = "decision", "Judge selection"
     SYSTEMS = "systems", "Systems"
     CONFIDENCE = "confidence", "Errors and confidence"
+    VERIFICATION = "verification", "Verification of a report"
 
 
 class ReportJob(models.Model):

@@ -165,6 +165,8 @@ EXPECTED: dict[str, Row] = {
     "metaeval:report-new": take(RESEARCHERS),
     "metaeval:report-detail": read(OWNER),  # it is on a study
     "metaeval:report-download": read(OWNER),
+    "metaeval:report-verify": take(OWNER),
+    "metaeval:report-changes": read(OWNER),
     "metaeval:report-job": read(ASKED),
     "metaeval:report-job-act": take(ASKED),
     "metaeval:study-judges": read(OWNER),

@@ -79,6 +79,7 @@ def build(inputs: Inputs, options: Options, *, inputs_hash: str | None = None) -
             selections=selections,
             replacement=replacement,
             remarks=sample.remarks(),
+            parts=inputs.parts(),
         )
 
 

@@ -161,12 +161,16 @@ class ReportContent:
     replacement: dict[str, Any] | None = None
     remarks: tuple[str, ...] = ()
     planned: dict[str, Any] | None = None
+    parts: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """As plain JSON values, in the schema `touchstone.report/2`; ``planned`` is there where something was."""
+        """As plain JSON values, in the schema `touchstone.report/2`; ``planned`` is there where something was, and
+        ``parts`` since they are kept.
+        """
         plain: dict[str, Any] = _listed({"schema": SCHEMA} | asdict(self))
-        if self.planned is None:
-            del plain["planned"]
+        for name in ("planned", "parts"):
+            if plain[name] is None:
+                del plain[name]
         return plain
 
     @property

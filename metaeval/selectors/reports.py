@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.shortcuts import get_object_or_404
 
+from annotation.kinds import DEFAULT_KIND
 from annotation.models import Kind, Study, User
 from annotation.selectors.datasets import datasets_visible_to, items_of
 from annotation.selectors.overview import labels_visible_to, studies_visible_to
 from metaeval.models import Report
+
+MOST_BESIDE = 100
 
 
 def reports_visible_to(user: User) -> QuerySet[Report]:
@@ -44,6 +47,20 @@ def report_get_for(user: User, pk: int) -> Report:
     """A stored report that this person may see; else Http404."""
     visible = reports_visible_to(user)
     return get_object_or_404(visible.select_related("dataset", "study", "sweep", "created_by"), pk=pk)
+
+
+def reports_beside(user: User, report: Report) -> list[Report]:
+    """Other stored reports on the same dataset that this person may see, those on the same subject first, then the
+    newest; without their content.
+    """
+    rows = report_list_for(user).filter(dataset=report.dataset_id).exclude(pk=report.pk)[:MOST_BESIDE]
+    kind = report.options.get("kind", DEFAULT_KIND)
+
+    def other(one: Report) -> bool:
+        subject = one.study_id, one.sweep_id, one.options.get("kind", DEFAULT_KIND)
+        return subject != (report.study_id, report.sweep_id, kind)
+
+    return sorted(rows, key=other)
 
 
 def report_latest(user: User, study: Study) -> Report | None:

@@ -141,19 +141,23 @@ def dataset_view_get_for(user: User, name: str) -> SweepView:
     With ``/judges/3,7`` after the name, those of these judges only.
     """
     name, _, asked = name.partition(JUDGES)
-    dataset = get_object_or_404(datasets_visible_to(user), name=name)
+    found = dataset_view(get_object_or_404(datasets_visible_to(user), name=name), user)
+    return judges_chosen_of(found, asked.split(",")) if asked else found
+
+
+def dataset_view(dataset: Dataset, user: User | None) -> SweepView:
+    """All judgments of a dataset, with the labels that this person may see; None: with all."""
     offered = tuple(judges_of_dataset(dataset))
-    found = SweepView(
+    return SweepView(
         pk=None,
         name=f"All judgments of {dataset.name}",
         orders=Orders.BOTH,
         judge_ids=frozenset(judge.pk for judge in offered),
         datasets=(dataset,),
         progress=None,
-        reader=reader_of(user),
+        reader=None if user is None else reader_of(user),
         offered=offered,
     )
-    return judges_chosen_of(found, asked.split(",")) if asked else found
 
 
 def judges_chosen_of(view: SweepView, asked: Iterable[str]) -> SweepView:

@@ -3,25 +3,33 @@
 A worker computes it as it makes a report (`report_jobs`), and the page shows the last that its reader asked for.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
 from django.shortcuts import get_object_or_404
 
+from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.models import JobPage
+from metaeval.models import Report as StoredReport
+from metaeval.reports.changes import Verification
 from metaeval.reports.confidence import Asked, confidence_page
 from metaeval.reports.json_values import json_of
 from metaeval.reports.report import canonical_json
 from metaeval.reports.selection.inputs import Criteria
 from metaeval.selection.verdict import Annotators
 from metaeval.selectors.inputs import inputs_read
+from metaeval.selectors.reports import report_get_for
 from metaeval.selectors.sweeps import SweepView, dataset_of, source_get_for
 from metaeval.services.comparisons import comparison_get
 from metaeval.services.selections import selection_get
 from metaeval.services.systems import systems_get
+from metaeval.services.verification import stored_verify
+
+MOST_FIGURES = 200
+"""Fields of a report that no longer holds which are kept to be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,8 @@ class PageAsked:
         Of a decision.
     errors : Asked or None
         Of errors and confidence.
+    report_id : int or None
+        Of the verification of a stored report.
     """
 
     page: str
@@ -52,11 +62,15 @@ class PageAsked:
     margin: float = 0.0
     annotators: Annotators = "alike"
     errors: Asked | None = None
+    report_id: int | None = None
 
     @property
     def key(self) -> str:
         """SHA-256 of it, in hexadecimal."""
-        return sha256(canonical_json(json_of(self)).encode("ascii")).hexdigest()
+        content = json_of(self)
+        if self.report_id is None:  # what was asked for before there were verifications keeps its key
+            del content["report_id"]
+        return sha256(canonical_json(content).encode("ascii")).hexdigest()
 
 
 def asked_of(
@@ -73,6 +87,19 @@ def asked_of(
     return PageAsked(page.value, sweep.pk, sweep.source, dataset.name, kind, against, criteria, *verdict)
 
 
+def asked_to_verify(report: StoredReport) -> PageAsked:
+    """Of the verification of a stored report."""
+    kind = report.options.get("kind", DEFAULT_KIND)
+    return PageAsked(JobPage.VERIFICATION.value, None, "", report.dataset.name, kind, report_id=report.pk)
+
+
+def verification_json(found: Verification) -> dict[str, Any]:
+    """A verification as JSON values, with the figures of the largest move."""
+    short = None if found.changes is None else found.changes.shortened(MOST_FIGURES)
+    content: dict[str, Any] = json_of(replace(found, changes=short))
+    return content
+
+
 def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
     """Compute it, however long it takes.
 
@@ -86,6 +113,8 @@ def page_content(asked: PageAsked, reader: User) -> dict[str, Any]:
     if asked.page == JobPage.SYSTEMS:
         dataset = get_object_or_404(datasets_visible_to(reader), name=asked.dataset)
         return systems_get(dataset=dataset, reader=reader).as_json()
+    if asked.report_id is not None:
+        return verification_json(stored_verify(report_get_for(reader, asked.report_id)))
     sweep = source_get_for(reader, asked.sweep_id, asked.source)
     if asked.criteria is not None:
         return selection_get(sweep=sweep, criteria=asked.criteria).as_json()

@@ -34,7 +34,7 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.selection.replacement import EPSILON
 from metaeval.selection.verdict import Annotators
-from metaeval.services.page_contents import PageAsked, page_content
+from metaeval.services.page_contents import PageAsked, asked_to_verify, page_content
 from metaeval.services.reports import CACHE_SECONDS, report_build, report_save, report_subject, subject_report
 
 logger = logging.getLogger(__name__)
@@ -105,6 +105,17 @@ def page_job_get(*, user: User, asked: PageAsked) -> ReportJob | None:
     """The newest job of this person for the figures of a page, unless it was cancelled."""
     jobs = ReportJob.objects.filter(requested_by=user, page=asked.page, key=asked.key)
     return jobs.exclude(state=JobState.CANCELLED).order_by("-created_at", "-pk").first()
+
+
+def verification_request(*, user: User, report: Report, address: str) -> ReportJob:
+    """Verify a stored report: a small one at once, else by a worker. Who asks twice gets the same job."""
+    asked = asked_to_verify(report)
+    job = page_request(user=user, dataset=report.dataset, asked=asked, address=address)
+    if is_small([report.dataset], asked.kind) and (mine := _claim(job.pk)) is not None:
+        report_job_make(mine, lambda: False)
+        mine.refresh_from_db()
+        return mine
+    return job
 
 
 def _ask(wanted: dict[str, Any], **also: Any) -> ReportJob:
@@ -190,10 +201,19 @@ def _pending() -> QuerySet[ReportJob]:
 
 def report_job_claim() -> ReportJob | None:
     """Take the oldest job that waits, or whose worker was lost."""
-    if not _pending().exists():  # without the write lock that a transaction takes on SQLite
+    return _claim()
+
+
+def _claim(pk: int | None = None) -> ReportJob | None:
+    """Take this job, or the oldest; None where it is being made, or none waits."""
+
+    def rows() -> QuerySet[ReportJob]:
+        return _pending() if pk is None else _pending().filter(pk=pk)
+
+    if not rows().exists():  # without the write lock that a transaction takes on SQLite
         return None
     with transaction.atomic():
-        row = _pending().select_for_update(skip_locked=True).order_by("created_at", "pk").first()
+        row = rows().select_for_update(skip_locked=True).order_by("created_at", "pk").first()
         if row is None:
             return None
         if row.attempts >= MOST_ATTEMPTS:

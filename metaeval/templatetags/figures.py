@@ -6,6 +6,7 @@ from typing import Any
 from django import template
 
 from metaeval.reports import figures
+from metaeval.reports.changes import Leaf, leaf_text
 from metaeval.views import addresses
 from web.numbers import UNDEFINED, number_of
 
@@ -38,3 +39,9 @@ def points(value: object) -> str:
 def count(number: int) -> str:
     """A whole number with its thousands marked."""
     return f"{number:,}"
+
+
+@register.filter
+def field_text(value: Leaf) -> str:
+    """A field of a report, as it is compared with that of another."""
+    return leaf_text(value)

@@ -1,6 +1,7 @@
 """Stored reports: their list, their pages, their files."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -12,20 +13,31 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import Kind
 from metaeval.forms import ReportForm
-from metaeval.models import Report
+from metaeval.models import JobState, Report
+from metaeval.reports.changes import Verification, changes_of, changes_words, verification_words
 from metaeval.reports.errors import ReportError
 from metaeval.reports.html import context_of
+from metaeval.reports.json_values import read_as
 from metaeval.reports.render import FORMATS, NAMES
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import report_of
 from metaeval.selectors.preregistrations import preregistration_get_for, preregistrations_visible_to
-from metaeval.selectors.reports import ReportTarget, report_get_for, report_list_for, report_targets
+from metaeval.selectors.reports import (
+    ReportTarget,
+    report_get_for,
+    report_list_for,
+    report_targets,
+    reports_beside,
+)
+from metaeval.services.page_contents import asked_to_verify
 from metaeval.services.report_jobs import (
+    page_job_get,
     report_job_cancel,
     report_job_get_for,
     report_job_resume,
     report_jobs_of,
     report_request,
+    verification_request,
 )
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
@@ -33,6 +45,7 @@ from web.files import attachment
 PER_PAGE = 25
 JOBS_SHOWN = 10
 PLANS_OFFERED = 200
+FIGURES_SHOWN = 200
 
 
 @researcher_page
@@ -141,8 +154,50 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         "report": report,
         "section": "reports",
         "suffixes": NAMES.items(),
+        "verification": _verification(request, report),
     }
     return render(request, "metaeval/report_detail.html", context)
+
+
+def _verification(request: ResearcherRequest, report: Report) -> dict[str, Any] | None:
+    """What the last verification of the report found, or the job that makes it."""
+    job = page_job_get(user=request.user, asked=asked_to_verify(report))
+    if job is None or job.state != JobState.DONE:
+        return None if job is None else {"job": job}
+    found = read_as(Verification, job.content or {})
+    headline, notes = verification_words(found)
+    return {"job": job, "found": found, "headline": headline, "notes": notes, "changes": found.changes}
+
+
+@researcher_action
+def report_verify_page(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """Compute the report again and compare: at once where it is small, else by a worker."""
+    report = report_get_for(request.user, pk)
+    address = f"{reverse('metaeval:report-detail', args=[report.pk])}#verification"
+    job = verification_request(user=request.user, report=report, address=address)
+    return redirect(address if job.state == JobState.DONE else reverse("metaeval:report-job", args=[job.pk]))
+
+
+@researcher_page
+def report_changes(request: ResearcherRequest, pk: int) -> HttpResponse:
+    """What changed from another report on the same dataset to this one, and why."""
+    report = report_get_for(request.user, pk)
+    others = reports_beside(request.user, report)
+    given = request.GET.get("from", "")
+    before = next((one for one in others if str(one.pk) == given), None)
+    if given and before is None:
+        raise Http404("There is no such report on this dataset.")
+    if before is None:
+        # The one before this one, by default.
+        before = next(
+            (one for one in others if one.created_at <= report.created_at), next(iter(others), None)
+        )
+    context: dict[str, Any] = {"report": report, "section": "reports", "others": others, "before": before}
+    if before is not None:
+        first = report_of(report_get_for(request.user, before.pk).content)
+        changes = changes_of(first, report_of(report.content)).shortened(FIGURES_SHOWN)
+        context |= {"changes": changes, "words": changes_words(changes)}
+    return render(request, "metaeval/report_changes.html", context)
 
 
 @researcher_page

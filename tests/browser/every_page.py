@@ -86,6 +86,7 @@ NO_PAGES = {
     "metaeval:report-new": "takes, leads to the report",
     "metaeval:report-download": "a file",
     "metaeval:report-job-act": "takes, leads back",
+    "metaeval:report-verify": "takes, leads back",
     "metaeval:comparison-download": "a file",
     "metaeval:kind-comparison-download": "a file",
     "metaeval:promote": "takes; the page of `comparison` when something is wrong",
@@ -121,6 +122,7 @@ IN_DEMO = {
     "login",
     "metaeval:report-list",
     "metaeval:report-detail",
+    "metaeval:report-changes",
     "metaeval:comparison",
     "metaeval:decision",
 }

@@ -1,4 +1,6 @@
-"""`report NAME --output FILE`: the agreement report of a dataset or a study."""
+"""`report NAME --output FILE`: the agreement report of a dataset or a study; whether a stored one still holds; what
+differs between two.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.models import Dataset, Kind, Study
 from metaeval.inputs import CONVENTIONS, Options, tie_break
 from metaeval.papers import PAPERS
-from metaeval.reports.errors import MetaevalError
+from metaeval.reports.changes import (
+    TOLERANCE,
+    ReportChanges,
+    changes_of,
+    changes_words,
+    leaf_text,
+    verification_words,
+)
+from metaeval.reports.errors import MetaevalError, ReportError
 from metaeval.reports.render import FORMATS, format_of, render, write_atomically
 from metaeval.reports.words import verdict_of
 from metaeval.selection.replacement import EPSILON
@@ -23,25 +33,43 @@ from metaeval.services.reports import (
     subject_named,
     with_plan,
 )
+from metaeval.services.verification import report_named, report_verify
 from metaeval.stats import InvalidInputError
+
+FIGURES_SHOWN = 40
 
 
 class Command(BaseCommand):
     help = "Write the agreement report of a dataset or a study: people, judges, which judge leads, with intervals."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", help="a dataset, or else the slug of a study")
+        parser.add_argument("name", nargs="?", help="a dataset, or else the slug of a study")
         parser.add_argument(
-            "--output",
-            required=True,
-            type=Path,
-            help=f"a file that ends in {', '.join(FORMATS)}; with --paper a folder",
+            "--output", type=Path, help=f"a file that ends in {', '.join(FORMATS)}; with --paper a folder"
         )
         parser.add_argument(
             "--paper",
             choices=PAPERS,
             help="in place of the report, write the tables and figures of this paper in its own layout, with a README "
             "of what the data does not carry",
+        )
+        parser.add_argument(
+            "--verify",
+            metavar="FILE",
+            help="compute a stored report (a .json file, or its number) again from the rows, and say whether it still "
+            "holds; exit status 1 if it doesn't",
+        )
+        parser.add_argument(
+            "--diff",
+            nargs=2,
+            metavar=("A", "B"),
+            help="say what differs between two reports (.json files or numbers), and why; exit status 0 either way",
+        )
+        parser.add_argument(
+            "--tolerance",
+            type=float,
+            default=TOLERANCE,
+            help=f"of --verify and --diff: smaller differences of a figure don't count (default: {TOLERANCE:g})",
         )
         parser.add_argument(
             "--study", metavar="SLUG", help="count only the labels of this study of the dataset"
@@ -107,6 +135,14 @@ class Command(BaseCommand):
         parser.add_argument("--save", action="store_true", help="keep the report in the site as well")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["verify"] is not None or options["diff"] is not None:
+            try:
+                self._compare(options)
+            except MetaevalError as error:
+                raise CommandError(str(error)) from None
+            return
+        if not options["name"] or options["output"] is None:
+            raise CommandError("Name a dataset or a study and a file: report NAME --output FILE.")
         output: Path = options["output"]
         try:
             dataset, study = subject_named(options["name"], options["study"])
@@ -150,6 +186,43 @@ class Command(BaseCommand):
             self.stdout.write(
                 self.style.SUCCESS(f"Wrote {len(names)} files to {output}; begin with README.md.")
             )
+
+    def _compare(self, options: dict[str, Any]) -> None:
+        """Verify a report, or compare two."""
+        if not 0 <= options["tolerance"] < 1:
+            raise ReportError("--tolerance: expected 0 or more and below 1.")
+        if options["diff"] is not None:
+            before, after = (report_named(given)[0] for given in options["diff"])
+            changes = changes_of(before, after, tolerance=options["tolerance"])
+            self.stdout.write(changes_words(changes))
+            self._write_changes(changes, options["verbosity"])
+            return
+        report, reader, sweep_id = report_named(options["verify"])
+        found = report_verify(report, reader=reader, sweep_id=sweep_id, tolerance=options["tolerance"])
+        headline, notes = verification_words(found)
+        for note in notes:
+            self.stdout.write(note)
+        if found.changes is not None:
+            self._write_changes(found.changes, options["verbosity"])
+        if not found.holds:
+            raise CommandError(f"{headline}.")
+        self.stdout.write(self.style.SUCCESS(f"{headline}."))
+
+    def _write_changes(self, changes: ReportChanges, verbosity: int) -> None:
+        sections = (
+            ("Software", changes.software),
+            ("Options", changes.options),
+            ("Data", changes.data),
+            ("Figures", changes.figures if verbosity > 1 else changes.figures[:FIGURES_SHOWN]),
+        )
+        for title, rows in sections:
+            if rows:
+                self.stdout.write(f"{title}:")
+            for row in rows:
+                self.stdout.write(f"  {row.field}: {leaf_text(row.before)} -> {leaf_text(row.after)}")
+        left = len(changes.figures) - FIGURES_SHOWN
+        if verbosity <= 1 and left > 0:
+            self.stdout.write(f"  ... and {left:,} more; --verbosity 2 shows all.")
 
 
 def _options(given: dict[str, Any]) -> Options:
