@@ -10,11 +10,13 @@ from django.urls.converters import StringConverter
 import web.converters  # noqa: F401  (registers `row`)
 from annotation.kinds import kind_of
 from metaeval.figures import KIND_LABELS
+from metaeval.papers import PAPERS
 from metaeval.reports.render import FORMATS
 from metaeval.views import (
     comparisons,
     confidence,
     label_next,
+    papers,
     planning,
     promotions,
     reports,
@@ -42,6 +44,12 @@ class ChoiceConverter(StringConverter):
     regex = "json|md"
 
 
+class PaperConverter(StringConverter):
+    """The papers whose tables are made."""
+
+    regex = "|".join(PAPERS)
+
+
 class DatasetConverter(StringConverter):
     """The name of a dataset, and of which of its judges: ``llmbar`` or ``llmbar/judges/3,7``."""
 
@@ -49,6 +57,7 @@ class DatasetConverter(StringConverter):
 
 
 register_converter(DatasetConverter, "judged_dataset")
+register_converter(PaperConverter, "paper_key")
 register_converter(SuffixConverter, "report_format")
 register_converter(ChoiceConverter, "choice_format")
 register_converter(KindConverter, "kind_name")
@@ -102,6 +111,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
         planning.preregistration_download,
         name="preregistration-download",
     ),
+    path("datasets/<slug:name>/papers/", papers.paper_list, name="paper-list"),
+    path("datasets/<slug:name>/papers/<paper_key:paper>/", papers.paper_detail, name="paper-detail"),
+    path("datasets/<slug:name>/papers/<paper_key:paper>.zip", papers.paper_download, name="paper-download"),
     path("datasets/<slug:name>/systems/", systems.systems, name="systems"),
     path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),
     path("datasets/<slug:name>/systems/ratings/", systems.ratings_upload, name="ratings-upload"),

@@ -6,6 +6,7 @@ import zipfile
 
 from metaeval.papers.paper import MadePaper
 from metaeval.papers.tables import TABLE_FORMATS
+from metaeval.pictures.rendering import MISSING, available, to_csv, to_pdf, to_svg
 from metaeval.reports.markdown import plain_text
 from metaeval.reports.report import canonical_json, software_version
 
@@ -13,12 +14,17 @@ MANIFEST = "paper.json"
 
 
 def paper_files(made: MadePaper) -> dict[str, bytes]:
-    """All files by name: each table in four formats, the README, and the manifest."""
+    """All files by name: tables and pictures in each of their formats, the README, and the manifest."""
     files = {
         f"{table.name}{suffix}": write(table).encode("utf-8")
         for table in made.tables
         for suffix, write in TABLE_FORMATS.items()
     }
+    for picture in made.pictures:
+        files[f"{picture.name}.csv"] = to_csv(picture).encode("utf-8")
+        if available():
+            files[f"{picture.name}.svg"] = to_svg(picture).encode("utf-8")
+            files[f"{picture.name}.pdf"] = to_pdf(picture)
     files["README.md"] = _readme(made).encode("utf-8")
     files[MANIFEST] = _manifest(made, sorted([*files, MANIFEST])).encode("utf-8")
     return files
@@ -74,6 +80,13 @@ def _readme(made: MadePaper) -> str:
         lines += [f"    - {plain_text(note)}" for note in table.notes]
     if not made.tables:
         lines.append("None: see below.")
+    if made.pictures:
+        suffixes = (".svg", ".pdf", ".csv") if available() else (".csv",)
+        lines += ["", "## Figures", ""]
+        for picture in made.pictures:
+            names = ", ".join(f"`{picture.name}{suffix}`" for suffix in suffixes)
+            lines.append(f"- **{plain_text(picture.title)}** ({names}). {plain_text(picture.description)}")
+        lines += [] if available() else ["", plain_text(MISSING)]
     if made.missing:
         lines += ["", "## What this data does not carry", ""]
         lines += [f"- **{plain_text(part.title)}**: {plain_text(part.reason)}" for part in made.missing]

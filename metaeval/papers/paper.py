@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from metaeval.papers.data import PaperData
 from metaeval.papers.tables import MissingPart, PaperTable
+from metaeval.pictures.picture import Picture
 
-PaperPart = PaperTable | MissingPart
+PaperPart = PaperTable | Picture | MissingPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class MadePaper:
     subject: str
     hashes: dict[str, str]
     tables: tuple[PaperTable, ...]
+    pictures: tuple[Picture, ...]
     missing: tuple[MissingPart, ...]
 
 
@@ -50,5 +52,6 @@ def paper_made(paper: Paper, data: PaperData) -> MadePaper:
         data.title,
         data.hashes,
         tuple(part for part in parts if isinstance(part, PaperTable)),
+        tuple(part for part in parts if isinstance(part, Picture)),
         tuple(part for part in parts if isinstance(part, MissingPart)),
     )

@@ -59,10 +59,17 @@ class PaperTable:
     spans: tuple[tuple[str, int], ...] = ()
 
     @property
+    def all_spans(self) -> tuple[tuple[str, int], ...]:
+        """The heads above, over all columns but the first."""
+        rest = len(self.columns) - 1 - sum(width for _, width in self.spans)
+        return (*self.spans, ("", rest)) if self.spans and rest else self.spans
+
+    @property
     def flat_columns(self) -> tuple[str, ...]:
         """The heads with those above them: "Natural Acc."."""
-        above = [text for text, width in self.spans for _ in range(width)]
-        above += [""] * (len(self.columns) - 1 - len(above))
+        above = [text for text, width in self.all_spans for _ in range(width)] or [""] * (
+            len(self.columns) - 1
+        )
         first, *others = self.columns
         return (first, *(f"{over} {head}".strip() for over, head in zip(above, others, strict=True)))
 
@@ -170,12 +177,11 @@ def table_latex(table: PaperTable) -> str:
 
 def _spans(table: PaperTable) -> list[str]:
     cells, rules, column = [""], [], 2
-    for text, width in table.spans:
+    for text, width in table.all_spans:
         cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(text)}}}")
         if text:
             rules.append(rf"\cmidrule(lr){{{column}-{column + width - 1}}}")
         column += width
-    cells += [""] * (len(table.columns) + 1 - column)
     return [_latex_line(cells), "".join(rules)]
 
 

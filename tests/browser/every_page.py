@@ -24,6 +24,7 @@ from annotation.services.quality import enrollment_suspend, item_report, message
 from annotation.services.studies import study_update
 from judges.models import Orders, Sweep
 from metaeval.models import OutsideRatings, ReportJob
+from metaeval.papers import PAPERS
 from metaeval.services.report_jobs import report_request
 from tests.annotation.cast import label_make, labels_make
 from tests.annotation.entry.props import link_make, params
@@ -107,6 +108,7 @@ NO_PAGES = {
     "metaeval:dataset-confidence-download": "a file",
     "metaeval:confidence-send": "takes, leads to the study",
     "metaeval:dataset-tower-download": "a file",
+    "metaeval:paper-download": "a file",
     "metaeval:systems-download": "a file",
     "metaeval:ratings-upload": "takes a file, leads back",
     "metaeval:label-next-download": "a file",
@@ -364,6 +366,21 @@ def in_time_stops() -> Iterator[Stop]:
     for what, judge in (("moved", moved), ("still", still), ("new", new)):
         yield Stop(f"judge-in-time-{what}", reverse("judges:judge-in-time", args=[judge.pk]))
     yield Stop("judge-that-moved", reverse("judges:judge-detail", args=[moved.pk]))
+
+
+def paper_stops() -> Iterator[Stop]:
+    """The tables of the papers: their list, each paper's page, one of a kind that the dataset does not have."""
+    dataset = dataset_make(pairs=6)
+    for instruction, subset in zip(
+        dataset.instructions.all(), ["Natural", "Adversarial/Manual"] * 3, strict=True
+    ):
+        instruction.subset = subset
+        instruction.save()
+    choices_make(dataset=dataset, choices=[[1, 1, 2], [2, 2], [1, 0]] * 2)
+    swept(dataset=dataset, good="Right", poor="Wrong")
+    yield Stop("papers", reverse("metaeval:paper-list", args=[dataset.name]))
+    for paper in PAPERS:
+        yield Stop(f"paper-{paper}", reverse("metaeval:paper-detail", args=[dataset.name, paper]))
 
 
 def systems_stops() -> Iterator[Stop]:

@@ -31,6 +31,7 @@ from tests.browser.every_page import (
     in_time_stops,
     judging_stops,
     label_next_stops,
+    paper_stops,
     plan_stops,
     staff_stops,
     steps_stops,
@@ -82,7 +83,7 @@ def visit(page: Page, url: str, stops: Iterable[Stop]) -> None:
 def test_every_page_is_visited():
     alice = user_make(username="alice")
     stops = [*steps_stops(), *work_stops(), *door_stops(), *staff_stops(alice)]
-    stops += [*systems_stops(), *label_next_stops(alice), *plan_stops(alice)]
+    stops += [*paper_stops(), *systems_stops(), *label_next_stops(alice), *plan_stops(alice)]
     stops += [*judging_stops(alice), *in_time_stops()]
     visited = {stop.name for stop in stops} | IN_DEMO
     assert every_name() - visited == set(NO_PAGES), (
@@ -219,7 +220,7 @@ def test_the_decisions(live_server, page: Page):
 def test_systems_and_what_to_label_next(live_server, page: Page):
     alice = user_make(username="alice")
     log_in(page, live_server.url)
-    visit(page, live_server.url, systems_stops())
+    visit(page, live_server.url, [*paper_stops(), *systems_stops()])
     visit(page, live_server.url, [*label_next_stops(alice), *plan_stops(alice)])
 
 

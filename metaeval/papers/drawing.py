@@ -1,0 +1,125 @@
+"""Pictures that the papers share: grouped bars and lines, with the table behind each."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metaeval.pictures.palette import DASHES, SERIES, SHAPES, config
+from metaeval.pictures.picture import SCHEMA_URL, Picture, PictureColumn
+
+Point = tuple[str, str, float | None]
+"""A bar: where it stands, of which series, how high."""
+Place = tuple[str, float, float | None]
+"""A point of a line: of which series, where, how high."""
+_WIDTH, _HEIGHT = 560, 300
+
+
+def bar_picture(
+    name: str,
+    title: str,
+    description: str,
+    points: Sequence[Point],
+    *,
+    heads: tuple[str, str, str],
+    percent: bool = False,
+    zero_line: bool = False,
+) -> Picture:
+    """Bars in groups, a color a series; what has no value has no bar, and a dash in the table.
+
+    ``heads`` names the groups, the series and the height; with `percent` heights are shares.
+    """
+    group, series, height = heads
+    values = [
+        {"group": one, "series": other, "height": value} for one, other, value in points if value is not None
+    ]
+    groups = list(dict.fromkeys(point[0] for point in points))
+    names = list(dict.fromkeys(point[1] for point in points))
+    color = _series("color", series, names) if len(names) > 1 else {"value": SERIES[0]}
+    encoding: dict[str, Any] = {
+        "x": {
+            "field": "group",
+            "type": "nominal",
+            "sort": groups,
+            "title": group,
+            "axis": {"labelAngle": _angle(groups)},
+        },
+        "y": {"field": "height", "type": "quantitative", "title": height, "axis": _axis(percent)},
+        "color": color,
+    }
+    if len(names) > 1:
+        encoding["xOffset"] = {"field": "series", "sort": names}
+    layers: list[dict[str, Any]] = [{"mark": {"type": "bar"}, "encoding": encoding}]
+    if zero_line:
+        layers.append({"mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"y": {"datum": 0}}})
+    return _picture(name, title, description, values, layers, heads, points, percent)
+
+
+def line_picture(
+    name: str,
+    title: str,
+    description: str,
+    places: Sequence[Place],
+    *,
+    heads: tuple[str, str, str],
+    percent: bool = False,
+    mark: float | None = None,
+    logarithmic: bool = False,
+) -> Picture:
+    """Lines, a color, a dash and a shape a series; ``heads`` names the series, the axis below and the one beside."""
+    series, across, up = heads
+    values = [{"series": one, "x": x, "y": y} for one, x, y in places if y is not None]
+    names = list(dict.fromkeys(place[0] for place in places))
+    scale = {"type": "log"} if logarithmic else {"zero": False}
+    encoding: dict[str, Any] = {
+        "x": {"field": "x", "type": "quantitative", "title": across, "scale": scale},
+        "y": {"field": "y", "type": "quantitative", "title": up, "axis": _axis(percent)},
+        "color": _series("color", series, names),
+    }
+    dashed = {**encoding, "strokeDash": _series("dash", series, names)}
+    shaped = {**encoding, "shape": _series("shape", series, names)}
+    layers: list[dict[str, Any]] = [
+        {"mark": {"type": "line", "strokeWidth": 2}, "encoding": dashed},
+        {"mark": {"type": "point", "filled": True, "size": 45}, "encoding": shaped},
+    ]
+    if mark is not None:
+        layers.append({"mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"y": {"datum": mark}}})
+    return _picture(name, title, description, values, layers, heads, places, percent)
+
+
+def _picture(
+    name: str,
+    title: str,
+    description: str,
+    values: Sequence[Mapping[str, Any]],
+    layers: Sequence[Mapping[str, Any]],
+    heads: tuple[str, str, str],
+    rows: Sequence[tuple[object, ...]],
+    percent: bool,
+) -> Picture:
+    spec = {
+        "$schema": SCHEMA_URL,
+        "config": config(),
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "data": {"values": list(values)},
+        "layer": list(layers),
+    }
+    units = ("text", "text" if isinstance(rows[0][1], str) else "number", "percent" if percent else "number")
+    columns = (
+        tuple(PictureColumn(head, unit) for head, unit in zip(heads, units, strict=True)) if rows else ()
+    )
+    narrow = {**spec, "width": 260, "height": 240}
+    return Picture(name, title, description, spec, columns, tuple(map(tuple, rows)), narrow=narrow)
+
+
+def _series(how: str, title: str, names: Sequence[str]) -> dict[str, Any]:
+    ranges: dict[str, Sequence[Any]] = {"color": SERIES, "dash": DASHES, "shape": SHAPES}
+    marks = [ranges[how][place % len(ranges[how])] for place in range(len(names))]
+    return {"field": "series", "title": title, "scale": {"domain": list(names), "range": marks}}
+
+
+def _axis(percent: bool) -> dict[str, Any]:
+    return {"format": ".0%"} if percent else {}
+
+
+def _angle(groups: Sequence[str]) -> int:
+    return -35 if sum(map(len, groups)) > 60 else 0

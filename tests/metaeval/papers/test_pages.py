@@ -1,0 +1,76 @@
+"""The pages of papers: what a dataset has, each paper's tables, the archive."""
+
+import io
+import zipfile
+
+import pytest
+from django.urls import reverse
+
+from metaeval.papers import PAPERS
+from metaeval.papers.files import paper_files
+from metaeval.services import report_jobs
+from metaeval.services.papers import paper_make
+from tests.annotation.factories import dataset_make, user_make
+from tests.metaeval.rows import labels_make, swept
+
+pytestmark = [pytest.mark.django_db]
+
+
+@pytest.fixture
+def pairs():
+    dataset = dataset_make(pairs=6, name="pairs", per_instruction=2)
+    labels_make(dataset=dataset, choices=[(1, 1, 2), (2, 2), (1, None), (0, 1, 1), (1, 2)])
+    swept(dataset=dataset)
+    return dataset
+
+
+def test_the_list_links_what_the_dataset_carries(client, researcher, pairs):
+    page = client.get(reverse("metaeval:paper-list", args=["pairs"])).content.decode()
+    for key, paper in PAPERS.items():
+        address = reverse("metaeval:paper-detail", args=["pairs", key])
+        assert (f'href="{address}"' in page) == ("pairwise" in paper.kinds), key
+    comparison = client.get(reverse("metaeval:dataset-comparison", args=["pairs"])).content.decode()
+    assert reverse("metaeval:paper-list", args=["pairs"]) in comparison
+
+
+def test_a_page_shows_each_table_and_the_archive_has_the_files_of_the_command(client, researcher, pairs):
+    page = client.get(reverse("metaeval:paper-detail", args=["pairs", "llmbar"]))
+    made = paper_make(paper="llmbar", dataset=pairs, reader=researcher)
+    assert made.tables
+    for table in made.tables:
+        assert f'<h2 id="{table.name}">' in page.content.decode()
+    answer = client.get(reverse("metaeval:paper-download", args=["pairs", "llmbar"]))
+    assert answer["Content-Type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == {
+            f"llmbar/{name}": content for name, content in paper_files(made).items()
+        }
+
+
+def test_labels_of_others_do_not_count(client, researcher):
+    """Of a public dataset, not those of a study that is somebody else's."""
+    from tests.annotation.factories import study_make
+
+    dataset = dataset_make(pairs=4, name="shared")
+    study = study_make(dataset=dataset, owner=user_make())
+    labels_make(dataset=dataset, choices=[(1, 1), (2, 2), (1, 1), (2, 1)], study=study)
+    mine = paper_make(paper="llmbar", dataset=dataset, reader=researcher)
+    everybody = paper_make(paper="llmbar", dataset=dataset)
+    assert mine.hashes != everybody.hashes
+
+
+def test_what_is_too_large_to_wait_for_names_the_command(client, researcher, pairs, monkeypatch):
+    monkeypatch.setattr("metaeval.views.papers.is_small", lambda datasets, kind: False)
+    assert report_jobs.is_small([pairs], "pairwise")
+    page = client.get(reverse("metaeval:paper-detail", args=["pairs", "llmbar"])).content.decode()
+    assert "python manage.py report pairs --paper llmbar --output FOLDER" in page
+    assert client.get(reverse("metaeval:paper-download", args=["pairs", "llmbar"])).status_code == 409
+
+
+def test_a_dataset_without_such_items_says_so(client, researcher):
+    from tests.annotation.kinds import kind_dataset_make
+
+    dataset = kind_dataset_make(kind="checklist")
+    page = client.get(reverse("metaeval:paper-detail", args=[dataset.name, "llmbar"]))
+    assert page.status_code == 200
+    assert "has no items of the kind pairwise" in page.content.decode()
