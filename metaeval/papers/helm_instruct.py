@@ -1,0 +1,412 @@
+"""HELM Instruct: rater groups against each other by criterion, their means and deviations, models by rater group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from metaeval.figures.rubric import KIND, RubricSample
+from metaeval.figures.sample import Ratio
+from metaeval.inputs import Booleans, Floats, Inputs
+from metaeval.papers.data import PaperData
+from metaeval.papers.matrix import matrix_table
+from metaeval.papers.names import distinct_names, file_names
+from metaeval.papers.paper import PaperPart
+from metaeval.papers.tables import (
+    MissingPart,
+    PaperCell,
+    PaperTable,
+    count_cell,
+    number_cell,
+    with_best_marked,
+    word_cell,
+)
+from metaeval.stats import Estimate, evaluator_correlations, evaluator_correlations_by, macro_mean, preset
+from metaeval.stats.errors import quiet
+from metaeval.stats.evaluators import EvaluatorCorrelations
+
+OVERALL = "Overall"
+PEOPLE = "Human annotators"
+IMPORTED = "Imported labels"
+_TABLE_4 = "Pearson's correlation between rater groups"
+_MERGED = (
+    "The mean of a group's annotators of an item counts as its one rating: how the paper merges the two annotations of "
+    "a response is not stated."
+)
+_ONE_GROUP = "T4 compares rater groups, and only {name} has rated these items. Add a judge, or labels of a second study."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rater:
+    """A rater group: human annotators of one study, or a judge; its ratings are (n_items, n_criteria), NaN for none."""
+
+    name: str
+    ratings: Floats
+    n_labels: int
+
+
+class Ratings:
+    """What every rater group said of every item, beside the items' scenarios and models."""
+
+    def __init__(self, data: PaperData) -> None:
+        self.data, self.inputs = data, data.inputs["rubric"]
+        self.criteria = self.inputs.criteria
+
+    @cached_property
+    def scenario(self) -> tuple[str, ...]:
+        """By item its category; its subset where items have no more than one category."""
+        items = self.inputs.items
+        return items.subset if len(set(items.category)) < 2 <= len(set(items.subset)) else items.category
+
+    @cached_property
+    def scenarios(self) -> tuple[str, ...]:
+        """In the order of the items; items without one are of none."""
+        return tuple(name for name in dict.fromkeys(self.scenario) if name)
+
+    @cached_property
+    def system(self) -> tuple[str, ...]:
+        """By item the model whose response it is; empty where that is unknown."""
+        return tuple(
+            next(iter(self.data.systems.get(name, ())), "") for name in self.inputs.items.external_id
+        )
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """In the order of the items."""
+        return tuple(name for name in dict.fromkeys(self.system) if name)
+
+    @cached_property
+    def raters(self) -> tuple[Rater, ...]:
+        """Human annotators, a group a study, then judges."""
+        found = [_people(self, name, kept) for name, kept in _groups(self.inputs).items()]
+        figure = KIND.of_judges("mean_rating")
+        for judge in RubricSample(self.inputs, self.data.options).judges:
+            if not judge.judge.baseline:
+                name, n = judge.judge.name, int(judge.judge.judged.sum())
+                found.append(Rater(name, _ratings(figure.function(judge)), n))
+        names = distinct_names(rater.name for rater in found)
+        return tuple(replace(rater, name=name) for rater, name in zip(found, names, strict=True))
+
+    @cached_property
+    def pooled(self) -> dict[str, EvaluatorCorrelations]:
+        """The correlations of every two rater groups over the items of all scenarios."""
+        return self.by_criterion()
+
+    def by_criterion(self, **how: Any) -> dict[str, EvaluatorCorrelations]:
+        """The correlations of every two rater groups, by criterion and over all ratings."""
+        n_items, n_criteria = len(self.inputs.items), len(self.criteria)
+        flat = {rater.name: rater.ratings.T.ravel() for rater in self.raters}
+        if len(flat) == 1:  # means and deviations it has all the same
+            flat[""] = np.full(n_items * n_criteria, np.nan)
+        criteria = np.repeat(np.arange(n_criteria), n_items)
+        options = preset("helm_instruct").of(evaluator_correlations) | {"n_resamples": 0}
+        if self.inputs.weights is not None:
+            options["weights"] = np.tile(self.inputs.weights, n_criteria)
+        if "scenarios" in how:
+            how["scenarios"] = np.tile(np.array(how["scenarios"], dtype=np.str_), n_criteria)
+        with quiet():
+            found = evaluator_correlations_by(flat, criteria, **how, **options)
+            tables = {name: found[place] for place, name in enumerate(self.criteria)}
+            return tables | {OVERALL: evaluator_correlations(flat, **how, **options)}
+
+    def macro(self, rater: Rater, place: int, where: Booleans) -> Estimate:
+        """The mean over scenarios of the mean rating of some items by one criterion."""
+        with quiet():
+            return macro_mean(
+                rater.ratings[:, place],
+                np.array(self.scenario, dtype=np.str_),
+                where=where,
+                bounds=KIND.of_judges("mean_rating").range,
+                n_resamples=0,
+                weights=self.inputs.weights,
+            )
+
+
+def _groups(inputs: Inputs) -> dict[str, Booleans]:
+    """The labels of each group of human annotators: those of one study, or imported ones."""
+    labels = inputs.labels
+    if not len(labels):
+        return {}
+    study = np.array(labels.study or [""] * len(labels), dtype=np.str_)
+    names = list(dict.fromkeys(study.tolist()))
+    if len(names) == 1:
+        return {PEOPLE: np.ones(len(labels), dtype=np.bool_)}
+    return {name or IMPORTED: study == name for name in names}
+
+
+def _people(ratings: Ratings, name: str, kept: Booleans) -> Rater:
+    """The mean rating of a group's annotators, as reports have it."""
+    labels = ratings.inputs.labels
+    own = replace(
+        labels,
+        item=labels.item[kept],
+        annotator=labels.annotator[kept],
+        values=labels.values[kept],
+        simulated=labels.simulated[kept],
+        study=(),
+    )
+    sample = RubricSample(replace(ratings.inputs, labels=own), ratings.data.options)
+    return Rater(name, _ratings(KIND.of_people("mean_rating").function(sample)), int(kept.sum()))
+
+
+def _ratings(part: Any) -> Floats:
+    """The ratings that a mean rating is the mean of: (n_items, n_criteria), NaN where there is none."""
+    assert isinstance(part, Ratio)
+    return np.where(part.bottom > 0, part.top / np.where(part.bottom > 0, part.bottom, 1.0), np.nan)
+
+
+def parts(data: PaperData) -> Iterator[PaperPart]:
+    """HELM Instruct's tables and figures, in the order of the paper."""
+    ratings = Ratings(data)
+    yield _table_2(ratings)
+    yield from _figure_3(ratings)
+    yield from _table_4(ratings)
+    yield from _scenario_level(ratings)
+    yield (
+        _table_5(ratings)
+        if ratings.raters
+        else MissingPart("t5", "Table 5", "Nobody has rated these items yet.")
+    )
+
+
+# --- Table 2 ---------------------------------------------------------------------------------------------------------
+
+
+def _table_2(ratings: Ratings) -> PaperTable:
+    items, scenario = ratings.inputs.items, np.array(ratings.scenario, dtype=np.str_)
+    cluster, labels = np.array(items.cluster, dtype=np.str_), ratings.inputs.labels
+
+    def row(name: str, members: Booleans) -> tuple[PaperCell, ...]:
+        return (
+            word_cell(name),
+            count_cell(len(np.unique(cluster[members]))),
+            count_cell(int(members.sum())),
+            count_cell(int(members[labels.item].sum())),
+        )
+
+    rows = [row(name or "No scenario", scenario == name) for name in dict.fromkeys(ratings.scenario)]
+    if len(rows) > 1:
+        rows.append(row("Total", np.ones(len(items), dtype=np.bool_)))
+    notes = ["The paper's example of each scenario is left out: examples are texts of your dataset."]
+    if not ratings.scenarios:
+        notes.append("No item has a category or subset, which are the scenarios here.")
+    return PaperTable(
+        "t2",
+        "Table 2: Scenarios",
+        "Instructions, responses and human labels (each with a rating by every criterion) of each scenario.",
+        ("Scenario", "Instructions", "Responses", "Labels"),
+        tuple(rows),
+        tuple(notes),
+    )
+
+
+# --- Table 4 ---------------------------------------------------------------------------------------------------------
+
+
+def _table_4(ratings: Ratings) -> Iterator[PaperPart]:
+    title = "Table 4: Instance-level correlation of rater groups"
+    if len(ratings.raters) < 2:
+        yield MissingPart("t4", title, _one_group(ratings))
+        return
+    for name, (criterion, found) in zip(_names(ratings), ratings.pooled.items(), strict=True):
+        over = "all ratings of all criteria together" if criterion == OVERALL else "all items"
+        yield matrix_table(
+            f"t4-{name}",
+            f"{title}: {criterion}",
+            f"{_TABLE_4}, instance level, {_of(criterion)}: over {over}.",
+            found,
+            (_MERGED, "Items of all scenarios are pooled; whether the paper pools them is not stated."),
+        )
+    if len(ratings.scenarios) < 2:
+        return
+    by_scenario = ratings.by_criterion(scenarios=ratings.scenario)
+    for name, (criterion, found) in zip(_names(ratings), by_scenario.items(), strict=True):
+        yield matrix_table(
+            f"t4-{name}-mean-of-scenarios",
+            f"{title}: {criterion}, mean of scenarios",
+            f"{_TABLE_4}, instance level, {_of(criterion)}: the unweighted mean of the scenarios' correlations.",
+            found,
+            (_MERGED,),
+        )
+
+
+def _one_group(ratings: Ratings) -> str:
+    name = next((rater.name for rater in ratings.raters), "")
+    return _ONE_GROUP.format(name=name) if name else "Nobody has rated these items yet."
+
+
+def _names(ratings: Ratings) -> list[str]:
+    """Parts of the names of files, of each criterion and of all together."""
+    return file_names([*ratings.criteria, OVERALL])
+
+
+def _of(criterion: str) -> str:
+    return "all criteria" if criterion == OVERALL else criterion
+
+
+# --- means of scenarios ----------------------------------------------------------------------------------------------
+
+
+def _scenario_level(ratings: Ratings) -> Iterator[PaperPart]:
+    title = "Scenario-level correlation of rater groups"
+    if len(ratings.raters) < 2:
+        yield MissingPart("scenario-level", title, _one_group(ratings))
+        return
+    by_system = len(ratings.systems) > 1
+    unit = "scenario and model" if by_system else "scenario"
+    units = [
+        f"{scenario}\n{system}" if by_system else scenario
+        for scenario, system in zip(ratings.scenario, ratings.system, strict=True)
+    ]
+    if len(set(units)) < 3:
+        yield MissingPart(
+            "scenario-level",
+            title,
+            f"A correlation of means needs three {unit} groups or more; these items have {len(set(units))}. "
+            "Scenarios are the categories of the items, or their subsets.",
+        )
+        return
+    of_means = ratings.by_criterion(scenarios=units, level="scenario")
+    for name, (criterion, found) in zip(_names(ratings), of_means.items(), strict=True):
+        yield matrix_table(
+            f"scenario-level-{name}",
+            f"{title}: {criterion}",
+            f"{_TABLE_4}, {_of(criterion)}: of the mean rating of each {unit} ({len(set(units))}).",
+            found,
+            (
+                "The paper takes means per scenario first; of what units the correlation is, it doesn't state.",
+            ),
+        )
+
+
+# --- Table 5 ---------------------------------------------------------------------------------------------------------
+
+
+def _table_5(ratings: Ratings) -> PaperTable:
+    raters = ratings.raters
+    rows = []
+    for criterion, found in ratings.pooled.items():
+        cells = [
+            number_cell(value, 2, percent=False)
+            for pair in zip(found.means.tolist(), found.deviations.tolist(), strict=True)
+            for value in pair
+        ]
+        rows.append((word_cell(criterion), *cells[: 2 * len(raters)]))
+    several = any(rater.n_labels > (~np.isnan(rater.ratings)).any(axis=1).sum() for rater in raters)
+    notes = [_MERGED]
+    if several:
+        notes.append(
+            "A mean of several annotators varies less than one rating: compare deviations of groups with as many "
+            "annotators an item."
+        )
+    return PaperTable(
+        "t5",
+        "Table 5: Mean and standard deviation by criterion and rater group",
+        "Mean rating and standard deviation (one degree of freedom less) of all items.",
+        ("Criterion", *(["Mean", "SD"] * len(raters))),
+        tuple(rows),
+        tuple(notes),
+        tuple((rater.name, 2) for rater in raters),
+    )
+
+
+# --- Figure 3 --------------------------------------------------------------------------------------------------------
+
+
+def _figure_3(ratings: Ratings) -> Iterator[PaperPart]:
+    title = "Figure 3: Mean rating by model and rater group"
+    if not ratings.raters or len(ratings.systems) < 2:
+        reason = "Nobody has rated these items yet."
+        if ratings.raters:
+            reason = "It compares models, and the responses of these items name fewer than two systems."
+        yield MissingPart("f3", title, reason)
+        return
+    means = _means_by_model(ratings)
+    notes = () if ratings.scenarios else ("No item has a category or subset: the mean is over all items.",)
+    unnamed = ratings.system.count("")
+    if unnamed:
+        notes += (f"{unnamed:,} responses name no system and take no part.",)
+    for place, (criterion, name) in enumerate(zip(ratings.criteria, _names(ratings), strict=False)):
+        rows = [
+            (word_cell(system), *(number_cell(each.value, 2, percent=False) for each in line))
+            for system, line in zip(ratings.systems, means[place], strict=True)
+        ]
+        yield PaperTable(
+            f"f3-{name}",
+            f"{title}: {criterion}",
+            f"Mean rating of each model by {criterion}, a column a rater group: the unweighted mean of the scenarios' "
+            "means. The highest of each group is marked.",
+            ("Model", *(rater.name for rater in ratings.raters)),
+            with_best_marked(rows),
+            notes + _holes(ratings, means[place]),
+        )
+    yield _leaders(ratings, means)
+
+
+def _means_by_model(ratings: Ratings) -> list[list[list[Estimate]]]:
+    """By criterion, model and rater group."""
+    system = np.array(ratings.system, dtype=np.str_)
+    return [
+        [
+            [ratings.macro(rater, place, system == name) for rater in ratings.raters]
+            for name in ratings.systems
+        ]
+        for place in range(len(ratings.criteria))
+    ]
+
+
+def _holes(ratings: Ratings, lines: Sequence[Sequence[Estimate]]) -> tuple[str, ...]:
+    return tuple(
+        f"{rater.name} has no mean of {system}: {estimate.reason}."
+        for system, line in zip(ratings.systems, lines, strict=True)
+        for rater, estimate in zip(ratings.raters, line, strict=True)
+        if not estimate.defined
+    )
+
+
+def _leaders(ratings: Ratings, means: Sequence[Sequence[Sequence[Estimate]]]) -> PaperTable:
+    """How often each model is rated highest."""
+    bars = np.array([[[each.value for each in line] for line in criterion] for criterion in means])
+    by_scenario = _means_by_scenario(ratings)
+    groups = [_leads(bars.transpose(0, 2, 1)), _leads(by_scenario)]
+    rows = [
+        (word_cell(system), *(count_cell(int(leads[place])) for leads, _ in groups))
+        for place, system in enumerate(ratings.systems)
+    ]
+    (_, n_bars), (_, n_settings) = groups
+    return PaperTable(
+        "f3-highest",
+        "Figure 3: How often each model is rated highest",
+        f"Of {n_bars:,} bar groups (criterion and rater group), and of {n_settings:,} settings (scenario and rater "
+        "group, the mean of the criteria's means), those in which the model has the highest mean rating.",
+        ("Model", "Bar groups", "Settings"),
+        with_best_marked(rows),
+        (
+            "Models that share the highest mean rating all count. Differences may be within the margin of error.",
+        ),
+    )
+
+
+def _means_by_scenario(ratings: Ratings) -> Floats:
+    """Mean of the criteria's means: (n_scenarios, n_raters, n_systems)."""
+    system, scenario = (np.array(each, dtype=np.str_) for each in (ratings.system, ratings.scenario))
+    names = ratings.scenarios or ("",)
+    found = np.full((len(names), len(ratings.raters), len(ratings.systems)), np.nan)
+    for row, name in enumerate(names):
+        for place, one in enumerate(ratings.systems):
+            where = (scenario == name) & (system == one)
+            for column, rater in enumerate(ratings.raters):
+                each = [ratings.macro(rater, k, where).value for k in range(len(ratings.criteria))]
+                found[row, column, place] = np.mean(each)
+    return found
+
+
+def _leads(values: Floats) -> tuple[Floats, int]:
+    """(how often each of the last axis is the highest, of how many)."""
+    table = values.reshape(-1, values.shape[-1])
+    table = table[~np.isnan(table).any(axis=1)]
+    return np.isclose(table, table.max(axis=1, keepdims=True, initial=-np.inf)).sum(axis=0), len(table)
