@@ -26,7 +26,7 @@ from metaeval.figures.sample import (
     row_sums,
     share_of,
 )
-from metaeval.inputs import UNSURE, Booleans, Floats, Integers, JudgeAnswers, baseline_judge
+from metaeval.inputs import UNSURE, Booleans, Floats, Integers, Items, JudgeAnswers, baseline_judge
 from metaeval.stats import (
     Estimate,
     InvalidInputError,
@@ -84,6 +84,19 @@ class Answers:
     def by_label(self, effects: Floats, n_labels: int) -> Floats:
         """Sums over the answers of each label."""
         return np.asarray(np.bincount(self.label, weights=effects, minlength=n_labels), dtype=np.float64)
+
+
+def tower_weights(items: Items) -> Floats:
+    """TOWER's weight of each aspect, one over its level: (n_items, n_parts), NaN where an item's are no tree."""
+    found = np.full((len(items), items.width), np.nan)
+    for row, (keys, parents) in enumerate(zip(items.parts, items.parents, strict=True)):
+        try:
+            levels = aspect_levels(dict(zip(keys, parents, strict=True)))
+        except InvalidInputError:
+            continue
+        found[row] = 0.0
+        found[row, : len(keys)] = [1.0 / levels[key] for key in keys]
+    return found
 
 
 class ChecklistJudge(JudgeSample):
@@ -320,16 +333,8 @@ class ChecklistSample(Sample):
 
     @cached_property
     def tower(self) -> Floats:
-        """TOWER's weight of each question, one over its level; NaN where the aspects are no tree."""
-        found = np.full(self.plain.shape, np.nan)
-        for row, (keys, parents) in enumerate(zip(self.items.parts, self.items.parents, strict=True)):
-            try:
-                levels = aspect_levels(dict(zip(keys, parents, strict=True)))
-            except InvalidInputError:
-                continue
-            found[row] = 0.0
-            found[row, : len(keys)] = [1.0 / levels[key] for key in keys]
-        return found
+        """`tower_weights` of the items."""
+        return tower_weights(self.items)
 
     def followed_by(self, item: Integers, answers: Floats, weights: Floats) -> FollowedShares:
         """The mean over the answers of each item: of people, of a judge, of gold. A row of answers an entry of item."""

@@ -37,7 +37,9 @@ _MERGED = (
     "The mean of a group's annotators of an item counts as its one rating: how the paper merges the two annotations of "
     "a response is not stated."
 )
-_ONE_GROUP = "T4 compares rater groups, and only {name} has rated these items. Add a judge, or labels of a second study."
+_ONE_GROUP = (
+    "It compares rater groups, and only {name} rated these items. Add a judge, or labels of a second study."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,7 +47,7 @@ _METHODS = {
     "spearman": ("Spearman", "Figures 12 and 13", "f12"),
 }
 _PERMUTATIONS = 999
-_NO_VOTES = "No question has votes for each of its answers (metadata.votes), which the importer of Stack Exchange keeps."
+_NO_VOTES = "No question has votes for each answer (metadata.votes). The importer of Stack Exchange keeps them."
 _NO_MODEL = (
     "No model has ranked these answers. Run a judge of the strategy loglikelihood_ranking for each model, or import "
     "verdicts with scores."
@@ -143,9 +143,10 @@ class Evaluation:
 
 
 def _name_read(judge: RankingJudge) -> ModelName:
-    """By the model's name, or the judge's where that says more."""
-    found = ModelName.read(judge.judge.model or judge.judge.name)
-    return found if found.size is not None else replace(ModelName.read(judge.judge.name), tuned=found.tuned)
+    """By the model's name, or the judge's where that alone says a size."""
+    model, name = ModelName.read(judge.judge.model), ModelName.read(judge.judge.name)
+    found = name if model.size is None else model
+    return replace(found, tuned=model.tuned or name.tuned)
 
 
 def parts(data: PaperData) -> Iterator[PaperPart]:

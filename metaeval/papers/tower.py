@@ -1,0 +1,402 @@
+"""TOWER: whose order of importance people share, DRFR against TOWER by model, what is followed by level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from metaeval.figures.checklist import KIND, ChecklistJudge, ChecklistSample, FollowedShares, tower_weights
+from metaeval.figures.figure import Figure
+from metaeval.figures.rankings import RankingSample
+from metaeval.figures.sample import Ratio
+from metaeval.inputs import Booleans, Floats, Items
+from metaeval.papers.data import PaperData
+from metaeval.papers.names import distinct_names, file_names
+from metaeval.papers.paper import PaperPart
+from metaeval.papers.tables import MissingPart, PaperCell, PaperTable, number_cell, word_cell
+from metaeval.stats import (
+    Estimate,
+    ImportanceTable,
+    importance_agreement_by_annotator,
+    preset,
+    ratio_estimate,
+)
+from metaeval.stats.errors import quiet
+
+PEOPLE = "Human annotators"
+_EQUAL, _TREE = "Standard DRFR", "Tree of the dataset"
+# As the paper's rows call our strategies, in its order.
+_METHODS = {
+    "importance_ranking": "Ranking",
+    "importance_direct": "Direct Scoring",
+    "importance_tree": "Tree-Based",
+}
+_MOST_ANNOTATORS = 12
+_NO_IMPORTANCE = "There are no items in which annotators order an instruction's requirements by importance."
+_NO_RANKING = "Nobody has ordered these requirements by importance yet."
+_NO_CHECKLIST = "There are no checklists, in which the requirements are answered with yes or no."
+_NO_TREE = (
+    "No requirement depends on another (the field parent of aspects), so TOWER would be the same as DRFR."
+)
+
+
+def parts(data: PaperData) -> Iterator[PaperPart]:
+    """TOWER's tables and its figure, in the order of the paper."""
+    if "importance" in data.inputs:
+        yield from _table_1(data)
+    else:
+        yield MissingPart("t1", "Table 1: Agreement on importance", _NO_IMPORTANCE)
+    if "checklist" in data.inputs:
+        followed = Followed(data)
+        yield from _table_2(followed)
+        yield from _figure_2(followed)
+    else:
+        yield MissingPart("t2", "Table 2: DRFR and TOWER by model", _NO_CHECKLIST)
+        yield MissingPart("f2", "Figure 2: Follow rate by level", _NO_CHECKLIST)
+    yield MissingPart(
+        "preference-test",
+        "Preference test",
+        "It takes preferences between generations on which the two metrics differ most. The comparison page of a sweep "
+        "over checklists has these items as a file for a study.",
+    )
+
+
+# --- Table 1 ---------------------------------------------------------------------------------------------------------
+
+
+class Importance:
+    """Everybody's ranks of every instruction's requirements; None where there are none."""
+
+    def __init__(self, data: PaperData) -> None:
+        self.data = data
+        self.sample = RankingSample(data.inputs["importance"], data.options)
+
+    @cached_property
+    def people(self) -> dict[str, list[Floats | None]]:
+        """By annotator, numbered by first appearance."""
+        sample, labels = self.sample, self.sample.labels
+        found: dict[str, list[Floats | None]] = {}
+        for row in sample.ranked.tolist():
+            own = found.setdefault(f"Annotator {labels.annotator[row] + 1}", [None] * sample.n_items)
+            item = int(labels.item[row])
+            own[item] = labels.values[row, : sample.n_parts[item]]
+        return found
+
+    @cached_property
+    def methods(self) -> dict[str, list[Floats | None]]:
+        """Equal weights, the dataset's own tree, then judges in the paper's order."""
+        sample = self.sample
+        found: dict[str, list[Floats | None]] = {
+            _EQUAL: [np.ones(n) if n else None for n in sample.n_parts.tolist()]
+        }
+        if any(any(parents) for parents in sample.items.parents):
+            found[_TREE] = _levels_by_item(self.data.inputs["importance"].items)
+        order = list(_METHODS)
+        judges = [judge for judge in sample.judges if not judge.judge.baseline]
+        judges.sort(
+            key=lambda one: order.index(one.judge.strategy) if one.judge.strategy in order else len(order)
+        )
+        strategies = [judge.judge.strategy for judge in judges]
+        names = []
+        for judge in judges:
+            word = _METHODS.get(judge.judge.strategy, "")
+            alone = word and strategies.count(judge.judge.strategy) == 1
+            names.append(word if alone else f"{word} ({judge.judge.name})" if word else judge.judge.name)
+        for name, judge in zip(distinct_names(names), judges, strict=True):
+            found[name] = [
+                None if np.isnan(ranks).all() else ranks[:n]
+                for ranks, n in zip(judge.ranks, sample.n_parts.tolist(), strict=True)
+            ]
+        return found
+
+    def table(self, convention: str | None) -> ImportanceTable:
+        """All correlations, by average ranks or by the paper's formula."""
+        options: dict[str, Any] = {"n_resamples": 0, "weights": self.sample.drawn}
+        if convention is not None:
+            options |= preset(convention).of(importance_agreement_by_annotator)
+        with quiet():
+            return importance_agreement_by_annotator(
+                self.people, self.methods, methods_are="ranks", **options
+            )
+
+
+def _levels_by_item(items: Items) -> list[Floats | None]:
+    """The levels of each item's requirements: None where they are no tree."""
+    found: list[Floats | None] = []
+    for weights, names in zip(tower_weights(items), items.parts, strict=True):
+        own = weights[: len(names)]
+        found.append(None if not len(names) or np.isnan(own).any() else 1.0 / own)
+    return found
+
+
+def _table_1(data: PaperData) -> Iterator[PaperPart]:
+    title = "Table 1: Agreement on importance"
+    importance = Importance(data)
+    if not importance.people:
+        yield MissingPart("t1", title, _NO_RANKING)
+        return
+    caption = "Spearman's correlation of each method's order of importance with each annotator's, mean of instructions"
+    plain = importance.table(None)
+    yield _importance_table(
+        "t1",
+        title,
+        f"{caption}; tied requirements share their average rank.",
+        importance,
+        plain,
+        (
+            "Human annotators: of each annotator with each of the others.",
+            f"{_EQUAL} weighs all requirements the same: constant ranks have no correlation.",
+        ),
+    )
+    yield _importance_table(
+        "t1-printed-formula",
+        f"{title}, by the printed formula",
+        f"{caption}, by 1 − 6 Σd² / (n (n² − 1)).",
+        importance,
+        importance.table("tower"),
+        ("The formula has no ties: equal requirements rank in the order in which they are stated.",),
+    )
+
+
+def _importance_table(
+    name: str,
+    title: str,
+    caption: str,
+    importance: Importance,
+    found: ImportanceTable,
+    notes: Sequence[str],
+) -> PaperTable:
+    people = list(importance.people)
+    shown = _most_active(importance.people)
+    average = Estimate(np.nan, np.nan, np.nan, 0) if found.people is None else found.people
+    rows = [
+        (
+            word_cell(PEOPLE),
+            *(_rho(found.annotators.get(person)) for person in shown),
+            _rho(average),
+        )
+    ]
+    rows += [
+        (
+            word_cell(method),
+            *(_rho(found.cells[method, person]) for person in shown),
+            _rho(found.methods[method]),
+        )
+        for method in importance.methods
+    ]
+    notes = [*notes]
+    if len(people) == 1:
+        notes.append("One annotator has nobody to be compared with.")
+    if len(shown) < len(people):
+        notes.append(
+            f"Columns are the {len(shown)} annotators with most rankings; Avg is of all {len(people):,} annotators."
+        )
+    notes += _coverage(found, importance)
+    return PaperTable(name, title, caption, ("", *shown, "Avg"), tuple(rows), tuple(notes))
+
+
+def _most_active(people: Mapping[str, Sequence[Floats | None]]) -> list[str]:
+    """The annotators with most rankings, in their order."""
+    n = {name: sum(ranks is not None for ranks in own) for name, own in people.items()}
+    chosen = sorted(n, key=lambda name: -n[name])[:_MOST_ANNOTATORS]
+    return sorted(chosen, key=lambda name: int(name.rpartition(" ")[2]))
+
+
+def _rho(found: Estimate | None) -> PaperCell:
+    return number_cell(None if found is None else found.value, 2, percent=False)
+
+
+def _coverage(found: ImportanceTable, importance: Importance) -> Iterator[str]:
+    """How many instructions the correlations are of, and how many have none."""
+    n_items = importance.sample.n_items
+    for method in importance.methods:
+        cells = [cell for (name, _), cell in found.cells.items() if name == method]
+        asked = sum(ranks is not None for ranks in importance.methods[method])
+        if asked < n_items:
+            yield f"{method} has an order of {asked:,} of {n_items:,} instructions."
+        constant = sum(cell.n_undefined for cell in cells)
+        if constant and method != _EQUAL:
+            yield f"{method}: {constant:,} pairs of rankings have no correlation (a constant side) and are left out."
+    pairs = [*found.cells.values(), *found.pairs.values()]
+    two = max((cell.share_two for cell in pairs if not np.isnan(cell.share_two)), default=0.0)
+    if two:
+        n = int((importance.sample.n_parts == 2).sum())
+        yield f"{n:,} of {n_items:,} instructions have two requirements, where a correlation can only be −1 or 1."
+
+
+# --- Table 2 and Figure 2 --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answered:
+    """Who answered the requirements: human annotators, or a judge."""
+
+    name: str
+    subject: ChecklistSample | ChecklistJudge
+    figures: Mapping[str, Figure]
+
+    def followed(self, weights: Floats) -> FollowedShares:
+        """How much of each item was followed."""
+        if isinstance(self.subject, ChecklistJudge):
+            return self.subject.followed(weights)
+        return self.subject.of_people(weights)
+
+
+class Followed:
+    """Checklists by model, and everybody who answered them."""
+
+    def __init__(self, data: PaperData) -> None:
+        self.data = data
+        self.sample = ChecklistSample(data.inputs["checklist"], data.options)
+
+    @cached_property
+    def models(self) -> dict[str, Booleans]:
+        """By model its checklists; all together under an empty name where fewer than one is named."""
+        items = self.sample.items
+        system = np.array(
+            [next(iter(self.data.systems.get(name, ())), "") for name in items.external_id], dtype=np.str_
+        )
+        names = [name for name in dict.fromkeys(system.tolist()) if name]
+        return {name: system == name for name in names} or {"": np.ones(len(items), dtype=np.bool_)}
+
+    @cached_property
+    def answered(self) -> tuple[Answered, ...]:
+        """Human annotators first."""
+        names = ("drfr", "drfr_micro", "tower", "tower_micro")
+        found = []
+        if len(self.sample.labels):
+            found.append(Answered(PEOPLE, self.sample, {name: KIND.of_people(name) for name in names}))
+        figures = {name: KIND.of_judges(name) for name in names}
+        judges = [judge for judge in self.sample.judges if not judge.judge.baseline]
+        for name, judge in zip(distinct_names(one.judge.name for one in judges), judges, strict=True):
+            found.append(Answered(name, judge, figures))
+        return tuple(found)
+
+    def value(self, who: Answered, name: str, members: Booleans) -> float:
+        """A registered figure over the checklists of a model."""
+        part = who.figures[name].function(who.subject)
+        return self.ratio(who, part, members) if isinstance(part, Ratio) else float("nan")
+
+    def ratio(self, who: Answered, part: Ratio, members: Booleans) -> float:
+        """As reports have it: figures of human annotators weigh by the chance with which items were drawn."""
+        weights = self.sample.drawn if isinstance(who.subject, ChecklistSample) else None
+        with quiet():
+            found = ratio_estimate(
+                part.top, part.bottom, where=members, reason=part.reason, n_resamples=0, weights=weights
+            )
+        return found.value
+
+    @cached_property
+    def levels(self) -> Floats:
+        """The level of each requirement, (n_items, n_parts): 0 beyond an item's own, NaN where they are no tree."""
+        weights = self.sample.tower
+        return np.where(weights > 0, 1.0 / np.where(weights > 0, weights, 1.0), weights)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not in the tables."""
+        items = self.sample.items
+        found = []
+        unnamed = len(items) - sum(int(members.sum()) for members in self.models.values())
+        if unnamed:
+            found.append(f"{unnamed:,} responses name no system and are left out.")
+        broken = int(np.isnan(self.sample.tower).any(axis=1).sum())
+        if broken:
+            found.append(f"The requirements of {broken:,} responses are no tree: DRFR alone counts them.")
+        return tuple(found)
+
+
+def _table_2(found: Followed) -> Iterator[PaperPart]:
+    title = "Table 2: DRFR and TOWER by model"
+    if not found.answered:
+        yield MissingPart("t2", title, "Nobody has answered these checklists yet.")
+        return
+    for slug, who in zip(file_names(one.name for one in found.answered), found.answered, strict=True):
+        for suffix, micro, how in (
+            ("", "_micro", "All requirements are pooled: DRFR is the share of those answered with yes"),
+            ("-mean-of-instructions", "", "Means of the instructions' shares"),
+        ):
+            yield _model_table(
+                f"t2-{slug}{suffix}",
+                f"{title}: {who.name}" + (", mean of instructions" if suffix else ""),
+                f"Answers of {_whose(who)}, in percent. {how}; TOWER weighs each by one over its level in the tree. "
+                "Sorted by DRFR.",
+                found,
+                who,
+                micro,
+            )
+
+
+def _whose(who: Answered) -> str:
+    return "human annotators" if who.name == PEOPLE else who.name
+
+
+def _model_table(
+    name: str, title: str, caption: str, found: Followed, who: Answered, micro: str
+) -> PaperTable:
+    values = {
+        model: [found.value(who, f"{metric}{micro}", members) for metric in ("drfr", "tower")]
+        for model, members in found.models.items()
+    }
+    ordered = sorted(values, key=lambda model: -np.nan_to_num(values[model][0], nan=-1.0))
+    rows = [
+        (
+            word_cell(model or "All responses"),
+            number_cell(values[model][0], 2),
+            number_cell(values[model][1], 2),
+            number_cell(values[model][1] - values[model][0], 2, sign=True),
+        )
+        for model in ordered
+    ]
+    notes = list(found.notes)
+    if not found.sample.has_tree.any():
+        notes.insert(0, _NO_TREE)
+    else:
+        notes.insert(
+            0, "Difference: TOWER minus DRFR, in points. The paper does not state how TOWER averages."
+        )
+    if "" in values:
+        notes.append("No response names its system: name it to have a row a model.")
+    undecided = [model for model in values if np.isnan(values[model][0])]
+    if undecided:
+        notes.append(f"{_whose(who).capitalize()} answered no checklist of {', '.join(undecided)}.")
+    return PaperTable(
+        name, title, caption, ("Model", "DRFR", "TOWER", "Difference"), tuple(rows), tuple(notes)
+    )
+
+
+def _figure_2(found: Followed) -> Iterator[PaperPart]:
+    title = "Figure 2: Follow rate by level"
+    if not found.answered:
+        yield MissingPart("f2", title, "Nobody has answered these checklists yet.")
+        return
+    if not found.sample.has_tree.any():
+        yield MissingPart("f2", title, _NO_TREE)
+        return
+    levels = found.levels
+    known = np.unique(np.round(levels[levels > 0])).astype(int).tolist()
+    for slug, who in zip(file_names(one.name for one in found.answered), found.answered, strict=True):
+        rows = [
+            (word_cell(level), *(number_cell(rate, 1) for rate in _rates(found, who, level)))
+            for level in known
+        ]
+        yield PaperTable(
+            f"f2-{slug}",
+            f"{title}: {who.name}",
+            f"Share of the requirements at each level of the tree that are followed, in percent, a column a model: "
+            f"answers of {_whose(who)}, all responses of a model pooled.",
+            ("Level", *(model or "All responses" for model in found.models)),
+            tuple(rows),
+            found.notes,
+        )
+
+
+def _rates(found: Followed, who: Answered, level: int) -> list[float]:
+    """DRFR of the requirements at a level, by model."""
+    at_level = np.isclose(found.levels, level).astype(np.float64)
+    part = who.followed(at_level).pooled()
+    return [found.ratio(who, part, members) for members in found.models.values()]
