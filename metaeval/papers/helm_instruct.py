@@ -161,7 +161,7 @@ def _ratings(part: Any) -> Floats:
     return np.where(part.bottom > 0, part.top / np.where(part.bottom > 0, part.bottom, 1.0), np.nan)
 
 
-def parts(data: PaperData) -> Iterator[PaperPart]:
+def helm_instruct_parts(data: PaperData) -> Iterator[PaperPart]:
     """HELM Instruct's tables and figures, in the order of the paper."""
     ratings = Ratings(data)
     yield _table_2(ratings)
@@ -328,10 +328,10 @@ def _figure_3(ratings: Ratings) -> Iterator[PaperPart]:
         yield MissingPart("f3", title, reason)
         return
     means = _means_by_model(ratings)
-    notes = () if ratings.scenarios else ("No item has a category or subset: the mean is over all items.",)
+    notes = [] if ratings.scenarios else ["No item has a category or subset: the mean is over all items."]
     unnamed = ratings.system.count("")
     if unnamed:
-        notes += (f"{unnamed:,} responses name no system and take no part.",)
+        notes.append(f"{unnamed:,} responses name no system and take no part.")
     for place, (criterion, name) in enumerate(zip(ratings.criteria, _names(ratings), strict=False)):
         rows = [
             (word_cell(system), *(number_cell(each.value, 2, percent=False) for each in line))
@@ -344,7 +344,7 @@ def _figure_3(ratings: Ratings) -> Iterator[PaperPart]:
             "means. The highest of each group is marked.",
             ("Model", *(rater.name for rater in ratings.raters)),
             with_best_marked(rows),
-            notes + _holes(ratings, means[place]),
+            (*notes, *_holes(ratings, means[place])),
         )
     yield _leaders(ratings, means)
 

@@ -47,7 +47,9 @@ _METHODS = {
     "spearman": ("Spearman", "Figures 12 and 13", "f12"),
 }
 _PERMUTATIONS = 999
-_NO_VOTES = "No question has votes for each answer (metadata.votes). The importer of Stack Exchange keeps them."
+_NO_VOTES = (
+    "No question has votes for each answer (metadata.votes). The importer of Stack Exchange keeps them."
+)
 _NO_MODEL = (
     "No model has ranked these answers. Run a judge of the strategy loglikelihood_ranking for each model, or import "
     "verdicts with scores."
@@ -149,7 +151,7 @@ def _name_read(judge: RankingJudge) -> ModelName:
     return replace(found, tuned=model.tuned or name.tuned)
 
 
-def parts(data: PaperData) -> Iterator[PaperPart]:
+def humanrankeval_parts(data: PaperData) -> Iterator[PaperPart]:
     """HumanRankEval's figures, as tables, in the order of the paper."""
     found = Evaluation(data)
     yield from _votes(found)
@@ -294,7 +296,7 @@ def _order_checks(found: Evaluation) -> PaperPart:
 
 
 def _checks(found: Evaluation, models: Sequence[Model], method: str) -> tuple[PaperCell, ...]:
-    sizes = [model.read.size for model in models]
+    sizes = np.array([model.read.size for model in models], dtype=np.float64)
     rising, counted = 0, 0
     for topic in found.topics:
         scores = [model.value(method, topic) for model in models]
@@ -428,7 +430,7 @@ def _normalized(values: Floats) -> Floats:
     known = values[~np.isnan(values)]
     if not len(known) or np.ptp(known) == 0:
         return np.full(len(values), np.nan)
-    return (values - known.min()) / np.ptp(known)
+    return np.asarray((values - known.min()) / np.ptp(known))
 
 
 def _pairs_counted(names: Sequence[str], n: Any) -> str:

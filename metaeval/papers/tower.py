@@ -44,14 +44,14 @@ _NO_TREE = (
 )
 
 
-def parts(data: PaperData) -> Iterator[PaperPart]:
+def tower_parts(data: PaperData) -> Iterator[PaperPart]:
     """TOWER's tables and its figure, in the order of the paper."""
     if "importance" in data.inputs:
         yield from _table_1(data)
     else:
         yield MissingPart("t1", "Table 1: Agreement on importance", _NO_IMPORTANCE)
     if "checklist" in data.inputs:
-        followed = Followed(data)
+        followed = ModelChecklists(data)
         yield from _table_2(followed)
         yield from _figure_2(followed)
     else:
@@ -68,7 +68,7 @@ def parts(data: PaperData) -> Iterator[PaperPart]:
 # --- Table 1 ---------------------------------------------------------------------------------------------------------
 
 
-class Importance:
+class ImportanceOrders:
     """Everybody's ranks of every instruction's requirements; None where there are none."""
 
     def __init__(self, data: PaperData) -> None:
@@ -135,7 +135,7 @@ def _levels_by_item(items: Items) -> list[Floats | None]:
 
 def _table_1(data: PaperData) -> Iterator[PaperPart]:
     title = "Table 1: Agreement on importance"
-    importance = Importance(data)
+    importance = ImportanceOrders(data)
     if not importance.people:
         yield MissingPart("t1", title, _NO_RANKING)
         return
@@ -166,7 +166,7 @@ def _importance_table(
     name: str,
     title: str,
     caption: str,
-    importance: Importance,
+    importance: ImportanceOrders,
     found: ImportanceTable,
     notes: Sequence[str],
 ) -> PaperTable:
@@ -210,7 +210,7 @@ def _rho(found: Estimate | None) -> PaperCell:
     return number_cell(None if found is None else found.value, 2, percent=False)
 
 
-def _coverage(found: ImportanceTable, importance: Importance) -> Iterator[str]:
+def _coverage(found: ImportanceTable, importance: ImportanceOrders) -> Iterator[str]:
     """How many instructions the correlations are of, and how many have none."""
     n_items = importance.sample.n_items
     for method in importance.methods:
@@ -246,7 +246,7 @@ class Answered:
         return self.subject.of_people(weights)
 
 
-class Followed:
+class ModelChecklists:
     """Checklists by model, and everybody who answered them."""
 
     def __init__(self, data: PaperData) -> None:
@@ -310,7 +310,7 @@ class Followed:
         return tuple(found)
 
 
-def _table_2(found: Followed) -> Iterator[PaperPart]:
+def _table_2(found: ModelChecklists) -> Iterator[PaperPart]:
     title = "Table 2: DRFR and TOWER by model"
     if not found.answered:
         yield MissingPart("t2", title, "Nobody has answered these checklists yet.")
@@ -336,7 +336,7 @@ def _whose(who: Answered) -> str:
 
 
 def _model_table(
-    name: str, title: str, caption: str, found: Followed, who: Answered, micro: str
+    name: str, title: str, caption: str, found: ModelChecklists, who: Answered, micro: str
 ) -> PaperTable:
     values = {
         model: [found.value(who, f"{metric}{micro}", members) for metric in ("drfr", "tower")]
@@ -369,7 +369,7 @@ def _model_table(
     )
 
 
-def _figure_2(found: Followed) -> Iterator[PaperPart]:
+def _figure_2(found: ModelChecklists) -> Iterator[PaperPart]:
     title = "Figure 2: Follow rate by level"
     if not found.answered:
         yield MissingPart("f2", title, "Nobody has answered these checklists yet.")
@@ -395,7 +395,7 @@ def _figure_2(found: Followed) -> Iterator[PaperPart]:
         )
 
 
-def _rates(found: Followed, who: Answered, level: int) -> list[float]:
+def _rates(found: ModelChecklists, who: Answered, level: int) -> list[float]:
     """DRFR of the requirements at a level, by model."""
     at_level = np.isclose(found.levels, level).astype(np.float64)
     part = who.followed(at_level).pooled()

@@ -261,7 +261,9 @@ def _labels(
             n_repeated += 1
             continue
         seen.add((item_id, annotator_id))
-        found.append((place[item_id], numbers.setdefault(annotator_id, len(numbers)), value, simulated, slug or ""))
+        found.append(
+            (place[item_id], numbers.setdefault(annotator_id, len(numbers)), value, simulated, slug or "")
+        )
     item = np.array([row[0] for row in found], dtype=np.intp)
     return Labels(
         item=item,

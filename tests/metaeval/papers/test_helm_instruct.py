@@ -11,7 +11,7 @@ from metaeval.figures import FIGURES
 from metaeval.figures.measures import judge_measures
 from metaeval.inputs import Options
 from metaeval.papers.data import PaperData
-from metaeval.papers.helm_instruct import parts
+from metaeval.papers.helm_instruct import helm_instruct_parts
 from metaeval.papers.tables import MissingPart, PaperTable
 from tests.metaeval.kinds import KindItem, inputs, judge
 
@@ -31,7 +31,7 @@ def tables(inputs_made, systems=None, n=None):
         OPTIONS,
         systems={} if systems is None else {name: (one,) for name, one in zip(names, systems, strict=True)},
     )
-    return {part.name: part for part in parts(data)}
+    return {part.name: part for part in helm_instruct_parts(data)}
 
 
 def texts(table):

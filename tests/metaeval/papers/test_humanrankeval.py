@@ -8,7 +8,7 @@ from metaeval.figures import FIGURES
 from metaeval.figures.measures import judge_measures
 from metaeval.inputs import Options
 from metaeval.papers.data import PaperData
-from metaeval.papers.humanrankeval import parts
+from metaeval.papers.humanrankeval import humanrankeval_parts
 from metaeval.papers.model_names import ModelName
 from metaeval.papers.tables import MissingPart
 from metaeval.reports.systems import OutsideTable
@@ -49,7 +49,7 @@ def questions(*judges: Said, votes=VOTES):
 
 def tables(made, outside=()):
     data = PaperData("d", "D", {"answer_ranking": made}, OPTIONS, outside=outside)
-    return {part.name: part for part in parts(data)}
+    return {part.name: part for part in humanrankeval_parts(data)}
 
 
 def texts(table):

@@ -10,7 +10,7 @@ from judges.strategies.types import AspectView
 from metaeval.inputs import Options
 from metaeval.papers.data import PaperData
 from metaeval.papers.tables import MissingPart
-from metaeval.papers.tower import parts
+from metaeval.papers.tower import tower_parts
 from metaeval.stats import aspect_levels, follow_rate_by_level, tower_score
 from tests.metaeval.kinds import KindItem, inputs, judge, labelled
 
@@ -25,7 +25,7 @@ def tables(systems=None, **kinds):
     for made in kinds.values():
         for name, system in zip(made.items.external_id, systems or (), strict=False):
             named[name] = (system,)
-    return {part.name: part for part in parts(PaperData("d", "D", kinds, OPTIONS, systems=named))}
+    return {part.name: part for part in tower_parts(PaperData("d", "D", kinds, OPTIONS, systems=named))}
 
 
 def texts(table):
