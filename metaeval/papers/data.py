@@ -1,10 +1,12 @@
 """What the tables and figures of a paper are made from: typed inputs, read by `metaeval.selectors.papers`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from metaeval.inputs import Inputs, JudgeAnswers, Options
+import numpy as np
+
+from metaeval.inputs import Booleans, Inputs, Items, JudgeAnswers, Labels, Options
 from metaeval.reports.systems import OutsideTable
 
 
@@ -45,3 +47,55 @@ class PaperData:
     def hashes(self) -> dict[str, str]:
         """The hash of the inputs by kind."""
         return {kind: inputs.hash(self.options) for kind, inputs in sorted(self.inputs.items())}
+
+
+def inputs_where(inputs: Inputs, members: Booleans) -> Inputs:
+    """The same inputs with these items only, (n_items,): what was said of the others is no part of them."""
+    rows = np.flatnonzero(members)
+    items, labels = inputs.items, inputs.labels
+    kept = members[labels.item]
+    place = np.cumsum(members) - 1
+
+    def of(values: Any) -> Any:
+        return tuple(values[row] for row in rows.tolist())
+
+    def cut(values: Any) -> Any:
+        return None if values is None else values[rows]
+
+    return replace(
+        inputs,
+        items=Items(
+            external_id=of(items.external_id),
+            cluster=of(items.cluster),
+            category=of(items.category),
+            subset=of(items.subset),
+            parts=of(items.parts),
+            gold=cut(items.gold),
+            lengths=cut(items.lengths),
+            parents=of(items.parents),
+            voted=cut(items.voted),
+        ),
+        labels=Labels(
+            item=place[labels.item[kept]],
+            annotator=labels.annotator[kept],
+            values=labels.values[kept],
+            simulated=labels.simulated[kept],
+            n_repeated=labels.n_repeated,
+            ties_allowed=labels.ties_allowed,
+            shown_first=None if labels.shown_first is None else labels.shown_first[kept],
+        ),
+        judges=tuple(
+            replace(
+                judge,
+                **{
+                    name: cut(getattr(judge, name))
+                    for name in (
+                        *("values", "judged", "unparsed", "failed", "cost", "seconds"),
+                        *("finer", "probability"),
+                    )
+                },
+            )
+            for judge in inputs.judges
+        ),
+        weights=cut(inputs.weights),
+    )

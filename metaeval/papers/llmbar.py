@@ -1,81 +1,98 @@
 """LLMBar: accuracy and positional agreement of judges on pairs with an objectively better output."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
+
+import numpy as np
 
 from metaeval.figures import FIGURES
-from metaeval.figures.groups import AVERAGE, is_adversarial
-from metaeval.figures.measures import judge_measures
-from metaeval.figures.pairwise import PairJudge, PairSample
-from metaeval.papers.data import PaperData
-from metaeval.papers.llmbar_evaluators import Evaluator, evaluator_of
-from metaeval.papers.paper import PaperPart
-from metaeval.papers.tables import (
-    PaperCell,
-    PaperTable,
-    count_cell,
-    number_cell,
-    word_cell,
+from metaeval.figures.measures import people_measures
+from metaeval.figures.pairwise import PairSample
+from metaeval.papers.data import PaperData, inputs_where
+from metaeval.papers.drawing import Point, bar_picture
+from metaeval.papers.llmbar_columns import (
+    CASES,
+    OTHER_SETS,
+    SubsetColumn,
+    accuracy_cells,
+    accuracy_values,
+    hedging_cells,
+    is_of_llmbar,
+    rating_cells,
+    short_subset,
+    subset_columns_of,
 )
+from metaeval.papers.llmbar_evaluators import METHODS, Evaluator, evaluator_of
+from metaeval.papers.paper import PaperPart
+from metaeval.papers.tables import MissingPart, PaperTable, count_cell, number_cell, slug, word_cell
 
-ACCURACY, AGREEMENT = "accuracy", "positional_agreement_llmbar"
-_FIGURES = FIGURES["pairwise"].only(ACCURACY, AGREEMENT)
-# The paper's order of adversarial subsets; others follow as the dataset has them.
-_ORDER = ("Natural", "Neighbor", "GPTInst", "GPTOut", "Manual")
-_PRINTED = {"GPT-4": "2", "ChatGPT": "5", "ChatGPT-0301": "6", "LLaMA2": "7", "PaLM2": "8", "Falcon": "9"}
-
-
-@dataclass(frozen=True, slots=True)
-class SubsetColumn:
-    """A column of the paper: a subset, or the mean of several."""
-
-    head: str
-    above: str
-    kind: str
-    name: str
+# The models of the paper's tables, by what their names look like.
+_PRINTED = (
+    ("2", "GPT-4", r"gpt-?4(-0613)?"),
+    ("5", "ChatGPT", r"chatgpt(-0613)?|gpt-3\.5-turbo(-0613)?"),
+    ("6", "ChatGPT-0301", r"chatgpt-0301|gpt-3\.5-turbo-0301"),
+    ("7", "LLaMA2", r"(.*/)?llama-?2.*"),
+    ("8", "PaLM2", r"palm-?2|(.*/)?text-bison.*"),
+    ("9", "Falcon", r"(.*/)?falcon.*"),
+)
+_STARRED = ("Vanilla", "Vanilla*", *(f"{name}*" for name in METHODS[1:]))
+_ACCURACY_CAPTION = (
+    "Accuracy (Acc.), averaged over both presentation orders, and positional agreement (Agr.), in percent. Averages "
+    "are unweighted means of subsets. An unparsed verdict is wrong; two unparsed verdicts agree, as in the paper."
+)
+_PEOPLE = FIGURES["pairwise"].only("percent_agreement")
+_BOTH = ("Vanilla", "Metrics+Reference*")
 
 
 def parts(data: PaperData) -> Iterator[PaperPart]:
     """The tables and figures of the paper that the data carries, in its order."""
-    sample = PairSample(data.inputs["pairwise"], data.options)
+    inputs = data.inputs["pairwise"]
+    own = np.array([is_of_llmbar(path) for path in inputs.items.subset], dtype=np.bool_)
+    sample = PairSample(inputs_where(inputs, own) if own.any() else inputs, data.options)
     columns = subset_columns_of(sample)
+    evaluators = _evaluators(data, sample)
     yield _composition(sample, columns)
-    evaluators = [
+    yield _experts(sample)
+    yield from _accuracy_tables(evaluators, columns)
+    yield _reward_models(evaluators, columns)
+    yield _hedging(evaluators, columns)
+    yield from _rating_tables(evaluators, columns)
+    yield _shots(evaluators, columns)
+    yield _cases(data)
+    yield from _figures(data, evaluators, columns)
+
+
+def _evaluators(data: PaperData, sample: PairSample) -> list[Evaluator]:
+    """The judges of the data as rows, model by model in the paper's order."""
+    found = [
         evaluator_of(judge, data.specification(judge.judge))
         for judge in sample.judges
         if not judge.judge.baseline
     ]
-    yield from _accuracy_tables(evaluators, columns)
+    return sorted(found, key=lambda one: (_number(one.model) or "99", one.model, one.rank))
 
 
-def subset_columns_of(sample: PairSample) -> list[SubsetColumn]:
-    """Natural subsets, adversarial ones and their mean, the mean of all."""
-    names = [group.name for group in sample.layout.groups if group.kind == "subset"]
-    leaves = [name for name in names if not any(other.startswith(f"{name}/") for other in names)]
-    leaves.sort(key=lambda name: _ORDER.index(_short(name)) if _short(name) in _ORDER else len(_ORDER))
-    means = {one.name for one in sample.layout.combinations if one.kind == "macro"}
-    hard = [name for name in leaves if is_adversarial(name)]
-    found = [SubsetColumn(_short(name), "", "subset", name) for name in leaves if not is_adversarial(name)]
-    found += [SubsetColumn(_short(name), "Adversarial", "subset", name) for name in hard]
-    above = hard[0].partition("/")[0] if hard else ""
-    if above in means:
-        found.append(SubsetColumn("Average", "Adversarial", "macro", above))
-    if AVERAGE in means:
-        found.append(SubsetColumn("Average", "", "macro", AVERAGE))
-    return found or [SubsetColumn("All", "", "overall", "")]
+def _number(model: str) -> str:
+    """The table that the paper prints of a model; empty for a model that it does not have."""
+    return next((number for number, _, like in _PRINTED if re.fullmatch(like, model.lower())), "")
 
 
-def _short(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]
+def _by_model(evaluators: Iterable[Evaluator]) -> dict[str, list[Evaluator]]:
+    found: dict[str, list[Evaluator]] = {}
+    for one in evaluators:
+        found.setdefault(one.model, []).append(one)
+    return found
+
+
+# --- composition, experts -------------------------------------------------------------------------------------------
 
 
 def _composition(sample: PairSample, columns: Sequence[SubsetColumn]) -> PaperTable:
-    """Table 1: how many pairs each subset has."""
     sizes = {(group.kind, group.name): int(group.members.sum()) for group in sample.layout.groups}
-    rows = []
     subsets = [column for column in columns if column.kind == "subset"]
     hard = [column for column in subsets if column.above]
+    rows = []
     for column in subsets:
         if hard and column is hard[0]:
             total = sum(sizes[one.kind, one.name] for one in hard)
@@ -87,49 +104,250 @@ def _composition(sample: PairSample, columns: Sequence[SubsetColumn]) -> PaperTa
     )
 
 
-def _accuracy_tables(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> Iterator[PaperPart]:
-    """Tables 2 and 5 to 9: one a model, a row an evaluator."""
-    chosen = [one for one in evaluators if one.design in ("verdict", "other")]
-    models = sorted({one.model for one in chosen}, key=lambda model: (_PRINTED.get(model, "99"), model))
-    for model in models:
-        rows = sorted((one for one in chosen if one.model == model), key=lambda one: one.rank)
-        number = _PRINTED.get(model)
-        yield PaperTable(
-            f"t{number or 'x'}-{_slug(model)}",
-            f"Table {number}: {model}" if number else f"As table 2: {model}",
-            "Accuracy (Acc.), averaged over both presentation orders, and positional agreement (Agr.), in percent. "
-            "Averages are unweighted means of subsets.",
-            ("Strategy", *(word for _ in columns for word in ("Acc.", "Agr."))),
-            tuple((word_cell(one.method), *accuracy_cells(one.judge, columns)) for one in rows),
-            notes=tuple(_notes(rows)),
-            spans=tuple(
-                (f"{column.above}: {column.head}" if column.above else column.head, 2) for column in columns
-            ),
-        )
-
-
-def accuracy_cells(judge: PairJudge, columns: Sequence[SubsetColumn]) -> list[PaperCell]:
-    """Accuracy and positional agreement of each column."""
-    found = judge_measures(_FIGURES, judge)
-    return [
-        number_cell(_value(found.get(name), column)) for column in columns for name in (ACCURACY, AGREEMENT)
+def _experts(sample: PairSample) -> PaperPart:
+    title = "Expert agreement"
+    measures = people_measures(_PEOPLE, sample).get("percent_agreement", {})
+    found = {"All": measures.get("overall"), **measures.get("subset", {})}
+    rows = [
+        (word_cell(name), number_cell(estimate["value"]), count_cell(estimate["n"]))
+        for name, estimate in found.items()
+        if estimate is not None and estimate["value"] is not None
     ]
+    if not rows:
+        return MissingPart("experts", title, "No pair has the labels of two people.")
+    return PaperTable(
+        "experts",
+        title,
+        "Share of the pairs of people who give the same label, in percent, averaged over the pairs that two people or "
+        "more labeled.",
+        ("Subset", "Agreement", "Pairs"),
+        tuple(rows),
+    )
 
 
-def _value(breakdown: Any, column: SubsetColumn) -> float | None:
-    part = (breakdown or {}).get(column.kind)
-    estimate = part if column.kind == "overall" else (part or {}).get(column.name)
-    return None if estimate is None else estimate["value"]
+# --- verdicts -------------------------------------------------------------------------------------------------------
 
 
-def _notes(rows: Sequence[Evaluator]) -> Iterator[str]:
+def _accuracy_tables(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> Iterator[PaperPart]:
+    """Tables 2 and 5 to 9: one a model, a row a way to ask."""
+    models = _by_model(one for one in evaluators if one.design in ("verdict", "other"))
+    made = {_number(model) for model in models}
+    for model, rows in models.items():
+        number = _number(model)
+        lines = [(word_cell(one.method), *accuracy_cells(one.judge, columns)) for one in rows]
+        if number in ("6", "7", "8", "9"):
+            halves = [number_cell(0.5), number_cell(None)] * len(columns)
+            lines.insert(0, (word_cell("Random guess"), *halves))
+        yield PaperTable(
+            f"t{number or '2-like'}-{slug(model)}",
+            f"Table {number}: {model}" if number else f"As table 2: {model}",
+            _ACCURACY_CAPTION,
+            ("Strategy", *(word for _ in columns for word in ("Acc.", "Agr."))),
+            tuple(lines),
+            notes=(*_unjudged(rows), *_not_there(rows)),
+            spans=tuple((column.span, 2) for column in columns),
+        )
+    for number, model, _ in _PRINTED:
+        if number not in made:
+            yield MissingPart(f"t{number}", f"Table {number}: {model}", f"No judge of the data uses {model}.")
+
+
+def _unjudged(rows: Iterable[Evaluator]) -> Iterator[str]:
     for one in rows:
         asked, n_items = int(one.judge.judge.asked.sum()), len(one.judge.judge.judged)
         if asked < n_items:
             yield f"{one.method} judged {asked:,} of {n_items:,} pairs."
+        if not one.judge.judge.judged.all(axis=1).any():
+            yield f"{one.method} judged in one presentation order only, so it has no positional agreement."
 
 
-def _slug(name: str) -> str:
-    return "-".join(
-        "".join(sign if sign.isalnum() and sign.isascii() else " " for sign in name.lower()).split()
+def _not_there(rows: Iterable[Evaluator]) -> Iterator[str]:
+    there = {one.method for one in rows}
+    lacking = [method for method in _STARRED if method not in there]
+    if lacking:
+        yield f"Not in this data: {', '.join(lacking)}."
+
+
+def _reward_models(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> PaperPart:
+    title = "Table 3: reward models"
+    rows = [one for one in evaluators if one.design == "preference"]
+    if not rows:
+        return MissingPart("t3", title, "No judge of the data is a reward model or a preference classifier.")
+    return PaperTable(
+        "t3-reward-models",
+        title,
+        f"{_ACCURACY_CAPTION} A reward model scores each output alone, so positional agreement says nothing of it.",
+        ("Model", *(word for _ in columns for word in ("Acc.", "Agr."))),
+        tuple(
+            (
+                word_cell(one.method),
+                *accuracy_cells(one.judge, columns, agreement=one.judge.judge.strategy != "reward"),
+            )
+            for one in rows
+        ),
+        notes=tuple(_unjudged(one for one in rows if one.judge.judge.strategy != "reward")),
+        spans=tuple((column.span, 2) for column in columns),
     )
+
+
+def _shots(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> PaperPart:
+    title = "Table 13: worked examples"
+    with_shots = {one.model for one in evaluators if one.design == "shots"}
+    if not with_shots:
+        return MissingPart("t13", title, "No judge of the data shows worked examples.")
+    rows = [
+        one
+        for one in evaluators
+        if one.model in with_shots
+        and (one.design == "shots" or (one.design == "verdict" and one.method == "Vanilla*"))
+    ]
+    return PaperTable(
+        "t13-shots",
+        title,
+        _ACCURACY_CAPTION,
+        ("Strategy", *(word for _ in columns for word in ("Acc.", "Agr."))),
+        tuple(
+            (
+                word_cell(f"{one.model}: {one.method}{', 0 shots' if one.design == 'verdict' else ''}"),
+                *accuracy_cells(one.judge, columns),
+            )
+            for one in rows
+        ),
+        spans=tuple((column.span, 2) for column in columns),
+    )
+
+
+def _cases(data: PaperData) -> PaperPart:
+    title = "Table 14: case study"
+    inputs = data.inputs["pairwise"]
+    members = np.array([short_subset(path) in CASES for path in inputs.items.subset], dtype=np.bool_)
+    if not members.any():
+        return MissingPart("t14", title, f"The dataset has none of the subsets {', '.join(CASES)}.")
+    sample = PairSample(inputs_where(inputs, members), data.options)
+    columns = [one for one in subset_columns_of(sample) if one.kind == "subset"]
+    columns.sort(key=lambda one: CASES.index(one.head))
+    rows = [
+        one for one in _evaluators(data, sample) if one.judge.judge.asked.any() and one.design == "verdict"
+    ]
+    return PaperTable(
+        "t14-case-study",
+        title,
+        _ACCURACY_CAPTION,
+        ("Strategy", *(word for _ in columns for word in ("Acc.", "Agr."))),
+        tuple((word_cell(f"{one.model}: {one.method}"), *accuracy_cells(one.judge, columns)) for one in rows),
+        spans=tuple((column.head, 2) for column in columns),
+    )
+
+
+# --- ratings --------------------------------------------------------------------------------------------------------
+
+
+def _hedging(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> PaperPart:
+    title = "Table 10: hedging rate of ratings"
+    rows = [one for one in evaluators if one.design == "rating"]
+    if not rows:
+        return MissingPart("t10", title, "No judge of the data rates each output alone.")
+    subsets = [column for column in columns if column.kind != "macro"]
+    return PaperTable(
+        "t10-hedging",
+        title,
+        "Share of the pairs whose two outputs get the same rating, in percent.",
+        ("Strategy", *(column.head for column in subsets)),
+        tuple((word_cell(f"{one.model}: {one.method}"), *hedging_cells(one.judge, subsets)) for one in rows),
+    )
+
+
+def _rating_tables(evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> Iterator[PaperPart]:
+    models = _by_model(one for one in evaluators if one.design == "rating")
+    numbers = {model: _rating_number(model) for model in models}
+    for model, rows in models.items():
+        number = numbers[model]
+        yield PaperTable(
+            f"t{number or '11-like'}-ratings-{slug(model)}",
+            f"Table {number}: ratings by {model}" if number else f"As table 11: ratings by {model}",
+            "Accuracy (Acc.) of the verdicts that two ratings amount to, and the share of pairs with different ratings "
+            "(Dif.), in percent. Equal and missing ratings count one half. Averages are unweighted means of subsets.",
+            ("Strategy", *(word for _ in columns for word in ("Acc.", "Dif."))),
+            tuple((word_cell(one.method), *rating_cells(one.judge, columns)) for one in rows),
+            spans=tuple((column.span, 2) for column in columns),
+        )
+    for number, model in (("11", "GPT-4"), ("12", "Prometheus")):
+        if number not in numbers.values():
+            title = f"Table {number}: ratings by {model}"
+            yield MissingPart(f"t{number}", title, f"No judge of the data rates outputs with {model}.")
+
+
+def _rating_number(model: str) -> str:
+    if "prometheus" in model.lower():
+        return "12"
+    return "11" if _number(model) == "2" else ""
+
+
+# --- figures --------------------------------------------------------------------------------------------------------
+
+
+def _figures(
+    data: PaperData, evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]
+) -> Iterator[PaperPart]:
+    verdicts = _by_model(one for one in evaluators if one.design == "verdict")
+    title = "Figure 4: mean accuracy of evaluators"
+    if not verdicts:
+        why = "No judge of the data asks for a verdict in one of the paper's ways."
+        yield MissingPart("f4", title, why)
+        yield MissingPart("f5", "Figure 5: Vanilla and Metrics+Reference*", why)
+        return
+    means: list[Point] = []
+    for model, rows in verdicts.items():
+        values = [accuracy_values(one.judge, columns) for one in rows]
+        for place, column in enumerate(columns):
+            means.append((model, column.span, _mean(own[place] for own in values)))
+    yield bar_picture(
+        "f4-mean-accuracy",
+        title,
+        "Accuracy averaged over the prompting strategies that each model has in this data, by model and subset. "
+        "Chance is 50%. The paper does not say which eight evaluators it averages.",
+        means,
+        heads=("Model", "Subset", "Mean accuracy"),
+        percent=True,
+    )
+    yield _two_ways(data, evaluators, columns)
+
+
+def _two_ways(data: PaperData, evaluators: Sequence[Evaluator], columns: Sequence[SubsetColumn]) -> PaperPart:
+    """Figure 5; where the data has none of the other sets, Natural stands in their place."""
+    title = "Figure 5: Vanilla and Metrics+Reference*"
+    inputs = data.inputs["pairwise"]
+    members = np.array([short_subset(path) in OTHER_SETS for path in inputs.items.subset], dtype=np.bool_)
+    shown = [column for column in columns if column.kind == "macro" and column.above]
+    points: list[Point] = []
+    if members.any():
+        sample = PairSample(inputs_where(inputs, members), data.options)
+        others = [one for one in subset_columns_of(sample) if one.kind == "subset"]
+        points += _points(_evaluators(data, sample), others)
+    else:
+        shown = [column for column in columns if not column.above and column.kind == "subset"] + shown
+    points += _points(evaluators, shown)
+    if not points:
+        return MissingPart("f5", title, "No judge of the data uses Vanilla or Metrics+Reference*.")
+    note = "" if members.any() else f" The data has none of {', '.join(OTHER_SETS)}."
+    return bar_picture(
+        "f5-two-strategies",
+        title,
+        f"Accuracy of the two strategies by set of pairs.{note} Chance is 50%.",
+        points,
+        heads=("Set", "Judge", "Accuracy"),
+        percent=True,
+    )
+
+
+def _points(evaluators: Iterable[Evaluator], columns: Sequence[SubsetColumn]) -> Iterator[Point]:
+    for one in evaluators:
+        if one.design == "verdict" and one.method in _BOTH:
+            for column, value in zip(columns, accuracy_values(one.judge, columns), strict=True):
+                if value is not None:
+                    yield column.span, f"{one.model}, {one.method}", value
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None

@@ -1,7 +1,7 @@
 """What a paper is to us: its tables and figures, made from a dataset, and what cannot be made."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from metaeval.papers.data import PaperData
 from metaeval.papers.tables import MissingPart, PaperTable
@@ -44,9 +44,20 @@ class MadePaper:
     missing: tuple[MissingPart, ...]
 
 
+def _named_once(parts: Iterable[PaperPart]) -> Iterator[PaperPart]:
+    """The same with a number behind the names of those whose name another has: files are called by them."""
+    seen: set[str] = set()
+    for part in parts:
+        name, number = part.name, 2
+        while name in seen:
+            name, number = f"{part.name}-{number}", number + 1
+        seen.add(name)
+        yield part if name == part.name else replace(part, name=name)
+
+
 def paper_made(paper: Paper, data: PaperData) -> MadePaper:
     """Make all tables and figures of a paper that a dataset carries."""
-    parts = list(paper.make(data))
+    parts = list(_named_once(paper.make(data)))
     return MadePaper(
         paper,
         data.title,

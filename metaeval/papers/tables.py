@@ -83,6 +83,18 @@ class MissingPart:
     reason: str
 
 
+def slug(name: str) -> str:
+    """A name as a part of a file's name: lower-case ASCII letters and digits, single hyphens.
+
+    Examples
+    --------
+    >>> slug("meta-llama/Llama 3.1"), slug("評価")
+    ('meta-llama-llama-3-1', 'unnamed')
+    """
+    kept = "".join(sign if sign.isalnum() and sign.isascii() else " " for sign in name.lower())
+    return "-".join(kept.split())[:60].rstrip("-") or "unnamed"
+
+
 def word_cell(text: object) -> PaperCell:
     """A cell of words: a name, a count as text."""
     return PaperCell(str(text))

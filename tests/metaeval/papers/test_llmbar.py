@@ -48,6 +48,76 @@ def folder(shared_data, tmp_path):
     return tmp_path / "llmbar"
 
 
+def assert_hedging_and_ratings(folder, printed):
+    hedging = {row["Strategy"]: row for row in table(folder, "t10-hedging")}
+    for row in printed["hedging"]:
+        method = {"Rating_NoRules": "Vanilla", "Rating": "Vanilla*"}[row["strategy"]]
+        found = hedging[f"ChatGPT: {method}"]
+        for subset, value in row["hedging"].items():
+            assert rounded(found[subset]) == value, (method, subset)
+    ratings = {row["Strategy"]: row for row in table(folder, "t11-ratings-gpt-4")}
+    assert list(ratings) == ["Vanilla", "Vanilla*", "Metrics*", "Reference*", "Metrics+Reference*"]
+    stored = [row for row in printed["rows"] if row["judge"] == "GPT-4" and "Rating" in row["strategy"]]
+    assert len(stored) == 5
+    for row in stored:
+        name = row["strategy"].removeprefix("Rating").removeprefix("_") or "Vanilla"
+        found = ratings[METHODS["Vanilla_NoRules" if name == "NoRules" else name]]
+        for subset, head in HEADS.items():
+            assert rounded(found[f"{head} Acc."]) == row["accuracy"][subset], (name, subset)
+            # The paper's own rounding of one minus the hedging rate.
+            assert float(found[f"{head} Dif."]) == pytest.approx(row["different"][subset], abs=0.11), (
+                name,
+                subset,
+            )
+
+
+def assert_shots(folder, printed):
+    found = {row["Strategy"]: row for row in table(folder, "t13-shots")}
+    shots = {
+        "Vanilla": "Vanilla*, 0 shots",
+        "Vanilla_1shot": "Vanilla*, 1 shot",
+        "Vanilla_2shot": "Vanilla*, 2 shots",
+    }
+    assert list(found) == [f"{judge}: {name}" for judge in ("GPT-4", "ChatGPT") for name in shots.values()]
+    for row in printed["rows"]:
+        if row["strategy"] in shots:
+            own = found[f"{row['judge']}: {shots[row['strategy']]}"]
+            for subset, head in HEADS.items():
+                assert rounded(own[f"{head} Acc."]) == row["accuracy"][subset]
+                assert rounded(own[f"{head} Agr."]) == row["agreement"][subset]
+    # As printed: 83.7/91.8, 82.5/90.9, 82.2/92.3.
+    average = [
+        [rounded(found[f"GPT-4: {name}"][f"Average {word}"]) for word in ("Acc.", "Agr.")]
+        for name in shots.values()
+    ]
+    assert average == [[83.7, 91.8], [82.5, 90.9], [82.2, 92.3]]
+
+
+def assert_figures(folder):
+    two = {(row["Judge"], row["Set"]): float(row["Accuracy"]) for row in table(folder, "f5-two-strategies")}
+    assert round(100 * two["GPT-4, Metrics+Reference*", "Adversarial: Average"], 1) == 82.8
+    assert round(100 * two["GPT-4, Vanilla", "Natural"], 1) == 93.5
+    means = {
+        (row["Model"], row["Subset"]): float(row["Mean accuracy"])
+        for row in table(folder, "f4-mean-accuracy")
+    }
+    assert 0.4 < means["ChatGPT", "Average"] < 0.5 < means["GPT-4", "Average"] < 1
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    for word in (
+        "Table 3",
+        "Table 6",
+        "Table 7",
+        "Table 8",
+        "Table 9",
+        "Table 12",
+        "Table 14",
+        "Expert agreement",
+    ):
+        assert word in readme.split("What this data does not carry")[1], word
+    for model in ("t2-gpt-4", "t5-chatgpt"):
+        assert "ChatEval" in (folder / f"{model}.md").read_text(encoding="utf-8").splitlines()[-1]
+
+
 @pytest.mark.slow
 def test_every_printed_cell(folder):
     printed = json.loads(FIXTURE.read_text(encoding="utf-8"))
@@ -55,6 +125,9 @@ def test_every_printed_cell(folder):
     assert composition == {
         "Natural": 100, "Adversarial": 319, "Neighbor": 134, "GPTInst": 92, "GPTOut": 47, "Manual": 46, "Total": 419,
     }  # fmt: skip
+    assert_hedging_and_ratings(folder, printed)
+    assert_shots(folder, printed)
+    assert_figures(folder)
     for judge, name in (("GPT-4", "t2-gpt-4"), ("ChatGPT", "t5-chatgpt")):
         rows = {row["Strategy"]: row for row in table(folder, name)}
         assert list(rows) == list(METHODS.values())
