@@ -9,6 +9,7 @@ from django.urls.converters import StringConverter
 
 import web.converters  # noqa: F401  (registers `row`)
 from annotation.kinds import kind_of
+from judges.views import items
 from metaeval.figures import KIND_LABELS
 from metaeval.papers import PAPERS
 from metaeval.reports.render import FORMATS
@@ -117,6 +118,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("datasets/<slug:name>/systems/", systems.systems, name="systems"),
     path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),
     path("datasets/<slug:name>/systems/ratings/", systems.ratings_upload, name="ratings-upload"),
+    # The items behind any cell of a report or a comparison; what is known of each is judges' and people's.
+    path("datasets/<slug:name>/items/", items.item_list, name="dataset-items"),
+    path("datasets/<slug:name>/items/send/", items.items_send, name="dataset-items-send"),
+    path("datasets/<slug:name>/items/<row:pk>/", items.item_detail_page, name="dataset-item"),
+    path("datasets/<slug:name>/items/<row:pk>/notes/", items.item_note_add, name="dataset-item-note"),
+    path(
+        "datasets/<slug:name>/items/<row:pk>/notes/<row:note>/",
+        items.item_note_change,
+        name="dataset-item-note-change",
+    ),
     *_sources(),
     path("decisions/<row:pk>/judge.json", promotions.decision_judge, name="decision-judge"),
 ]

@@ -6,6 +6,7 @@ AnnotationError
 ├── StudyNotOpenError       the study is a draft, paused or closed
 ├── StageError              not at this step of the study
 ├── SuspendedError          suspended by a researcher or by the hidden checks
+├── ItemNoteError           a note on an item is empty, too long, or one too many
 └── StudyRuleError          a study cannot be made, opened or changed like this
 """
 
@@ -53,6 +54,10 @@ class SuspendedError(AnnotationError):
     def __init__(self, reason: str = "") -> None:
         super().__init__("suspended")
         self.reason = reason
+
+
+class ItemNoteError(AnnotationError):
+    """A note on an item is empty, too long, or one too many; the text says so to its author."""
 
 
 class StudyRuleError(AnnotationError):

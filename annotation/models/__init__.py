@@ -13,6 +13,7 @@ from annotation.models.datasets import (
     Split,
 )
 from annotation.models.entry import PlatformEvent, PlatformLink
+from annotation.models.notes import ItemNote
 from annotation.models.people import WITHOUT_A_PLACE, Annotator, Enrollment, Stage
 from annotation.models.qualification import (
     QualificationAnswer,
@@ -20,7 +21,14 @@ from annotation.models.qualification import (
     QualificationQuestion,
     QuestionPart,
 )
-from annotation.models.quality import Action, Adjudication, Bonus, Intervention, ItemReport
+from annotation.models.quality import (
+    Action,
+    Adjudication,
+    AdjudicationRequest,
+    Bonus,
+    Intervention,
+    ItemReport,
+)
 from annotation.models.rules import ItemSampling, PayBasis, QualificationRule, TiePolicy
 from annotation.models.studies import (
     GuidelinesRevision,

@@ -111,6 +111,23 @@ class Adjudication(models.Model):
         return f"adjudication {self.pk}"
 
 
+class AdjudicationRequest(models.Model):
+    """A researcher wants an expert to decide about an item, whether or not people disagree on it."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="adjudication_requests")
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="adjudication_requests")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "item"], name="adjudication_request_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}/{self.item_id}"
+
+
 class Bonus(models.Model):
     """Money beside the pay for the work."""
 

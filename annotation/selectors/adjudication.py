@@ -17,7 +17,7 @@ from annotation.domain.presentation import shown_order
 from annotation.kinds import kind_of
 from annotation.kinds.base import Scale, from_shown
 from annotation.kinds.shown import ShownItem
-from annotation.models import Adjudication, Label, Study, StudyItem, User
+from annotation.models import Adjudication, AdjudicationRequest, Label, Study, StudyItem, User
 from annotation.selectors.agreement import LabelStamp, label_stamp
 from annotation.selectors.costly import counted, study_key
 from annotation.selectors.item_reports import reported_open
@@ -68,7 +68,7 @@ def _disputed(study: Study) -> list[tuple[int, float, int]]:
     for item, value in rows.iterator(chunk_size=5_000):
         values.setdefault(item, []).append(kind.numbers(kind.of_column(value)))
     several = {item: found for item, found in values.items() if len(found) >= 2}
-    disputes = _DISPUTES[kind.scale](list(several.values()))
+    disputes = disputes_of(kind.name, list(several.values()))
     result = [
         (item, dispute, len(found))
         for (item, found), dispute in zip(several.items(), disputes, strict=True)
@@ -130,6 +130,11 @@ _DISPUTES: dict[Scale, Callable[[list[list[Numbers]]], list[float]]] = {
 }
 
 
+def disputes_of(kind: str, items: list[list[Numbers]]) -> list[float]:
+    """How far people disagree on each item, 0 to 1; `items` has the numbers of each label of an item."""
+    return _DISPUTES[kind_of(kind).scale](items)
+
+
 def adjudications_of(study: Study) -> dict[int, dict[str, Any]]:
     """Item id to the value that stands, in canonical order."""
     standing = Adjudication.objects.filter(study=study, superseded_by__isnull=True)
@@ -144,7 +149,7 @@ def adjudications_listed(study: Study) -> list[Adjudication]:
 
 @dataclass(frozen=True, slots=True)
 class AdjudicationQueue:
-    """What there is to decide: items in order, and which of them are decided."""
+    """What there is to decide: items in order, those that were asked for first, and which of them are decided."""
 
     items: tuple[int, ...]
     decided: frozenset[int]
@@ -165,7 +170,11 @@ class AdjudicationQueue:
 
 
 def queue_of(study: Study, stamp: LabelStamp | None = None) -> AdjudicationQueue:
-    items = tuple(row.item for row in disputed_items(study, stamp))
+    requests = AdjudicationRequest.objects.filter(
+        study=study, item__study_items__study=study, item__study_items__withdrawn_at=None
+    )
+    asked = dict.fromkeys(requests.order_by("pk").values_list("item_id", flat=True))
+    items = tuple(asked | dict.fromkeys(row.item for row in disputed_items(study, stamp)))
     return AdjudicationQueue(items, frozenset(adjudications_of(study)))
 
 

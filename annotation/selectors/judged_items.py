@@ -1,15 +1,21 @@
 """Items as the pages of judgments need them: chosen by a filter, and one of them with all of its texts."""
 
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Min, OuterRef, Q, QuerySet
+from django.db.models.functions import Left
 
 from annotation.kinds import ItemKind, kind_of
 from annotation.kinds.shown import ShownAspect, ShownCriterion, ShownResponse, ShownTurn, turns_of
-from annotation.models import Instruction, Item, ItemResponse, Label
+from annotation.models import Instruction, Item, ItemNote, ItemResponse, Label
 from annotation.selectors.shown import aspects_shown, criteria_shown
+from annotation.selectors.slices import slice_items
+
+EXCERPT = 400
+"""Characters of a text that a list of items reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +75,93 @@ def items_chosen(
     return rows
 
 
+def items_found(
+    *,
+    dataset_id: int,
+    kind: str,
+    category: str = "",
+    subset: str = "",
+    study_id: int | None = None,
+    text: str = "",
+) -> QuerySet[Item]:
+    """Items of a dataset of one kind; `text` is a part of an item's name, of its instruction or of a response."""
+    rows = slice_items(
+        dataset_id=dataset_id, kind=kind, categories=[category] if category else [], subset=subset
+    ).order_by()
+    if study_id is not None:
+        rows = rows.filter(study_items__study=study_id, study_items__withdrawn_at=None)
+    if text:
+        answered = ItemResponse.objects.filter(item=OuterRef("pk"), response__text__icontains=text)
+        rows = rows.filter(
+            Q(external_id__icontains=text) | Q(instruction__text__icontains=text) | Exists(answered)
+        )
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class ItemExcerpt:
+    """An item as a list shows it: the beginnings of its texts; responses in canonical order."""
+
+    item_id: int
+    external_id: str
+    kind: str
+    category: str
+    subset: str
+    instruction: str
+    responses: tuple[str, ...]
+    gold: Mapping[str, Any] | None
+    n_notes: int
+
+    @property
+    def kind_info(self) -> ItemKind:
+        return kind_of(self.kind)
+
+
+def item_excerpts(item_ids: Sequence[int]) -> dict[int, ItemExcerpt]:
+    """The beginnings of the texts of items; three queries."""
+    rows = (
+        Item.objects.filter(pk__in=item_ids)
+        .order_by()
+        .annotate(asked=Left("instruction__text", EXCERPT))
+        .values("pk", "external_id", "kind", "gold", "asked", "instruction__category", "instruction__subset")
+    )
+    responses: dict[int, list[str]] = defaultdict(list)
+    links = ItemResponse.objects.filter(item__in=item_ids).order_by("item_id", "position")
+    for item_id, text in links.annotate(said=Left("response__text", EXCERPT)).values_list("item_id", "said"):
+        responses[item_id].append(text)
+    notes = Counter(ItemNote.objects.filter(item__in=item_ids).order_by().values_list("item_id", flat=True))
+    return {
+        row["pk"]: ItemExcerpt(
+            item_id=row["pk"],
+            external_id=row["external_id"],
+            kind=row["kind"],
+            category=row["instruction__category"],
+            subset=row["instruction__subset"],
+            instruction=row["asked"],
+            responses=tuple(responses[row["pk"]]),
+            gold=row["gold"],
+            n_notes=notes[row["pk"]],
+        )
+        for row in rows
+    }
+
+
+def item_find(dataset_id: int, pk: int) -> Item | None:
+    """An item of a dataset that was fetched for the reader; None where it is of another."""
+    return Item.objects.filter(dataset=dataset_id, pk=pk).first()
+
+
 def dataset_categories(dataset_id: int) -> list[str]:
     """The categories of a dataset's instructions, by name; one query."""
     rows = Instruction.objects.filter(dataset_id=dataset_id).exclude(category="")
     return list(rows.order_by("category").values_list("category", flat=True).distinct())
+
+
+def dataset_kinds(dataset_id: int) -> dict[str, str]:
+    """The kinds of a dataset's items, with what each is called, the kind of its first item first; one query."""
+    rows = Item.objects.filter(dataset_id=dataset_id).order_by().values_list("kind")
+    first = rows.annotate(first=Min("position")).order_by("first", "kind")
+    return {kind: kind_of(kind).label for kind, _ in first}
 
 
 def item_texts(item_id: int) -> ItemTexts:

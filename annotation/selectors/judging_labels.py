@@ -1,14 +1,16 @@
 """What people said of items, for who compares it with what judges said."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Count, Q, QuerySet
+
 from annotation.domain.pseudonyms import SHORT, pseudonym
 from annotation.kinds import kind_of
-from annotation.models import User
+from annotation.models import Item, User
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.overview import labels_visible_to
 
@@ -65,20 +67,46 @@ class PersonSaid:
     created_at: datetime
 
 
-def people_said(item_ids: Iterable[int], *, reader: User | None = None) -> dict[int, PeopleSaid]:
+def people_said(
+    item_ids: Iterable[int], *, reader: User | None = None, study_id: int | None = None
+) -> dict[int, PeopleSaid]:
     """What people said of these items; items without a label are left out, and labels that `reader` may not see.
 
     One query.
     """
     found: dict[int, list[tuple[str, int | None, dict[str, Any]]]] = defaultdict(list)
-    rows = _current(reader).filter(item_id__in=list(item_ids)).order_by("item_id", "pk")
+    rows = _current(reader, study_id).filter(item_id__in=list(item_ids)).order_by("item_id", "pk")
     for item_id, kind, choice, value in rows.values_list("item_id", "kind", "choice", "value"):
         found[item_id].append((kind, choice, value))
-    return {item_id: _together(labels) for item_id, labels in found.items()}
+    return {
+        item_id: said_together(labels[0][0], [(choice, value) for _, choice, value in labels])
+        for item_id, labels in found.items()
+    }
 
 
-def _current(reader: User | None) -> LabelQuerySet:
-    return labels_visible_to(reader).current()
+def _current(reader: User | None, study_id: int | None = None) -> LabelQuerySet:
+    rows = labels_visible_to(reader).current()
+    return rows if study_id is None else rows.filter(study=study_id)
+
+
+def choices_said(
+    items: QuerySet[Item], *, reader: User | None = None, study_id: int | None = None
+) -> dict[int, tuple[int, int, int]]:
+    """How many said tie, first and second of each pair that has a label; counted by the database, one query."""
+    rows = _current(reader, study_id).filter(item__in=items).order_by().values_list("item_id")
+    counted = rows.annotate(**{f"n_{choice}": Count("pk", filter=Q(choice=choice)) for choice in (0, 1, 2)})
+    return {item_id: (ties, first, second) for item_id, ties, first, second in counted}
+
+
+def values_said(
+    items: QuerySet[Item], *, reader: User | None = None, study_id: int | None = None
+) -> dict[int, list[dict[str, Any]]]:
+    """What people said of each of these items that has a label; one query."""
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    rows = _current(reader, study_id).filter(item__in=items).order_by("item_id", "pk")
+    for item_id, value in rows.values_list("item_id", "value").iterator(chunk_size=5_000):
+        found[item_id].append(value)
+    return found
 
 
 def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]:
@@ -105,13 +133,13 @@ def item_labels(item_id: int, *, reader: User | None = None) -> list[PersonSaid]
     ]
 
 
-def _together(labels: list[tuple[str, int | None, dict[str, Any]]]) -> PeopleSaid:
-    kind = labels[0][0]
+def said_together(kind: str, labels: Sequence[tuple[int | None, Mapping[str, Any]]]) -> PeopleSaid:
+    """Labels of one item, (choice, value) each, taken together."""
     if kind_of(kind).scale == "preference":
-        counts = Counter(choice for _, choice, _ in labels)
+        counts = Counter(choice for choice, _ in labels)
         return PeopleSaid(kind, len(labels), (counts[0], counts[1], counts[2]))
     numbers: dict[str, list[float]] = defaultdict(list)
-    for _, _, value in labels:
+    for _, value in labels:
         for key, number in parts_of(kind, value).items():
             numbers[key].append(number)
     return PeopleSaid(kind, len(labels), parts={key: sum(each) / len(each) for key, each in numbers.items()})

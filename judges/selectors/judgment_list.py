@@ -204,7 +204,7 @@ def _next_rows(
     if filters.against_people or filters.against_gold:
         rows = rows.filter(status=ParseStatus.PARSED)
     if filters.against_itself:
-        rows = rows.filter(Exists(_other_verdicts()))
+        rows = rows.filter(Exists(other_verdicts()))
     if at is not None:
         # A condition on the item alone beside it lets an index bound the search.
         if descending:
@@ -215,7 +215,7 @@ def _next_rows(
     return [dict(row) for row in ordered.values("pk", "item_id", "choice", "value")[:limit]]
 
 
-def _other_verdicts() -> QuerySet[Judgment]:
+def other_verdicts() -> QuerySet[Judgment]:
     """Verdicts of the same judge on the same pair in the other order that say something else."""
     return Judgment.objects.filter(
         judge=OuterRef("judge"), item=OuterRef("item"), sample=OuterRef("sample"), choice__isnull=False

@@ -183,6 +183,36 @@ def part_rows(detail: JudgmentDetail) -> list[JudgedPart]:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemPart:
+    """One criterion, aspect or answer: in words what people and the gold say of it."""
+
+    key: str
+    name: str
+    about: str
+    people: str
+    gold: str
+
+
+def item_part_rows(item: ItemTexts, people: PeopleSaid | None) -> list[ItemPart]:
+    """The parts of an item that has any, in their order, whatever judges say of them."""
+    kind = item.kind_info
+    if not kind.said:
+        return []
+    gold = parts_of(item.kind, item.gold or {})
+    said = {} if people is None else dict(people.parts)
+    return [
+        ItemPart(
+            key=key,
+            name=part.name,
+            about=part.about,
+            people=kind.mean_words(said[key]) if key in said else "",
+            gold=kind.part_words(gold[key]) if key in gold else "",
+        )
+        for key, part in _parts(item).items()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
 class _Part:
     name: str
     about: str

@@ -12,6 +12,8 @@ from annotation.kinds import kind_of
 from annotation.kinds.base import NOTHING
 from annotation.selectors.judging_labels import PeopleSaid, PersonSaid, parts_of
 from judges.models import Judgment, ParseStatus
+from judges.selectors.disagreement import against_gold, against_people
+from judges.selectors.judgment_page import ItemPart
 from judges.strategies.types import Answer, TokenLogprob
 
 register = template.Library()
@@ -85,6 +87,40 @@ def people_words(people: PeopleSaid | None) -> str:
         return f"{of_kind.summary({'': majority})}, {people.choices[majority]} of {people.n}"
     label = "1 label" if people.n == 1 else f"{people.n} labels"
     return f"{of_kind.summary(people.parts)}, {label}"
+
+
+@register.filter
+def soft_shares(people: PeopleSaid) -> list[tuple[str, int, float]]:
+    """The soft label of a pair: of each choice its words, how many made it, and their share."""
+    kind = kind_of(people.kind)
+    return [
+        (kind.summary({"": float(choice)}), people.choices[choice], people.choices[choice] / people.n)
+        for choice in (1, 0, 2)
+    ]
+
+
+@register.filter
+def people_against(people: PeopleSaid | None, judgment: Judgment) -> bool | None:
+    """Whether a judgment contradicts what most people said; None where there is nothing to compare."""
+    if judgment.status != ParseStatus.PARSED:
+        return None
+    return against_people(judgment.item.kind, judgment.choice, judgment.value, people)
+
+
+@register.filter
+def gold_against(gold: Mapping[str, Any] | None, judgment: Judgment) -> bool | None:
+    """Whether a judgment says something else than the gold; None where there is nothing to compare."""
+    if judgment.status != ParseStatus.PARSED:
+        return None
+    return against_gold(judgment.item.kind, judgment.choice, judgment.value, gold)
+
+
+@register.filter
+def verdict_parts(judgment: Judgment, parts: Sequence[ItemPart]) -> list[tuple[str, str]]:
+    """What a judgment says of each part that it speaks of, in words."""
+    said = parts_of(judgment.item.kind, judgment.value or {})
+    kind = kind_of(judgment.item.kind)
+    return [(part.name, kind.part_words(said[part.key])) for part in parts if part.key in said]
 
 
 def words_of(kind: str, choice: int | None, value: Mapping[str, Any] | None) -> str:

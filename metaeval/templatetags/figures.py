@@ -9,9 +9,11 @@ from metaeval.reports import figures
 from metaeval.reports.changes import Leaf, leaf_text
 from metaeval.views import addresses
 from web.numbers import UNDEFINED, number_of
+from web.templatetags.touchstone import count
 
 register = template.Library()
 register.simple_tag(addresses.source_url)
+register.filter(count)
 
 
 register.filter("figure", figures.value_text)
@@ -33,12 +35,6 @@ def points(value: object) -> str:
     return (
         UNDEFINED if number is None else f"{100 * number + 0.0:.1f}".replace("-0.0", "0.0").replace("-", "−")
     )
-
-
-@register.filter
-def count(number: int) -> str:
-    """A whole number with its thousands marked."""
-    return f"{number:,}"
 
 
 @register.filter

@@ -26,6 +26,13 @@ register = template.Library()
 for each in (percent, estimate_value, estimate_interval, estimate_range, duration, money):
     register.filter(each)
 
+
+@register.filter
+def count(number: int) -> str:
+    """A whole number with its thousands marked."""
+    return f"{number:,}"
+
+
 TYPED = ("text", "search")
 _LEFT, _RIGHT = 4.0, 156.0  # ends of the axis in components/interval.html
 

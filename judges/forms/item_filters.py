@@ -1,0 +1,113 @@
+"""The filter of a list of items, as its address has it.
+
+Any table or picture leads to the items behind one of its cells by such an address: `items_url` makes it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, QueryDict
+from django.urls import reverse
+
+from annotation.models import Dataset, Study, User
+from annotation.selectors.judged_items import dataset_kinds
+from annotation.selectors.overview import reader_of, study_get_for
+from judges.forms.judgment_filters import number_from
+from judges.selectors.item_list import CASES, SORTS, TRUTHS, VERDICTS, ItemFilter
+from judges.selectors.reading import judges_of_dataset
+
+NO_JUDGE = 0
+"""In place of a judge that has judged nothing of the dataset: nothing fits."""
+MOST_TEXT = 200
+MOST_JUDGES = 200
+
+
+def items_url(dataset: str, **asked: Any) -> str:
+    """The address of a dataset's items that fit; what is empty is left out.
+
+    Parameters
+    ----------
+    dataset : str
+        Its name.
+    asked
+        ``judge`` (one or several primary keys or fingerprints), ``category``, ``subset``, ``kind``, ``study`` (its
+        slug), ``case`` (of `CASES`), ``sort`` (of `SORTS`), ``q``; of a cell of a confusion table of pairs
+        ``people`` or ``gold`` (the choice) and ``verdict`` (``right`` or ``wrong``).
+    """
+    url = reverse("metaeval:dataset-items", args=[dataset])
+    given = {name: value for name, value in asked.items() if value not in (None, "", (), [])}
+    return f"{url}?{urlencode(given, doseq=True)}" if given else url
+
+
+def item_filter_from(query: QueryDict, dataset: Dataset, user: User) -> tuple[ItemFilter, Study | None]:
+    """Read the filter from an address; what cannot be read does not filter. Http404 for a study they may not see."""
+    kinds = dataset_kinds(dataset.pk)
+    kind = query.get("kind", "")
+    study = _study(query.get("study", ""), dataset, user)
+    if study is not None:
+        kind = study.kind
+    truth = next((name for name in TRUTHS if query.get(name, "") in ("0", "1", "2")), "")
+    sort = query.get("sort", "")
+    found = ItemFilter(
+        dataset_id=dataset.pk,
+        kind=kind if kind in kinds else next(iter(kinds), ""),
+        judge_ids=_judges(query.getlist("judge"), dataset),
+        category=_text(query.get("category", "")),
+        subset=_text(query.get("subset", "")),
+        study_id=None if study is None else study.pk,
+        case=case if (case := query.get("case", "")) in CASES else "",
+        text=_text(query.get("q", "")).strip(),
+        sort=sort if sort in SORTS else next(iter(SORTS)),
+        truth=truth,
+        answer=int(query[truth]) if truth else None,
+        verdict=verdict if (verdict := query.get("verdict", "")) in VERDICTS else "",
+        reader=reader_of(user),
+    )
+    return found, study
+
+
+def item_query_of(filters: ItemFilter, study: Study | None) -> dict[str, Any]:
+    """Undo `item_filter_from`: only what filters."""
+    given: dict[str, Any] = {
+        "judge": list(filters.judge_ids),
+        "kind": filters.kind,
+        "category": filters.category,
+        "subset": filters.subset,
+        "study": "" if study is None else study.slug,
+        "case": filters.case,
+        "q": filters.text,
+        "sort": "" if filters.sort == next(iter(SORTS)) else filters.sort,
+        "verdict": filters.verdict,
+    }
+    if filters.truth:
+        given[filters.truth] = filters.answer
+    return {name: value for name, value in given.items() if value not in (None, "", [])}
+
+
+def _text(value: str) -> str:
+    return value.replace("\x00", "")[:MOST_TEXT]
+
+
+def _study(slug: str, dataset: Dataset, user: User) -> Study | None:
+    if not slug:
+        return None
+    try:
+        study = study_get_for(user, slug.replace("\x00", ""))
+    except Study.DoesNotExist:
+        raise Http404("There is no such study.") from None
+    if study.dataset_id != dataset.pk:
+        raise Http404("That study is on another dataset.")
+    return study
+
+
+def _judges(asked: Sequence[str], dataset: Dataset) -> tuple[int, ...]:
+    """Judges by primary key, or by fingerprint, which is how a comparison knows them."""
+    wanted = [text.replace("\x00", "") for text in asked if text][:MOST_JUDGES]
+    if not wanted:
+        return ()
+    numbers = [number for text in wanted if (number := number_from(text)) is not None]
+    judges = judges_of_dataset(dataset)
+    found = set(judges.filter(pk__in=numbers).values_list("pk", flat=True))
+    found |= set(judges.filter(fingerprint__in=wanted).values_list("pk", flat=True))
+    return tuple(sorted(found)) or (NO_JUDGE,)

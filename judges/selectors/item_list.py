@@ -1,0 +1,366 @@
+"""Items of a dataset that fit a filter, with what people and judges said of them, page by page.
+
+What fits is decided by the database: judges' and people's choices of a pair are counted there, so that of the rows
+of a dataset only one a pair is read, and none where nothing but the items themselves is asked. Values of the other
+kinds are JSON, which is compared here; of so many judgments that this would take long, it asks for fewer judges.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from annotation.kinds import kind_of
+from annotation.models import Item, User
+from annotation.selectors.adjudication import disputes_of
+from annotation.selectors.judged_items import ItemExcerpt, item_excerpts, items_found
+from annotation.selectors.judging_labels import (
+    PeopleSaid,
+    choices_said,
+    parts_of,
+    people_said,
+    said_together,
+    values_said,
+)
+from judges.models import Judgment, ParseStatus
+from judges.selectors.disagreement import against_gold, against_people, rank_correlation_of
+from judges.selectors.judgment_list import other_verdicts
+
+PAGE = 25
+MOST_VALUES = 40_000
+"""Judgments of a kind other than pairs that are compared for one page."""
+CASES = {
+    "disagrees": "Judge disagrees with human annotators",
+    "orders_differ": "Verdicts differ between presentation orders",
+    "unparsed": "Unparsed or failed",
+    "split": "Human annotators disagree",
+    "wrong": "Judge disagrees with gold",
+}
+SORTS = {"number": "Item number", "disagreement": "Disagreement, highest first"}
+VERDICTS = {"right": "Verdict correct", "wrong": "Verdict incorrect"}
+TRUTHS = {"people": "Majority of human annotators", "gold": "Gold answer"}
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFilter:
+    """Which items of a dataset are wanted; what is empty does not matter.
+
+    Attributes
+    ----------
+    judge_ids : tuple of int
+        Of these judges' verdicts the cases and the disagreement speak; empty: of all.
+    study_id : int or None
+        Only items of this study; what people said is then of its labels alone.
+    truth, answer, verdict : str, int or None, str
+        A cell of a confusion table of pairs: the right answer by ``people`` or ``gold`` is `answer`, and a verdict is
+        ``right`` or ``wrong``.
+    reader : User or None
+        Whose right to see labels bounds what people said; None: all labels count.
+    """
+
+    dataset_id: int
+    kind: str
+    judge_ids: tuple[int, ...] = ()
+    category: str = ""
+    subset: str = ""
+    study_id: int | None = None
+    case: str = ""
+    text: str = ""
+    sort: str = "number"
+    truth: str = ""
+    answer: int | None = None
+    verdict: str = ""
+    reader: User | None = None
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether what people and judges said decides which items fit, or their order."""
+        return self.sort == "disagreement" or self.case in ("disagrees", "split", "wrong") or bool(self.truth)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSaid:
+    """What one judge said of an item; `judgments` in the order of presentation, at most two."""
+
+    judge_id: int
+    name: str
+    judgments: tuple[Judgment, ...]
+    disagrees: bool | None
+    is_wrong: bool | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether its verdicts in both orders say different things."""
+        return len({each.choice for each in self.judgments if each.choice is not None}) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """An item of the list. `disagreement` is from 0 to 1; None where there is nothing to compare."""
+
+    item: ItemExcerpt
+    people: PeopleSaid | None
+    judges: tuple[JudgeSaid, ...]
+    disagreement: float | None
+
+    @property
+    def n_disagree(self) -> int:
+        return sum(judge.disagrees is True for judge in self.judges)
+
+    @property
+    def n_wrong(self) -> int:
+        return sum(judge.is_wrong is True for judge in self.judges)
+
+    @property
+    def n_differ(self) -> int:
+        return sum(judge.differs for judge in self.judges)
+
+    @property
+    def n_unparsed(self) -> int:
+        return sum(
+            any(each.status != ParseStatus.PARSED for each in judge.judgments) for judge in self.judges
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    """One page of the list. `newer` and `older` are the items from which to read the pages before and after."""
+
+    rows: tuple[ItemRow, ...]
+    n_found: int
+    newer: int | None
+    older: int | None
+
+
+class TooManyError(Exception):
+    """So many judgments would have to be compared that a page would take long."""
+
+
+def item_page(
+    filters: ItemFilter, *, after: int | None = None, before: int | None = None, size: int = PAGE
+) -> ItemPage:
+    """Return a page: the first one, the one that follows `after`, or the one that ends above `before`.
+
+    The number of queries does not depend on the size. Raises `TooManyError`.
+    """
+    ids = item_order(filters)
+    if before is not None and before in ids:
+        end = ids.index(before)
+        start = max(0, end - size)
+    else:
+        start = ids.index(after) + 1 if after is not None and after in ids else 0
+        end = start + size
+    shown = ids[start:end]
+    return ItemPage(
+        rows=_rows(filters, shown),
+        n_found=len(ids),
+        newer=shown[0] if shown and start > 0 else None,
+        older=shown[-1] if shown and end < len(ids) else None,
+    )
+
+
+def item_neighbours(filters: ItemFilter, item_id: int) -> tuple[int | None, int | None]:
+    """The items above and below one in the list; None at the ends, and where it is not in it."""
+    try:
+        ids = item_order(filters)
+        place = ids.index(item_id)
+    except (TooManyError, ValueError):
+        return None, None
+    return (ids[place - 1] if place else None), (ids[place + 1] if place + 1 < len(ids) else None)
+
+
+def item_order(filters: ItemFilter) -> list[int]:
+    """All items that fit, in the order of the list. Raises `TooManyError`."""
+    items = _items(filters)
+    ids = list(items.order_by("position", "pk").values_list("pk", flat=True))
+    if not filters.is_compared:
+        return ids
+    compared = _pairs(filters, items) if kind_of(filters.kind).presented else _values(filters, items)
+    fitting = [pk for pk in ids if pk in compared]
+    if filters.sort == "disagreement":
+        # Stable: equals stay in the order of their numbers; items without anything to compare come last.
+        fitting.sort(key=lambda pk: 1.0 if (found := compared[pk]) is None else -found)
+    return fitting
+
+
+def _items(filters: ItemFilter) -> QuerySet[Item]:
+    """Items that fit as far as the rows themselves say."""
+    items = items_found(
+        dataset_id=filters.dataset_id,
+        kind=filters.kind,
+        category=filters.category,
+        subset=filters.subset,
+        study_id=filters.study_id,
+        text=filters.text,
+    )
+    said = _judgments(filters).filter(item=OuterRef("pk"))
+    if filters.case == "unparsed":
+        items = items.filter(Exists(said.exclude(status=ParseStatus.PARSED)))
+    if filters.case == "orders_differ":
+        items = items.filter(Exists(said.filter(Exists(other_verdicts()))))
+    return items
+
+
+def _judgments(filters: ItemFilter) -> QuerySet[Judgment]:
+    rows = Judgment.objects.order_by()
+    return rows.filter(judge_id__in=filters.judge_ids) if filters.judge_ids else rows
+
+
+def _pairs(filters: ItemFilter, items: QuerySet[Item]) -> dict[int, float | None]:
+    """The pairs that fit what was said, with their disagreement; counted by the database."""
+    people = choices_said(items, reader=filters.reader, study_id=filters.study_id)
+    counted = _judgments(filters).filter(item__in=items).values_list("item_id")
+    verdicts = {
+        pk: (ties, first, second, unread)
+        for pk, ties, first, second, unread in counted.annotate(
+            **{f"n_{choice}": Count("pk", filter=Q(choice=choice)) for choice in (0, 1, 2)},
+            unread=Count("pk", filter=Q(choice=None)),
+        )
+    }
+    needs_gold = filters.case == "wrong" or filters.truth == "gold"
+    golds = dict(items.exclude(gold=None).values_list("pk", "gold")) if needs_gold else {}
+    found: dict[int, float | None] = {}
+    for pk in items.values_list("pk", flat=True):
+        labels, said = people.get(pk), verdicts.get(pk)
+        gold = (golds.get(pk) or {}).get("choice")
+        if _pair_fits(filters, labels, said, gold):
+            found[pk] = pair_disagreement(labels, said) if labels and said else None
+    return found
+
+
+Choices = tuple[int, int, int]
+Verdicts = tuple[int, int, int, int]
+
+
+def _pair_fits(filters: ItemFilter, labels: Choices | None, said: Verdicts | None, gold: int | None) -> bool:
+    if filters.case == "split":
+        return labels is not None and sum(n > 0 for n in labels) > 1
+    majority = None if labels is None else PeopleSaid(filters.kind, sum(labels), labels).majority
+    if filters.case in ("disagrees", "wrong"):
+        right = majority if filters.case == "disagrees" else gold
+        if said is None or right is None or not sum(said[:3]) - said[right]:
+            return False
+    if filters.truth:
+        right = majority if filters.truth == "people" else gold
+        if said is None or right is None or right != filters.answer:
+            return False
+        n_right = said[right]
+        return {"right": n_right > 0, "wrong": sum(said) > n_right}.get(filters.verdict, True)
+    return True
+
+
+def pair_disagreement(labels: Choices, said: Verdicts) -> float:
+    """The share of all (verdict, label) pairs that differ; what could not be read differs from every label."""
+    alike = sum(n * said[choice] for choice, n in enumerate(labels))
+    return 1.0 - alike / (sum(labels) * sum(said))
+
+
+def _values(filters: ItemFilter, items: QuerySet[Item]) -> dict[int, float | None]:
+    """The items of another kind that fit what was said, with their disagreement."""
+    kind = kind_of(filters.kind)
+    rows = _judgments(filters).filter(item__in=items).values_list("item_id", "status", "value")
+    read = list(rows[: MOST_VALUES + 1])
+    if len(read) > MOST_VALUES:
+        raise TooManyError
+    said: dict[int, list[dict[str, Any] | None]] = defaultdict(list)
+    for pk, status, value in read:
+        said[pk].append(value if status == ParseStatus.PARSED else None)
+    labels = values_said(items, reader=filters.reader, study_id=filters.study_id)
+    several = [pk for pk, values in labels.items() if len(values) > 1]
+    disputes = disputes_of(filters.kind, [[kind.numbers(value) for value in labels[pk]] for pk in several])
+    split = {pk for pk, dispute in zip(several, disputes, strict=True) if dispute > 0}
+    found: dict[int, float | None] = {}
+    for pk, gold in items.values_list("pk", "gold"):
+        people = (
+            said_together(filters.kind, [(None, value) for value in labels[pk]]) if pk in labels else None
+        )
+        heard = [value for value in said[pk] if value is not None]
+        fits = {
+            "split": pk in split,
+            "disagrees": any(against_people(filters.kind, None, value, people) for value in heard),
+            "wrong": any(against_gold(filters.kind, None, value, gold) for value in heard),
+        }
+        if fits.get(filters.case, True):
+            found[pk] = value_disagreement(filters.kind, said[pk], people)
+    return found
+
+
+def value_disagreement(
+    kind: str, said: Sequence[Mapping[str, Any] | None], people: PeopleSaid | None
+) -> float | None:
+    """The mean distance of verdicts from people, from 0 to 1: of ratings as a share of the scale, of answers from the
+    share of people who say yes, of rankings half of one minus rho. What could not be read is 1 away.
+    """
+    if people is None or not said:
+        return None
+    apart = [1.0 if value is None else _apart(kind, parts_of(kind, value), people) for value in said]
+    known = [each for each in apart if each is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _apart(kind: str, said: Mapping[str, float], people: PeopleSaid) -> float | None:
+    shared = [key for key in said if key in people.parts]
+    if not shared:
+        return None
+    mine, theirs = [said[key] for key in shared], [people.parts[key] for key in shared]
+    scale = kind_of(kind).scale
+    if scale == "ranks":
+        rho = rank_correlation_of(mine, theirs)
+        return None if rho is None else (1.0 - rho) / 2
+    whole = 4.0 if scale == "ordinal" else 1.0
+    return sum(abs(a - b) for a, b in zip(mine, theirs, strict=True)) / (whole * len(shared))
+
+
+def _rows(filters: ItemFilter, ids: Sequence[int]) -> tuple[ItemRow, ...]:
+    """Read what a page shows of these items; five queries."""
+    if not ids:
+        return ()
+    items = item_excerpts(ids)
+    people = people_said(ids, reader=filters.reader, study_id=filters.study_id)
+    said: dict[int, dict[int, list[Judgment]]] = defaultdict(lambda: defaultdict(list))
+    judgments = (
+        _judgments(filters)
+        .filter(item_id__in=ids)
+        .select_related("judge", "item")
+        .only("judge__name", "item__kind", "sample", "order", "status", "choice", "value")
+        .order_by("judge__name", "judge_id", "order", "sample")
+    )
+    for judgment in judgments:
+        said[judgment.item_id][judgment.judge_id].append(judgment)
+    return tuple(
+        _row(items[pk], people.get(pk), said[pk])
+        for pk in ids
+        if pk in items  # deleted since
+    )
+
+
+def _row(item: ItemExcerpt, people: PeopleSaid | None, said: Mapping[int, list[Judgment]]) -> ItemRow:
+    judges = tuple(judge_said(item.kind, each, people, item.gold) for each in said.values())
+    every = [judgment for each in said.values() for judgment in each]
+    apart: float | None = None
+    if people is not None and every and item.kind_info.presented:
+        counts = [sum(each.choice == choice for each in every) for choice in (0, 1, 2, None)]
+        apart = pair_disagreement(people.choices, (counts[0], counts[1], counts[2], counts[3]))
+    elif people is not None:
+        values = [each.value if each.status == ParseStatus.PARSED else None for each in every]
+        apart = value_disagreement(item.kind, values, people)
+    return ItemRow(item, people, judges, apart)
+
+
+def judge_said(
+    kind: str, judgments: Sequence[Judgment], people: PeopleSaid | None, gold: Mapping[str, Any] | None
+) -> JudgeSaid:
+    """What one judge said of an item, compared with people and the gold."""
+    parsed = [each for each in judgments if each.status == ParseStatus.PARSED]
+    against = [against_people(kind, each.choice, each.value, people) for each in parsed]
+    wrong = [against_gold(kind, each.choice, each.value, gold) for each in parsed]
+    one = judgments[0]
+    return JudgeSaid(one.judge_id, one.judge.name, tuple(judgments), _any_of(against), _any_of(wrong))
+
+
+def _any_of(found: Sequence[bool | None]) -> bool | None:
+    """Whether one is true; None where all are undecided."""
+    known = [each for each in found if each is not None]
+    return any(known) if known else None

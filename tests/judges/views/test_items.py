@@ -1,0 +1,236 @@
+"""Items of a dataset with all that is known of them: filters, order, one item, notes, and what is sent to people."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotation.kinds import kind_of
+from annotation.models import Item, Kind, Label, Study, StudyItem
+from judges.forms.item_filters import items_url
+from judges.models import Judgment
+from tests.annotation.cast import Cast, client_of, text_of
+from tests.annotation.cast import labels_make as study_labels_make
+from tests.annotation.factories import annotator_make, dataset_make, study_make
+from tests.annotation.kinds import VALUES, kind_dataset_make
+from tests.metaeval.rows import judge_make, judgments_make, labels_make
+
+pytestmark = pytest.mark.django_db
+NONCE = "0123456789abcdef"
+
+
+def shown(page):
+    """Names of the items of a list, in its order."""
+    return [row.item.external_id for row in page.context["page"].rows]
+
+
+@pytest.fixture
+def judged(cast):
+    """Six pairs: what people say (3 each), and what two judges say in both orders."""
+    dataset = dataset_make(pairs=6, owner=cast.alice)
+    labels_make(
+        dataset=dataset,
+        choices=[(1, 1, 1), (1, 1, 2), (2, 2, 2), (1, 2, 0), (2, 2, 2), (None, None, None)],
+    )
+    Item.objects.filter(dataset=dataset).update(gold={"choice": 1})
+    good, poor = judge_make("Good"), judge_make("Poor")
+    judgments_make(judge=good, dataset=dataset, choices=[(1, 1), (1, 1), (2, 2), (1, 1), (2, 1), (1, 1)])
+    judgments_make(judge=poor, dataset=dataset, choices=[(2, 2), (1, 1), (1, 2), (2, 2), (None, 2), (2, 2)])
+    dataset.names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
+    return dataset, good, poor
+
+
+def found(cast, dataset, **asked):
+    page = client_of(cast.alice).get(items_url(dataset.name, **asked))
+    assert page.status_code == 200
+    return [dataset.names.index(name) for name in shown(page)]
+
+
+def test_each_filter_finds_its_items(cast: Cast, judged):
+    dataset, good, poor = judged
+    assert found(cast, dataset) == [0, 1, 2, 3, 4, 5]
+    assert found(cast, dataset, case="disagrees", judge=good.pk) == [4]
+    assert found(cast, dataset, case="disagrees", judge=poor.pk) == [0, 2]
+    assert found(cast, dataset, case="disagrees", judge=[good.pk, poor.fingerprint]) == [0, 2, 4]
+    assert found(cast, dataset, case="disagrees") == [0, 2, 4]
+    assert found(cast, dataset, case="orders_differ", judge=good.pk) == [4]
+    assert found(cast, dataset, case="orders_differ", judge=poor.pk) == [2]
+    assert found(cast, dataset, case="unparsed") == [4]
+    assert found(cast, dataset, case="unparsed", judge=good.pk) == []
+    assert found(cast, dataset, case="split") == [1, 3]
+    assert found(cast, dataset, case="wrong", judge=good.pk) == [2, 4]
+    assert found(cast, dataset, people=2, verdict="wrong", judge=poor.pk) == [2, 4]
+    assert found(cast, dataset, people=2, verdict="right", judge=poor.pk) == [2, 4]
+    assert found(cast, dataset, gold=1, verdict="right", judge=good.pk) == [0, 1, 3, 4, 5]
+    assert found(cast, dataset, q=dataset.names[3]) == [3]
+    assert found(cast, dataset, judge=987654) == [0, 1, 2, 3, 4, 5]  # a list of items says so: no verdicts
+    assert found(cast, dataset, case="wrong", judge="f" * 64) == []
+
+
+def test_disagreement_orders_the_list_and_is_the_share_of_pairs_of_verdict_and_label_that_differ(
+    cast: Cast, judged
+):
+    dataset, _, poor = judged
+    # Verdicts against labels: (2,2) of 1,1,1: 1; (1,1) of 1,1,2: 1/3; (1,2) of 2,2,2: 1/2; (2,2) of 1,2,0: 2/3;
+    # an unparsed one and 2 of 2,2,2: 1/2; without labels: none, last.
+    assert found(cast, dataset, judge=poor.pk, sort="disagreement") == [0, 3, 2, 4, 1, 5]
+    page = client_of(cast.alice).get(items_url(dataset.name, judge=poor.pk, sort="disagreement"))
+    assert [row.disagreement for row in page.context["page"].rows] == pytest.approx(
+        [1, 2 / 3, 1 / 2, 1 / 2, 1 / 3, None]
+    )
+
+
+def test_categories_subsets_and_studies_bound_the_list(cast: Cast, judged):
+    dataset, good, _ = judged
+    asked = Item.objects.get(dataset=dataset, external_id=dataset.names[2]).instruction
+    asked.category, asked.subset, asked.text = "Coding", "Adversarial/Neighbor", "Grüße"
+    asked.save()
+    assert found(cast, dataset, category="Coding") == [2]
+    assert found(cast, dataset, subset="Adversarial") == [2]
+    assert found(cast, dataset, subset="Adversarial", case="disagrees", judge=good.pk) == []
+    assert found(cast, dataset, q="Grüße") == [2]
+    study = study_make(dataset=dataset, owner=cast.alice, slug="one")
+    StudyItem.objects.filter(study=study).exclude(item__external_id=dataset.names[1]).delete()
+    assert found(cast, dataset, study="one") == [1]
+    # Of a study's labels alone is said what people say: here nobody has labeled.
+    assert found(cast, dataset, study="one", case="split") == []
+    assert client_of(cast.alice).get(items_url(dataset.name, study="none")).status_code == 404
+    Study.objects.update(owner=cast.alice)
+    assert client_of(cast.bob).get(items_url(dataset.name, study="one")).status_code == 404
+
+
+def test_labels_of_others_studies_are_no_part_of_the_list_nor_of_an_item(cast: Cast, judged):
+    dataset, *_ = judged
+    study = study_make(dataset=dataset, owner=cast.alice, slug="hers")
+    study_labels_make(study, [[2, 2]])
+    mine, theirs = (
+        client_of(who).get(items_url(dataset.name)).context["page"].rows[0] for who in (cast.alice, cast.bob)
+    )
+    assert (mine.people.n, theirs.people.n) == (5, 3)
+    address = reverse("metaeval:dataset-item", args=[dataset.name, mine.item.item_id])
+    assert study.title in text_of(client_of(cast.alice).get(address))
+    assert study.title not in text_of(client_of(cast.bob).get(address))
+
+
+def test_pages_follow_each_other_both_ways_and_hold_every_item_once(cast: Cast):
+    dataset = dataset_make(pairs=60, owner=cast.alice)
+    browser, seen = client_of(cast.alice), []
+    page = browser.get(items_url(dataset.name))
+    first = shown(page)
+    while True:
+        seen += shown(page)
+        if not page.context["older_url"]:
+            break
+        page = browser.get(page.context["older_url"])
+    assert seen == list(dataset.items.order_by("position").values_list("external_id", flat=True))
+    back = browser.get(browser.get(page.context["newer_url"]).context["newer_url"])
+    assert shown(back) == first
+    assert not back.context["newer_url"]
+
+
+@pytest.mark.parametrize("asked", [{}, {"case": "disagrees", "sort": "disagreement"}, {"case": "wrong"}])
+def test_the_number_of_queries_does_not_grow_with_the_page(cast: Cast, asked):
+    counts = []
+    for n in (4, 24):
+        dataset = dataset_make(pairs=n, owner=cast.alice)
+        labels_make(dataset=dataset, choices=[(1, 1)] * n)
+        Item.objects.filter(dataset=dataset).update(gold={"choice": 1})
+        for k in range(n // 4):
+            judgments_make(judge=judge_make(f"J{n}-{k}"), dataset=dataset, choices=[(2, 2)] * n)
+        browser = client_of(cast.alice)
+        browser.get(items_url(dataset.name))
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            page = browser.get(items_url(dataset.name, **asked))
+        assert len(shown(page)) == n
+        counts.append(len(queries))
+    assert counts[0] == counts[1] <= 26
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind.values if kind != Kind.PAIRWISE])
+def test_other_kinds_are_filtered_and_shown(cast: Cast, kind):
+    dataset = kind_dataset_make(kind, items=3, gold=VALUES[kind], owner=cast.alice)
+    first, second, third = dataset.items.order_by("position")
+    other = {
+        Kind.RUBRIC: {"ratings": {"helpful": 1, "clear": 1}},
+        Kind.CHECKLIST: {"answers": {"format": False, "length": True, "tone": True}},
+        Kind.IMPORTANCE: {"ranks": {"format": 3, "length": 2, "tone": 1}},
+        Kind.ANSWER_RANKING: {"ranks": {"0": 3, "1": 2, "2": 1}},
+    }[kind]
+    for person, value in ((annotator_make(), VALUES[kind]), (annotator_make(), VALUES[kind])):
+        for item in (first, second):
+            Label.objects.create(item=item, annotator=person, kind=kind, value=value)
+    Label.objects.create(item=third, annotator=annotator_make(), kind=kind, value=VALUES[kind])
+    Label.objects.create(item=third, annotator=annotator_make(), kind=kind, value=other)
+    judge = judge_make("J", strategy="other")
+    for item, value in ((first, VALUES[kind] | {"reason": "Because <b>so</b>."}), (second, other)):
+        Judgment.objects.create(
+            judge=judge, item=item, order=0, status="parsed", value=value, raw_text="raw words"
+        )
+    Judgment.objects.create(judge=judge, item=third, order=0, status="unparsed", raw_text="?")
+    dataset.names = [first.external_id, second.external_id, third.external_id]
+    assert found(cast, dataset, case="disagrees") == [1]
+    assert found(cast, dataset, case="wrong", judge=judge.pk) == [1]
+    assert found(cast, dataset, case="unparsed") == [2]
+    assert found(cast, dataset, case="split") == [2]
+    assert found(cast, dataset, sort="disagreement") in ([1, 2, 0], [2, 1, 0])
+    page = client_of(cast.alice).get(reverse("metaeval:dataset-item", args=[dataset.name, first.pk]))
+    text = page.content.decode()
+    assert "Because &lt;b&gt;so&lt;/b&gt;." in text
+    assert "raw words" in text
+    assert kind_of(kind).label in text
+
+
+def test_an_item_shows_both_orders_reasons_lengths_and_soft_labels(cast: Cast, judged):
+    dataset, _, poor = judged
+    item = dataset.items.get(external_id=dataset.names[4])
+    Judgment.objects.filter(judge=poor, item=item, order=1).update(
+        value={"choice": 2, "reason": "It is shorter."}, raw_text="B. " + "x" * 5_000
+    )
+    page = client_of(cast.alice).get(reverse("metaeval:dataset-item", args=[dataset.name, item.pk]))
+    text = text_of(page)
+    for words in (
+        "Good",
+        "Poor",
+        "It is shorter.",
+        "Original order",
+        "Swapped order",
+        "100%, 3 of 3",
+        "unparsed",
+    ):
+        assert words in text
+    assert "differs between orders" in text
+    assert "5,003 characters" in text
+
+
+def test_an_item_of_another_dataset_and_a_private_one_are_not_found(cast: Cast, judged):
+    dataset, *_ = judged
+    other = dataset_make(pairs=2, split="private", owner=cast.bob)
+    item = other.items.first()
+    browser = client_of(cast.alice)
+    for address in (
+        items_url(other.name),
+        reverse("metaeval:dataset-item", args=[other.name, item.pk]),
+        reverse("metaeval:dataset-item", args=[dataset.name, item.pk]),
+    ):
+        assert browser.get(address).status_code == 404
+    for address in (
+        reverse("metaeval:dataset-items-send", args=[other.name]),
+        reverse("metaeval:dataset-item-note", args=[other.name, item.pk]),
+        reverse("metaeval:dataset-item-note", args=[dataset.name, item.pk]),
+    ):
+        assert browser.post(address, {"text": "x", "nonce": NONCE}).status_code == 404
+
+
+def test_a_hostile_address_is_a_page(cast: Cast, judged):
+    dataset, *_ = judged
+    for query in (
+        "judge=%00&judge=-1&judge=99999999999999999999&case=nothing&sort=x&people=9&gold=%27",
+        "q=%00%27%22%3Cscript%3E&after=-5&before=zz&kind=nothing&verdict=right",
+        "category=" + "x" * 500,
+        "q=%25_%5C",
+    ):
+        page = client_of(cast.alice).get(f"{items_url(dataset.name)}?{query}")
+        assert page.status_code == 200
+        assert "<script>" not in page.content.decode().replace("<script src", "")
