@@ -18,6 +18,7 @@ from django.utils.http import urlencode
 
 from annotation.models import Dataset, Enrollment, Invitation, Kind, QualificationQuestion, Role, User
 from annotation.services.assignments import assignment_claim
+from annotation.services.item_notes import note_add
 from annotation.services.pay import bonus_grant
 from annotation.services.quality import item_report, message_send
 from annotation.services.tokens import token_create
@@ -105,6 +106,7 @@ class World:
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
             "app_label": "judges",
+            "note": note_add(item=item, author=self.alice, text="Hers.", nonce="n").pk,
             "anchors": AnchorSet.objects.create(judge=judge, dataset=dataset).pk,
         }  # fmt: skip
         self.rows: dict[str, Any] = {
@@ -129,6 +131,7 @@ class World:
             "sweeps/": sweep.pk,
             "sweeps/<row:pk>/comparison-<kind_name:kind>": of_checklists.pk,
             "sweeps/<row:pk>/tower": of_checklists.pk,
+            "datasets/<slug:name>/items/": item.pk,
             "judges/": judge.pk,
             "judgments/": Judgment.objects.filter(judge=judge)[0].pk,
             "decisions/": decision.pk,

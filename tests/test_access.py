@@ -170,6 +170,11 @@ EXPECTED: dict[str, Row] = {
     "metaeval:report-job": read(ASKED),
     "metaeval:report-job-act": take(ASKED),
     "metaeval:study-judges": read(OWNER),
+    "metaeval:dataset-items": read(DATASET),
+    "metaeval:dataset-item": read(DATASET),
+    "metaeval:dataset-items-send": take(DATASET),
+    "metaeval:dataset-item-note": take(DATASET),
+    "metaeval:dataset-item-note-change": take(ASKED),
     "metaeval:plan": read(DATASET),
     "metaeval:plan-register": take(DATASET),
     "metaeval:preregistration": read(OWNER),
@@ -247,6 +252,9 @@ QUERY = {
     "metaeval:dataset-label-next-send": "budget=2&judge=&seed=1",
 }
 SAID: dict[str, dict[str, str]] = {
+    "metaeval:dataset-items-send": {"to": "study", "which": "all", "nonce": "0123456789abcdef"},
+    "metaeval:dataset-item-note": {"text": "t", "nonce": "0123456789abcdef"},
+    "metaeval:dataset-item-note-change": {"text": "t"},
     "annotation:entry-state": {"action": "close"},
     "annotation:study-copy": {"nonce": "abc"},
     "annotation:study-state": {"action": "pause"},

@@ -60,7 +60,7 @@ def item_filter_from(query: QueryDict, dataset: Dataset, user: User) -> tuple[It
         text=_text(query.get("q", "")).strip(),
         sort=sort if sort in SORTS else next(iter(SORTS)),
         truth=truth,
-        answer=int(query[truth]) if truth else None,
+        answer=int(query.get(truth, "0")) if truth else None,
         verdict=verdict if (verdict := query.get("verdict", "")) in VERDICTS else "",
         reader=reader_of(user),
     )

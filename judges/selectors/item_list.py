@@ -220,7 +220,7 @@ def _pairs(filters: ItemFilter, items: QuerySet[Item]) -> dict[int, float | None
         )
     }
     needs_gold = filters.case == "wrong" or filters.truth == "gold"
-    golds = dict(items.exclude(gold=None).values_list("pk", "gold")) if needs_gold else {}
+    golds = dict(items.filter(gold__isnull=False).values_list("pk", "gold")) if needs_gold else {}
     found: dict[int, float | None] = {}
     for pk in items.values_list("pk", flat=True):
         labels, said = people.get(pk), verdicts.get(pk)

@@ -15,9 +15,20 @@ from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 from django.utils import timezone
 
 from annotation.kinds import from_canonical
-from annotation.models import Assignment, Enrollment, ItemResponse, Kind, Response, Stage, Study, User
+from annotation.models import (
+    Assignment,
+    Dataset,
+    Enrollment,
+    ItemResponse,
+    Kind,
+    Response,
+    Stage,
+    Study,
+    User,
+)
 from annotation.selectors.steps import question_next, training_next
 from annotation.services.assignments import assignment_claim, assignment_submit
+from annotation.services.item_notes import note_add
 from annotation.services.pay import bonus_grant
 from annotation.services.qualification import qualification_answer, training_answer
 from annotation.services.quality import enrollment_suspend, item_report, message_send
@@ -82,6 +93,9 @@ NO_PAGES = {
     "judges:in-time-freeze": "takes; shown by `judge-in-time` when something is wrong",
     "judges:in-time-act": "takes, leads back",
     "metaeval:study-judges": "a part of `annotation:study-detail`",
+    "metaeval:dataset-items-send": "takes, leads to the study",
+    "metaeval:dataset-item-note": "takes; shown by `dataset-item` when something is wrong",
+    "metaeval:dataset-item-note-change": "takes; shown by `dataset-item` when something is wrong",
     "metaeval:plan-register": "takes, leads to the preregistration",
     "metaeval:preregistration-download": "a file",
     "metaeval:report-new": "takes, leads to the report",
@@ -443,6 +457,23 @@ def plan_stops(owner: User) -> Iterator[Stop]:
     yield Stop("report-planned", reverse("metaeval:report-detail", args=[report.pk]))
 
 
+def item_stops(owner: User, dataset: Dataset) -> Iterator[Stop]:
+    """Items: all, filtered and sent to adjudication, none; one with a note, and one of a kind with parts."""
+    here = reverse("metaeval:dataset-items", args=[dataset.name])
+    choices_make(dataset=dataset, choices=[(1, 2, 1)] * 4)
+    study_make(dataset=dataset, owner=owner, title="Adjudicated")
+    item = dataset.items.order_by("position")[0]
+    note_add(item=item, author=owner, text="Look again.", nonce="n")
+    yield Stop("items", here)
+    yield Stop("items-filtered", f"{here}?case=disagrees&sort=disagreement&people=1&verdict=wrong")
+    yield Stop("items-none", f"{here}?q=nothing-has-this-name")
+    yield Stop("item", reverse("metaeval:dataset-item", args=[dataset.name, item.pk]))
+    rubrics, _ = kind_swept(Kind.RUBRIC)
+    rated = rubrics.items.order_by("position")[0]
+    yield Stop("items-rubric", reverse("metaeval:dataset-items", args=[rubrics.name]))
+    yield Stop("item-rubric", reverse("metaeval:dataset-item", args=[rubrics.name, rated.pk]))
+
+
 def judging_stops(owner: User) -> Iterator[Stop]:
     """Sweeps, judges and judgments as researchers read them: finished, at work, stopped, not launched."""
     dataset = dataset_make(pairs=6)
@@ -463,6 +494,7 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     yield Stop("judges-searched", f"{reverse('judges:judge-list')}?q=nobody")
     yield Stop("judge", reverse("judges:judge-detail", args=[judge.pk]))
     yield Stop("judgments", reverse("judges:judgment-list", args=[dataset.name]))
+    yield from item_stops(owner, dataset)
     for name in ("comparison", "decision", "label-next"):
         yield Stop(f"all-judgments-{name}", reverse(f"metaeval:dataset-{name}", args=[dataset.name]))
     judgment = judge.judgments.earliest("pk")

@@ -6,7 +6,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.kinds import kind_of
-from annotation.models import Item, Kind, Label, Study, StudyItem
+from annotation.models import AdjudicationRequest, Item, ItemNote, Kind, Label, Study, StudyItem
+from annotation.selectors.adjudication import queue_of
+from annotation.services.item_notes import MAX_NOTE, note_add
 from judges.forms.item_filters import items_url
 from judges.models import Judgment
 from tests.annotation.cast import Cast, client_of, text_of
@@ -234,3 +236,124 @@ def test_a_hostile_address_is_a_page(cast: Cast, judged):
         page = client_of(cast.alice).get(f"{items_url(dataset.name)}?{query}")
         assert page.status_code == 200
         assert "<script>" not in page.content.decode().replace("<script src", "")
+
+
+class TestNotes:
+    """A note on an item: its author's own, seen by whoever may see the dataset."""
+
+    def address(self, dataset, item, note=None):
+        args = [dataset.name, item.pk] + ([] if note is None else [note.pk])
+        name = "dataset-item-note" if note is None else "dataset-item-note-change"
+        return reverse(f"metaeval:{name}", args=args)
+
+    @pytest.fixture
+    def item(self, judged):
+        return judged[0].items.order_by("position")[0]
+
+    def test_a_note_is_written_read_by_others_changed_and_deleted(self, cast: Cast, judged, item):
+        mine, other = client_of(cast.alice), client_of(cast.bob)
+        here = reverse("metaeval:dataset-item", args=[judged[0].name, item.pk])
+        mine.post(self.address(judged[0], item), {"text": "Both <b>wrong</b>\r\n!", "nonce": NONCE})
+        note = ItemNote.objects.get()
+        page = other.get(here).content.decode()
+        assert "Both &lt;b&gt;wrong&lt;/b&gt;" in page
+        assert "alice" in page
+        assert self.address(judged[0], item, note) not in page
+        assert "1 note" in text_of(other.get(items_url(judged[0].name)))
+        mine.post(self.address(judged[0], item, note), {"text": "One wrong", "action": "save"})
+        assert "One wrong" in text_of(other.get(here))
+        assert ", edited" in text_of(other.get(here))
+        mine.post(self.address(judged[0], item, note), {"action": "delete"})
+        assert not ItemNote.objects.exists()
+
+    def test_nobody_without_a_login_and_nobody_else_writes_or_changes_it(
+        self, cast: Cast, judged, item, client
+    ):
+        note = note_add(item=item, author=cast.alice, text="Mine", nonce="n")
+        said = {"text": "theirs", "nonce": NONCE}
+        for address in (self.address(judged[0], item), self.address(judged[0], item, note)):
+            assert client.post(address, said).status_code == 302
+        for who in (cast.bob, cast.ann):
+            change = self.address(judged[0], item, note)
+            assert client_of(who).post(change, said).status_code == 404
+            assert client_of(who).post(change, {"action": "delete"}).status_code == 404
+        elsewhere = self.address(judged[0], judged[0].items.order_by("position")[1], note)
+        assert client_of(cast.alice).post(elsewhere, said).status_code == 404
+        assert list(ItemNote.objects.values_list("text", flat=True)) == ["Mine"]
+
+    def test_a_form_sent_twice_writes_one_and_a_bad_one_says_why(self, cast: Cast, judged, item):
+        browser, address = client_of(cast.alice), self.address(judged[0], item)
+        for _ in range(2):
+            browser.post(address, {"text": "Once", "nonce": NONCE})
+        assert ItemNote.objects.count() == 1
+        for said, words in (
+            ({"text": " \x00 ", "nonce": "1" * 16}, "Write a note first"),
+            ({"text": "x" * (MAX_NOTE + 1), "nonce": "2" * 16}, "Shorten the note"),
+            ({"text": "x"}, "Reload the page"),
+        ):
+            refused = browser.post(address, said)
+            assert refused.status_code == 422
+            assert words in text_of(refused)
+        assert ItemNote.objects.count() == 1
+
+
+class TestSending:
+    """Items that go back to people: to a draft study with exactly these, or to adjudication."""
+
+    def send(self, who, dataset, *, query=None, **said):
+        address = reverse("metaeval:dataset-items-send", args=[dataset.name])
+        if query:
+            address += items_url(dataset.name, **query).removeprefix(items_url(dataset.name))
+        return client_of(who).post(address, {"to": "study", "nonce": NONCE} | said, follow=True)
+
+    def test_selected_items_make_a_draft_with_exactly_these_once(self, cast: Cast, judged):
+        dataset, *_ = judged
+        items = list(dataset.items.order_by("position"))
+        for _ in range(2):
+            page = self.send(cast.alice, dataset, item=[items[3].pk, items[1].pk, 987654])
+        study = Study.objects.get()
+        assert (study.state, study.owner, study.kind) == ("draft", cast.alice, "pairwise")
+        assert set(study.study_items.values_list("item_id", flat=True)) == {items[1].pk, items[3].pk}
+        assert "exactly these 2 items" in text_of(page)
+
+    def test_all_that_match_are_those_of_the_filter_with_the_rules_of_its_study(self, cast: Cast, judged):
+        dataset, _, poor = judged
+        like = study_make(dataset=dataset, owner=cast.alice, slug="like", overlap=7)
+        self.send(cast.alice, dataset, which="all", query={"case": "orders_differ", "judge": poor.pk})
+        made = Study.objects.exclude(pk=like.pk).get()
+        assert [place.item.external_id for place in made.study_items.all()] == [dataset.names[2]]
+        self.send(
+            cast.alice, dataset, which="all", nonce="f" * 16, query={"study": "like", "q": dataset.names[0]}
+        )
+        again = Study.objects.order_by("pk").last()
+        assert (again.overlap, again.study_items.count(), again.state) == (7, 1, "draft")
+
+    def test_nothing_is_made_of_nothing_nor_by_a_stranger(self, cast: Cast, judged, client):
+        dataset, *_ = judged
+        assert "Select at least one item" in text_of(self.send(cast.alice, dataset))
+        assert "Reload the page" in text_of(self.send(cast.alice, dataset, which="all", nonce="x"))
+        address = reverse("metaeval:dataset-items-send", args=[dataset.name])
+        assert client.post(address, {"which": "all", "nonce": NONCE}).status_code == 302
+        type(dataset).objects.filter(pk=dataset.pk).update(split="private")
+        assert client_of(cast.bob).post(address, {"which": "all", "nonce": NONCE}).status_code == 404
+        assert not Study.objects.exists()
+
+    def test_items_sent_to_adjudication_are_decided_before_disputed_ones(self, cast: Cast, judged):
+        dataset, *_ = judged
+        study = study_make(dataset=dataset, owner=cast.alice, slug="hers")
+        study_labels_make(study, [[1, 2], [1, 1], [2, 2]])
+        items = list(dataset.items.order_by("position"))
+        assert queue_of(study).items == (items[0].pk,)
+        for _ in range(2):
+            page = self.send(cast.alice, dataset, to="adjudication", study="hers", item=[items[2].pk])
+        assert queue_of(study).items == (items[2].pk, items[0].pk)
+        assert AdjudicationRequest.objects.count() == 1
+        assert page.redirect_chain[-1][0].endswith(f"/{items[2].pk}/")
+        assert "no such study" in text_of(
+            self.send(cast.bob, dataset, to="adjudication", study="hers", item=[items[1].pk])
+        )
+        StudyItem.objects.filter(study=study, item=items[2]).update(withdrawn_at="2026-01-01T00:00Z")
+        assert queue_of(study).items == (items[0].pk,)
+        assert "has none of these" in text_of(
+            self.send(cast.alice, dataset, to="adjudication", study="hers", item=[items[2].pk])
+        )
