@@ -4,7 +4,7 @@ from annotation.models import ItemNote, User
 from annotation.selectors.datasets import datasets_visible_to
 
 
-def notes_of(item_id: int) -> list[ItemNote]:
+def item_notes(item_id: int) -> list[ItemNote]:
     """The notes of an item that was fetched for the reader, the first one first, with their authors; one query."""
     return list(ItemNote.objects.filter(item=item_id).select_related("author").order_by("pk"))
 

@@ -97,7 +97,7 @@ class JudgeSaid:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemRow:
+class ListedItem:
     """An item of the list. `disagreement` is from 0 to 1; None where there is nothing to compare."""
 
     item: ItemExcerpt
@@ -128,7 +128,7 @@ class ItemRow:
 class ItemPage:
     """One page of the list. `newer` and `older` are the items from which to read the pages before and after."""
 
-    rows: tuple[ItemRow, ...]
+    rows: tuple[ListedItem, ...]
     n_found: int
     newer: int | None
     older: int | None
@@ -313,7 +313,7 @@ def _apart(kind: str, said: Mapping[str, float], people: PeopleSaid) -> float | 
     return sum(abs(a - b) for a, b in zip(mine, theirs, strict=True)) / (whole * len(shared))
 
 
-def _rows(filters: ItemFilter, ids: Sequence[int]) -> tuple[ItemRow, ...]:
+def _rows(filters: ItemFilter, ids: Sequence[int]) -> tuple[ListedItem, ...]:
     """Read what a page shows of these items; five queries."""
     if not ids:
         return ()
@@ -336,7 +336,7 @@ def _rows(filters: ItemFilter, ids: Sequence[int]) -> tuple[ItemRow, ...]:
     )
 
 
-def _row(item: ItemExcerpt, people: PeopleSaid | None, said: Mapping[int, list[Judgment]]) -> ItemRow:
+def _row(item: ItemExcerpt, people: PeopleSaid | None, said: Mapping[int, list[Judgment]]) -> ListedItem:
     judges = tuple(judge_said(item.kind, each, people, item.gold) for each in said.values())
     every = [judgment for each in said.values() for judgment in each]
     apart: float | None = None
@@ -346,7 +346,7 @@ def _row(item: ItemExcerpt, people: PeopleSaid | None, said: Mapping[int, list[J
     elif people is not None:
         values = [each.value if each.status == ParseStatus.PARSED else None for each in every]
         apart = value_disagreement(item.kind, values, people)
-    return ItemRow(item, people, judges, apart)
+    return ListedItem(item, people, judges, apart)
 
 
 def judge_said(

@@ -8,7 +8,7 @@ from django.db.models.functions import Left, Length
 
 from annotation.kinds.shown import ShownResponse
 from annotation.models import ItemNote, User
-from annotation.selectors.item_notes import notes_of
+from annotation.selectors.item_notes import item_notes
 from annotation.selectors.judged_items import ItemTexts, item_texts
 from annotation.selectors.judging_labels import PeopleSaid, PersonSaid, item_labels, people_said
 from judges.models import Judgment
@@ -79,5 +79,5 @@ def item_detail(item_id: int, *, reader: User | None = None) -> ItemDetail:
         labels=tuple(item_labels(item_id, reader=reader)),
         judges=tuple(judge_said(item.kind, each, people, item.gold) for each in said.values()),
         is_cut=len(read) > MOST_JUDGMENTS,
-        notes=tuple(notes_of(item_id)),
+        notes=tuple(item_notes(item_id)),
     )

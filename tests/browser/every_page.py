@@ -468,7 +468,7 @@ def item_stops(owner: User, dataset: Dataset) -> Iterator[Stop]:
     yield Stop("items-filtered", f"{here}?case=disagrees&sort=disagreement&people=1&verdict=wrong")
     yield Stop("items-none", f"{here}?q=nothing-has-this-name")
     yield Stop("item", reverse("metaeval:dataset-item", args=[dataset.name, item.pk]))
-    rubrics, _ = kind_swept(Kind.RUBRIC)
+    rubrics, _ = kind_swept(Kind.RUBRIC, mark=" two")
     rated = rubrics.items.order_by("position")[0]
     yield Stop("items-rubric", reverse("metaeval:dataset-items", args=[rubrics.name]))
     yield Stop("item-rubric", reverse("metaeval:dataset-item", args=[rubrics.name, rated.pk]))
