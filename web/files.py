@@ -1,6 +1,6 @@
 """Files that pages offer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.http import content_disposition_header
@@ -15,9 +15,9 @@ def attachment(text: str | bytes, name: str, content_type: str) -> HttpResponse:
     return response
 
 
-def streamed(lines: Iterator[str], name: str, content_type: str) -> StreamingHttpResponse:
+def streamed(pieces: Iterable[bytes], name: str, content_type: str) -> StreamingHttpResponse:
     """A file to be saved under a name, sent as it is made."""
-    response = StreamingHttpResponse(lines, content_type=content_type)
+    response = StreamingHttpResponse(pieces, content_type=content_type)
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"

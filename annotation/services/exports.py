@@ -1,4 +1,4 @@
-"""Labels, and the people who gave them, as CSV and JSONL, streamed so that memory does not grow with the study.
+"""Labels as a table, streamed so that memory does not grow with the study.
 
 `docs/exports.md` says what each column means. Annotators are pseudonyms unless the caller asks otherwise, and the
 caller is who checks that it may.
@@ -6,113 +6,118 @@ caller is who checks that it may.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotation.domain.pseudonyms import pseudonym
 from annotation.kinds import KINDS, kind_of, kinds_with
-from annotation.models import (
-    Adjudication,
-    Aspect,
-    Criterion,
-    Enrollment,
-    ItemResponse,
-    QualificationAttempt,
-    Study,
-)
+from annotation.models import Adjudication, Aspect, Criterion, ItemResponse
 from annotation.models.work import LabelQuerySet
 from web.batches import batched
-from web.csv_text import CONTENT_TYPE, csv_lines
+from web.tables import ColumnType, ExportTable, TableColumn
 
 CHUNK = 1_000
 MADE = ""
-# Each column with where it is read from, or that `_row` makes it.
-SOURCES = {
-    "label_id": "pk",
-    "study": "study__slug",
-    "dataset": "item__dataset__name",
-    "item": "item__external_id",
-    "instruction": "item__instruction__external_id",
-    "category": "item__instruction__category",
-    "subset": "item__instruction__subset",
-    "kind": "kind",
-    "annotator": MADE,
-    "is_simulated": "annotator__is_simulated",
-    "value": "value",
-    "choice": "choice",
-    "strength": MADE,
-    "both_bad": MADE,
-    "chosen_system": MADE,
-    "systems": MADE,
-    "comment": "comment",
-    "pasted_chars": "pasted_chars",
-    "adjudicated": MADE,
-    "shown_order": "shown_order",
-    "guidelines_version": "guidelines_version",
-    "active_ms": "active_ms",
-    "wall_ms": "wall_ms",
-    "probability": "probability",
-    "created_at": MADE,
-    "role": "role",
-    "check_score": "check_score",
-    "superseded": MADE,
-    "is_surplus": "is_surplus",
-    "is_set_aside": "is_set_aside",
-}
-IDENTITY = {
-    "annotator_source": "annotator__source",
-    "annotator_external_id": "annotator__external_id",
-    "source": "source",
-}
-COLUMNS = tuple(SOURCES)
-ALL_SOURCES = SOURCES | IDENTITY
+
+
+class _Read(NamedTuple):
+    """A column, and where it is read from: a path of fields, or that `_row` makes it."""
+
+    column: TableColumn
+    source: str
+
+
+def _read(name: str, type: ColumnType, source: str, about: str) -> _Read:
+    return _Read(TableColumn(name, type, about), source)
+
+
+_READ = (
+    _read("label_id", "integer", "pk", "Number of the label on this site; later labels have larger ones."),
+    _read("study", "text", "study__slug", "Slug of the study; empty for an imported label."),
+    _read("dataset", "text", "item__dataset__name", "Name of the dataset."),
+    _read("item", "text", "item__external_id", "Identifier of the item in the dataset."),
+    _read(
+        "instruction",
+        "text",
+        "item__instruction__external_id",
+        "Identifier of the instruction. Items of one instruction are not independent.",
+    ),
+    _read("category", "text", "item__instruction__category", "Category of the instruction."),
+    _read("subset", "text", "item__instruction__subset", "Subset of the instruction, a path."),
+    _read("kind", "text", "kind", "Kind of the item."),
+    _read("annotator", "text", MADE, "Pseudonym of the annotator, another one in each study."),
+    _read("is_simulated", "boolean", "annotator__is_simulated", "True: a simulation, not a person."),
+    _read("value", "json", "value", "The label, in the canonical order of the responses."),
+    _read("choice", "integer", "choice", "Of a pair: 1 or 2 = this response is better, 0 = tie."),
+    _read("strength", "text", MADE, "Of a preference: slightly or much, where the study asks."),
+    _read("both_bad", "boolean", MADE, "Of a tie: both responses are bad, where the study allows it."),
+    _read("chosen_system", "text", MADE, "System that wrote the preferred response; empty for a tie."),
+    _read("systems", "texts", MADE, "Systems that wrote the responses, in canonical order."),
+    _read("comment", "text", "comment", "What the annotator wrote beside the answer."),
+    _read("pasted_chars", "integer", "pasted_chars", "Characters of the comment that were pasted."),
+    _read("adjudicated", "json", MADE, "What an expert said of the item, in the form of value."),
+    _read("shown_order", "integers", "shown_order", "Positions in the order shown: [1, 0] is swapped."),
+    _read("guidelines_version", "integer", "guidelines_version", "Version of the guidelines at that time."),
+    _read("active_ms", "integer", "active_ms", "Milliseconds with the page visible and in use."),
+    _read("wall_ms", "integer", "wall_ms", "Milliseconds from the assignment to the answer."),
+    _read("probability", "number", "probability", "Chance with which the item was picked for labeling."),
+    _read("created_at", "time", MADE, "When the label was given, in UTC."),
+    _read("role", "text", "role", "work; check: a hidden check; repeat: an own earlier item again."),
+    _read("check_score", "number", "check_score", "Of a hidden check: how right the answer was, 0 to 1."),
+    _read("superseded", "boolean", MADE, "A later label of the same annotator replaces it."),
+    _read("is_surplus", "boolean", "is_surplus", "Came when its item had all its labels."),
+    _read("is_set_aside", "boolean", "is_set_aside", "Excluded."),
+)
+_IDENTITY = (
+    _read("annotator_source", "text", "annotator__source", "Where the annotator comes from."),
+    _read("annotator_external_id", "text", "annotator__external_id", "The annotator's identifier there."),
+    _read("source", "text", "source", "File and row of an imported label."),
+)
+COLUMNS = tuple(each.column.name for each in _READ)
+ALL_SOURCES = {each.column.name: each.source for each in _READ + _IDENTITY}
 # What the other columns are made of.
 MADE_OF = (
     *("item_id", "item__instruction_id", "item__dataset_id", "study_id"),
     *("annotator__public_id", "created_at", "superseded_by"),
 )
 # Of the shape with a row a part: after what identifies the label.
-PART_COLUMNS = ("part", "part_text", "part_system", "part_value")
+_PARTS = (
+    TableColumn("part", "text", "Key of the criterion or aspect, or position of the answer."),
+    TableColumn("part_text", "text", "Its words."),
+    TableColumn("part_system", "text", "System that wrote the answer."),
+    TableColumn("part_value", "json", "The rating, rank or answer."),
+)
+PART_COLUMNS = tuple(column.name for column in _PARTS)
 SHAPES = ("labels", "parts")
 RATING = "rating."
-FORMATS = {"csv": CONTENT_TYPE, "jsonl": "application/jsonl; charset=utf-8"}
 
 
-def export_columns(*, identify: bool, shape: str = "labels", criteria: Iterable[str] = ()) -> tuple[str, ...]:
+def label_columns(
+    *, identify: bool, shape: str = "labels", criteria: Iterable[str] = ()
+) -> tuple[TableColumn, ...]:
     """The columns of an export. A rubric has one a criterion, `rating.KEY`; the shape `parts` a row a part instead."""
-    own = PART_COLUMNS if shape == "parts" else tuple(f"{RATING}{key}" for key in criteria)
+    rated = (
+        TableColumn(f"{RATING}{key}", "integer", "Rating by this criterion, 1 to 5.") for key in criteria
+    )
     at = COLUMNS.index("value") + 1
-    return COLUMNS[:at] + own + COLUMNS[at:] + (tuple(IDENTITY) if identify else ())
+    plain = tuple(each.column for each in _READ)
+    identity = tuple(each.column for each in _IDENTITY) if identify else ()
+    return plain[:at] + (_PARTS if shape == "parts" else tuple(rated)) + plain[at:] + identity
 
 
-def jsonl_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """A JSON object a line; text is not escaped here, since JSON is not run by anybody."""
-    for row in rows:
-        yield json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def export_lines(
-    labels: LabelQuerySet, *, format: str, history: bool, identify: bool, shape: str = "labels"
-) -> Iterator[str]:
-    """The lines of an export in "csv" or "jsonl"; `ValueError` for another format or shape."""
-    if format not in FORMATS:
-        raise ValueError(f"format: expected {' or '.join(FORMATS)}, got {format!r}")
+def labels_table(
+    labels: LabelQuerySet, *, history: bool = False, identify: bool = False, shape: str = "labels"
+) -> ExportTable:
+    """Labels as a table; the options as of `label_rows`. `ValueError` for another shape."""
     if shape not in SHAPES:
         raise ValueError(f"shape: expected {' or '.join(SHAPES)}, got {shape!r}")
-    rows = label_rows(labels, history=history, identify=identify, shape=shape)
-    if format == "jsonl":
-        return jsonl_lines(rows)
     criteria = criteria_of(labels) if shape == "labels" else ()
-    columns = export_columns(identify=identify, shape=shape, criteria=criteria)
-    return csv_of(columns, rows)
-
-
-def csv_of(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines of a CSV file whose rows are dictionaries."""
-    return csv_lines(columns, ([row[name] for name in columns] for row in rows))
+    columns = label_columns(identify=identify, shape=shape, criteria=criteria)
+    names = [column.name for column in columns]
+    rows = label_rows(labels, history=history, identify=identify, shape=shape)
+    return ExportTable(columns, ([row[name] for name in names] for row in rows))
 
 
 def criteria_of(labels: LabelQuerySet) -> list[str]:
@@ -129,7 +134,7 @@ def criteria_of(labels: LabelQuerySet) -> list[str]:
 def label_rows(
     labels: LabelQuerySet, *, history: bool = False, identify: bool = False, shape: str = "labels"
 ) -> Iterator[dict[str, Any]]:
-    """One dictionary a label (or a part of it) with the columns of `export_columns`, in the order of the items' source.
+    """One dictionary a label (or a part of it) with the columns of `label_columns`, in the order of the items' source.
 
     Parameters
     ----------
@@ -146,7 +151,8 @@ def label_rows(
     -----
     One server-side cursor, and a few further queries for every 1,000 labels, for what belongs to their items.
     """
-    columns = export_columns(identify=identify, criteria=criteria_of(labels) if shape == "labels" else ())
+    criteria = criteria_of(labels) if shape == "labels" else ()
+    columns = [column.name for column in label_columns(identify=identify, criteria=criteria)]
     chosen = labels if history else labels.current()
     rows = (
         chosen.order_by("item__dataset_id", "item__position", "item_id", "pk")
@@ -241,57 +247,3 @@ def _parts(row: dict[str, Any], read: Mapping[str, Any], about: _About) -> Itera
         if kind.parts == "responses":
             system = row["systems"][int(key)] if int(key) < len(row["systems"]) else None
         yield row | dict(zip(PART_COLUMNS, (key, text, system, said), strict=True))
-
-
-Attempts = list[QualificationAttempt]
-# The test's figures are those of the last attempt that was finished.
-PEOPLE_COLUMNS: dict[str, Callable[[Enrollment, Attempts], Any]] = {
-    "annotator": lambda person, _: person.pseudonym,
-    "is_simulated": lambda person, _: person.annotator.is_simulated,
-    "stage": lambda person, _: person.stage,
-    "screened_out_by": lambda person, _: person.screened_out_by or None,
-    "created_at": lambda person, _: _time(person.created_at),
-    "finished_at": lambda person, _: _time(person.finished_at),
-    "labels": lambda person, _: person.n_accepted,
-    "test_attempts": lambda _, attempts: len(attempts),
-    "test_right": lambda _, attempts: attempts[-1].n_right if attempts else None,
-    "test_accuracy": lambda _, attempts: attempts[-1].accuracy if attempts else None,
-    "test_passed": lambda _, attempts: attempts[-1].passed if attempts else None,
-}
-PEOPLE_IDENTITY: dict[str, Callable[[Enrollment, Attempts], Any]] = {
-    "annotator_source": lambda person, _: person.annotator.source,
-    "annotator_external_id": lambda person, _: person.annotator.external_id,
-}
-ELIGIBILITY = "eligibility."
-
-
-def people_lines(study: Study, *, format: str, identify: bool) -> Iterator[str]:
-    """The lines of the export, a row a person; `identify` adds who they are where they came from."""
-    if format not in FORMATS:
-        raise ValueError(f"format: expected {' or '.join(FORMATS)}, got {format!r}")
-    people = list(Enrollment.objects.filter(study=study).select_related("annotator").order_by("pk"))
-    asked = [question["key"] for question in study.eligibility or [] if "key" in question]
-    keys = list(dict.fromkeys([*asked, *(key for one in people for key in one.eligibility)]))
-    attempts: dict[int, list[QualificationAttempt]] = {}
-    taken = QualificationAttempt.objects.filter(enrollment__study=study, finished_at__isnull=False)
-    for attempt in taken.order_by("number"):
-        attempts.setdefault(attempt.enrollment_id, []).append(attempt)
-    identity = PEOPLE_IDENTITY if identify else {}
-
-    def row(person: Enrollment) -> dict[str, Any]:
-        finished = attempts.get(person.pk, [])
-        answers = {f"{ELIGIBILITY}{key}": person.eligibility.get(key) for key in keys}
-        return (
-            {name: read(person, finished) for name, read in PEOPLE_COLUMNS.items()}
-            | answers
-            | {name: read(person, finished) for name, read in identity.items()}
-        )
-
-    rows = map(row, people)
-    if format == "jsonl":
-        return jsonl_lines(rows)
-    return csv_of((*PEOPLE_COLUMNS, *(f"{ELIGIBILITY}{key}" for key in keys), *identity), rows)
-
-
-def _time(moment: datetime | None) -> str | None:
-    return None if moment is None else utc_text(moment)

@@ -1,7 +1,5 @@
 """Downloads of labels, people and pay, streamed."""
 
-from collections.abc import Iterator
-
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
@@ -11,10 +9,11 @@ from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import labels_visible_to, may_identify, studies_visible_to
 from annotation.selectors.pay import pay_report
-from annotation.services.exports import FORMATS, SHAPES, export_lines, people_lines
-from annotation.services.pay import pay_lines
+from annotation.services.exports import SHAPES, labels_table
+from annotation.services.people_exports import pay_table, people_table
 from web.access import ResearcherRequest, researcher_page
 from web.files import streamed
+from web.tables import FORMATS, ExportTable, table_bytes
 
 
 @researcher_page
@@ -44,7 +43,7 @@ def people_export(request: ResearcherRequest, slug: str, format: str) -> HttpRes
     if format not in FORMATS:
         raise Http404(f"There is no format {format}.")
     identify = _identify(request, identifiable=may_identify(request.user, study))
-    return _streamed(people_lines(study, format=format, identify=identify), f"{slug}-people", format)
+    return _streamed(people_table(study, identify=identify), f"{slug}-people", format)
 
 
 @researcher_page
@@ -52,7 +51,7 @@ def pay_export(request: ResearcherRequest, slug: str) -> HttpResponseBase:
     """The pay report as CSV; `?identify=1` with who the people are."""
     study = get_object_or_404(studies_visible_to(request.user), slug=slug)
     identify = _identify(request, identifiable=may_identify(request.user, study))
-    return _streamed(pay_lines(pay_report(study), identify=identify), f"{slug}-pay", "csv")
+    return _streamed(pay_table(pay_report(study), identify=identify), f"{slug}-pay", "csv")
 
 
 def _identify(request: ResearcherRequest, *, identifiable: bool) -> bool:
@@ -72,9 +71,9 @@ def _download(
     if shape not in SHAPES:
         raise Http404(f"There is no shape {shape}.")
     history = request.GET.get("history") == "1"
-    lines = export_lines(labels, format=format, history=history, identify=identify, shape=shape)
-    return _streamed(lines, f"{name}-{shape}", format)
+    table = labels_table(labels, history=history, identify=identify, shape=shape)
+    return _streamed(table, f"{name}-{shape}", format)
 
 
-def _streamed(lines: Iterator[str], name: str, format: str) -> StreamingHttpResponse:
-    return streamed(lines, f"{name}-{timezone.now():%Y%m%d}.{format}", FORMATS[format])
+def _streamed(table: ExportTable, name: str, format: str) -> StreamingHttpResponse:
+    return streamed(table_bytes(table, format), f"{name}-{timezone.now():%Y%m%d}.{format}", FORMATS[format])

@@ -31,7 +31,9 @@ def _spent(work: Work) -> Row:
 
 
 def _judgment(work: Work, result: Result) -> Row:
-    return (work.run.judge_id, *_verdict(work, result), result[-2], *_spent(work))
+    # A server that counts no tokens says 0.
+    tokens = (work.prompt_tokens or None, work.completion_tokens or None)
+    return (work.run.judge_id, *_verdict(work, result), result[-2], *tokens, *_spent(work))
 
 
 def _generation(work: Work, result: Result) -> Row:
@@ -52,7 +54,8 @@ def _anchor_verdict(work: Work, result: Result) -> Row:
     return (work.run.sweep_id, *_verdict(work, result), *_spent(work))
 
 
-_OF_JUDGMENTS = {"judge_id": "bigint", **_VERDICT, "thought": "text", **_SPENT}
+_TOKENS = {"prompt_tokens": "int", "completion_tokens": "int"}
+_OF_JUDGMENTS = {"judge_id": "bigint", **_VERDICT, "thought": "text", **_TOKENS, **_SPENT}
 _OF_GENERATIONS = {
     "contestant_id": "bigint",
     "instruction_id": "bigint",

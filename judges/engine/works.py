@@ -167,6 +167,8 @@ class Work:
     requests: int = 0
     cost: float = 0.0
     latency: float = 0.0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
     closed: bool = False
     answerers: set[tuple[str, str, str]] = field(default_factory=set)
 
@@ -192,6 +194,8 @@ class Work:
         self.requests += 1
         self.cost += answer.cost
         self.latency += answer.latency_ms
+        self.prompt_tokens += answer.prompt_tokens
+        self.completion_tokens += answer.completion_tokens
         return not self.missing
 
     def sent(self) -> Sent:

@@ -44,6 +44,12 @@ class Judgment(models.Model):
     requests = models.PositiveSmallIntegerField(
         default=0, help_text="Requests that it took, shared ones included."
     )
+    prompt_tokens = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Over its requests. Empty: not reported, or judged by an earlier version.",
+    )
+    completion_tokens = models.PositiveIntegerField(null=True, blank=True, help_text="As prompt_tokens.")
     cost = models.FloatField(default=0.0, help_text="US dollars, at the prices of the day.")
     latency_ms = models.FloatField(default=0.0, help_text="Model time, summed over its requests.")
     answered_by = models.TextField(

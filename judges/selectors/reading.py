@@ -3,7 +3,7 @@
 Permission lives in the fetch: these are the only ways from a page to the rows.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -133,12 +133,18 @@ def judges_of_dataset(dataset: Dataset, kind: str = "") -> QuerySet[Judge]:
     return Judge.objects.filter(Exists(judged)).order_by("name", "pk")
 
 
-def judgments_of(dataset: Dataset, *, judge_id: int | None = None) -> QuerySet[Judgment]:
-    """All that judges said of a dataset's items, in the order of the items."""
-    rows = Judgment.objects.filter(item__dataset=dataset)
-    if judge_id is not None:
-        rows = rows.filter(judge=judge_id)
-    return rows.order_by("item__position", "item_id", "judge__name", "judge_id", "order", "sample")
+def judgments_on_items(
+    item_ids: Collection[int], *, judge_ids: Collection[int] | None = None
+) -> QuerySet[Judgment]:
+    """What judges (or these judges) said of some items; in no order."""
+    rows = Judgment.objects.order_by().filter(item__in=list(item_ids))
+    return rows if judge_ids is None else rows.filter(judge__in=list(judge_ids))
+
+
+def judge_names(judge_ids: Iterable[int]) -> dict[int, tuple[str, str, str, str]]:
+    """Name, fingerprint, model and strategy of judges."""
+    rows = Judge.objects.filter(pk__in=list(judge_ids))
+    return {pk: rest for pk, *rest in rows.values_list("pk", "name", "fingerprint", "model", "strategy")}
 
 
 def judgment_get_for(user: User, pk: int) -> Judgment:

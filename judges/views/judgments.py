@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.kinds import kind_of
 from annotation.models import Dataset
-from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.datasets import datasets_visible_to, items_of
 from annotation.selectors.judged_items import dataset_categories
 from annotation.selectors.overview import reader_of
 from judges.forms.judgment_filters import (
@@ -23,10 +23,11 @@ from judges.forms.judgment_filters import (
 )
 from judges.selectors.judgment_list import JudgmentFilter
 from judges.selectors.judgment_page import judgment_detail
-from judges.selectors.reading import judges_of_dataset, judges_visible_to, judgment_get_for, judgments_of
-from judges.services.judgment_exports import FORMATS, judgment_lines
+from judges.selectors.reading import judges_of_dataset, judges_visible_to, judgment_get_for
+from judges.services.judgment_exports import judgments_table
 from web.access import ResearcherRequest, researcher_page
 from web.files import streamed
+from web.tables import FORMATS, table_bytes
 
 
 def _filters(request: ResearcherRequest, dataset: Dataset) -> JudgmentFilter:
@@ -98,7 +99,7 @@ def judgment_export(request: ResearcherRequest, name: str, format: str) -> HttpR
     judge_id = None
     if asked := request.GET.get("judge"):
         judge_id = get_object_or_404(judges_visible_to(request.user), pk=number_from(asked) or 0).pk
-    lines = judgment_lines(judgments_of(dataset, judge_id=judge_id), format=format)
+    table = judgments_table(items_of([dataset]), judge_ids=None if judge_id is None else [judge_id])
     whose = "" if judge_id is None else f"-judge-{judge_id}"
     filename = f"{dataset.name}-judgments{whose}-{timezone.now():%Y%m%d}.{format}"
-    return streamed(lines, filename, FORMATS[format])
+    return streamed(table_bytes(table, format), filename, FORMATS[format])

@@ -3,6 +3,7 @@
 import gc
 
 import pytest
+from django.db.models import Q
 
 from judges.backends.mock_answers import THOUGHT
 from judges.backends.mock_server import running_mock_server
@@ -196,6 +197,7 @@ def test_the_model_that_the_server_says_answered_is_kept_with_every_result():
     first, second = "mock-judge\tmock-longer\tfp_1", "mock-judge\tmock-first\tfp_2"
     kept = Judgment.objects.order_by("item__dataset", "item__position", "order")
     assert list(kept.values_list("answered_by", flat=True)) == [first] * 8 + [second] * 4
+    assert not kept.filter(Q(prompt_tokens=None) | Q(completion_tokens=None)).exists()
     assert set(Generation.objects.values_list("answered_by", flat=True)) == {first}
     answer = judgment_trace(kept.last()).requests[0].answer
     assert (answer.model, answer.system_fingerprint) == ("mock-first", "fp_2")

@@ -19,12 +19,13 @@ from annotation.domain.pseudonyms import pseudonym
 from annotation.models import Enrollment, Label, QualificationAttempt, Study, StudyItem
 from annotation.selectors.agreement import agreement_so_far
 from annotation.services import exports
-from annotation.services.exports import COLUMNS, jsonl_lines, label_rows
+from annotation.services.exports import COLUMNS, label_rows
 from annotation.services.labels import label_change
 from metaeval.stats import LabelTable, leave_one_out_agreement
 from tests.annotation.cast import client_of, label_make, labels_make, text_of, url
 from tests.annotation.factories import annotator_make, dataset_make, enrollment_make, study_make
 from web.csv_text import csv_cell, csv_lines
+from web.tables import ExportTable, TableColumn, jsonl_of
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,8 @@ def test_csv_keeps_any_text_and_never_begins_a_cell_with_a_formula(cells):
 
 
 def test_jsonl_is_one_object_a_line_whatever_the_text():
-    lines = list(jsonl_lines([{"a": "two\nlines \u2028 and é", "b": None}]))
+    columns = (TableColumn("a", "text"), TableColumn("b", "json"))
+    lines = list(jsonl_of(ExportTable(columns, [("two\nlines \u2028 and é", None)])))
     assert len(lines) == 1
     assert lines[0].count("\n") == 1
     assert json.loads(lines[0]) == {"a": "two\nlines \u2028 and é", "b": None}
@@ -260,8 +262,8 @@ def test_the_number_of_queries_does_not_grow_with_the_labels(study, monkeypatch)
 @pytest.mark.django_db
 def test_the_command_writes_the_same(cast, study, tmp_path, capsys):
     for name in ("out.csv", "out.jsonl"):
-        call_command("export_labels", "mine", output=tmp_path / name)
-        assert "5 rows" in capsys.readouterr().out
+        call_command("export", "mine", output=tmp_path / name)
+        assert name in capsys.readouterr().out
     expected = body(client_of(cast.alice).get(address(study)))
     assert (tmp_path / "out.csv").read_bytes().decode() == expected
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 5
@@ -271,16 +273,16 @@ def test_the_command_writes_the_same(cast, study, tmp_path, capsys):
 @pytest.mark.django_db
 def test_the_command_refuses_what_it_cannot_do(study, tmp_path):
     (tmp_path / "there.csv").write_text("mine")
-    with pytest.raises(CommandError, match="there is: mine"):
-        call_command("export_labels", "other", output=tmp_path / "a.csv")
+    with pytest.raises(CommandError, match="there is: pairs, mine"):
+        call_command("export", "other", output=tmp_path / "a.csv")
     with pytest.raises(CommandError, match="--overwrite"):
-        call_command("export_labels", "mine", output=tmp_path / "there.csv")
+        call_command("export", "mine", output=tmp_path / "there.csv")
     with pytest.raises(CommandError, match="--format"):
-        call_command("export_labels", "mine", output=tmp_path / "a.txt")
+        call_command("export", "mine", output=tmp_path / "a.txt")
     with pytest.raises(CommandError, match="cannot be written"):
-        call_command("export_labels", "mine", output=tmp_path / "no" / "a.csv")
+        call_command("export", "mine", output=tmp_path / "no" / "a.csv")
     assert (tmp_path / "there.csv").read_text() == "mine"
-    call_command("export_labels", "mine", output=tmp_path / "there.csv", overwrite=True)
+    call_command("export", "mine", output=tmp_path / "there.csv", overwrite=True)
     assert (tmp_path / "there.csv").read_text().startswith("label_id,")
 
 

@@ -7,21 +7,21 @@ import json
 import pytest
 
 from annotation.models import Adjudication, Item, Kind, Label
-from annotation.services.exports import criteria_of, export_lines
+from annotation.services.exports import criteria_of, labels_table
 from tests.annotation.cast import client_of, url
 from tests.annotation.factories import user_make
 from tests.annotation.kinds import VALUES, kind_label_make, kind_study_make
+from web.tables import table_bytes
 
 pytestmark = pytest.mark.django_db
 
 
 def exported(study, *, format="csv", history=False, shape="labels"):
-    lines = export_lines(
-        Label.objects.filter(study=study), format=format, history=history, identify=False, shape=shape
-    )
+    table = labels_table(Label.objects.filter(study=study), history=history, shape=shape)
+    text = b"".join(table_bytes(table, format)).decode()
     if format == "csv":
-        return list(csv.DictReader(io.StringIO("".join(lines), newline="")))
-    return [json.loads(line) for line in lines]
+        return list(csv.DictReader(io.StringIO(text, newline="")))
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def one_label(kind, value=None, **fields):

@@ -1,0 +1,242 @@
+"""What can be exported of a dataset or a study, in which formats, and how it is written: one list for pages,
+the command and background exports.
+
+The caller has found the subject among what the reader may see; labels are bounded here by what they may see.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from django.db.models import QuerySet
+
+from annotation.models import Dataset, Item, Study, User
+from annotation.models.work import LabelQuerySet
+from annotation.selectors.datasets import datasets_by_name, items_of
+from annotation.selectors.overview import labels_visible_to, study_find, study_slugs
+from annotation.selectors.pay import pay_report
+from annotation.services.exports import SHAPES, labels_table
+from annotation.services.item_exports import items_table
+from annotation.services.people_exports import annotators_table, pay_table, people_table
+from judges.services.judgment_exports import judgments_table
+from web.tables import FORMATS, ExportTable, table_bytes
+
+Tell = Callable[[str, int, int], None]
+"""Called with the step, and how much of how much of it is done; may raise to stop."""
+
+
+class ExportError(Exception):
+    """An export that cannot be made as it was asked for; the message is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSubject:
+    """What is exported: a dataset, or a study on it; and whose right to see labels bounds it (None: all)."""
+
+    dataset: Dataset
+    study: Study | None = None
+    reader: User | None = None
+
+    @property
+    def name(self) -> str:
+        return self.dataset.name if self.study is None else self.study.slug
+
+    def items(self) -> QuerySet[Item]:
+        """The items, of a study those that are offered for labeling."""
+        items = items_of([self.dataset])
+        return (
+            items
+            if self.study is None
+            else items.filter(study_items__study=self.study, study_items__role="work")
+        )
+
+    def labels(self) -> LabelQuerySet:
+        labels = labels_visible_to(self.reader)
+        return (
+            labels.filter(item__dataset=self.dataset)
+            if self.study is None
+            else labels.filter(study=self.study)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What may be chosen beside the format; each means something for some exports only."""
+
+    history: bool = False
+    identify: bool = False
+    shape: str = "labels"
+
+
+Make = Callable[[ExportSubject, ExportOptions, Tell], ExportTable]
+
+
+@dataclass(frozen=True, slots=True)
+class Exportable:
+    """One thing that can be exported. A table has `table`; what has no rows of ours has a writer of its own."""
+
+    name: str
+    label: str
+    about: str
+    formats: Mapping[str, str] = field(default_factory=lambda: FORMATS)
+    studies_only: bool = False
+    identifiable: bool = False
+    table: Make | None = None
+
+
+def _labels(subject: ExportSubject, options: ExportOptions, tell: Tell) -> ExportTable:
+    n = subject.labels().count()
+    table = labels_table(
+        subject.labels(), history=options.history, identify=options.identify, shape=options.shape
+    )
+    return ExportTable(table.columns, counted(table.rows, n, "Writing labels", tell))
+
+
+def _judgments(subject: ExportSubject, _: ExportOptions, tell: Tell) -> ExportTable:
+    n = subject.items().count()
+    return judgments_table(
+        subject.items(), on_items=lambda done: tell("Writing judgments, item by item", done, n)
+    )
+
+
+def _items(subject: ExportSubject, _: ExportOptions, tell: Tell) -> ExportTable:
+    table = items_table(subject.items())
+    return ExportTable(table.columns, counted(table.rows, subject.items().count(), "Writing items", tell))
+
+
+def _annotators(subject: ExportSubject, options: ExportOptions, tell: Tell) -> ExportTable:
+    tell("Reading annotators", 0, 0)
+    if subject.study is None:
+        return annotators_table(subject.labels())
+    return people_table(subject.study, identify=options.identify)
+
+
+def _pay(subject: ExportSubject, options: ExportOptions, tell: Tell) -> ExportTable:
+    if subject.study is None:
+        raise ExportError("Pay is exported of a study, not of a dataset.")
+    tell("Adding up pay", 0, 0)
+    return pay_table(pay_report(subject.study), identify=options.identify)
+
+
+EXPORTABLES = {
+    one.name: one
+    for one in (
+        Exportable(
+            "labels",
+            "Labels",
+            "One row per label, with the order shown, the time taken and the annotator's pseudonym.",
+            identifiable=True,
+            table=_labels,
+        ),
+        Exportable(
+            "judgments",
+            "Judgments",
+            "One row per judgment, with the verdict in canonical order, the order shown, the raw text, the "
+            "probability, the cost and the tokens.",
+            table=_judgments,
+        ),
+        Exportable(
+            "items",
+            "Items",
+            "One row per item, with its texts, in a form that can be imported again.",
+            table=_items,
+        ),
+        Exportable(
+            "annotators",
+            "Annotators",
+            "One row per annotator, under the pseudonym that the labels have.",
+            identifiable=True,
+            table=_annotators,
+        ),
+        Exportable(
+            "pay",
+            "Pay",
+            "One row per annotator who is to be paid.",
+            studies_only=True,
+            identifiable=True,
+            table=_pay,
+        ),
+    )
+}
+
+
+def counted(rows: Iterable[Any], total: int, step: str, tell: Tell) -> Iterator[Any]:
+    """The rows, with word of how many there were every 1,000."""
+    for done, row in enumerate(rows):
+        if done % 1_000 == 0:
+            tell(step, min(done, total), total)
+        yield row
+
+
+def silent(step: str, done: int, total: int) -> None:
+    """Tells nobody."""
+
+
+def export_check(subject: ExportSubject, what: str, format: str, options: ExportOptions) -> Exportable:
+    """What is asked for; `ExportError` where there is no such export of this subject."""
+    one = EXPORTABLES.get(what)
+    if one is None:
+        raise ExportError(f"There is no export {what!r}: expected {', '.join(EXPORTABLES)}.")
+    if format not in one.formats:
+        raise ExportError(f"{one.label}: expected the format {' or '.join(one.formats)}, got {format!r}.")
+    if one.studies_only and subject.study is None:
+        raise ExportError(f"{one.label} can be exported of a study, not of a dataset.")
+    if options.identify and not one.identifiable:
+        raise ExportError(f"{one.label} have no annotators' identifiers.")
+    if options.shape not in SHAPES:
+        raise ExportError(f"shape: expected {' or '.join(SHAPES)}, got {options.shape!r}.")
+    return one
+
+
+def export_write(
+    file: IO[bytes],
+    subject: ExportSubject,
+    what: str,
+    format: str,
+    options: ExportOptions = ExportOptions(),
+    tell: Tell = silent,
+) -> list[str]:
+    """Write an export into a file; returns notes, sentences on what the format could not hold.
+
+    Raises
+    ------
+    ExportError
+        There is no such export of this subject, or nothing to put into it.
+    """
+    one = export_check(subject, what, format, options)
+    if one.table is not None:
+        for piece in table_bytes(one.table(subject, options, tell), format):
+            file.write(piece)
+    return []
+
+
+def export_subject_named(name: str, study: str | None = None) -> ExportSubject:
+    """A dataset of that name, else a study of that slug, for a command; `LookupError` says what there is."""
+    dataset = datasets_by_name().filter(name=name).first()
+    if dataset is None:
+        found = study_find(name)
+        if found is None:
+            known = ", ".join([*datasets_by_name().values_list("name", flat=True)[:10], *study_slugs()[:10]])
+            raise LookupError(f"There is no dataset or study {name!r}; there is: {known or 'none yet'}.")
+        return ExportSubject(found.dataset, found)
+    chosen = None if study is None else study_find(study)
+    if study is not None and (chosen is None or chosen.dataset_id != dataset.pk):
+        raise LookupError(f"Dataset {name!r} has no study {study!r}.")
+    return ExportSubject(dataset, chosen)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that is written beside its place, and put there when it is whole. Nobody else may read it."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with open(part, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            yield file
+        os.replace(part, path)  # noqa: PTH105
+    finally:
+        part.unlink(missing_ok=True)
