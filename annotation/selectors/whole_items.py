@@ -49,7 +49,7 @@ def items_whole(items: QuerySet[Item], labels: LabelQuerySet | None = None) -> I
 def criteria_as_files(datasets: Iterable[Dataset | int]) -> list[dict[str, Any]]:
     """The criteria of datasets, as a file of items declares them."""
     rows = Criterion.objects.filter(dataset__in=list(datasets)).order_by("dataset_id", "position", "key")
-    return list(rows.values("key", "question", "options"))
+    return [dict(row) for row in rows.values("key", "question", "options")]
 
 
 def _responses(pks: list[int]) -> dict[int, list[dict[str, Any]]]:

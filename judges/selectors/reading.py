@@ -144,7 +144,8 @@ def judgments_on_items(
 def judge_names(judge_ids: Iterable[int]) -> dict[int, tuple[str, str, str, str]]:
     """Name, fingerprint, model and strategy of judges."""
     rows = Judge.objects.filter(pk__in=list(judge_ids))
-    return {pk: rest for pk, *rest in rows.values_list("pk", "name", "fingerprint", "model", "strategy")}
+    names = rows.values_list("pk", "name", "fingerprint", "model", "strategy")
+    return {pk: (name, fingerprint, model, strategy) for pk, name, fingerprint, model, strategy in names}
 
 
 def judgment_get_for(user: User, pk: int) -> Judgment:
