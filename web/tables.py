@@ -75,11 +75,11 @@ def jsonl_of(table: ExportTable) -> Iterator[str]:
     """A JSON object a line; text is not escaped here, since JSON is not run by anybody."""
     keys = [f"{json.dumps(name, ensure_ascii=False)}: " for name in table.names]
     for row in table.rows:
-        cells = ", ".join([key + json_text(cell) for key, cell in zip(keys, row, strict=True)])
+        cells = ", ".join([key + json_cell(cell) for key, cell in zip(keys, row, strict=True)])
         yield f"{{{cells}}}\n"
 
 
-def json_text(value: object) -> str:
+def json_cell(value: object) -> str:
     """A value as JSON; what is JSON already stays as it is."""
     return value if isinstance(value, JsonText) else _encode(value)
 
@@ -163,7 +163,7 @@ def _cells(table: ExportTable, rows: Sequence[Sequence[Any]]) -> Iterator[Sequen
     """The cells of each column, those of JSON as text."""
     for column, cells in zip(table.columns, zip(*rows, strict=True), strict=True):
         is_json = column.type == "json"
-        yield [None if each is None else json_text(each) for each in cells] if is_json else cells
+        yield [None if each is None else json_cell(each) for each in cells] if is_json else cells
 
 
 def _array(pa: Any, cells: Sequence[Any], field: Any) -> Any:

@@ -109,7 +109,7 @@ _PAY_IDENTITY: tuple[_Of, ...] = (
 )
 
 
-def people_table(study: Study, *, identify: bool) -> ExportTable:
+def study_annotators_table(study: Study, *, identify: bool) -> ExportTable:
     """A row a person of a study; `identify` adds who they are where they came from."""
     people = list(Enrollment.objects.filter(study=study).select_related("annotator").order_by("pk"))
     asked = [question["key"] for question in study.eligibility or [] if "key" in question]

@@ -10,7 +10,7 @@ from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.overview import labels_visible_to, may_identify, studies_visible_to
 from annotation.selectors.pay import pay_report
 from annotation.services.exports import SHAPES, labels_table
-from annotation.services.people_exports import pay_table, people_table
+from annotation.services.people_exports import pay_table, study_annotators_table
 from web.access import ResearcherRequest, researcher_page
 from web.files import streamed
 from web.tables import FORMATS, ExportTable, table_bytes
@@ -43,7 +43,7 @@ def people_export(request: ResearcherRequest, slug: str, format: str) -> HttpRes
     if format not in FORMATS:
         raise Http404(f"There is no format {format}.")
     identify = _identify(request, identifiable=may_identify(request.user, study))
-    return _streamed(people_table(study, identify=identify), f"{slug}-people", format)
+    return _streamed(study_annotators_table(study, identify=identify), f"{slug}-people", format)
 
 
 @researcher_page

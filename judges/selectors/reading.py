@@ -141,7 +141,7 @@ def judgments_on_items(
     return rows if judge_ids is None else rows.filter(judge__in=list(judge_ids))
 
 
-def judge_names(judge_ids: Iterable[int]) -> dict[int, tuple[str, str, str, str]]:
+def judge_identities(judge_ids: Iterable[int]) -> dict[int, tuple[str, str, str, str]]:
     """Name, fingerprint, model and strategy of judges."""
     rows = Judge.objects.filter(pk__in=list(judge_ids))
     names = rows.values_list("pk", "name", "fingerprint", "model", "strategy")

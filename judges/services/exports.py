@@ -22,7 +22,7 @@ from annotation.selectors.overview import labels_visible_to, study_find, study_s
 from annotation.selectors.pay import pay_report
 from annotation.services.exports import SHAPES, labels_table
 from annotation.services.item_exports import items_table
-from annotation.services.people_exports import annotators_table, pay_table, people_table
+from annotation.services.people_exports import annotators_table, pay_table, study_annotators_table
 from judges.services.judgment_exports import judgments_table
 from web.tables import FORMATS, ExportTable, table_bytes
 
@@ -94,7 +94,7 @@ def _labels(subject: ExportSubject, options: ExportOptions, tell: Tell) -> Expor
     table = labels_table(
         subject.labels(), history=options.history, identify=options.identify, shape=options.shape
     )
-    return ExportTable(table.columns, counted(table.rows, n, "Writing labels", tell))
+    return ExportTable(table.columns, rows_counted(table.rows, n, "Writing labels", tell))
 
 
 def _judgments(subject: ExportSubject, _: ExportOptions, tell: Tell) -> ExportTable:
@@ -106,14 +106,16 @@ def _judgments(subject: ExportSubject, _: ExportOptions, tell: Tell) -> ExportTa
 
 def _items(subject: ExportSubject, _: ExportOptions, tell: Tell) -> ExportTable:
     table = items_table(subject.items())
-    return ExportTable(table.columns, counted(table.rows, subject.items().count(), "Writing items", tell))
+    return ExportTable(
+        table.columns, rows_counted(table.rows, subject.items().count(), "Writing items", tell)
+    )
 
 
 def _annotators(subject: ExportSubject, options: ExportOptions, tell: Tell) -> ExportTable:
     tell("Reading annotators", 0, 0)
     if subject.study is None:
         return annotators_table(subject.labels())
-    return people_table(subject.study, identify=options.identify)
+    return study_annotators_table(subject.study, identify=options.identify)
 
 
 def _pay(subject: ExportSubject, options: ExportOptions, tell: Tell) -> ExportTable:
@@ -165,7 +167,7 @@ EXPORTABLES = {
 }
 
 
-def counted(rows: Iterable[Any], total: int, step: str, tell: Tell) -> Iterator[Any]:
+def rows_counted(rows: Iterable[Any], total: int, step: str, tell: Tell) -> Iterator[Any]:
     """The rows, with word of how many there were every 1,000."""
     for done, row in enumerate(rows):
         if done % 1_000 == 0:

@@ -12,7 +12,7 @@ from annotation.kinds import kind_of
 from annotation.models import Item
 from judges.backends.answerers import answerers_words
 from judges.models import Order
-from judges.selectors.reading import judge_names, judgments_on_items
+from judges.selectors.reading import judge_identities, judgments_on_items
 from web.batches import batched
 from web.tables import ExportTable, TableColumn, json_normal
 
@@ -93,7 +93,7 @@ def _rows(
         )
         rows = list(read.values_list(*_READ))
         if new := {row[1] for row in rows} - judges.keys():
-            judges |= judge_names(new)
+            judges |= judge_identities(new)
         rows.sort(key=lambda row: (known[row[0]][0], judges[row[1]][0], row[1], row[2], row[3]))
         for (
             item, judge, order, sample, status, choice, probability, value, raw, thought,

@@ -94,8 +94,9 @@ def test_a_judgment_is_told_with_all_that_is_known(study):
     row = next(row for row in rows_of(data, "csv") if row["raw_text"])
     expected = {
         "item": "p0", "judge": f"'{EVIL}", "order": "1", "shown_order": "[1, 0]", "choice": "2",
-        "raw_text": "'@A is better", "value": '{"choice": 2, "reason": "Clearer."}', "reason": "Clearer.", "probability": "0.25",
-        "prompt_tokens": "12", "completion_tokens": "3", "thought": "hm", "status": "parsed", "cost": "0.002", "gold": '{"choice": 1}',
+        "raw_text": "'@A is better", "value": '{"choice": 2, "reason": "Clearer."}', "reason": "Clearer.",
+        "probability": "0.25", "prompt_tokens": "12", "completion_tokens": "3", "thought": "hm", "status": "parsed",
+        "cost": "0.002", "gold": '{"choice": 1}',
         "instruction": "i0", "dataset": "pairs", "strategy": "vanilla", "model": "test-model",
         "fingerprint": first.judge.fingerprint,
     }  # fmt: skip
