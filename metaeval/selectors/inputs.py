@@ -194,6 +194,8 @@ def finer_of(kind: ItemKind, values: Sequence[Row], parts: Parts, width: int) ->
     for k, (value, names) in enumerate(zip(values, parts, strict=True)):
         for field in fields:
             given = value.get(field)
+            if isinstance(given, list):  # imported verdicts have scores by position
+                given = {name: score for name, score in enumerate(given) if len(given) == len(names)}
             if not isinstance(given, Mapping):
                 continue
             numbers = {

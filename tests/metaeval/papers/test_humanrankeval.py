@@ -1,9 +1,13 @@
 """HumanRankEval's figures as tables: by hand, and against the registry."""
 
+import json
+
 import numpy as np
 import pytest
+from django.core.management import call_command
 from scipy.stats import f_oneway
 
+from annotation.selectors.datasets import dataset_get
 from metaeval.figures import FIGURES
 from metaeval.figures.measures import judge_measures
 from metaeval.inputs import Options
@@ -12,6 +16,7 @@ from metaeval.papers.humanrankeval import humanrankeval_parts
 from metaeval.papers.model_names import ModelName
 from metaeval.papers.tables import MissingPart
 from metaeval.reports.systems import OutsideTable
+from metaeval.selectors.inputs import inputs_read
 from tests.metaeval.kinds import KindItem, Said, inputs, judge
 
 OPTIONS = Options(n_resamples=0)
@@ -160,6 +165,26 @@ def test_what_the_data_lacks_is_said():
     assert isinstance(found["f3"], MissingPart)
     assert any("rankings of human annotators" in note for note in found["f4-models"].notes)
     assert texts(found["f4-models"]) == [["HRE", "1.00"]]
+
+
+@pytest.mark.django_db
+def test_scores_of_imported_verdicts_are_likelihoods(tmp_path):
+    """Log-likelihoods made elsewhere: Pearson's correlation is of them, not of the ranks beside them."""
+    scores = [-1.0, -1.1, -1.2, -9.0]
+    verdict = {"judge": "pythia-70m", "value": {"ranks": {"0": 1, "1": 2, "2": 3, "3": 4}}, "scores": scores}
+    row = {
+        "id": "q",
+        "kind": "answer_ranking",
+        "instruction": "Why?",
+        "responses": ["one", "two", "three", "four"],
+        "metadata": {"votes": [8, 4, 2, 1]},
+        "verdicts": [verdict],
+    }
+    file = tmp_path / "questions.jsonl"
+    file.write_text(json.dumps(row), encoding="utf-8")
+    call_command("import_dataset", "generic", str(file), name="questions", verbosity=0)
+    made = inputs_read(dataset=dataset_get("questions"), kind="answer_ranking")
+    assert tables(made)["f4-models"].rows[-1][1].value == pytest.approx(np.corrcoef(scores, [8, 4, 2, 1])[0, 1])
 
 
 def test_constant_scores_are_counted():
