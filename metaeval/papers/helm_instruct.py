@@ -14,7 +14,7 @@ from metaeval.figures.sample import Ratio
 from metaeval.inputs import Booleans, Floats, Inputs
 from metaeval.papers.data import PaperData
 from metaeval.papers.matrix import matrix_table
-from metaeval.papers.names import distinct_names, file_names
+from metaeval.papers.names import distinct_names
 from metaeval.papers.paper import PaperPart
 from metaeval.papers.tables import (
     MissingPart,
@@ -22,6 +22,7 @@ from metaeval.papers.tables import (
     PaperTable,
     count_cell,
     number_cell,
+    slug,
     with_best_marked,
     word_cell,
 )
@@ -243,7 +244,7 @@ def _one_group(ratings: Ratings) -> str:
 
 def _names(ratings: Ratings) -> list[str]:
     """Parts of the names of files, of each criterion and of all together."""
-    return file_names([*ratings.criteria, OVERALL])
+    return [slug(name) for name in (*ratings.criteria, OVERALL)]
 
 
 def _of(criterion: str) -> str:

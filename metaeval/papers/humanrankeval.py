@@ -20,7 +20,7 @@ from metaeval.inputs import GOLD, PEOPLE, Booleans, Floats
 from metaeval.papers.data import PaperData
 from metaeval.papers.matrix import matrix_table
 from metaeval.papers.model_names import ModelName
-from metaeval.papers.names import distinct_names, file_names
+from metaeval.papers.names import distinct_names
 from metaeval.papers.paper import PaperPart
 from metaeval.papers.tables import (
     UNDEFINED,
@@ -29,6 +29,7 @@ from metaeval.papers.tables import (
     PaperTable,
     count_cell,
     number_cell,
+    slug,
     word_cell,
 )
 from metaeval.reports.systems import OutsideTable
@@ -239,9 +240,7 @@ def _families(models: Sequence[Model]) -> dict[str, list[Model]]:
 def _by_topic(found: Evaluation, method: str) -> Iterator[PaperPart]:
     word, numbers, name = _METHODS[method]
     families = _families(found.models)
-    for slug, (family, models) in zip(
-        file_names(one or "models" for one in families), families.items(), strict=True
-    ):
+    for family, models in families.items():
         rows = [
             (
                 word_cell(topic),
@@ -253,7 +252,7 @@ def _by_topic(found: Evaluation, method: str) -> Iterator[PaperPart]:
             (word_cell(HRE), *(number_cell(model.value(method), 2, percent=False) for model in models))
         )
         yield PaperTable(
-            f"{name}-{slug}",
+            f"{name}-{slug(family or 'models')}",
             f"{numbers}: HRE by topic and model, {word}" + (f": {family}" if family else ""),
             f"HumanRankEval of each model by topic, and over all questions (HRE): the mean over questions of {word}'s "
             "correlation with votes.",

@@ -1,22 +1,9 @@
-"""Names of files from names of judges, criteria and models."""
+"""Names that are shown beside each other: no two alike."""
 
-import re
 from collections.abc import Iterable
 
 
-def file_names(names: Iterable[str]) -> list[str]:
-    """A part of a file's name for each: lower-case letters, digits and hyphens; equal ones are numbered.
-
-    Examples
-    --------
-    >>> file_names(["GPT-4 (0314)", "gpt-4/0314", "評"])
-    ['gpt-4-0314', 'gpt-4-0314-2', 'x']
-    """
-    plain = [re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x" for name in names]
-    return distinct_names(plain, "{name}-{number}")
-
-
-def distinct_names(names: Iterable[str], numbered: str = "{name} ({number})") -> list[str]:
+def distinct_names(names: Iterable[str]) -> list[str]:
     """The same names, equal ones numbered: two judges may share a name.
 
     Examples
@@ -29,6 +16,6 @@ def distinct_names(names: Iterable[str], numbered: str = "{name} ({number})") ->
         number, unique = 1, name
         while unique in found:
             number += 1
-            unique = numbered.format(name=name, number=number)
+            unique = f"{name} ({number})"
         found.append(unique)
     return found

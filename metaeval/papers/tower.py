@@ -15,9 +15,9 @@ from metaeval.figures.rankings import RankingSample
 from metaeval.figures.sample import Ratio
 from metaeval.inputs import Booleans, Floats, Items
 from metaeval.papers.data import PaperData
-from metaeval.papers.names import distinct_names, file_names
+from metaeval.papers.names import distinct_names
 from metaeval.papers.paper import PaperPart
-from metaeval.papers.tables import MissingPart, PaperCell, PaperTable, number_cell, word_cell
+from metaeval.papers.tables import MissingPart, PaperCell, PaperTable, number_cell, slug, word_cell
 from metaeval.stats import (
     Estimate,
     ImportanceTable,
@@ -315,13 +315,13 @@ def _table_2(found: ModelChecklists) -> Iterator[PaperPart]:
     if not found.answered:
         yield MissingPart("t2", title, "Nobody has answered these checklists yet.")
         return
-    for slug, who in zip(file_names(one.name for one in found.answered), found.answered, strict=True):
+    for who in found.answered:
         for suffix, micro, how in (
             ("", "_micro", "All requirements are pooled: DRFR is the share of those answered with yes"),
             ("-mean-of-instructions", "", "Means of the instructions' shares"),
         ):
             yield _model_table(
-                f"t2-{slug}{suffix}",
+                f"t2-{slug(who.name)}{suffix}",
                 f"{title}: {who.name}" + (", mean of instructions" if suffix else ""),
                 f"Answers of {_whose(who)}, in percent. {how}; TOWER weighs each by one over its level in the tree. "
                 "Sorted by DRFR.",
@@ -379,13 +379,13 @@ def _figure_2(found: ModelChecklists) -> Iterator[PaperPart]:
         return
     levels = found.levels
     known = np.unique(np.round(levels[levels > 0])).astype(int).tolist()
-    for slug, who in zip(file_names(one.name for one in found.answered), found.answered, strict=True):
+    for who in found.answered:
         rows = [
             (word_cell(level), *(number_cell(rate, 1) for rate in _rates(found, who, level)))
             for level in known
         ]
         yield PaperTable(
-            f"f2-{slug}",
+            f"f2-{slug(who.name)}",
             f"{title}: {who.name}",
             f"Share of the requirements at each level of the tree that are followed, in percent, a column a model: "
             f"answers of {_whose(who)}, all responses of a model pooled.",

@@ -184,7 +184,9 @@ def test_scores_of_imported_verdicts_are_likelihoods(tmp_path):
     file.write_text(json.dumps(row), encoding="utf-8")
     call_command("import_dataset", "generic", str(file), name="questions", verbosity=0)
     made = inputs_read(dataset=dataset_get("questions"), kind="answer_ranking")
-    assert tables(made)["f4-models"].rows[-1][1].value == pytest.approx(np.corrcoef(scores, [8, 4, 2, 1])[0, 1])
+    assert tables(made)["f4-models"].rows[-1][1].value == pytest.approx(
+        np.corrcoef(scores, [8, 4, 2, 1])[0, 1]
+    )
 
 
 def test_constant_scores_are_counted():

@@ -1,0 +1,84 @@
+"""The how-tos of HELM Instruct, HumanRankEval and TOWER, followed to the letter on the mock server."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from annotation.models import Role, User
+from judges.backends.mock_server import running_mock_server
+from judges.services.endpoints import endpoint_create
+from tests.annotation.factories import user_make
+from tests.metaeval.papers.how_to import HowTo
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.service, pytest.mark.slow]
+
+
+@pytest.fixture(autouse=True)
+def site(tmp_path, monkeypatch):
+    """What every page says that it needs: an administrator and an endpoint, and a folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    user_make(username="admin", role=Role.ADMINISTRATOR)
+    with running_mock_server() as server:
+        endpoint_create(name="mock", base_url=server.url, is_local=True, max_concurrency=8)
+        yield
+
+
+def rows(path: str) -> list[list[str]]:
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def follow(name: str) -> str:
+    """Execute the page's commands, and open the pages that it names: what it says to choose is there."""
+    how_to = HowTo(name)
+    printed = how_to.run()
+    client = Client()
+    client.force_login(User.objects.get(username="admin"))
+    assert len(how_to.pages) > 1
+    for address, labels in how_to.pages:
+        response = client.get(address)
+        assert response.status_code == 200, address
+        assert not [label for label in labels if label not in response.content.decode()], address
+    return printed
+
+
+def test_tower():
+    printed = follow("tower")
+    assert "Preference test" in printed
+    table = rows("tower-paper/t1.csv")
+    assert table[0] == ["", "Annotator 1", "Annotator 2", "Annotator 3", "Annotator 4", "Avg"]
+    assert [row[0] for row in table[1:]] == [
+        "Human annotators",
+        "Standard DRFR",
+        "Tree of the dataset",
+        "Ranking",
+        "Direct Scoring",
+        "Tree-Based",
+    ]
+    assert all(row[5] for row in table if row[0] in ("Ranking", "Tree-Based"))
+    models = rows("tower-paper/t2-checks.csv")
+    assert {row[0] for row in models[1:]} == {"model-one", "model-two"}
+    assert rows("tower-paper/f2-checks.csv")[0] == ["Level", "model-one", "model-two"]
+
+
+def test_helm_instruct():
+    follow("helm-instruct")
+    table = rows("helm-paper/t4-helpfulness.csv")
+    assert table[0] == ["", "Human annotators", "Rater A", "Rater B"]
+    assert rows("helm-paper/t2.csv")[-1] == ["Total", "2.0", "4.0", "8.0"]
+    assert [row[0] for row in rows("helm-paper/f3-conciseness.csv")[1:]] == ["model-one", "model-two"]
+    assert len(rows("helm-paper/t5.csv")) == 7
+    assert Path("helm-paper/scenario-level-overall.tex").is_file()
+
+
+def test_humanrankeval():
+    follow("humanrankeval")
+    assert rows("hre-paper/f3.csv")[1][:3] == ["Physics", "36.5", "19.5"]
+    table = rows("hre-paper/f4-pythia.csv")
+    assert table[0] == ["Topic", "pythia-70m", "pythia-1.4b", "pythia-12b"]
+    assert [row[0] for row in table[1:]] == ["Physics", "Python", "HRE"]
+    assert rows("hre-paper/f9.csv")[0] == ["", "Chatbot Arena", "HRE"]
+    assert rows("hre-paper/f9.csv")[1][2]
+    assert Path("hre-paper/order-checks.tex").is_file()
