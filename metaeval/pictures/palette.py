@@ -114,6 +114,7 @@ def config() -> dict[str, Any]:
         "font": FONT,
         "padding": 10,
         "view": {"stroke": None},
+        "mark": {"aria": False},  # a mark that says something says it in a description of its own
         "axis": {
             "domain": False,
             "gridColor": line,

@@ -174,7 +174,7 @@ class _Cleaned:
                 self._clean(child)
         if element.tag == f"{{{_SVG}}}a":
             self._link(element, href)
-        if label and not axis:
+        if label and not axis and element.tag != f"{{{_SVG}}}text":
             title = ET.Element(f"{{{_SVG}}}title")
             title.text = label
             element.insert(0, title)

@@ -1,0 +1,228 @@
+"""Pictures of one number against another: curves with their intervals, and points."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metaeval.pictures.intervals import series_scales
+from metaeval.pictures.palette import DASHES, LIGHT, SERIES
+from metaeval.pictures.parts import ReferenceLine, reference_lines, specification, unit_axis, values_of
+from metaeval.pictures.picture import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A point of a curve, with its interval and what it is in words."""
+
+    x: float
+    y: float
+    low: float | None
+    high: float | None
+    said: str
+    series: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPoint:
+    """A point by itself: its interval, its series, and the mark beside it (a name, a number, nothing)."""
+
+    x: float
+    y: float
+    low: float | None
+    high: float | None
+    series: str
+    said: str
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CurveAxes:
+    """What the axes of a curve are called, their units and ends; ends that are None come from the data."""
+
+    x_title: str
+    y_title: str
+    x_unit: str = "percent"
+    y_unit: str = "percent"
+    x_domain: tuple[float, float] | None = None
+    y_domain: tuple[float, float] | None = None
+
+    def encoded(self, narrow: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The encodings of x and y."""
+
+        def channel(
+            field: str, title: str, unit: str, domain: tuple[float, float] | None, ticks: int
+        ) -> dict[str, Any]:
+            scale: dict[str, Any] = (
+                {"domain": list(domain), "nice": False} if domain else {"zero": False, "nice": True}
+            )
+            axis = unit_axis(unit, title, tickCount=ticks)
+            return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
+
+        ticks = 4 if narrow else 6
+        return (
+            channel("x", self.x_title, self.x_unit, self.x_domain, ticks),
+            channel("y", self.y_title, self.y_unit, self.y_domain, 5),
+        )
+
+
+def curve_spec(
+    points: Sequence[CurvePoint],
+    axes: CurveAxes,
+    *,
+    line: bool = True,
+    symbols: bool = True,
+    diagonal: bool = False,
+    across: Sequence[ReferenceLine] = (),
+    upright: Sequence[ReferenceLine] = (),
+    narrow: bool = False,
+) -> Spec:
+    """Curves with a band for the interval, or points with bars where they are not joined."""
+    x, y = axes.encoded(narrow)
+    names = list(dict.fromkeys(point.series for point in points))
+    scales = series_scales(names)
+    values = [
+        {
+            "x": one.x,
+            "y": one.y,
+            "low": one.low,
+            "high": one.high,
+            "series": one.series,
+            "said": one.said,
+        }
+        for one in points
+    ]
+    ends = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    known = {"transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}]}
+    layers: list[dict[str, Any]] = []
+    if diagonal:
+        low, high = axes.x_domain or (0.0, 1.0)
+        layers.append(
+            {
+                "data": values_of([{"x": low, "y": low}, {"x": high, "y": high}]),
+                "mark": {
+                    "type": "line",
+                    "color": LIGHT["line-strong"],
+                    "strokeDash": [4, 3],
+                    "strokeWidth": 1.5,
+                },
+                "encoding": {"x": x, "y": y},
+            }
+        )
+    layers += [*reference_lines(across, "y"), *reference_lines(upright, "x")]
+    color = scales["color"]
+    if line:
+        band = {"x": x, **ends, "color": color}
+        layers.append(
+            {**known, "mark": {"type": "area", "opacity": 0.18, "interpolate": "linear"}, "encoding": band}
+        )
+        dash = {
+            "field": "series",
+            "type": "nominal",
+            "scale": {"domain": names, "range": [DASHES[k % len(DASHES)] for k in range(len(names))]},
+            "legend": color["legend"],
+        }
+        layers.append(
+            {
+                "mark": {"type": "line", "strokeWidth": 2},
+                "encoding": {"x": x, "y": y, "color": color, "strokeDash": dash},
+            }
+        )
+    else:
+        layers.append(
+            {
+                **known,
+                "mark": {"type": "rule", "strokeWidth": 2},
+                "encoding": {"x": x, **ends, "color": color},
+            }
+        )
+    if symbols:
+        layers.append(
+            {
+                "mark": {"type": "point", "aria": True, "filled": True, "size": 60, "opacity": 1},
+                "encoding": {"x": x, "y": y, **scales, "description": {"field": "said"}},
+            }
+        )
+    return specification(layers, data=values_of(values), width=270 if narrow else 480, height=260)
+
+
+def scatter_spec(
+    points: Sequence[MarkedPoint],
+    axes: CurveAxes,
+    *,
+    front: Sequence[tuple[float, float]] = (),
+    across: Sequence[ReferenceLine] = (),
+    upright: Sequence[ReferenceLine] = (),
+    by_cost: bool = False,
+    narrow: bool = False,
+) -> Spec:
+    """Points with their intervals and marks.
+
+    ``front`` is a line of steps through points that no other beats in both; ``by_cost`` makes x logarithmic, with room
+    for what costs nothing.
+    """
+    x, y = axes.encoded(narrow)
+    if by_cost:
+        x = x | cost_axis([one.x for one in points], axes.x_title, narrow)
+    values = [
+        {
+            "x": one.x,
+            "y": one.y,
+            "low": one.low,
+            "high": one.high,
+            "series": one.series,
+            "said": one.said,
+            "mark": one.mark,
+        }
+        for one in points
+    ]
+    scales = series_scales([one.series for one in points])
+    layers: list[dict[str, Any]] = []
+    layers += [*reference_lines(across, "y"), *reference_lines(upright, "x")]
+    if len(front) > 1:
+        layers.append(
+            {
+                "data": values_of({"x": a, "y": b} for a, b in front),
+                "mark": {"type": "line", "interpolate": "step-after", "color": SERIES[0], "strokeWidth": 1.5},
+                "encoding": {"x": x, "y": y},
+            }
+        )
+    layers += [
+        {
+            "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+            "mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.55},
+            "encoding": {
+                "x": x,
+                "y": {**y, "field": "low"},
+                "y2": {"field": "high"},
+                "color": scales["color"],
+            },
+        },
+        {
+            "mark": {"type": "point", "aria": True, "filled": True, "size": 80, "opacity": 1},
+            "encoding": {"x": x, "y": y, **scales, "description": {"field": "said"}},
+        },
+        {
+            "mark": {"type": "text", "align": "left", "dx": 8, "dy": -7, "limit": 90 if narrow else 190},
+            "encoding": {"x": x, "y": y, "text": {"field": "mark"}},
+        },
+    ]
+    return specification(layers, data=values_of(values), width=270 if narrow else 560, height=300)
+
+
+def cost_axis(costs: Sequence[float], title: str, narrow: bool = False) -> dict[str, Any]:
+    """An axis of money: logarithmic, with zero at its left end where anything costs nothing."""
+    paid = [cost for cost in costs if cost > 0]
+    least, most = min(paid, default=1.0), max(paid, default=1.0)
+    low, high = math.floor(math.log10(least)), math.ceil(math.log10(most))
+    ticks = [10.0**k for k in range(low, max(high, low + 1) + 1)]
+    free = len(paid) < len(costs)
+    label = "datum.value == 0 ? '$0' : format(datum.value, '$~r')"
+    axis = {"title": title, "values": ([0.0] if free else []) + ticks, "labelExpr": label, "grid": True}
+    if narrow:
+        axis["labelOverlap"] = True
+    if free:
+        scale = {"type": "symlog", "constant": ticks[0] / 3, "domain": [0.0, ticks[-1]], "nice": False}
+    else:
+        scale = {"type": "log", "domain": [ticks[0], ticks[-1]], "nice": False}
+    return {"scale": scale, "axis": axis}

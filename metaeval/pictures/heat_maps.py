@@ -1,0 +1,86 @@
+"""Pictures of figures in a grid: seven steps from orange to blue around a middle, each cell with its figure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metaeval.pictures.palette import HEAT, LIGHT, cell_ink, heat_step
+from metaeval.pictures.parts import distinct, specification, values_of
+from metaeval.pictures.picture import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """A figure in a grid (None where undefined), as text, what it is in words, and where it leads."""
+
+    value: float | None
+    text: str
+    said: str
+    href: str = ""
+
+
+def heat_map_spec(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Sequence[Sequence[HeatCell]],
+    *,
+    middle: float,
+    reach: float,
+    row_title: str = "",
+    column_title: str = "",
+    step: int = 0,
+) -> Spec:
+    """A heat map. The outermost steps begin ``reach`` away from the middle."""
+    names, heads = distinct(rows), distinct(columns)
+    values: list[dict[str, Any]] = []
+    for name, line in zip(names, cells, strict=True):
+        for head, cell in zip(heads, line, strict=True):
+            place = None if cell.value is None else heat_step(cell.value, middle, reach)
+            values.append(
+                {
+                    "row": name,
+                    "column": head,
+                    "text": cell.text,
+                    "said": cell.said,
+                    "fill": LIGHT["surface"] if place is None else HEAT[place],
+                    "ink": LIGHT["ink-2"] if place is None else cell_ink(place),
+                    **({"href": cell.href} if cell.href else {}),
+                }
+            )
+    longest = max(map(len, columns), default=0)
+    step = step or (58 if longest <= 9 or len(columns) > 6 else 84)
+    slanted = longest * 6.5 > step
+    head_axis = {
+        "orient": "top",
+        "title": column_title or None,
+        "ticks": False,
+        "labelLimit": 150,
+        "labelPadding": 6,
+        **({"labelAngle": -40, "labelAlign": "left"} if slanted else {"labelAngle": 0}),
+    }
+    name_axis = {"title": row_title or None, "ticks": False, "labelLimit": 240, "labelColor": LIGHT["ink"]}
+    where = {
+        "x": {"field": "column", "type": "nominal", "sort": heads, "axis": head_axis},
+        "y": {"field": "row", "type": "nominal", "sort": names, "axis": name_axis},
+    }
+    href = {"href": {"field": "href", "type": "nominal"}} if any("href" in row for row in values) else {}
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "rect", "aria": True, "stroke": LIGHT["surface"], "strokeWidth": 2},
+            "encoding": {
+                **where,
+                "color": {"field": "fill", "type": "nominal", "scale": None},
+                "description": {"field": "said"},
+                **href,
+            },
+        },
+        {
+            "mark": {"type": "text", "fontSize": 12},
+            "encoding": {
+                **where,
+                "text": {"field": "text"},
+                "color": {"field": "ink", "type": "nominal", "scale": None},
+            },
+        },
+    ]
+    return specification(layers, data=values_of(values), width={"step": step}, height={"step": 26})
