@@ -13,6 +13,7 @@ from judges.views import items
 from metaeval.figures import KIND_LABELS
 from metaeval.papers import PAPERS
 from metaeval.reports.render import FORMATS
+from metaeval.services.pictures import PICTURE_FORMATS
 from metaeval.views import (
     comparisons,
     confidence,
@@ -31,6 +32,12 @@ class SuffixConverter(StringConverter):
     """The formats of a report in a URL."""
 
     regex = "|".join(suffix.removeprefix(".") for suffix in FORMATS)
+
+
+class PictureConverter(StringConverter):
+    """The formats of a picture."""
+
+    regex = "|".join(PICTURE_FORMATS)
 
 
 class KindConverter(StringConverter):
@@ -59,6 +66,7 @@ class DatasetConverter(StringConverter):
 
 register_converter(DatasetConverter, "judged_dataset")
 register_converter(PaperConverter, "paper_key")
+register_converter(PictureConverter, "picture_format")
 register_converter(SuffixConverter, "report_format")
 register_converter(ChoiceConverter, "choice_format")
 register_converter(KindConverter, "kind_name")
@@ -103,6 +111,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/<row:pk>/verify/", reports.report_verify_page, name="report-verify"),
     path("reports/<row:pk>/changes/", reports.report_changes, name="report-changes"),
     path("reports/<row:pk>/report.<report_format:suffix>", reports.report_download, name="report-download"),
+    path(
+        "reports/<row:pk>/pictures/<slug:name>.<picture_format:suffix>",
+        reports.report_picture,
+        name="report-picture",
+    ),
     path("studies/<slug:slug>/judges/", study_judges.study_judges, name="study-judges"),
     path("datasets/<slug:name>/plan/", planning.plan, name="plan"),
     path("datasets/<slug:name>/plan/register/", planning.plan_register, name="plan-register"),

@@ -165,6 +165,7 @@ EXPECTED: dict[str, Row] = {
     "metaeval:report-new": take(RESEARCHERS),
     "metaeval:report-detail": read(OWNER),  # it is on a study
     "metaeval:report-download": read(OWNER),
+    "metaeval:report-picture": read(OWNER),
     "metaeval:report-verify": take(OWNER),
     "metaeval:report-changes": read(OWNER),
     "metaeval:report-job": read(ASKED),

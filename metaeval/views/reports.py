@@ -18,6 +18,7 @@ from metaeval.reports.changes import Verification, changes_of, changes_words, ve
 from metaeval.reports.errors import ReportError
 from metaeval.reports.html import context_of
 from metaeval.reports.json_values import read_as
+from metaeval.reports.pictures import report_pictures
 from metaeval.reports.render import FORMATS, NAMES
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import report_of
@@ -39,6 +40,7 @@ from metaeval.services.report_jobs import (
     report_request,
     verification_request,
 )
+from metaeval.views.pictures import items_behind, picture_response, pictures_shown
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 
@@ -150,8 +152,13 @@ def report_job_act(request: ResearcherRequest, pk: int) -> HttpResponse:
 @researcher_page
 def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     report = report_get_for(request.user, pk)
-    context = context_of(report_of(report.content)) | {
+    content = report_of(report.content)
+    pictures = report_pictures(content, items_behind(report.dataset.name, content.kind))
+    context = context_of(content) | {
         "report": report,
+        "pictures": pictures_shown(
+            pictures, lambda name, suffix: reverse("metaeval:report-picture", args=[report.pk, name, suffix])
+        ),
         "section": "reports",
         "suffixes": NAMES.items(),
         "verification": _verification(request, report),
@@ -207,6 +214,15 @@ def report_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpRes
     return attachment(
         render_report(report_of(report.content), f".{suffix}"), f"{name}.{suffix}", FORMATS[f".{suffix}"][1]
     )
+
+
+@researcher_page
+def report_picture(request: ResearcherRequest, pk: int, name: str, suffix: str) -> HttpResponse:
+    """A picture of a report as a file, or as a page shows it."""
+    report = report_get_for(request.user, pk)
+    content = report_of(report.content)
+    pictures = report_pictures(content, items_behind(report.dataset.name, content.kind))
+    return picture_response(request, pictures, name, suffix, f"{report.name}-{report.inputs_hash[:8]}")
 
 
 def _kind_label(report: Report) -> str:

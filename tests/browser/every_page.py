@@ -100,6 +100,7 @@ NO_PAGES = {
     "metaeval:preregistration-download": "a file",
     "metaeval:report-new": "takes, leads to the report",
     "metaeval:report-download": "a file",
+    "metaeval:report-picture": "a file, and a part of `report-detail`",
     "metaeval:report-job-act": "takes, leads back",
     "metaeval:report-verify": "takes, leads back",
     "metaeval:comparison-download": "a file",

@@ -1,0 +1,50 @@
+"""Pictures as files, each drawn once: kept by the hash of what is drawn."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from metaeval.pictures.picture import Picture
+from metaeval.pictures.rendering import to_csv, to_pdf, to_png, to_svg
+from web.caching import BoundedCache
+from web.csv_text import CONTENT_TYPE as CSV_TYPE
+
+MOST_DRAWN_BYTES = 32_000_000
+
+
+class PictureFormat(NamedTuple):
+    """A file of a picture: its content type, how it is made."""
+
+    content_type: str
+    draw: Callable[[Picture], str | bytes]
+
+
+def page_drawing(picture: Picture) -> str:
+    """The drawing for a page: in CSS variables, and a narrow one for phones beside it where there is one."""
+    wide = to_svg(picture, "page")
+    return wide if picture.narrow is None else wide + to_svg(picture, "page", narrow=True)
+
+
+PICTURE_FORMATS = {
+    "svg": PictureFormat("image/svg+xml", to_svg),
+    "pdf": PictureFormat("application/pdf", to_pdf),
+    "png": PictureFormat("image/png", to_png),
+    "csv": PictureFormat(CSV_TYPE, to_csv),
+    "html": PictureFormat("text/html; charset=utf-8", page_drawing),
+}
+_drawn: BoundedCache[tuple[str, str], bytes] = BoundedCache(limit=MOST_DRAWN_BYTES, weight=len)
+
+
+def picture_file(picture: Picture, suffix: str) -> bytes:
+    """A picture in one of the `PICTURE_FORMATS`.
+
+    Raises
+    ------
+    MissingPicturesError
+        The extra that draws is not installed; a CSV needs none.
+    """
+
+    def draw() -> bytes:
+        made = PICTURE_FORMATS[suffix].draw(picture)
+        return made if isinstance(made, bytes) else made.encode()
+
+    return _drawn.get((picture.digest, suffix), draw)

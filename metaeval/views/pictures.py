@@ -1,0 +1,132 @@
+"""Pictures in pages: the drawing, which htmx asks for, the table behind it, and its files."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from django.http import Http404, HttpResponse
+from django.utils.http import content_disposition_header, urlencode
+
+from judges.forms.item_filters import items_url
+from metaeval.pictures.picture import Picture
+from metaeval.pictures.rendering import MissingPicturesError, available
+from metaeval.reports.figures import NONE, value_text
+from metaeval.reports.pictures import Leads
+from metaeval.reports.tables import Slice
+from metaeval.services.pictures import PICTURE_FORMATS, picture_file
+from web.access import ResearcherRequest
+
+DOWNLOADS = ("svg", "pdf", "png", "csv")
+_LONG_ROWS = 12
+_DAY = 86_400
+
+Address = Callable[[str, str], str]
+"""The address of a picture by its name and format."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """What stands in the table behind a picture, and where it leads."""
+
+    text: str
+    is_number: bool
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPicture:
+    """A picture as a page shows it; ``drawing`` is empty where pictures cannot be drawn here."""
+
+    picture: Picture
+    drawing: str
+    still: str
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def heads(self) -> list[tuple[str, bool]]:
+        """The columns of the table, and whether they hold numbers."""
+        return [(column.label, column.unit != "text") for column in self.picture.columns]
+
+    @property
+    def rows(self) -> list[list[TableCell]]:
+        """The lines of the table; the first cell names the line."""
+        columns, links = self.picture.columns, self.picture.links
+        return [
+            [
+                TableCell(
+                    _cell_text(value, columns[k].unit), columns[k].unit != "text", links.get((line, k), "")
+                )
+                for k, value in enumerate(row)
+            ]
+            for line, row in enumerate(self.picture.rows)
+        ]
+
+    @property
+    def tall(self) -> bool:
+        """Whether to leave room for many lines before the drawing is there."""
+        return len(self.picture.rows) > _LONG_ROWS
+
+
+def pictures_shown(pictures: Iterable[Picture], address: Address) -> list[ShownPicture]:
+    """What the template `metaeval/picture.html` takes, of each picture."""
+    drawn = available()
+    found = []
+    for picture in pictures:
+
+        def at(suffix: str, picture: Picture = picture) -> str:
+            url = address(picture.name, suffix)
+            return f"{url}{'&' if '?' in url else '?'}{urlencode({'v': picture.digest[:16]})}"
+
+        files = tuple((suffix.upper(), at(suffix)) for suffix in DOWNLOADS if drawn or suffix == "csv")
+        found.append(ShownPicture(picture, at("html") if drawn else "", at("svg"), files))
+    return found
+
+
+def picture_response(
+    request: ResearcherRequest, pictures: Iterable[Picture], name: str, suffix: str, stem: str
+) -> HttpResponse:
+    """A picture as a file, for its reader alone; ``stem`` begins the file's name.
+
+    Raises
+    ------
+    Http404
+        There is no such picture, or nothing here that draws it.
+    """
+    picture = next((one for one in pictures if one.name == name), None)
+    if picture is None:
+        raise Http404("There is no such picture.")
+    etag = f'"{picture.digest[:32]}-{suffix}"'
+    # An address with the hash of what is drawn never shows anything else.
+    fixed = request.GET.get("v") == picture.digest[:16]
+    caching = f"private, max-age={_DAY}, immutable" if fixed else "private, no-cache"
+    headers = {"ETag": etag, "Cache-Control": caching, "X-Content-Type-Options": "nosniff"}
+    if request.headers.get("If-None-Match") == etag:
+        return HttpResponse(status=304, headers=headers)
+    try:
+        body = picture_file(picture, suffix)
+    except MissingPicturesError as error:
+        raise Http404(str(error)) from None
+    if suffix != "html":
+        disposition = content_disposition_header(True, f"{stem}-{picture.name}.{suffix}")
+        headers["Content-Disposition"] = disposition or "attachment"
+    return HttpResponse(body, content_type=PICTURE_FORMATS[suffix].content_type, headers=headers)
+
+
+def items_behind(dataset: str, kind: str) -> Leads:
+    """Where the cells of a picture lead: to the items of a dataset, by judge and group."""
+
+    def leads(fingerprint: str, place: Slice) -> str:
+        if place.kind == "overall":
+            return items_url(dataset, kind=kind, judge=fingerprint)
+        if place.kind not in ("category", "subset"):
+            return ""
+        return items_url(dataset, kind=kind, judge=fingerprint, **{place.kind: place.name})
+
+    return leads
+
+
+def _cell_text(value: object, unit: str) -> str:
+    if value is None:
+        return NONE
+    if isinstance(value, bool) or not isinstance(value, int | float) or unit == "text":
+        return str(value)
+    return f"{value:,}" if unit == "count" else value_text({"value": value}, unit)
