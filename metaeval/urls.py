@@ -112,7 +112,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/<row:pk>/changes/", reports.report_changes, name="report-changes"),
     path("reports/<row:pk>/report.<report_format:suffix>", reports.report_download, name="report-download"),
     path(
-        "reports/<row:pk>/pictures/<slug:name>.<picture_format:suffix>",
+        "reports/<row:pk>/pictures/<slug:picture>.<picture_format:file>",
         reports.report_picture,
         name="report-picture",
     ),

@@ -7,7 +7,7 @@ from typing import Any
 
 from metaeval.pictures.intervals import series_scales
 from metaeval.pictures.palette import DASHES, LIGHT, SERIES
-from metaeval.pictures.parts import ReferenceLine, reference_lines, specification, unit_axis, values_of
+from metaeval.pictures.parts import ReferenceLine, reference_lines, specification, unit_axis, inline_values
 from metaeval.pictures.picture import Spec
 
 
@@ -99,7 +99,7 @@ def curve_spec(
         low, high = axes.x_domain or (0.0, 1.0)
         layers.append(
             {
-                "data": values_of([{"x": low, "y": low}, {"x": high, "y": high}]),
+                "data": inline_values([{"x": low, "y": low}, {"x": high, "y": high}]),
                 "mark": {
                     "type": "line",
                     "color": LIGHT["line-strong"],
@@ -143,7 +143,7 @@ def curve_spec(
                 "encoding": {"x": x, "y": y, **scales, "description": {"field": "said"}},
             }
         )
-    return specification(layers, data=values_of(values), width=270 if narrow else 480, height=260)
+    return specification(layers, data=inline_values(values), width=260 if narrow else 450, height=260)
 
 
 def scatter_spec(
@@ -182,7 +182,7 @@ def scatter_spec(
     if len(front) > 1:
         layers.append(
             {
-                "data": values_of({"x": a, "y": b} for a, b in front),
+                "data": inline_values({"x": a, "y": b} for a, b in front),
                 "mark": {"type": "line", "interpolate": "step-after", "color": SERIES[0], "strokeWidth": 1.5},
                 "encoding": {"x": x, "y": y},
             }
@@ -207,7 +207,7 @@ def scatter_spec(
             "encoding": {"x": x, "y": y, "text": {"field": "mark"}},
         },
     ]
-    return specification(layers, data=values_of(values), width=270 if narrow else 560, height=300)
+    return specification(layers, data=inline_values(values), width=260 if narrow else 450, height=290)
 
 
 def cost_axis(costs: Sequence[float], title: str, narrow: bool = False) -> dict[str, Any]:

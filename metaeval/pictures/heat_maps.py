@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaeval.pictures.palette import HEAT, LIGHT, cell_ink, heat_step
-from metaeval.pictures.parts import distinct, specification, values_of
+from metaeval.pictures.parts import distinct, specification, inline_values
 from metaeval.pictures.picture import Spec
 
 
@@ -83,4 +83,4 @@ def heat_map_spec(
             },
         },
     ]
-    return specification(layers, data=values_of(values), width={"step": step}, height={"step": 26})
+    return specification(layers, data=inline_values(values), width={"step": step}, height={"step": 26})

@@ -11,7 +11,7 @@ from metaeval.pictures.parts import (
     reference_lines,
     specification,
     unit_axis,
-    values_of,
+    inline_values,
 )
 from metaeval.pictures.picture import Spec
 
@@ -75,7 +75,7 @@ def forest_spec(
         for name, row in zip(names, rows, strict=True)
     ]
     scales = series_scales([row.series for row in rows])
-    axis = {"title": None, "labelLimit": 120 if narrow else 240, "ticks": False, "labelColor": LIGHT["ink"]}
+    axis = {"title": None, "labelLimit": 145 if narrow else 240, "ticks": False, "labelColor": LIGHT["ink"]}
     y = {"field": "name", "type": "nominal", "sort": names, "axis": axis}
     scale: dict[str, Any] = {"zero": False, "nice": True} | ({"domain": list(domain)} if domain else {})
     x = {
@@ -84,7 +84,7 @@ def forest_spec(
         "scale": scale,
         "axis": unit_axis(unit, axis_title, tickCount=4 if narrow else 6),
     }
-    data = values_of(values)
+    data = inline_values(values)
     href = {"href": {"field": "href", "type": "nominal"}} if any(row.href for row in rows) else {}
     layers: list[dict[str, Any]] = [
         *reference_lines(lines, "x"),
@@ -109,7 +109,7 @@ def forest_spec(
         text = {"type": "text", "align": "left", "dx": 10, "color": LIGHT["ink"]}
         encoding = {"x": {"value": "width"}, "y": y, "text": {"field": "text"}}
         layers.append({"data": data, "mark": text, "encoding": encoding})
-    return specification(layers, width=190 if narrow else 400, height={"step": 24})
+    return specification(layers, width=165 if narrow else 340, height={"step": 24})
 
 
 def bars_spec(
@@ -131,7 +131,7 @@ def bars_spec(
         if row.value is not None
     ]
     color = series_scales(series)["color"]
-    axis = {"title": None, "labelLimit": 120 if narrow else 240, "ticks": False, "labelColor": LIGHT["ink"]}
+    axis = {"title": None, "labelLimit": 145 if narrow else 240, "ticks": False, "labelColor": LIGHT["ink"]}
     where = {
         "y": {"field": "group", "type": "nominal", "sort": groups, "axis": axis},
         "yOffset": {"field": "series", "sort": series},
@@ -141,7 +141,7 @@ def bars_spec(
         "type": "quantitative",
         "axis": unit_axis(unit, axis_title, tickCount=4 if narrow else 6),
     }
-    data = values_of(values)
+    data = inline_values(values)
     layers = [
         {
             "data": data,
@@ -159,4 +159,4 @@ def bars_spec(
             },
         },
     ]
-    return specification(layers, width=200 if narrow else 460, height={"step": 16, "for": "offset"})
+    return specification(layers, width=165 if narrow else 360, height={"step": 16, "for": "offset"})

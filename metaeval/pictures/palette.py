@@ -135,6 +135,7 @@ def config() -> dict[str, Any]:
             "titleFontSize": 12,
             "titleFontWeight": "normal",
             "orient": "top",
+            "offset": 22,
             "symbolSize": 70,
         },
         "header": {"labelColor": ink, "labelFontSize": 12, "titleColor": ink_2, "titleFontWeight": "normal"},

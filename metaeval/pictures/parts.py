@@ -50,7 +50,7 @@ def specification(layers: Sequence[Mapping[str, Any]], **more: Any) -> dict[str,
     return {"$schema": SCHEMA_URL, "config": config(), "layer": list(layers), **more}
 
 
-def values_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def inline_values(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Rows as the data of a layer."""
     return {"values": [dict(row) for row in rows]}
 
@@ -67,7 +67,7 @@ def reference_lines(lines: Sequence[ReferenceLine], channel: str) -> list[dict[s
 
 def _reference_line(line: ReferenceLine, channel: str, side: str, lift: int) -> list[dict[str, Any]]:
     color, dash = LIGHT["ink-2"], [4, 3]
-    data = values_of([{"at": line.value, "label": line.label}])
+    data = inline_values([{"at": line.value, "label": line.label}])
     where = {channel: {"field": "at", "type": "quantitative"}}
     vertical = channel == "x"
     placed: dict[str, Any] = (

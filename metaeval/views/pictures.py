@@ -61,7 +61,12 @@ class ShownPicture:
         ]
 
     @property
-    def tall(self) -> bool:
+    def is_wide(self) -> bool:
+        """Whether it needs the whole width of a page: it has many columns, or figures as text beside it."""
+        return self.picture.narrow is None or self.picture.name == "forest-plot"
+
+    @property
+    def is_tall(self) -> bool:
         """Whether to leave room for many lines before the drawing is there."""
         return len(self.picture.rows) > _LONG_ROWS
 

@@ -217,12 +217,12 @@ def report_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpRes
 
 
 @researcher_page
-def report_picture(request: ResearcherRequest, pk: int, name: str, suffix: str) -> HttpResponse:
+def report_picture(request: ResearcherRequest, pk: int, picture: str, file: str) -> HttpResponse:
     """A picture of a report as a file, or as a page shows it."""
     report = report_get_for(request.user, pk)
     content = report_of(report.content)
     pictures = report_pictures(content, items_behind(report.dataset.name, content.kind))
-    return picture_response(request, pictures, name, suffix, f"{report.name}-{report.inputs_hash[:8]}")
+    return picture_response(request, pictures, picture, file, f"{report.name}-{report.inputs_hash[:8]}")
 
 
 def _kind_label(report: Report) -> str:
