@@ -7,7 +7,7 @@ from typing import Any
 
 from metaeval.pictures.intervals import series_scales
 from metaeval.pictures.palette import DASHES, LIGHT, SERIES
-from metaeval.pictures.parts import ReferenceLine, reference_lines, specification, unit_axis, inline_values
+from metaeval.pictures.parts import ReferenceLine, inline_values, reference_lines, specification, unit_axis
 from metaeval.pictures.picture import Spec
 
 

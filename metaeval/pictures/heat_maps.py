@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaeval.pictures.palette import HEAT, LIGHT, cell_ink, heat_step
-from metaeval.pictures.parts import distinct, specification, inline_values
+from metaeval.pictures.parts import distinct, inline_values, specification
 from metaeval.pictures.picture import Spec
 
 

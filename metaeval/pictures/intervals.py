@@ -8,10 +8,10 @@ from metaeval.pictures.palette import LIGHT, N_SERIES, SERIES, SHAPES
 from metaeval.pictures.parts import (
     ReferenceLine,
     distinct,
+    inline_values,
     reference_lines,
     specification,
     unit_axis,
-    inline_values,
 )
 from metaeval.pictures.picture import Spec
 
