@@ -142,7 +142,7 @@ def bars_spec(
         "axis": unit_axis(unit, axis_title, tickCount=4 if narrow else 6),
     }
     data = inline_values(values)
-    layers = [
+    layers: list[dict[str, Any]] = [
         {
             "data": data,
             "mark": {"type": "bar", "aria": True, "height": {"band": 0.8}},
