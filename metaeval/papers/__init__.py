@@ -4,7 +4,7 @@ A paper has a module of its own, which gives `PaperTable`s, pictures, and a `Mis
 the data does not carry. Numbers are those of `metaeval.figures` and `metaeval.stats`.
 """
 
-from metaeval.papers import helm_instruct, humanrankeval, llmbar, tower
+from metaeval.papers import helm_instruct, href, humanrankeval, llmbar, tower
 from metaeval.papers.paper import Paper
 
 PAPERS: dict[str, Paper] = {
@@ -13,7 +13,14 @@ PAPERS: dict[str, Paper] = {
         "LLMBar",
         "Z. Zeng et al., “Evaluating Large Language Models at Evaluating Instruction Following”, ICLR 2024",
         ("pairwise",),
-        llmbar.parts,
+        llmbar.llmbar_parts,
+    ),
+    "href": Paper(
+        "href",
+        "HREF",
+        "X. Lyu et al., “HREF: Human Response-Guided Evaluation of Instruction Following in Language Models”, 2024",
+        ("pairwise",),
+        href.href_parts,
     ),
     "helm-instruct": Paper(
         "helm-instruct",

@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from metaeval.inputs import Floats
 from metaeval.pictures.palette import DASHES, SERIES, SHAPES, config
 from metaeval.pictures.picture import SCHEMA_URL, Picture, PictureColumn
 
@@ -11,6 +14,7 @@ Point = tuple[str, str, float | None]
 Place = tuple[str, float, float | None]
 """A point of a line: of which series, where, how high."""
 _WIDTH, _HEIGHT = 560, 300
+_LEGEND_COLUMNS = 3
 
 
 def bar_picture(
@@ -85,6 +89,40 @@ def line_picture(
     return _picture(name, title, description, values, layers, heads, places, percent)
 
 
+def histogram_picture(
+    name: str,
+    title: str,
+    description: str,
+    numbers: Floats,
+    *,
+    heads: tuple[str, str, str],
+    axis: str,
+    n_bins: int = 30,
+) -> Picture:
+    """How many numbers lie where, in bins of one width; ``heads`` names the ends of a bin and how many it has."""
+    counts, edges = np.histogram(numbers, bins=n_bins)
+    rows = tuple(
+        (round(float(low), 6), round(float(high), 6), int(count))
+        for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    )
+    encoding = {
+        "x": {"field": "low", "type": "quantitative", "bin": {"binned": True}, "title": axis},
+        "x2": {"field": "high"},
+        "y": {"field": "n", "type": "quantitative", "title": heads[2]},
+    }
+    spec = {
+        "$schema": SCHEMA_URL,
+        "config": config(),
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "data": {"values": [dict(zip(("low", "high", "n"), row, strict=True)) for row in rows]},
+        "mark": {"type": "bar", "color": SERIES[0]},
+        "encoding": encoding,
+    }
+    columns = tuple(PictureColumn(head, "number") for head in heads)
+    return Picture(name, title, description, spec, columns, rows, narrow=spec | {"width": 260, "height": 240})
+
+
 def _picture(
     name: str,
     title: str,
@@ -114,7 +152,12 @@ def _picture(
 def _series(how: str, title: str, names: Sequence[str]) -> dict[str, Any]:
     ranges: dict[str, Sequence[Any]] = {"color": SERIES, "dash": DASHES, "shape": SHAPES}
     marks = [ranges[how][place % len(ranges[how])] for place in range(len(names))]
-    return {"field": "series", "title": title, "scale": {"domain": list(names), "range": marks}}
+    found: dict[str, Any] = {
+        "field": "series",
+        "title": title,
+        "scale": {"domain": list(names), "range": marks},
+    }
+    return found | ({"legend": {"columns": _LEGEND_COLUMNS}} if len(names) > _LEGEND_COLUMNS else {})
 
 
 def _axis(percent: bool) -> dict[str, Any]:

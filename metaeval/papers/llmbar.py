@@ -45,7 +45,7 @@ _PEOPLE = FIGURES["pairwise"].only("percent_agreement")
 _BOTH = ("Vanilla", "Metrics+Reference*")
 
 
-def parts(data: PaperData) -> Iterator[PaperPart]:
+def llmbar_parts(data: PaperData) -> Iterator[PaperPart]:
     """The tables and figures of the paper that the data carries, in its order."""
     inputs = data.inputs["pairwise"]
     own = np.array([is_of_llmbar(path) for path in inputs.items.subset], dtype=np.bool_)
@@ -300,11 +300,13 @@ def _figures(
     for model, rows in verdicts.items():
         values = [accuracy_values(one.judge, columns) for one in rows]
         for place, column in enumerate(columns):
+            if column.kind == "subset" and column.above and len(columns) > 2:
+                continue
             means.append((model, column.span, _mean(own[place] for own in values)))
     yield bar_picture(
         "f4-mean-accuracy",
         title,
-        "Accuracy averaged over the prompting strategies that each model has in this data, by model and subset. "
+        "Accuracy averaged over the prompting strategies that each model has in this data, by model. "
         "Chance is 50%. The paper does not say which eight evaluators it averages.",
         means,
         heads=("Model", "Subset", "Mean accuracy"),

@@ -1,0 +1,263 @@
+"""HREF's tables and figures: on rows of our own with systems, categories and costs, and on AlpacaEval's data."""
+
+import csv
+from collections import defaultdict
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+
+from annotation.models import ItemResponse, Response
+from metaeval.inputs import Options
+from metaeval.papers.href_rows import short_category
+from metaeval.papers.href_systems import SystemPreferences, baselines_of, p_value_picture, win_rate_table
+from metaeval.services.papers import paper_make
+from metaeval.services.reports import report_build
+from tests.annotation.factories import dataset_make
+from tests.metaeval.rows import judge_make, judgments_make, labels_make
+
+N, SYSTEMS = 12, ("alpha", "beta", "gamma")
+RNG = np.random.default_rng(5)
+LABELS = RNG.integers(0, 3, (3 * N, 4)).tolist()
+VERDICTS = {
+    name: RNG.choice([0, 1, 2, 1, 2], (3 * N, 2)).tolist()
+    for name in ("With guideline", "Plain", "With human")
+}
+SPECIFICATIONS = {
+    "With guideline": {"guidelines": "Prefer it.", "use_reference": True, "reference_system": "gpt"},
+    "With human": {"use_reference": True},
+}
+VERDICTS["Plain"][0] = [None, 1]
+
+
+def test_baselines_are_the_fewest_systems_that_stand_in_every_pair():
+    assert baselines_of({}) == []
+    assert baselines_of({"1": ("a", "base"), "2": ("base", "b"), "3": ("c", "base")}) == ["base"]
+    assert sorted(baselines_of({"1": ("a", "x"), "2": ("b", "x"), "3": ("a", "y"), "4": ("c", "y")})) == [
+        "x",
+        "y",
+    ]
+    assert baselines_of({"1": ("a", "b"), "2": ("b", "c"), "3": ("c", "a"), "4": ("d", "e")}) == []
+    names = [
+        "Brainstorm",
+        "Open QA",
+        "Closed QA",
+        "Extract",
+        "Generation",
+        "Rewrite",
+        "Summarization",
+        "Classify",
+    ]
+    names += ["Fact Checking or Attributed QA", "Multi-Document Synthesis", "Reasoning Over Numerical Data"]
+    assert " ".join(map(short_category, names)) == "Brn OQA CQA Ext Gen Rew Sum Cls FC MDS RND"
+
+
+@pytest.fixture
+def study():
+    """Three systems beside a baseline on twelve instructions; four labels a pair; three prompts of one model."""
+    dataset = dataset_make(pairs=3 * N, per_instruction=3, name="href", gold=False)
+    for item in dataset.items.order_by("position"):
+        pair = [SYSTEMS[item.position % 3], "base"]
+        for link in ItemResponse.objects.filter(item=item):
+            name = pair[link.position] if item.position % 2 else pair[1 - link.position]
+            text = "x" * (10 + 3 * item.position if name != "base" else 40)
+            Response.objects.filter(pk=link.response_id).update(system=name, text=text)
+    labels_make(dataset=dataset, choices=LABELS)
+    for name, cost in (("With guideline", 0.004), ("Plain", 0.001), ("With human", 0.002)):
+        judge = judge_make(name)
+        judge.spec |= SPECIFICATIONS.get(name, {})
+        judge.save()
+        judgments_make(judge=judge, dataset=dataset, choices=VERDICTS[name], cost=cost)
+    return dataset
+
+
+def parts_of(dataset, **options):
+    made = paper_make(paper="href", dataset=dataset, options=Options(**options))
+    return SimpleNamespace(
+        tables={table.name: table for table in made.tables},
+        pictures={picture.name: picture for picture in made.pictures},
+        missing={part.name: part.reason for part in made.missing},
+    )
+
+
+def rows_of(table):
+    return {row[0].text: [cell.value for cell in row[1:]] for row in table.rows}
+
+
+@pytest.mark.django_db
+def test_agreement_by_category_is_that_of_the_report(study):
+    table = parts_of(study).tables["t2-agreement"]
+    assert table.columns == ("Method", "Brn", "Rew", "Average")
+    rows = rows_of(table)
+    report = report_build(dataset=study, n_resamples=0)
+    names = {"Brn": "Brainstorm", "Rew": "Rewrite"}
+    expected = {judge.name: judge.measures["agreement"] for judge in report.judges}
+    expected["Human annotators"] = report.people.measures["leave_one_out"]
+    labelled = {
+        "With human": "With human, with reference",
+        "With guideline": "With guideline, with reference",
+    }
+    for name, measure in expected.items():
+        found = rows[labelled.get(name, name)]
+        for place, short in enumerate(("Brn", "Rew")):
+            assert found[place] == pytest.approx(100 * measure["category"][names[short]]["value"])
+        assert found[2] == pytest.approx(100 * measure["overall"]["value"])
+    # The best of each category is marked, and put together it is the composite: no method is better in any column.
+    methods = [row for row in table.rows if row[0].text not in ("Human annotators", "Best per category")]
+    composite = rows["Best per category"]
+    for column in (1, 2, 3):
+        best = max(row[column].value for row in methods)
+        assert {row[column].value for row in methods if row[column].best} == {best}
+    assert composite[:2] == [max(row[column].value for row in methods) for column in (1, 2)]
+    sizes = [
+        sum(study.items.filter(instruction__category=name).count() for name in [names[s]])
+        for s in ("Brn", "Rew")
+    ]
+    assert composite[2] == pytest.approx(np.average(composite[:2], weights=sizes))
+    assert any("optimistic" in note and "held-out" in note for note in table.notes)
+    assert not any(cell.best for row in table.rows[-2:] for cell in row)
+
+
+@pytest.mark.django_db
+def test_win_rates_are_wins_plus_half_of_the_ties_with_ranks(study):
+    found = parts_of(study)
+    table = found.tables["t5-win-rates"]
+    # "Plain" has an unparsed verdict but all three judged every pair; the one that agrees best ranks systems.
+    judge = next(name for name in VERDICTS if f"verdicts of {name}:" in table.caption)
+    wins, by_category = defaultdict(list), defaultdict(list)
+    for item in study.items.order_by("position").select_related("instruction"):
+        first = SYSTEMS[item.position % 3] if item.position % 2 else "base"
+        said = [choice for choice in VERDICTS[judge][item.position] if choice is not None]
+        credit = np.mean([0.5 if choice == 0 else (choice == 1) == (first != "base") for choice in said])
+        wins[SYSTEMS[item.position % 3]].append(credit)
+        by_category[SYSTEMS[item.position % 3], item.instruction.category].append(credit)
+    rows = rows_of(table)
+    assert table.columns == ("System", "Total", "Brn", "Rew")
+    assert list(rows) == sorted(SYSTEMS, key=lambda name: -np.mean(wins[name]))
+    for name in SYSTEMS:
+        assert rows[name][0] == pytest.approx(100 * np.mean(wins[name]))
+        assert rows[name][1] == pytest.approx(100 * np.mean(by_category[name, "Brainstorm"]))
+    assert [row[1].text.rpartition(" ")[2] for row in table.rows] == ["(1)", "(2)", "(3)"]
+    prompts = found.tables["t6-prompts"]
+    assert [row[1].text for row in prompts.rows if row[0].text == "With guideline"] == ["yes"]
+    assert prompts.rows[0][4].value == pytest.approx(1)
+    assert prompts.rows[0][0].text == judge
+    assert found.pictures["f6-p-values"].rows[0][0] == "Mean"
+
+
+@pytest.mark.django_db
+def test_figures_of_lengths_references_and_costs(study):
+    found = parts_of(study)
+    report = report_build(dataset=study, n_resamples=0)
+    bias = {row[0].partition(",")[0]: row[2] for row in found.pictures["f7-length-bias"].rows}
+    for judge in report.judges:
+        if not judge.baseline:
+            assert bias[judge.name] == pytest.approx(judge.overall("length_bias")["value"])
+    assert bias["Human annotators"] == pytest.approx(
+        report.people.measures["length_bias"]["overall"]["value"]
+    )
+    lengths = found.pictures["f2-length-differences"]
+    assert sum(row[2] for row in lengths.rows) == 3 * N
+    assert "minus that of base" in lengths.description
+    assert (lengths.rows[0][0], lengths.rows[-1][1]) == (10 - 40, 10 + 3 * (3 * N - 1) - 40)
+    assert {row[1] for row in found.pictures["f3-references"].rows} == {"gpt", "human-written"}
+    assert rows_of(found.tables["cost"]) == {
+        "Plain": pytest.approx([1.0, 1.0]),
+        "With human, with reference": pytest.approx([2.0, 2.0]),
+        "With guideline, with reference": pytest.approx([4.0, 4.0]),
+    }
+    assert set(found.missing) == {"f4", "f8"}
+    composition = rows_of(found.tables["t4-composition"])
+    assert composition == {"Brainstorm": [6, 18], "Rewrite": [6, 18], "Total": [12, 36]}
+
+
+@pytest.mark.django_db
+def test_two_baselines_and_a_person(study):
+    half = study.items.filter(instruction__external_id__in=[f"i{k}" for k in range(6)])
+    Response.objects.filter(items__in=half, system="base").update(system="human")
+    found = parts_of(study)
+    assert set(found.missing) == set()
+    points = found.pictures["f8-two-baselines"].rows
+    assert {row[1] for row in points} == {"base", "human"}
+    shares = {row[0].partition(",")[0]: row[2] for row in found.pictures["f4-model-against-human"].rows}
+    credits = []
+    for item in half.order_by("position"):
+        said = VERDICTS["With human"][item.position]
+        first = "model" if item.position % 2 else "human"
+        credits.append(
+            np.mean([0.5 if choice == 0 else (choice == 1) == (first == "model") for choice in said])
+        )
+    assert shares["With human"] == pytest.approx(np.mean(credits))
+
+
+@pytest.mark.django_db
+def test_a_random_draw_among_modes_on_request(study):
+    exact, drawn = (parts_of(study, tie_break=how).tables["t2-agreement"] for how in ("expected", "random"))
+    assert any("--convention random" in note for note in exact.notes)
+    assert not any("--convention random" in note for note in drawn.notes)
+    assert rows_of(exact)["Human annotators"] != rows_of(drawn)["Human annotators"]
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_alpaca_evals_people(shared_data, tmp_path):
+    human = shared_data / "alpaca_eval" / "alpaca_farm_human_crossannotations.json"
+    call_command(
+        "import_dataset",
+        "alpaca-human",
+        str(human),
+        "--name",
+        "alpaca",
+        "--labels-per-item",
+        "4",
+        verbosity=0,
+    )
+    folder = tmp_path / "href"
+    call_command("report", "alpaca", paper="href", output=folder, verbosity=0)
+    with (folder / "t2-agreement.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["Method"]: row for row in csv.DictReader(file)}
+    assert float(rows["Human annotators"]["Average"]) == pytest.approx(65.66358, abs=1e-5)
+    assert float(rows["longest"]["Average"]) == pytest.approx(59.567901, abs=1e-6)
+    subsets = ["selfinstruct", "alpaca", "koala", "oasst", "helpful_base", "vicuna"]
+    assert list(rows["longest"]) == ["Method", *subsets, "Average"]
+    readme = (folder / "README.md").read_text(encoding="utf-8").partition("does not carry")[2]
+    for word in ("Tables 5 and 7", "Table 6", "Figure 3", "Figure 4", "Figure 6", "Figure 8", "Cost"):
+        assert word in readme, word
+    assert (folder / "f2-length-differences.svg").exists()
+
+
+def alpaca_preferences(folder):
+    with (folder / "model_preferences.csv").open(encoding="utf-8", newline="") as file:
+        data = list(csv.DictReader(file))
+    names = sorted({row["model"] for row in data})
+    values, categories = np.full((805, len(names)), np.nan), [""] * 805
+    for row in data:
+        values[int(row["index"]), names.index(row["model"])] = float(row["preference"] or "nan") - 1
+        categories[int(row["index"])] = row["dataset"]
+    return SystemPreferences(tuple(names), tuple(categories), values)
+
+
+def test_alpaca_evals_models(shared_data):
+    """The published win rates of 30 models, and how many instructions it takes until they differ."""
+    folder = shared_data / "alpaca_eval"
+    preferences = alpaca_preferences(folder)
+    members = np.array(preferences.categories, dtype=object)
+    groups = [(name, members == name) for name in dict.fromkeys(preferences.categories)]
+    table = win_rate_table(preferences, groups, judge="GPT-4 Turbo", baseline="gpt4_1106_preview")
+    with (folder / "weighted_alpaca_eval_gpt4_turbo_leaderboard.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
+        published = {row[""]: float(row["win_rate"]) for row in csv.DictReader(file)}
+    totals = {row[0].text: row[1] for row in table.rows}
+    assert len(totals) == 30
+    for name, cell in totals.items():
+        assert cell.value == pytest.approx(published[name], abs=1e-6)
+    assert [cell.text.rpartition(" ")[2] for cell in totals.values()][:3] == ["(1)", "(2)", "(3)"]
+    assert len(table.columns) == 2 + len(groups)
+    picture = p_value_picture(preferences, n_draws=20)
+    last = {row[0]: row[2] for row in picture.rows if row[1] == 805}
+    # 84% of the 435 pairs differ on all instructions: the 80th percentile is below 0.05, the 90th is not.
+    assert last["80th percentile"] < 0.05 < last["90th percentile"]
+    assert "does not fall below 0.05" in picture.description
+    assert "435 pairs" in picture.description
