@@ -1,4 +1,4 @@
-"""What is said when a request ends before a view answers, or breaks one: a page; below ``/api/``, JSON.
+"""What is said when a request ends before a view answers, or breaks one: a page; below ``/api/``, a problem in JSON.
 
 Nothing in it depends on what was asked for, so that nobody learns from it what there is.
 """
@@ -13,6 +13,8 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.views import defaults
+
+from web.api.problems import CONTENT_TYPE, error_of, problem_data
 
 API = "/api/"
 REFUSAL = "touchstone.refusal"
@@ -42,8 +44,8 @@ _WORDS = {
 def _answers(page: Callable[..., HttpResponse], status: int, message: str) -> Callable[..., HttpResponse]:
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if request.path_info.startswith(API):
-            # The shape of `judges.api.errors.refused`.
-            return JsonResponse({"errors": [{"message": message}]}, status=status)
+            data = problem_data(status, [error_of(message)])
+            return JsonResponse(data, status=status, content_type=CONTENT_TYPE)
         return page(request, *args, **kwargs)
 
     return answer

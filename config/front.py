@@ -31,10 +31,10 @@ from django.db import DatabaseError, close_old_connections
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
+from annotation.api.access import has_valid_token
 from annotation.models import User
 from config.errors import REFUSAL, Refusal
-from judges.api.access import has_valid_token
-from judges.api.parsing import MOST_BYTES
+from web.api.parsing import MOST_BYTES
 from web.bodies import DEFAULT_BYTES, FORM_BYTES, BodyLimit
 
 BYTES_PER_SECOND = 64 * 1024

@@ -69,6 +69,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "template_partials",  # {% partialdef %}, which Django has itself from 6.0 on
     "csp",
+    "drf_spectacular",
 ]
 
 MIDDLEWARE = [
@@ -163,13 +164,39 @@ CACHES = {
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["judges.api.access.TokenAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["judges.api.access.MayReadOrAdministrates", "judges.api.access.HasScope"],
-    "DEFAULT_THROTTLE_CLASSES": ["judges.api.access.TokenThrottle"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["annotation.api.access.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["annotation.api.access.IsResearcher", "annotation.api.access.HasScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["web.api.limits.TokenThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["judges.api.parsing.PlainJSONParser"],
-    "EXCEPTION_HANDLER": "judges.api.errors.refused",
+    "DEFAULT_PARSER_CLASSES": ["web.api.parsing.PlainJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "config.api.schema.ResourceSchema",
+    "EXCEPTION_HANDLER": "web.api.problems.problem_response",
     "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "OAS_VERSION": "3.1.0",
+    "TITLE": "Touchstone",
+    "VERSION": "1",
+    "DESCRIPTION": "Datasets, studies, labels, judges, sweeps, judgments, reports and decisions, for programs. "
+    "Every write does what the page does. See `docs/api.md`.",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "COMPONENT_SPLIT_PATCH": False,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "PATH_CONVERTER_OVERRIDES": {"row": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}},
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "config.api.schema.problems_add",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "ItemKind": "annotation.models.Kind",
+        "EndpointKind": "judges.models.configurations.ENDPOINT_CHOICES",
+        "StudyState": "annotation.models.StudyState",
+        "SweepState": "judges.models.SweepState",
+        "JobState": "metaeval.models.JobState",
+    },
 }
 
 RATELIMIT_ENABLE = env.bool("RATELIMIT_ENABLE", default=True)

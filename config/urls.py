@@ -8,7 +8,7 @@ from config.health import health
 
 urlpatterns = [
     path("admin/", admin.site.urls),
-    path("api/v1/", include("judges.api.urls")),
+    path("api/v1/", include("config.api.urls")),
     path("health/", health, name="health"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("", include("annotation.urls")),

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver, reverse
 from django.utils.http import urlencode
 
-from annotation.models import Dataset, Enrollment, Invitation, Kind, QualificationQuestion, Role, User
+from annotation.models import Dataset, Enrollment, Invitation, Kind, Label, QualificationQuestion, Role, User
 from annotation.services.assignments import assignment_claim
 from annotation.services.item_notes import note_add
 from annotation.services.pay import bonus_grant
@@ -99,6 +99,9 @@ class World:
         }
         self.tokens = {who: token_create(user=user, name="t")[1] for who, user in self.accounts.items()}
         self.browsers = {who: self._browser_of(who) for who in PEOPLE}
+        job = ReportJob.objects.create(
+            dataset=dataset, study=self.study, kind="pairwise", requested_by=self.alice, epsilon=0.1
+        )
         # What a part of a route stands for, by its name, and by the route where the name says too little.
         self.parts: dict[str, Any] = {
             "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "llmbar",
@@ -121,13 +124,8 @@ class World:
             "studies/<slug:slug>/reports/": report.pk,
             "reports/": agreement.pk,
             "me/tokens/": token_create(user=self.alice, name="to be revoked")[0].pk,
-            "reports/jobs/": ReportJob.objects.create(
-                dataset=dataset,
-                study=self.study,
-                kind="pairwise",
-                requested_by=self.alice,
-                epsilon=0.1,
-            ).pk,
+            "reports/jobs/": job.pk,
+            "api/v1/jobs/": job.pk,
             "sweeps/": sweep.pk,
             "sweeps/<row:pk>/comparison-<kind_name:kind>": of_checklists.pk,
             "sweeps/<row:pk>/tower": of_checklists.pk,
@@ -136,6 +134,12 @@ class World:
             "judgments/": Judgment.objects.filter(judge=judge)[0].pk,
             "decisions/": decision.pk,
             "preregistrations/": preregistered(dataset=dataset, user=self.alice).pk,
+            "api/v1/items/": item.pk,
+            "api/v1/labels/": Label.objects.filter(study=self.study)[0].pk,
+            "api/v1/invitations/": Invitation.objects.get().pk,
+            "api/v1/judgments/": Judgment.objects.filter(judge=judge)[0].pk,
+            "api/v1/reports/": agreement.pk,
+            "api/v1/decisions/": decision.pk,
             "api/v1/judges/": judge.pk,
             "api/v1/sweeps/": sweep.pk,
             "admin/judges/sweep/": sweep.pk,

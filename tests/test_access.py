@@ -51,6 +51,10 @@ OF_DATASET_WITH_TOKEN: dict[str, Meets] = {
     "public": READ_WITH_TOKEN,
     "private": (UNKNOWN, REFUSED, REFUSED, HIDDEN, IN, IN),
 }
+OF_STUDY_WITH_TOKEN: Meets = (UNKNOWN, REFUSED, REFUSED, HIDDEN, IN, IN)
+ASKED_WITH_TOKEN: Meets = (UNKNOWN, REFUSED, REFUSED, HIDDEN, IN, HIDDEN)
+# Of a public dataset of somebody: all researchers see it, and its owner and administrators change it.
+CHANGED_WITH_TOKEN: Meets = (UNKNOWN, REFUSED, REFUSED, HIDDEN, IN, IN)
 NOT_SET_UP: Meets = (HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN, HIDDEN)
 # Of a dataset's rows: every researcher's if it is public, its owner's if it is private.
 DATASET: dict[str, Meets] = {"public": RESEARCHERS, "private": OWNER}
@@ -229,8 +233,23 @@ EXPECTED: dict[str, Row] = {
     "judges:judgment": read(DATASET),
     "judges:judgment-list": read(DATASET),
     "judges:judgment-export": read(DATASET),
-    # the API of judging
+    # the API
     "api:index": {"GET": READ_WITH_TOKEN},
+    "api:schema": read(ANYBODY),
+    "api:docs": read(ANYBODY),
+    "api:datasets": {"GET": READ_WITH_TOKEN} | take(READ_WITH_TOKEN),
+    "api:dataset": {"GET": OF_DATASET_WITH_TOKEN, "PATCH": CHANGED_WITH_TOKEN},
+    "api:items": {"GET": OF_DATASET_WITH_TOKEN} | take(CHANGED_WITH_TOKEN),
+    "api:item": {"GET": OF_DATASET_WITH_TOKEN},
+    "api:labels": {"GET": READ_WITH_TOKEN} | take(READ_WITH_TOKEN),
+    "api:label": {"GET": OF_STUDY_WITH_TOKEN},
+    "api:studies": {"GET": READ_WITH_TOKEN} | take(READ_WITH_TOKEN),
+    "api:study": {"GET": OF_STUDY_WITH_TOKEN, "PATCH": OF_STUDY_WITH_TOKEN},
+    "api:study_open": take(OF_STUDY_WITH_TOKEN),
+    "api:study_pause": take(OF_STUDY_WITH_TOKEN),
+    "api:study_close": take(OF_STUDY_WITH_TOKEN),
+    "api:invitations": {"GET": OF_STUDY_WITH_TOKEN} | take(OF_STUDY_WITH_TOKEN),
+    "api:invitation_revoke": take(OF_STUDY_WITH_TOKEN),
     "api:strategies": {"GET": READ_WITH_TOKEN},
     "api:endpoints": {"GET": WITH_TOKEN},
     "api:judges": {"GET": READ_WITH_TOKEN} | take(WITH_TOKEN),
@@ -243,6 +262,16 @@ EXPECTED: dict[str, Row] = {
     "api:sweep_resume": take(WITH_TOKEN),
     "api:sweep_cancel": take(WITH_TOKEN),
     "api:sweep_judgments": {"GET": OF_DATASET_WITH_TOKEN},
+    "api:judgments": {"GET": READ_WITH_TOKEN} | take(WITH_TOKEN),
+    "api:judgment": {"GET": OF_DATASET_WITH_TOKEN},
+    "api:reports": {"GET": READ_WITH_TOKEN} | take(READ_WITH_TOKEN),
+    "api:report": {"GET": OF_STUDY_WITH_TOKEN},
+    "api:job": {"GET": ASKED_WITH_TOKEN},
+    "api:job_cancel": take(ASKED_WITH_TOKEN),
+    "api:comparisons": take(READ_WITH_TOKEN),
+    "api:decisions": {"GET": READ_WITH_TOKEN} | take(WITH_TOKEN),
+    "api:decision": {"GET": OF_DATASET_WITH_TOKEN},
+    "api:decision_judge": {"GET": OF_DATASET_WITH_TOKEN},
 }
 # What is asked where nothing said would find nothing.
 QUERY = {

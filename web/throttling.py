@@ -6,6 +6,7 @@ import re
 import time
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from hashlib import sha256
 
 from django.conf import settings
@@ -18,6 +19,21 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _IPV6_PREFIX = 64  # what one customer of a provider has: nobody gets a fresh count for each of its addresses
 
 
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What is left in a window: `used` of `most`, and how many seconds it still has of its `seconds`."""
+
+    used: int
+    most: int
+    seconds: int
+    seconds_left: int
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was more than is allowed."""
+        return self.used > self.most
+
+
 def too_often(*, group: str, by: str, rate: str) -> bool:
     """Count one more; True if it is more than the rate allows.
 
@@ -27,17 +43,25 @@ def too_often(*, group: str, by: str, rate: str) -> bool:
     by : who asks: an address, a person, a name.
     rate : such as ``"10/5m"``: so many in so many seconds, minutes, hours or days.
     """
+    counted = count_one(group=group, by=by, rate=rate)
+    return counted is not None and counted.is_over
+
+
+def count_one(*, group: str, by: str, rate: str) -> Allowance | None:
+    """Count one more, as `too_often` does, and say what is left; None where nothing is counted."""
     if not settings.RATELIMIT_ENABLE:
-        return False
+        return None
     most, seconds = _read(rate)
     # Windows of different people begin at different moments, so that the limits do not all end at once.
-    window = int(time.time() + zlib.crc32(by.encode()) % seconds) // seconds
+    place = int(time.time() + zlib.crc32(by.encode()) % seconds)
+    window, passed = divmod(place, seconds)
     key = "throttle:" + sha256("\0".join((group, rate, str(window), by)).encode()).hexdigest()
     cache.add(key, 0, timeout=2 * seconds)
     try:
-        return int(cache.incr(key)) > most
+        used = int(cache.incr(key))
     except ValueError:
-        return False  # it was dropped in this moment: the cache is full, or came back empty
+        used = 1  # it was dropped in this moment: the cache is full, or came back empty
+    return Allowance(used, most, seconds, seconds - passed)
 
 
 def any_too_often(*counts: tuple[str, str, str]) -> bool:

@@ -3,7 +3,7 @@
 from annotation.importers.alpaca import read_alpaca_human
 from annotation.importers.dices import read_dices
 from annotation.importers.errors import ImportFileError
-from annotation.importers.generic import read_generic, read_verdicts
+from annotation.importers.generic import read_generic, read_label_rows, read_verdicts
 from annotation.importers.infobench import read_infobench
 from annotation.importers.llmbar import read_llmbar, read_llmbar_judgments
 from annotation.importers.pandalm import read_pandalm

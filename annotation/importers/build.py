@@ -209,6 +209,10 @@ class BundleBuilder:
         )
 
     @property
+    def labels(self) -> tuple[LabelRecord, ...]:
+        return tuple(self._labels.values())
+
+    @property
     def verdicts(self) -> tuple[VerdictRecord, ...]:
         return tuple(self._verdicts.values())
 

@@ -24,7 +24,7 @@ from annotation.importers.cells import (
 )
 from annotation.importers.columns import LABEL, PREFERENCE, columns_resolve, has_label_rows, mapped
 from annotation.importers.errors import Faults, ImportFileError, quoted
-from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle, VerdictRecord
+from annotation.importers.records import EMPTY, CriterionRecord, DatasetBundle, LabelRecord, VerdictRecord
 from annotation.importers.rows import (
     MAX_ASPECT_KEY,
     MAX_CATEGORY,
@@ -81,6 +81,15 @@ VERDICT_COLUMNS = ColumnTypes(
     names=VERDICT_FIELDS,
     required=("item", "judge", "verdict"),
     value=lambda name: name in ("order", "verdict", "score_1", "score_2"),
+)
+
+
+LABEL_FIELDS = ("item", "annotator", "value", "simulated")
+LABEL_COLUMNS = ColumnTypes(
+    known=lambda name: name in LABEL_FIELDS,
+    names=LABEL_FIELDS,
+    required=("item", "annotator", "value"),
+    value=lambda name: name == "value",
 )
 
 
@@ -327,3 +336,36 @@ def read_verdicts(
     if not builder.verdicts:
         raise ImportFileError(file, None, None, "there is nothing in it; expected at least one verdict.")
     return builder.verdicts
+
+
+def read_label_rows(path: str | Path, rules_by_item: Mapping[str, ValueRules]) -> tuple[LabelRecord, ...]:
+    """Read a generic table of labels on items that are stored already, one row a label.
+
+    Parameters
+    ----------
+    rules_by_item : mapping
+        The dataset's items by external id, with what decides which values are right.
+    """
+    file = Path(path)
+    builder = BundleBuilder("generic")
+
+    def add(row: Row) -> None:
+        item = row.identifier("item")
+        if item not in rules_by_item:
+            row.fail("item", f"expected the id of an item of the dataset, found {quoted(item)}.")
+        value = read_value(row, "value", row.require("value"), rules_by_item[item])
+        builder.label(
+            row,
+            item=item,
+            annotator=row.identifier("annotator"),
+            value=value,
+            field="annotator",
+            is_simulated=row.flag("simulated"),
+        )
+
+    faults = Faults()
+    faults.each(table_rows(file, LABEL_COLUMNS, faults), add)
+    faults.check()
+    if not builder.labels:
+        raise ImportFileError(file, None, None, "there is nothing in it; expected at least one label.")
+    return builder.labels

@@ -38,6 +38,6 @@ from annotation.models.studies import (
     StudyItem,
     StudyState,
 )
-from annotation.models.tokens import ApiToken, TokenScope
+from annotation.models.tokens import RESOURCES, TOKEN_SCOPES, ApiToken, IdempotentAnswer, scope_of
 from annotation.models.users import Role, User
 from annotation.models.work import Assignment, AssignmentState, Label, WorkRole

@@ -261,6 +261,10 @@ class ImportRun:
         if not self.bundle.labels:
             return
         kinds = {item.external_id: item.kind for item in self.bundle.items}
+        if alone := {record.item for record in self.bundle.labels} - kinds.keys():
+            there = Item.objects.filter(dataset=self.dataset, external_id__in=alone)
+            for external_id, pk, kind in there.values_list("external_id", "pk", "kind"):
+                self._item_ids[external_id], kinds[external_id] = pk, kind
         annotators = self._store_annotators()
         stored: dict[tuple[int, int], Any] = {}
         if not self.fresh:

@@ -1,12 +1,12 @@
 """Importing datasets: whole or not at all, and the same file again changes nothing."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
 
-from annotation.importers import DatasetBundle
+from annotation.importers import DatasetBundle, LabelRecord
 from annotation.models import Dataset, Split, User
 from annotation.services.dataset_rows import ImportRun
 
@@ -135,6 +135,27 @@ def dataset_import(
         dataset.version += 1
         dataset.save(update_fields=["version"])
     return result
+
+
+@transaction.atomic
+def labels_import(*, dataset: Dataset, labels: Sequence[LabelRecord]) -> int:
+    """Store labels that were collected elsewhere on items of a dataset; returns how many were new.
+
+    Labels that are stored and the same are left alone; one that contradicts refuses them all.
+
+    Raises
+    ------
+    ImportFileError
+        A label contradicts the stored one.
+    """
+    locked = dataset_lock(dataset_id=dataset.pk)
+    bundle = DatasetBundle(source="", instructions=(), responses=(), items=(), labels=tuple(labels))
+    run = ImportRun(dataset=locked, bundle=bundle, fresh=False, progress=None)
+    run.store()
+    if created := run.created["labels"]:
+        locked.version += 1
+        locked.save(update_fields=["version"])
+    return created
 
 
 @transaction.atomic

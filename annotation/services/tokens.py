@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from annotation.domain.errors import AnnotationError
-from annotation.models import ApiToken, TokenScope, User
+from annotation.models import TOKEN_SCOPES, ApiToken, User
 from annotation.models.tokens import password_mark
 from annotation.selectors.users import tokens_valid
 
@@ -32,7 +32,7 @@ def token_create(
     user: User,
     name: str,
     days: int | None = DEFAULT_DAYS,
-    scopes: Iterable[str] = TokenScope.values,
+    scopes: Iterable[str] = TOKEN_SCOPES,
     once: bool = False,
 ) -> tuple[ApiToken, str]:
     """Make a token for a user; returns it and the secret, which nobody can see again.
@@ -42,7 +42,7 @@ def token_create(
     days : int, optional
         After so many days it is worth nothing; None: it ends only with the user's password.
     scopes : iterable of str
-        What it may be used for (`TokenScope`), within what the user may do.
+        What it may be used for (`TOKEN_SCOPES`), within what the user may do.
     once : bool
         Refuse a second valid token of the same name, so that a form that is sent twice makes one.
 
@@ -56,8 +56,8 @@ def token_create(
     if days is not None and days < 1:
         raise ValueError("days: expected at least 1.")
     chosen = sorted(set(scopes))
-    if unknown := [scope for scope in chosen if scope not in TokenScope.values]:
-        raise ValueError(f"scopes: expected {', '.join(TokenScope.values)}, found {unknown[0]}.")
+    if unknown := [scope for scope in chosen if scope not in TOKEN_SCOPES]:
+        raise ValueError(f"scopes: expected {', '.join(TOKEN_SCOPES)}, found {unknown[0]}.")
     name = name.strip()[:100]
     secret = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():

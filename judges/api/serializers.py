@@ -1,12 +1,15 @@
 """Rows as the API shows them. What comes in is checked by the services."""
 
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Any
 
 from rest_framework import serializers
 
+from annotation.api.base import Exact
 from judges.backends.answerers import answerers_read
 from judges.models import Endpoint, Judge, Judgment, Sweep
+from judges.services.plans import JUDGE_FIELDS, PLAN_FIELDS
 from judges.services.sweep_settings import SweepSettings
 from judges.strategies.info import StrategyInfo
 
@@ -75,6 +78,106 @@ class JudgmentSerializer(serializers.ModelSerializer[Judgment]):
     def get_answered_by(self, judgment: Judgment) -> list[dict[str, str]]:
         """Return the models that answered, each with the name that was asked for."""
         return [asdict(each) for each in answerers_read(judgment.answered_by)]
+
+
+class SweepDetailSerializer(SweepSerializer):
+    """A sweep and how far it is."""
+
+    progress: Any = serializers.DictField(read_only=True)
+
+    class Meta(SweepSerializer.Meta):
+        fields = (*SweepSerializer.Meta.fields, "progress")
+
+
+class SweepPlannedSerializer(SweepSerializer):
+    """The draft that a plan made, and the judges that were missing."""
+
+    judges_made: Any = serializers.ListField(child=serializers.CharField(), read_only=True)
+
+    class Meta(SweepSerializer.Meta):
+        fields = (*SweepSerializer.Meta.fields, "judges_made")
+
+
+class SweepMovedSerializer(SweepSerializer):
+    """A sweep after it was started, paused, resumed or cancelled."""
+
+    warnings: Any = serializers.ListField(child=serializers.CharField(), read_only=True)
+
+    class Meta(SweepSerializer.Meta):
+        fields = (*SweepSerializer.Meta.fields, "warnings")
+
+
+class ResumeSerializer(Exact):
+    """What a sweep may go on with. The bounds are those of the columns."""
+
+    budget = serializers.DecimalField(
+        max_digits=10, decimal_places=2, min_value=Decimal(0), required=False, help_text="US dollars."
+    )
+    budget_tokens = serializers.IntegerField(min_value=1, max_value=2**63 - 1, required=False)
+    budget_minutes = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False)
+    retry_failed = serializers.BooleanField(required=False, default=False)
+
+
+class JudgmentRowSerializer(Exact):
+    """A verdict to import."""
+
+    item = serializers.CharField(help_text="The item's id in its dataset.")
+    judge = serializers.CharField(max_length=200)
+    verdict = serializers.JSONField(
+        allow_null=True, help_text="In canonical order; null where the judge's answer could not be read."
+    )
+    order = serializers.IntegerField(min_value=0, max_value=1, required=False, help_text="1: shown swapped.")
+    raw = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    model = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    strategy = serializers.CharField(max_length=64, required=False, allow_blank=True)
+    score_1 = serializers.FloatField(required=False)
+    score_2 = serializers.FloatField(required=False)
+
+
+class JudgmentsWriteSerializer(Exact):
+    """Verdicts to import, all or none."""
+
+    dataset = serializers.CharField()
+    judgments: Any = JudgmentRowSerializer(many=True, allow_empty=False)
+
+
+class JudgmentsImportedSerializer(serializers.Serializer[Any]):
+    """What an import of verdicts did."""
+
+    dataset = serializers.CharField()
+    judges = serializers.IntegerField()
+    judges_created = serializers.IntegerField()
+    judgments = serializers.IntegerField()
+    judgments_created = serializers.IntegerField()
+    unparsed = serializers.IntegerField()
+
+
+class StrategySerializer(serializers.Serializer[Any]):
+    """A way of judging and what can be set."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    kind = serializers.CharField()
+    family = serializers.CharField()
+    summary = serializers.CharField()
+    source: Any = serializers.CharField(allow_blank=True, allow_null=True)
+    needs_reference = serializers.BooleanField()
+    roles = serializers.ListField(child=serializers.CharField())
+    prompts = serializers.DictField()
+    params = serializers.DictField()
+
+
+def plan_schema(fields: frozenset[str]) -> dict[str, Any]:
+    """The fields of a plan in OpenAPI: the service reads them, and says what is wrong with one."""
+    return {
+        "type": "object",
+        "properties": {name: {} for name in sorted(fields)},
+        "additionalProperties": False,
+    }
+
+
+JUDGE_BODY = plan_schema(JUDGE_FIELDS) | {"required": ["strategy"]}
+PLAN_BODY = plan_schema(PLAN_FIELDS) | {"required": ["name", "datasets"]}
 
 
 def strategy_json(info: StrategyInfo) -> dict[str, Any]:

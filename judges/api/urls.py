@@ -1,22 +1,23 @@
-"""URLs of the API of judging."""
+"""Addresses of the API's resources of judging."""
 
 from django.urls import path
 
+import web.converters  # noqa: F401  (registers `row`)
 from judges.api import views
 
-app_name = "api"
 urlpatterns = [
-    path("", views.index, name="index"),
-    path("strategies/", views.strategies, name="strategies"),
-    path("endpoints/", views.endpoints, name="endpoints"),
-    path("judges/", views.judges, name="judges"),
-    path("judges/<int:pk>/", views.judge, name="judge"),
-    path("sweeps/", views.sweeps, name="sweeps"),
-    path("sweeps/<int:pk>/", views.sweep, name="sweep"),
-    path("sweeps/<int:pk>/estimate/", views.estimate, name="sweep_estimate"),
-    path("sweeps/<int:pk>/start/", views.start, name="sweep_start"),
-    path("sweeps/<int:pk>/pause/", views.pause, name="sweep_pause"),
-    path("sweeps/<int:pk>/resume/", views.resume, name="sweep_resume"),
-    path("sweeps/<int:pk>/cancel/", views.cancel, name="sweep_cancel"),
-    path("sweeps/<int:pk>/judgments/", views.judgments, name="sweep_judgments"),
+    path("strategies/", views.StrategiesView.as_view(), name="strategies"),
+    path("endpoints/", views.EndpointsView.as_view(), name="endpoints"),
+    path("judges/", views.JudgesView.as_view(), name="judges"),
+    path("judges/<row:pk>/", views.JudgeView.as_view(), name="judge"),
+    path("sweeps/", views.SweepsView.as_view(), name="sweeps"),
+    path("sweeps/<row:pk>/", views.SweepResource.as_view(), name="sweep"),
+    path("sweeps/<row:pk>/estimate/", views.SweepEstimateView.as_view(), name="sweep_estimate"),
+    path("sweeps/<row:pk>/start/", views.SweepStart.as_view(), name="sweep_start"),
+    path("sweeps/<row:pk>/pause/", views.SweepPause.as_view(), name="sweep_pause"),
+    path("sweeps/<row:pk>/resume/", views.SweepResume.as_view(), name="sweep_resume"),
+    path("sweeps/<row:pk>/cancel/", views.SweepCancel.as_view(), name="sweep_cancel"),
+    path("sweeps/<row:pk>/judgments/", views.SweepJudgmentsView.as_view(), name="sweep_judgments"),
+    path("judgments/", views.JudgmentsView.as_view(), name="judgments"),
+    path("judgments/<row:pk>/", views.JudgmentView.as_view(), name="judgment"),
 ]

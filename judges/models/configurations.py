@@ -26,6 +26,7 @@ ENDPOINT_KINDS = (
     BackendKind.TRANSFORMERS,
 )
 """What an endpoint can be; the others are what a judge can be without one."""
+ENDPOINT_CHOICES = [(kind.value, kind.label) for kind in ENDPOINT_KINDS]
 IN_WORKER = (BackendKind.VLLM, BackendKind.VLLM_SERVER, BackendKind.TRANSFORMERS)
 """Models that run in, or under, the worker itself: local, and without an address."""
 
@@ -53,7 +54,7 @@ class Endpoint(models.Model):
     name = models.SlugField(max_length=64, unique=True)
     kind = models.CharField(
         max_length=16,
-        choices=[(kind.value, kind.label) for kind in ENDPOINT_KINDS],
+        choices=ENDPOINT_CHOICES,
         default=BackendKind.OPENAI,
     )
     base_url = models.CharField(

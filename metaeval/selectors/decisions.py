@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
 from annotation.kinds import DEFAULT_KIND
@@ -55,6 +55,12 @@ def decisions_moved(decisions: Iterable[Decision]) -> list[InTime]:
     pairs = {(row.judge_id, row.dataset_id) for row in decisions}
     found = judges_moved({judge for judge, _ in pairs}, {dataset for _, dataset in pairs}) if pairs else []
     return [one for one in found if (one.anchors.judge_id, one.anchors.dataset_id) in pairs]
+
+
+def decisions_visible_to(user: User) -> QuerySet[Decision]:
+    """Decisions on the datasets that this person may see, without the choices that they rest on; in no order."""
+    rows = Decision.objects.order_by().filter(dataset__in=datasets_visible_to(user))
+    return rows.select_related("judge", "dataset", "decided_by").defer("selection", "judge__spec")
 
 
 def decision_get_for(user: User, pk: int) -> Decision:

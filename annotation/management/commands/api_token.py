@@ -4,7 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from annotation.models import ApiToken, TokenScope, User
+from annotation.models import TOKEN_SCOPES, ApiToken, User
+from annotation.models.tokens import READ, WRITE
 from annotation.selectors.users import tokens_valid
 from annotation.services.tokens import DEFAULT_DAYS, token_create, token_revoke
 
@@ -23,7 +24,11 @@ class Command(BaseCommand):
         )
         parser.add_argument("--no-expiry", action="store_true", help="It ends only with the password.")
         parser.add_argument(
-            "--scope", action="append", choices=TokenScope.values, help="What it may do; all if not given."
+            "--scope",
+            action="append",
+            choices=(READ, WRITE, *TOKEN_SCOPES),
+            metavar="SCOPE",
+            help="What it may do, such as studies:read; `read` and `write` stand for all of these. All if not given.",
         )
         parser.add_argument("--list", action="store_true", dest="listing", help="Show the user's tokens.")
         parser.add_argument("--revoke", metavar="PREFIX", help="End the token that begins so.")
@@ -42,7 +47,7 @@ class Command(BaseCommand):
                     user=user,
                     name=options["name"],
                     days=None if options["no_expiry"] else options["days"],
-                    scopes=options["scope"] or TokenScope.values,
+                    scopes=_scopes(options["scope"]),
                 )
             except ValueError as error:
                 raise CommandError(str(error)) from None
@@ -59,7 +64,7 @@ class Command(BaseCommand):
             else:
                 state = f"until {token.expires_at:%F}" if token.expires_at else "valid"
             used = f"last used {token.last_used_at:%F %H:%M}" if token.last_used_at else "never used"
-            self.stdout.write(f"{token.prefix}…  {state}, {used}, {'+'.join(token.scopes)}  {token.name}")
+            self.stdout.write(f"{token.prefix}…  {state}, {used}, {token.scope_names}  {token.name}")
 
     def _revoke(self, user: User, prefix: str) -> None:
         tokens = list(ApiToken.objects.filter(user=user, prefix__startswith=prefix[:12], revoked_at=None))
@@ -67,3 +72,10 @@ class Command(BaseCommand):
             raise CommandError(f"{len(tokens)} valid tokens begin with '{prefix}'.")
         token_revoke(token=tokens[0])
         self.stdout.write(f"{tokens[0]} is revoked.")
+
+
+def _scopes(asked: list[str] | None) -> list[str]:
+    """The scopes that were asked for, with `read` and `write` written out."""
+    return [
+        scope for scope in TOKEN_SCOPES if not asked or scope in asked or scope.partition(":")[2] in asked
+    ]

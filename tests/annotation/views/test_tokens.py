@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import ApiToken
+from annotation.models import TOKEN_SCOPES, ApiToken
 from annotation.selectors.users import tokens_valid
 from annotation.services.tokens import token_create, token_use
 from tests.annotation.cast import client_of
@@ -19,7 +19,7 @@ from tests.races import all_at_once
 
 pytestmark = pytest.mark.django_db
 PAGE = "/me/tokens/"
-FORM = {"name": "laptop", "scopes": ["read"], "days": "90"}
+FORM = {"name": "laptop", "scopes": ["judges:read"], "days": "90"}
 
 
 def secret_of(response):
@@ -96,13 +96,14 @@ def test_what_is_wrong_makes_none(cast, wrong):
 
 def test_a_token_does_what_its_scopes_say(cast):
     secrets = {
-        scope: token_create(user=cast.ann, name=scope, scopes=[scope])[1] for scope in ("read", "write")
+        access: token_create(user=cast.ann, name=access, scopes=[f"judges:{access}"])[1]
+        for access in ("read", "write")
     }
     assert ask(secrets["read"]) == 200
     assert ask(secrets["read"], "post") == 403
     assert ask(secrets["write"]) == 403
     assert ask(secrets["write"], "post") == 415, "it came past the scope, without a body"
-    with pytest.raises(ValueError, match="expected read, write"):
+    with pytest.raises(ValueError, match="expected datasets:read"):
         token_create(user=cast.ann, name="x", scopes=["admin"])
 
 
@@ -130,5 +131,8 @@ def test_the_command_line_gives_an_end_and_scopes(cast):
     usual, for_ever = (ApiToken.objects.get(name=name) for name in ("usual", "for ever"))
     assert usual.expires_at is not None
     assert for_ever.expires_at is None
-    assert (usual.scopes, for_ever.scopes) == (["read", "write"], ["read"])
-    assert "read  for ever" in command("ann", "--list")
+    assert usual.scopes == sorted(TOKEN_SCOPES)
+    assert for_ever.scopes == sorted(scope for scope in TOKEN_SCOPES if scope.endswith(":read"))
+    assert "All  usual" in command("ann", "--list")
+    command("ann", "--name", "narrow", "--scope", "studies:write")
+    assert "studies (write)  narrow" in command("ann", "--list")

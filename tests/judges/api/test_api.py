@@ -12,13 +12,13 @@ from django.utils import timezone
 
 from annotation.models import ApiToken, Role
 from annotation.services.tokens import token_create, token_revoke, token_use
-from judges.api.access import TokenThrottle
 from judges.models import Judge, Judgment, Sweep, SweepState
 from judges.strategies.registry import STRATEGIES
 from judges.strategies.types import Answer
 from tests.annotation.factories import dataset_make, user_make
 from tests.judges.props import endpoint_make, judge_make, run_instant, sweep_make
 from tests.races import all_at_once
+from web.api.limits import TokenThrottle
 
 pytestmark = pytest.mark.django_db
 
@@ -158,12 +158,15 @@ def test_tokens_are_made_listed_and_revoked_on_the_command_line(ada):
             command(*arguments)
 
 
-def test_too_many_requests_are_put_off(program, monkeypatch):
-    monkeypatch.setattr(TokenThrottle, "rate", "3/min")
+def test_too_many_requests_are_put_off(program, monkeypatch, settings):
+    settings.RATELIMIT_ENABLE = True
+    monkeypatch.setattr(TokenThrottle, "rate", "3/m")
     for _ in range(3):
         program.get("")
     response = program.client.get("/api/v1/")
     assert response.status_code == 429
+    assert response["RateLimit-Policy"] == '"token";q=3;w=60'
+    assert response["RateLimit"].startswith('"token";r=0;t=')
     assert int(response["Retry-After"]) > 0
 
 
@@ -184,7 +187,7 @@ def test_strategies_endpoints_and_judges_are_listed(program, monkeypatch):
 
 
 def test_a_long_list_comes_in_pages(program, monkeypatch):
-    monkeypatch.setattr("judges.api.views.PAGE_SIZE", 2)
+    monkeypatch.setattr("web.api.pages.Pages.page_size", 2)
     for number in range(3):
         judge_make(name=f"Random {number}", strategy="random", params={"seed": number})
     first = program.get("judges/")

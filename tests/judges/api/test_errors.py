@@ -10,7 +10,14 @@ from tests.judges.props import judge_make, sweep_make
 
 pytestmark = pytest.mark.django_db
 
-NOTHING = {"errors": [{"message": "There is nothing at this address."}]}
+NOTHING = {
+    "type": "/api/v1/docs/#problem-not-found",
+    "title": "Nothing is here",
+    "status": 404,
+    "detail": "There is nothing at this address.",
+    "errors": [{"message": "There is nothing at this address."}],
+}
+PROBLEM = "application/problem+json"
 
 
 def client_make(role=None, **options):
@@ -33,7 +40,7 @@ def draft():
 def test_an_unknown_address_is_told_in_json_alike_for_everybody(role, address, method):
     response = getattr(client_make(role), method)(address)
     assert response.status_code == 404
-    assert response["Content-Type"] == "application/json"
+    assert response["Content-Type"] == PROBLEM
     assert response.json() == NOTHING
 
 
@@ -61,7 +68,8 @@ def test_who_may_not_look_learns_not_what_exists():
 def test_a_wrong_method_is_told_in_json():
     response = client_make(Role.ADMINISTRATOR).delete("/api/v1/sweeps/")
     assert response.status_code == 405
-    assert response.json() == {"errors": [{"message": 'Method "DELETE" not allowed.'}]}
+    assert response["Content-Type"] == PROBLEM
+    assert response.json()["errors"] == [{"message": 'Method "DELETE" not allowed.'}]
     assert Client().delete("/api/v1/sweeps/").status_code == 401, "who asks comes first"
 
 
@@ -82,7 +90,7 @@ def test_a_request_that_cannot_be_read_is_told_in_json(settings):
     settings.ALLOWED_HOSTS = ["testserver"]
     response = Client().get("/api/v1/sweeps/", headers={"Host": "elsewhere"})
     assert response.status_code == 400
-    assert response.json() == {"errors": [{"message": "The request cannot be read."}]}
+    assert response.json()["errors"] == [{"message": "The request cannot be read."}]
 
 
 def test_a_field_that_is_wrong_is_named():
@@ -90,8 +98,10 @@ def test_a_field_that_is_wrong_is_named():
     client = client_make(Role.ADMINISTRATOR)
     response = client.post(address, {"budget": -5, "budgets": 1}, content_type="application/json")
     assert response.status_code == 400
+    assert response.json()["errors"] == [{"field": "budgets", "message": "Unknown field."}]
+    response = client.post(address, {"budget": -5}, content_type="application/json")
     assert response.json()["errors"] == [
         {"field": "budget", "message": "Ensure this value is greater than or equal to 0."}
     ]
     response = client.post("/api/v1/sweeps/", "[1]", content_type="application/json")
-    assert response.json() == {"errors": [{"message": "Expected a JSON object."}]}
+    assert response.json()["errors"] == [{"message": "Expected a JSON object."}]

@@ -1,17 +1,17 @@
-"""Who may use the API, and how often."""
+"""Who may use the API: the user of a token, within its scopes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
-from rest_framework.throttling import UserRateThrottle
 
-from annotation.models import ApiToken, TokenScope, User
+from annotation.models import ApiToken, User, scope_of
+from annotation.models.tokens import READ, WRITE
 from annotation.services.tokens import token_use
 
 if TYPE_CHECKING:  # the framework's views read these classes while they are imported
@@ -45,6 +45,15 @@ def has_valid_token(request: HttpRequest) -> bool:
         return False
 
 
+class IsResearcher(BasePermission):
+    """What researchers do on their pages; which rows is decided where they are fetched."""
+
+    message = "Only researchers may do this."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        return isinstance(request.user, User) and request.user.is_researcher
+
+
 class MayReadOrAdministrates(BasePermission):
     """Researchers read what the pages show them; judging is the administrators' business."""
 
@@ -67,17 +76,17 @@ class IsAdministrator(BasePermission):
 
 
 class HasScope(BasePermission):
-    """A token is for reading, for writing, or for both."""
-
-    message = "This token does not have the scope that this needs."
+    """The token has the scope of the view's `resource`, for reading or for writing; any token where it has none."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        needed = TokenScope.READ if request.method in SAFE_METHODS else TokenScope.WRITE
-        return isinstance(request.auth, ApiToken) and needed.value in request.auth.scopes
+        if not isinstance(request.auth, ApiToken):
+            return False
+        needed = scope_needed(view, request.method or "GET")
+        self.message = f"This token does not have the scope {needed}."
+        return not needed or needed in request.auth.scopes
 
 
-class TokenThrottle(UserRateThrottle):
-    """So many requests a minute for each user, whatever the number of tokens."""
-
-    scope = "api"
-    rate = "300/min"
+def scope_needed(view: Any, method: str) -> str:
+    """The scope that a view asks for, by its `resource`; empty where any token may."""
+    resource: str = getattr(view, "resource", "")
+    return scope_of(resource, READ if method in SAFE_METHODS else WRITE) if resource else ""

@@ -1,0 +1,259 @@
+"""Datasets, studies and labels as the API shows them, and what it takes. What it means is checked by the services."""
+
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+from rest_framework import serializers
+
+from annotation.api.base import Exact
+from annotation.domain.pseudonyms import pseudonym
+from annotation.models import Dataset, Invitation, Item, Label, Split, Study
+from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.overview import studies_visible_to
+from annotation.services.study_rules import RULES
+
+Row = dict[str, Any]
+
+
+class DatasetSerializer(serializers.ModelSerializer[Dataset]):
+    """A dataset, without its items."""
+
+    owner: Any = serializers.SlugRelatedField(slug_field="username", read_only=True, allow_null=True)
+
+    class Meta:
+        model = Dataset
+        fields = (
+            *("name", "title", "description", "source", "licence", "split", "version", "owner", "created_at"),
+        )
+
+
+class ItemRowsField(serializers.ListField):
+    """Rows of the generic format (`docs/data-format.md`), as JSON objects."""
+
+    child = serializers.DictField(
+        help_text="A row of the generic format: `id`, `instruction`, `responses`, `gold`, `labels`, ..."
+    )
+
+
+class DatasetWriteSerializer(Exact):
+    """A dataset to import: what is said of it, and its items."""
+
+    name = serializers.RegexField(r"^[A-Za-z0-9_-]{1,64}$", help_text="Letters, digits, - and _.")
+    title = serializers.CharField(max_length=200, required=False)
+    description = serializers.CharField(required=False)
+    split = serializers.ChoiceField(choices=Split.choices, default=Split.PRIVATE)
+    licence = serializers.CharField(max_length=100, required=False)
+    criteria = serializers.CharField(required=False, help_text="A ready-made set of criteria, for rubrics.")
+    items = ItemRowsField(min_length=1)
+
+    def validate_name(self, value: str) -> str:
+        """Refuse what is the address of a page."""
+        if value == "upload":
+            raise serializers.ValidationError("This is the address of another page.")
+        return value
+
+
+class DatasetChangeSerializer(Exact):
+    """What is said of a dataset."""
+
+    title = serializers.CharField(max_length=200, required=False)
+    split = serializers.ChoiceField(choices=Split.choices, required=False)
+    licence = serializers.CharField(max_length=100, required=False, allow_blank=True)
+
+
+class ItemsWriteSerializer(Exact):
+    """Items to add to a dataset."""
+
+    items = ItemRowsField(min_length=1)
+
+
+class ImportedSerializer(serializers.Serializer[Any]):
+    """What an import did: how much the request held, and how much of it was new."""
+
+    dataset = DatasetSerializer()
+    items = serializers.IntegerField()
+    items_created = serializers.IntegerField()
+    labels = serializers.IntegerField()
+    labels_created = serializers.IntegerField()
+
+
+class ItemSerializer(serializers.ModelSerializer[Item]):
+    """An item with its texts, responses in canonical order."""
+
+    dataset: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
+    item: Any = serializers.CharField(source="external_id", read_only=True)
+    instruction: Any = serializers.CharField(source="instruction.text", read_only=True)
+    context: Any = serializers.CharField(source="instruction.context", read_only=True)
+    conversation = serializers.JSONField(source="instruction.conversation", read_only=True)
+    reference = serializers.CharField(source="instruction.reference", read_only=True, allow_null=True)
+    category = serializers.CharField(source="instruction.category", read_only=True)
+    subset = serializers.CharField(source="instruction.subset", read_only=True)
+    responses = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Item
+        fields = (
+            *("id", "dataset", "item", "kind", "position", "instruction", "context", "conversation"),
+            *("reference", "category", "subset", "responses", "gold", "explanation", "metadata"),
+        )
+
+    def get_responses(self, item: Item) -> list[dict[str, str]]:
+        """Return the responses in canonical order."""
+        return [
+            {"system": one.response.system, "text": one.response.text} for one in item.item_responses.all()
+        ]
+
+
+class LabelSerializer(serializers.ModelSerializer[Label]):
+    """A label; its annotator by the pseudonym of exports."""
+
+    dataset = serializers.CharField(source="item.dataset.name", read_only=True)
+    item: Any = serializers.SlugRelatedField(slug_field="external_id", read_only=True)
+    study: Any = serializers.SlugRelatedField(slug_field="slug", read_only=True, allow_null=True)
+    annotator: Any = serializers.SerializerMethodField()
+    is_simulated = serializers.BooleanField(source="annotator.is_simulated", read_only=True)
+    supersedes: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
+    counts = serializers.SerializerMethodField(help_text="Whether figures count it.")
+
+    class Meta:
+        model = Label
+        fields = (
+            *("id", "dataset", "item", "study", "annotator", "is_simulated", "role", "kind", "value"),
+            *("shown_order", "counts", "supersedes", "comment", "guidelines_version", "probability"),
+            *("active_ms", "wall_ms", "created_at"),
+        )
+
+    def get_annotator(self, label: Label) -> str:
+        """Return the pseudonym that exports have."""
+        return str(pseudonym(label.annotator.public_id, study=label.study_id, dataset=label.item.dataset_id))
+
+    def get_counts(self, label: Label) -> bool:
+        """Return whether it is work that nothing supersedes or excludes."""
+        superseded = hasattr(label, "superseded_by")
+        return not (superseded or label.is_surplus or label.is_set_aside) and label.role == "work"
+
+
+class LabelRowSerializer(Exact):
+    """One label to import."""
+
+    item = serializers.CharField(help_text="The item's id in its dataset.")
+    annotator = serializers.CharField(max_length=200)
+    value = serializers.JSONField(
+        help_text="In canonical order, as `docs/data-format.md` says for each kind."
+    )
+    simulated = serializers.BooleanField(required=False)
+
+
+class LabelsWriteSerializer(Exact):
+    """Labels to import, all or none."""
+
+    dataset = serializers.CharField(help_text="The name of a dataset of yours.")
+    labels: Any = LabelRowSerializer(many=True, allow_empty=False)
+
+
+class LabelsImportedSerializer(serializers.Serializer[Any]):
+    """How many labels the request held, and how many of them were new."""
+
+    dataset = serializers.CharField()
+    labels = serializers.IntegerField()
+    labels_created = serializers.IntegerField()
+
+
+_RULES = tuple(sorted(RULES - {"is_simulated", "title", "consent", "guidelines"}))
+
+
+class VisibleDatasetField(serializers.SlugRelatedField[Dataset]):
+    """A dataset by its name, of those that the user may see."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(slug_field="name", queryset=Dataset.objects.none(), **options)
+
+    def get_queryset(self) -> Any:
+        return datasets_visible_to(self.context["request"].user)
+
+
+class VisibleStudyField(serializers.SlugRelatedField[Study]):
+    """A study by its slug, of those that the user may see."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(slug_field="slug", queryset=Study.objects.none(), **options)
+
+    def get_queryset(self) -> Any:
+        return studies_visible_to(self.context["request"].user)
+
+
+class StudySerializer(serializers.ModelSerializer[Study]):
+    """A study with its rules."""
+
+    dataset: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
+    owner: Any = serializers.SlugRelatedField(slug_field="username", read_only=True, allow_null=True)
+    training_dataset: Any = serializers.SlugRelatedField(slug_field="name", read_only=True, allow_null=True)
+    qualification_dataset: Any = serializers.SlugRelatedField(
+        slug_field="name", read_only=True, allow_null=True
+    )
+    check_dataset: Any = serializers.SlugRelatedField(slug_field="name", read_only=True, allow_null=True)
+    qualification_from: Any = serializers.SlugRelatedField(slug_field="slug", read_only=True, allow_null=True)
+
+    class Meta:
+        model = Study
+        fields = (
+            *("slug", "title", "dataset", "owner", "kind", "state", "consent", "guidelines"),
+            *("guidelines_version", "is_simulated", "created_at", *_RULES),
+        )
+        read_only_fields = fields
+
+
+class StudyChangeSerializer(Exact, serializers.ModelSerializer[Study]):
+    """Rules of a study that can be set; one that is left out stays as it is, or has its default."""
+
+    training_dataset = VisibleDatasetField(required=False, allow_null=True)
+    qualification_dataset = VisibleDatasetField(required=False, allow_null=True)
+    check_dataset = VisibleDatasetField(required=False, allow_null=True)
+    qualification_from = VisibleStudyField(required=False, allow_null=True)
+
+    class Meta:
+        model = Study
+        fields = ("title", "kind", "consent", "guidelines", *_RULES)
+        extra_kwargs: dict[str, Row] = {"title": {"required": False}, "kind": {"required": False}}
+        # What the rules say together is the services' to check.
+        validators: list[Any] = []
+
+
+class StudyWriteSerializer(StudyChangeSerializer):
+    """A study to create, in draft."""
+
+    dataset = VisibleDatasetField()
+    slug = serializers.RegexField(
+        r"^[a-z0-9_-]{1,64}$", required=False, help_text="Its address; made from the title where left out."
+    )
+
+    class Meta(StudyChangeSerializer.Meta):
+        fields = ("title", "dataset", "slug", *StudyChangeSerializer.Meta.fields[1:])
+        extra_kwargs = {"kind": {"required": False}}
+
+
+class InvitationSerializer(serializers.ModelSerializer[Invitation]):
+    """A link that lets people into a study."""
+
+    study: Any = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    url = serializers.SerializerMethodField(help_text="Whoever has it may take part.")
+
+    class Meta:
+        model = Invitation
+        fields = ("id", "study", "url", "note", "max_annotators", "expires_at", "revoked_at", "created_at")
+        read_only_fields = fields
+
+    def get_url(self, invitation: Invitation) -> str:
+        """Return the address to send to annotators."""
+        return str(settings.SITE_URL) + reverse("annotation:join", args=[invitation.token])
+
+
+class InvitationWriteSerializer(Exact):
+    """An invitation to create."""
+
+    note = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
+    max_annotators = serializers.IntegerField(
+        min_value=1, max_value=2**31 - 1, required=False, allow_null=True
+    )
+    expires_at = serializers.DateTimeField(required=False, allow_null=True)
