@@ -16,6 +16,7 @@ from metaeval.papers.data import PaperData
 from metaeval.papers.matrix import matrix_table
 from metaeval.papers.names import distinct_names
 from metaeval.papers.paper import PaperPart
+from metaeval.papers.table_pictures import with_bars
 from metaeval.papers.tables import (
     MissingPart,
     PaperCell,
@@ -338,7 +339,7 @@ def _figure_3(ratings: Ratings) -> Iterator[PaperPart]:
             (word_cell(system), *(number_cell(each.value, 2, percent=False) for each in line))
             for system, line in zip(ratings.systems, means[place], strict=True)
         ]
-        yield PaperTable(
+        table = PaperTable(
             f"f3-{name}",
             f"{title}: {criterion}",
             f"Mean rating of each model by {criterion}, a column a rater group: the unweighted mean of the scenarios' "
@@ -347,6 +348,7 @@ def _figure_3(ratings: Ratings) -> Iterator[PaperPart]:
             with_best_marked(rows),
             (*notes, *_holes(ratings, means[place])),
         )
+        yield from with_bars(table, ("Rater group", "Model", "Mean rating"), columns_first=True)
     yield _leaders(ratings, means)
 
 

@@ -5,23 +5,19 @@ The models that the paper evaluates are judges here: each gives every answer of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from metaeval.figures.answer_ranking import KIND, AnswerSample
-from metaeval.figures.measures import judge_measures
-from metaeval.figures.rankings import RankingJudge
-from metaeval.figures.sample import Ratio
+from metaeval.figures.answer_ranking import AnswerSample
 from metaeval.inputs import GOLD, PEOPLE, Booleans, Floats
 from metaeval.papers.data import PaperData
-from metaeval.papers.matrix import matrix_table
-from metaeval.papers.model_names import ModelName
-from metaeval.papers.names import distinct_names
+from metaeval.papers.humanrankeval_benchmarks import HRE, benchmark_parts
+from metaeval.papers.humanrankeval_models import RankedModel, models_of
 from metaeval.papers.paper import PaperPart
+from metaeval.papers.table_pictures import with_bars
 from metaeval.papers.tables import (
     UNDEFINED,
     MissingPart,
@@ -32,17 +28,13 @@ from metaeval.papers.tables import (
     slug,
     word_cell,
 )
-from metaeval.reports.systems import OutsideTable
 from metaeval.stats import (
     OneWayAnova,
-    evaluator_correlations,
     family_monotonicity,
     one_way_anova,
-    outside_correlation,
 )
 from metaeval.stats.errors import quiet
 
-HRE = "HRE"
 _METHODS = {
     "pearson": ("Pearson", "Figures 4 to 7", "f4"),
     "spearman": ("Spearman", "Figures 12 and 13", "f12"),
@@ -55,32 +47,6 @@ _NO_MODEL = (
     "No model has ranked these answers. Run a judge of the strategy loglikelihood_ranking for each model, or import "
     "verdicts with scores."
 )
-_NO_RATINGS = (
-    "It compares HRE with other benchmarks. Import one with: manage.py import_ratings FILE --name NAME"
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Model:
-    """A model, as a judge whose log-likelihoods rank the answers; figures as a report has them."""
-
-    name: str
-    judge: RankingJudge
-    measures: dict[str, Any]
-    read: ModelName
-
-    def value(self, method: str, topic: str = "") -> float:
-        """HRE, of a topic or of all questions: NaN where it is undefined."""
-        found = self.measures[method]
-        estimate = found.get("category", {}).get(topic) if topic else found["overall"]
-        value = None if estimate is None else estimate["value"]
-        return float("nan") if value is None else float(value)
-
-    def questions(self, method: str) -> Floats:
-        """Its correlation on every question: NaN where it is undefined."""
-        part = KIND.of_judges(method).function(self.judge)
-        assert isinstance(part, Ratio)
-        return np.where(part.bottom > 0, part.top, np.nan)
 
 
 class Evaluation:
@@ -103,17 +69,9 @@ class Evaluation:
         return {group.name: group.members for group in self.sample.layout.groups if group.kind == "category"}
 
     @cached_property
-    def models(self) -> tuple[Model, ...]:
+    def models(self) -> tuple[RankedModel, ...]:
         """The judges but baselines, the smaller ones of a family first."""
-        kind = KIND.only(*_METHODS)
-        judges = [judge for judge in self.sample.judges if not judge.judge.baseline]
-        names = distinct_names(judge.judge.name for judge in judges)
-        with quiet():
-            found = [
-                Model(name, judge, judge_measures(kind, judge), _name_read(judge))
-                for name, judge in zip(names, judges, strict=True)
-            ]
-        return tuple(sorted(found, key=lambda one: (one.read.family, one.read.size or 0.0)))
+        return models_of(self.sample)
 
     @property
     def against(self) -> tuple[str, ...]:
@@ -145,13 +103,6 @@ class Evaluation:
         return tuple(notes)
 
 
-def _name_read(judge: RankingJudge) -> ModelName:
-    """By the model's name, or the judge's where that alone says a size."""
-    model, name = ModelName.read(judge.judge.model), ModelName.read(judge.judge.name)
-    found = name if model.size is None else model
-    return replace(found, tuned=model.tuned or name.tuned)
-
-
 def humanrankeval_parts(data: PaperData) -> Iterator[PaperPart]:
     """HumanRankEval's figures, as tables, in the order of the paper."""
     found = Evaluation(data)
@@ -166,7 +117,7 @@ def humanrankeval_parts(data: PaperData) -> Iterator[PaperPart]:
         return
     yield from _by_topic(found, "pearson")
     yield _order_checks(found)
-    yield from _benchmarks(found)
+    yield from benchmark_parts(data.outside, found.models)
     yield from _by_topic(found, "spearman")
 
 
@@ -188,7 +139,7 @@ def _votes(found: Evaluation) -> Iterator[PaperPart]:
         groups["All topics"] = voted
     left = int((~voted).sum())
     notes = (f"{left:,} questions without votes for each answer are left out.",) if left else ()
-    yield PaperTable(
+    table = PaperTable(
         "f3",
         "Figure 3: Mean votes by answer rank and topic",
         "Mean votes of the answer with most votes (rank 1) and of those that follow.",
@@ -199,6 +150,7 @@ def _votes(found: Evaluation) -> Iterator[PaperPart]:
         ),
         notes,
     )
+    yield from with_bars(table, ("Topic", "Answer", "Mean votes"))
     sums = np.nansum(votes, axis=1)
     yield PaperTable(
         "f11",
@@ -227,9 +179,9 @@ def _mean(values: Floats) -> float:
 # --- Figures 4 to 7, 12 and 13 ---------------------------------------------------------------------------------------
 
 
-def _families(models: Sequence[Model]) -> dict[str, list[Model]]:
+def _families(models: Sequence[RankedModel]) -> dict[str, list[RankedModel]]:
     """Families of two sizes or more; the models of no such family under an empty name, last."""
-    found: dict[str, list[Model]] = {}
+    found: dict[str, list[RankedModel]] = {}
     for model in models:
         found.setdefault(model.read.family if model.read.size is not None else "", []).append(model)
     whole = {name: own for name, own in found.items() if name and len({one.read.size for one in own}) > 1}
@@ -251,7 +203,7 @@ def _by_topic(found: Evaluation, method: str) -> Iterator[PaperPart]:
         rows.append(
             (word_cell(HRE), *(number_cell(model.value(method), 2, percent=False) for model in models))
         )
-        yield PaperTable(
+        table = PaperTable(
             f"{name}-{slug(family or 'models')}",
             f"{numbers}: HRE by topic and model, {word}" + (f": {family}" if family else ""),
             f"HumanRankEval of each model by topic, and over all questions (HRE): the mean over questions of {word}'s "
@@ -260,6 +212,7 @@ def _by_topic(found: Evaluation, method: str) -> Iterator[PaperPart]:
             tuple(rows),
             (*found.against, *(found.undefined if method == "pearson" else ())),
         )
+        yield from with_bars(table, ("Topic", "Model", f"HRE ({word})"))
 
 
 def _order_checks(found: Evaluation) -> PaperPart:
@@ -294,7 +247,7 @@ def _order_checks(found: Evaluation) -> PaperPart:
     )
 
 
-def _checks(found: Evaluation, models: Sequence[Model], method: str) -> tuple[PaperCell, ...]:
+def _checks(found: Evaluation, models: Sequence[RankedModel], method: str) -> tuple[PaperCell, ...]:
     sizes = np.array([model.read.size for model in models], dtype=np.float64)
     rising, counted = 0, 0
     for topic in found.topics:
@@ -340,137 +293,3 @@ def p_cell(value: float) -> PaperCell:
     if np.isnan(value):
         return PaperCell(UNDEFINED)
     return PaperCell(f"{value:.3f}" if value >= 0.001 or value == 0 else f"{value:.1e}", float(value))
-
-
-# --- Figures 8 to 10 -------------------------------------------------------------------------------------------------
-
-
-class Benchmarks:
-    """HRE beside other benchmarks: by benchmark the score of each model, NaN where it has none."""
-
-    def __init__(self, found: Evaluation) -> None:
-        self.models = found.models
-        self.tables = found.data.outside
-        scores = {_column(table): self._matched(table) for table in self.tables}
-        scores[HRE] = np.array([model.value("pearson") for model in self.models])
-        self.scores: dict[str, Floats] = dict(sorted(scores.items()))
-
-    def _matched(self, table: OutsideTable) -> Floats:
-        known = {name.strip().casefold(): score for name, score in table.scores.items()}
-        found = []
-        for model in self.models:
-            answered = model.judge.judge.model
-            names = (model.name, model.judge.judge.name, answered, answered.rpartition("/")[2])
-            own = [known[name.strip().casefold()] for name in names if name.strip().casefold() in known]
-            found.append(own[0] if own else np.nan)
-        return np.array(found, dtype=np.float64)
-
-    @property
-    def unmatched(self) -> tuple[str, ...]:
-        """What share of the models each benchmark has, and names that are nearly the same."""
-        notes = []
-        ours = {model.name: score for model, score in zip(self.models, self.scores[HRE], strict=True)}
-        for table in self.tables:
-            n = int((~np.isnan(self.scores[_column(table)])).sum())
-            text = f"{_column(table)} has {n:,} of the {len(self.models):,} models."
-            with quiet():
-                near = outside_correlation(ours, table.scores, n_resamples=0).near_misses
-            if near:
-                text += (
-                    " Nearly the same names: "
-                    + ", ".join(f"{one} and {other}" for one, other in near[:3])
-                    + "."
-                )
-            notes.append(text)
-        return tuple(notes)
-
-
-def _column(table: OutsideTable) -> str:
-    return table.title or table.name
-
-
-def _benchmarks(found: Evaluation) -> Iterator[PaperPart]:
-    if not found.data.outside:
-        for name, title in (
-            ("f8", "Figure 8: Normalized scores by benchmark"),
-            ("f9", "Figure 9: Correlations of benchmarks"),
-            ("f10", "Figure 10: Base models and tuned variants"),
-        ):
-            yield MissingPart(name, title, _NO_RATINGS)
-        return
-    benchmarks = Benchmarks(found)
-    scores, models = benchmarks.scores, found.models
-    normal = {name: _normalized(values) for name, values in scores.items()}
-    yield PaperTable(
-        "f8",
-        "Figure 8: Normalized scores by benchmark",
-        "Each benchmark's scores of these models, from 0 (its lowest) to 1 (its highest).",
-        ("Model", *scores),
-        tuple(
-            (word_cell(model.name), *(number_cell(values[k], 2, percent=False) for values in normal.values()))
-            for k, model in enumerate(models)
-        ),
-        ("How the paper normalizes is not stated.", *benchmarks.unmatched),
-    )
-    with quiet():
-        whole = evaluator_correlations(scores, method="pearson", n_resamples=0)
-    counts = _pairs_counted(whole.names, whole.n)
-    yield matrix_table(
-        "f9",
-        "Figure 9: Correlations of benchmarks",
-        "Pearson's correlation of two benchmarks over the models that both have.",
-        whole,
-        (counts, *benchmarks.unmatched),
-    )
-    yield _tuned(models, scores)
-
-
-def _normalized(values: Floats) -> Floats:
-    known = values[~np.isnan(values)]
-    if not len(known) or np.ptp(known) == 0:
-        return np.full(len(values), np.nan)
-    return np.asarray((values - known.min()) / np.ptp(known))
-
-
-def _pairs_counted(names: Sequence[str], n: Any) -> str:
-    pairs = [
-        f"{names[a]} and {names[b]} {int(n[a, b])}"
-        for a in range(len(names))
-        for b in range(a + 1, len(names))
-    ]
-    return f"Models in common: {', '.join(pairs)}."
-
-
-def _tuned(models: Sequence[Model], scores: dict[str, Floats]) -> PaperTable:
-    tuned = np.array([model.read.tuned for model in models])
-    groups = {
-        "All models": np.ones(len(models), dtype=np.bool_),
-        "Base models": ~tuned,
-        "Tuned models": tuned,
-    }
-    others = [name for name in scores if name != HRE]
-    rows, notes = [], []
-    for group, members in groups.items():
-        with quiet():
-            found = evaluator_correlations(scores, method="pearson", where=members, n_resamples=0)
-        cells: list[PaperCell] = [word_cell(group), count_cell(int(members.sum()))]
-        for name in others:
-            estimate = found.estimate(HRE, name)
-            cells.append(number_cell(estimate.value, 2, percent=False))
-            if not estimate.defined:
-                notes.append(f"{group}, {name}: {estimate.reason}.")
-        rows.append(tuple(cells))
-    listed = _listed(model.name for model in models if model.read.tuned)
-    notes.append(f"Tuned models are told from their names (chat, instruct, it, sft, dpo): {listed}.")
-    return PaperTable(
-        "f10",
-        "Figure 10: Base models and tuned variants",
-        "Pearson's correlation of HRE with each benchmark, over base models and over tuned variants.",
-        ("", "Models", *others),
-        tuple(rows),
-        tuple(notes),
-    )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"

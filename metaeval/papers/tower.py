@@ -17,6 +17,7 @@ from metaeval.inputs import Booleans, Floats, Items
 from metaeval.papers.data import PaperData
 from metaeval.papers.names import distinct_names
 from metaeval.papers.paper import PaperPart
+from metaeval.papers.table_pictures import with_bars
 from metaeval.papers.tables import MissingPart, PaperCell, PaperTable, number_cell, slug, word_cell
 from metaeval.stats import (
     Estimate,
@@ -384,7 +385,7 @@ def _figure_2(found: ModelChecklists) -> Iterator[PaperPart]:
             (word_cell(level), *(number_cell(rate, 1) for rate in _rates(found, who, level)))
             for level in known
         ]
-        yield PaperTable(
+        table = PaperTable(
             f"f2-{slug(who.name)}",
             f"{title}: {who.name}",
             f"Share of the requirements at each level of the tree that are followed, in percent, a column a model: "
@@ -393,6 +394,7 @@ def _figure_2(found: ModelChecklists) -> Iterator[PaperPart]:
             tuple(rows),
             found.notes,
         )
+        yield from with_bars(table, ("Level", "Model", "Requirements followed"), percent=True)
 
 
 def _rates(found: ModelChecklists, who: Answered, level: int) -> list[float]:

@@ -208,3 +208,12 @@ def test_constant_scores_are_counted():
 )
 def test_what_a_name_says(name, family, size, tuned):
     assert ModelName.read(name) == ModelName(family, size, tuned)
+
+
+def test_pictures_have_the_numbers_of_their_tables():
+    data = PaperData("d", "D", {"answer_ranking": questions(*FAMILY)}, OPTIONS)
+    found = {part.name: part for part in humanrankeval_parts(data)}
+    picture, table = found["f4-pythia-bars"], found["f4-pythia"]
+    assert picture.rows[0] == ("Unix", "pythia-70m", table.rows[0][1].value)
+    assert f"Unix: pythia-12b ({table.rows[0][3].text})" in picture.description
+    assert found["f3-bars"].rows[1] == ("Unix", "Rank 2", 6.0)
