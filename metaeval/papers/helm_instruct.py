@@ -16,7 +16,7 @@ from metaeval.papers.data import PaperData
 from metaeval.papers.matrix import matrix_table
 from metaeval.papers.names import distinct_names
 from metaeval.papers.paper import PaperPart
-from metaeval.papers.table_pictures import with_bars
+from metaeval.papers.table_pictures import with_bars, with_matrix
 from metaeval.papers.tables import (
     MissingPart,
     PaperCell,
@@ -218,13 +218,14 @@ def _table_4(ratings: Ratings) -> Iterator[PaperPart]:
         return
     for name, (criterion, found) in zip(_names(ratings), ratings.pooled.items(), strict=True):
         over = "all ratings of all criteria together" if criterion == OVERALL else "all items"
-        yield matrix_table(
+        table = matrix_table(
             f"t4-{name}",
             f"{title}: {criterion}",
             f"{_TABLE_4}, instance level, {_of(criterion)}: over {over}.",
             found,
             (_MERGED, "Items of all scenarios are pooled; whether the paper pools them is not stated."),
         )
+        yield from with_matrix(table)
     if len(ratings.scenarios) < 2:
         return
     by_scenario = ratings.by_criterion(scenarios=ratings.scenario)

@@ -11,8 +11,18 @@ from metaeval.inputs import Floats
 from metaeval.papers.humanrankeval_models import RankedModel
 from metaeval.papers.matrix import matrix_table
 from metaeval.papers.paper import PaperPart
-from metaeval.papers.table_pictures import with_bars
-from metaeval.papers.tables import MissingPart, PaperCell, PaperTable, count_cell, number_cell, word_cell
+from metaeval.papers.table_pictures import with_bars, with_matrix
+from metaeval.papers.tables import (
+    MissingPart,
+    PaperCell,
+    PaperTable,
+    count_cell,
+    number_cell,
+    slug,
+    word_cell,
+)
+from metaeval.pictures.curves import CurveAxes, MarkedPoint, scatter_spec
+from metaeval.pictures.picture import Picture, PictureColumn
 from metaeval.reports.systems import OutsideTable
 from metaeval.stats import evaluator_correlations, outside_correlation
 from metaeval.stats.errors import quiet
@@ -94,14 +104,16 @@ def benchmark_parts(tables: Sequence[OutsideTable], models: Sequence[RankedModel
     with quiet():
         whole = evaluator_correlations(scores, method="pearson", n_resamples=0)
     counts = _pairs_counted(whole.names, whole.n)
-    yield matrix_table(
+    table = matrix_table(
         "f9",
         "Figure 9: Correlations of benchmarks",
         "Pearson's correlation of two benchmarks over the models that both have.",
         whole,
         (counts, *benchmarks.unmatched),
     )
+    yield from with_matrix(table)
     yield _tuned(models, scores)
+    yield from _scatters(models, scores)
 
 
 def _normalized(values: Floats) -> Floats:
@@ -149,3 +161,38 @@ def _tuned(models: Sequence[RankedModel], scores: dict[str, Floats]) -> PaperTab
         tuple(rows),
         tuple(notes),
     )
+
+
+def _scatters(models: Sequence[RankedModel], scores: dict[str, Floats]) -> Iterator[Picture]:
+    """HRE against each benchmark, a point a model."""
+    for name in scores:
+        known = np.flatnonzero(~np.isnan(scores[name]) & ~np.isnan(scores[HRE])).tolist()
+        if name == HRE or not known:
+            continue
+        rows = [
+            (models[k].name, _variant(models[k]), float(scores[name][k]), float(scores[HRE][k]))
+            for k in known
+        ]
+        points = [
+            MarkedPoint(x, y, None, None, variant, f"{model}, {variant}: {name} {x:g}, {HRE} {y:.2f}", model)
+            for model, variant, x, y in rows
+        ]
+        axes = CurveAxes(name, HRE, "number", "number")
+        yield Picture(
+            f"f10-{slug(name)}-points",
+            f"Figure 10: {HRE} and {name}",
+            f"{HRE} against {name}, a point a model, base models and tuned variants: {len(rows)} models.",
+            scatter_spec(points, axes),
+            (
+                PictureColumn("Model"),
+                PictureColumn("Variant"),
+                PictureColumn(name, "number"),
+                PictureColumn(HRE, "number"),
+            ),
+            tuple(rows),
+            narrow=scatter_spec(points, axes, narrow=True),
+        )
+
+
+def _variant(model: RankedModel) -> str:
+    return "Tuned models" if model.read.tuned else "Base models"

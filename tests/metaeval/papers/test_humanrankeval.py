@@ -217,3 +217,24 @@ def test_pictures_have_the_numbers_of_their_tables():
     assert picture.rows[0] == ("Unix", "pythia-70m", table.rows[0][1].value)
     assert f"Unix: pythia-12b ({table.rows[0][3].text})" in picture.description
     assert found["f3-bars"].rows[1] == ("Unix", "Rank 2", 6.0)
+
+
+def test_many_models_are_a_heat_map():
+    """Seven bars would share six colors."""
+    models = [said(f"pythia-{k + 1}b", *[RIGHT if k % 2 else NEARLY] * 4) for k in range(7)]
+    found = tables(questions(*models))
+    assert "f4-pythia-bars" not in found
+    picture = found["f4-pythia-map"]
+    assert len(picture.columns) == 8
+    assert "Unix: pythia-2b" in picture.description
+
+
+def test_a_matrix_and_points_beside_other_benchmarks():
+    arena = OutsideTable("arena", "Arena", "elo", "", {"pythia-70m": 1, "pythia-1.4b": 2, "pythia-12b": 3})
+    found = tables(questions(*FAMILY), (arena,))
+    assert f"highest HRE and Arena ({found['f9'].rows[1][1].text})" in found["f9-map"].description
+    assert [row[:3] for row in found["f10-arena-points"].rows] == [
+        ("pythia-70m", "Base models", 1.0),
+        ("pythia-1.4b", "Base models", 2.0),
+        ("pythia-12b", "Base models", 3.0),
+    ]
