@@ -1,4 +1,4 @@
-"""The how-tos of HELM Instruct, HumanRankEval and TOWER, followed to the letter on the mock server."""
+"""The how-tos of the papers, followed to the letter on the mock server."""
 
 import csv
 from pathlib import Path
@@ -82,3 +82,50 @@ def test_humanrankeval():
     assert rows("hre-paper/f9.csv")[0] == ["", "Chatbot Arena", "HRE"]
     assert rows("hre-paper/f9.csv")[1][2]
     assert Path("hre-paper/order-checks.tex").is_file()
+
+
+def test_llmbar():
+    printed = follow("llmbar")
+    assert "Not in this data: Table 2: GPT-4" in printed
+    table = rows("llmbar-paper/t2-like-mock-longer.csv")
+    assert table[0][:5] == [
+        "Strategy",
+        "Natural Acc.",
+        "Natural Agr.",
+        "Adversarial: Neighbor Acc.",
+        "Adversarial: Neighbor Agr.",
+    ]
+    methods = [
+        "Vanilla",
+        "Vanilla*",
+        "CoT*",
+        "Swap*",
+        "Swap+CoT*",
+        "Metrics*",
+        "Reference*",
+        "Metrics+Reference*",
+    ]
+    assert [row[0] for row in table[1:]] == methods
+    # A judge that prefers the longer output falls for every adversarial pair, in both orders.
+    assert {tuple(row[3:5]) for row in table[1:]} == {("0.0", "100.0")}
+    ratings = rows("llmbar-paper/t11-like-ratings-mock-longer.csv")
+    assert [row[0] for row in ratings[1:]] == ["Vanilla", "Vanilla*"]
+    assert [row[0] for row in rows("llmbar-paper/t10-hedging.csv")[1:]] == [
+        "mock-longer: Vanilla",
+        "mock-longer: Vanilla*",
+    ]
+
+
+def test_href():
+    follow("href")
+    table = {row[0]: row[1:] for row in rows("href-agreement/t2-agreement.csv")}
+    assert table["Method"] == ["Brn", "CQA", "Average"]
+    assert {"Judge", "Judge with reference", "Other judge", "Best per category", "Human annotators"} <= set(
+        table
+    )
+    assert any(name.startswith("ROUGE") for name in table)
+    ranking = rows("href-ranking/t5-win-rates.csv")
+    assert ranking[0] == ["System", "Total", "Brn", "OQA"]
+    assert {row[0] for row in ranking[1:]} == {"Model one", "Model two", "Model three"}
+    assert rows("href-ranking/f6-p-values.csv")[0] == ["Over pairs of systems", "Instructions", "p-value"]
+    assert rows("href-ranking/t6-prompts.csv")[1][0] in ("Judge", "Judge with reference")
