@@ -1,0 +1,207 @@
+"""Rows of the API as typed dictionaries, in the words of its schema."""
+
+from typing import Any, NotRequired, TypedDict
+
+
+class Dataset(TypedDict):
+    name: str
+    title: str
+    description: str
+    source: str
+    licence: str
+    split: str
+    version: int
+    owner: str | None
+    created_at: str
+
+
+class Imported(TypedDict):
+    """What an import did: how much was sent, and how much of it was new."""
+
+    dataset: Dataset
+    items: int
+    items_created: int
+    labels: int
+    labels_created: int
+
+
+class Item(TypedDict):
+    id: int
+    dataset: str
+    item: str
+    kind: str
+    position: int
+    instruction: str
+    context: str
+    conversation: list[dict[str, str]]
+    reference: str | None
+    category: str
+    subset: str
+    responses: list[dict[str, str]]
+    gold: dict[str, Any] | None
+    explanation: str
+    metadata: dict[str, Any]
+
+
+class Label(TypedDict):
+    id: int
+    dataset: str
+    item: str
+    study: str | None
+    annotator: str
+    is_simulated: bool
+    role: str
+    kind: str
+    value: dict[str, Any]
+    shown_order: list[int] | None
+    counts: bool
+    supersedes: int | None
+    comment: str
+    guidelines_version: int | None
+    probability: float
+    active_ms: int | None
+    wall_ms: int | None
+    created_at: str
+
+
+class LabelRow(TypedDict):
+    """A label to import; the value in canonical order."""
+
+    item: str
+    annotator: str
+    value: Any
+    simulated: NotRequired[bool]
+
+
+class Study(TypedDict):
+    """A study; its other rules are in the schema."""
+
+    slug: str
+    title: str
+    dataset: str
+    owner: str | None
+    kind: str
+    state: str
+    overlap: int
+    guidelines: str
+    guidelines_version: int
+    closes_at: str | None
+    created_at: str
+
+
+class Invitation(TypedDict):
+    id: int
+    study: str
+    url: str
+    note: str
+    max_annotators: int | None
+    expires_at: str | None
+    revoked_at: str | None
+    created_at: str
+
+
+class Judge(TypedDict):
+    id: int
+    name: str
+    strategy: str
+    model: str
+    backend: str
+    fingerprint: str
+    spec: dict[str, Any]
+    notes: str
+    created_at: str
+
+
+class Sweep(TypedDict):
+    id: int
+    name: str
+    state: str
+    message: str
+    judges: list[str]
+    datasets: list[str]
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    progress: NotRequired[dict[str, Any]]
+    warnings: NotRequired[list[str]]
+    judges_made: NotRequired[list[str]]
+
+
+class Judgment(TypedDict):
+    id: int
+    judge: str
+    dataset: str
+    item: str
+    order: int
+    sample: int
+    status: str
+    choice: int | None
+    probability: float | None
+    value: dict[str, Any] | None
+    raw_text: str
+    thought: str
+    requests: int
+    cost: float
+    latency_ms: float
+    answered_by: list[dict[str, str]]
+    created_at: str
+
+
+class JudgmentRow(TypedDict):
+    """A verdict to import; in canonical order, None where the answer could not be read."""
+
+    item: str
+    judge: str
+    verdict: Any
+    order: NotRequired[int]
+    raw: NotRequired[str]
+    model: NotRequired[str]
+    strategy: NotRequired[str]
+
+
+class Report(TypedDict):
+    id: int
+    name: str
+    dataset: str
+    study: str | None
+    sweep: int | None
+    inputs_hash: str
+    options: dict[str, Any]
+    created_by: str | None
+    created_at: str
+    content: NotRequired[dict[str, Any]]
+
+
+class Job(TypedDict):
+    """Figures that a worker makes."""
+
+    id: int
+    url: str
+    page: str
+    dataset: str
+    study: str | None
+    kind: str
+    state: str
+    step: str
+    n_done: int
+    n_total: int
+    error: str
+    report: int | None
+    content: dict[str, Any] | None
+    created_at: str
+    finished_at: str | None
+
+
+class Decision(TypedDict):
+    id: int
+    dataset: str
+    kind: str
+    judge: str
+    fingerprint: str
+    sweep: int | None
+    reason: str
+    inputs_hash: str
+    decided_by: str
+    created_at: str
+    replaced_by: int | None
+    evidence: NotRequired[dict[str, Any]]
