@@ -71,6 +71,8 @@ register_converter(SuffixConverter, "report_format")
 register_converter(ChoiceConverter, "choice_format")
 register_converter(KindConverter, "kind_name")
 
+_PICTURE = "pictures/<slug:picture>.<picture_format:file>"
+
 # The pages of what is compared: a sweep, or all judgments of a dataset. Address, view, name.
 _OF_A_SOURCE: tuple[tuple[str, Callable[..., HttpResponseBase], str], ...] = (
     ("comparison/", comparisons.comparison, "comparison"),
@@ -80,12 +82,15 @@ _OF_A_SOURCE: tuple[tuple[str, Callable[..., HttpResponseBase], str], ...] = (
         comparisons.comparison_download,
         "kind-comparison-download",
     ),
+    (f"comparison/{_PICTURE}", comparisons.comparison_picture, "comparison-picture"),
     ("promote/", partial(promotions.promote, page="comparison"), "promote"),
     ("decision/", selections.decision, "decision"),
     ("decision/summary/", selections.decision_summary, "decision-summary"),
     ("decision/promote/", partial(promotions.promote, page="decision"), "decision-promote"),
+    (f"decision/{_PICTURE}", selections.decision_picture, "decision-picture"),
     ("decision.<choice_format:suffix>", selections.decision_download, "decision-download"),
     ("confidence/", confidence.confidence, "confidence"),
+    (f"confidence/{_PICTURE}", confidence.confidence_picture, "confidence-picture"),
     ("confidence.json", confidence.confidence_download, "confidence-download"),
     ("confidence/send/", confidence.confidence_send, "confidence-send"),
     ("label-next/", label_next.label_next_page, "label-next"),
@@ -112,7 +117,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("reports/<row:pk>/changes/", reports.report_changes, name="report-changes"),
     path("reports/<row:pk>/report.<report_format:suffix>", reports.report_download, name="report-download"),
     path(
-        "reports/<row:pk>/pictures/<slug:picture>.<picture_format:file>",
+        f"reports/<row:pk>/{_PICTURE}",
         reports.report_picture,
         name="report-picture",
     ),
@@ -129,6 +134,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("datasets/<slug:name>/papers/<paper_key:paper>/", papers.paper_detail, name="paper-detail"),
     path("datasets/<slug:name>/papers/<paper_key:paper>.zip", papers.paper_download, name="paper-download"),
     path("datasets/<slug:name>/systems/", systems.systems, name="systems"),
+    path(f"datasets/<slug:name>/systems/{_PICTURE}", systems.systems_picture, name="systems-picture"),
     path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),
     path("datasets/<slug:name>/systems/ratings/", systems.ratings_upload, name="ratings-upload"),
     # The items behind any cell of a report or a comparison; what is known of each is judges' and people's.

@@ -108,7 +108,7 @@ class World:
             "public_id": self.person.pseudonym, "action": "message", "item_id": item.pk,
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
-            "app_label": "judges", "picture": "forest-plot", "file": "csv",
+            "app_label": "judges", "file": "csv",
             "note": note_add(item=item, author=self.alice, text="Hers.", nonce="n").pk,
             "anchors": AnchorSet.objects.create(judge=judge, dataset=dataset).pk,
         }  # fmt: skip
@@ -171,6 +171,9 @@ class World:
                 return str(self.rows[found])
             if name == "pk":
                 raise LookupError(f"{route}: say in `World.rows` which row its pk is")
+        if name == "picture":
+            pages = {"confidence/": "confusion", "systems/": "win-rates"}
+            return next((one for page, one in pages.items() if page in route), "forest-plot")
         if name == "kind" and "prompttext" in route:
             return "pairwise"
         return str(self.parts[name])

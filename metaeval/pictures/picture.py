@@ -67,3 +67,8 @@ class Picture:
         """A hash of what is drawn and said: the same picture has the same file."""
         drawn = [self.name, self.title, self.description, self.spec, self.narrow, self.columns, self.rows]
         return hashlib.sha256(json.dumps(drawn, sort_keys=True, default=str).encode()).hexdigest()
+
+    @property
+    def version(self) -> str:
+        """As addresses name the hash."""
+        return self.digest[:16]

@@ -1,6 +1,6 @@
 """The errors of judges with two-sided verdicts, and how far one of them knows when it is wrong: what the page shows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from metaeval.inputs import GOLD, Against, Floats, Inputs, Options
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.json_values import json_of
 from metaeval.stats import (
-    CalibrationError,
     abstention_threshold,
     brier_score,
     calibration_error,
@@ -24,12 +23,12 @@ from metaeval.stats import (
     recalibrate,
     risk_coverage,
 )
+from metaeval.stats.abstention import RiskCoverage
 from metaeval.stats.confusion import NO_VERDICT, confusion_of
 from metaeval.stats.errors import quiet
 
 KINDS = tuple(name for name, kind in FIGURES.items() if kind.sides)
-# The frame of the diagrams in their own units.
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 616.0, 16.0, 256.0
+MOST_CURVE_POINTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +48,6 @@ class JudgeErrors:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A point of a diagram, with an interval, and a tick of an axis; coordinates as text, as SVG takes them."""
-
-    x: str
-    y: str
-    low_y: str = ""
-    high_y: str = ""
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Diagram:
-    """A picture of shares against shares. ``line`` and ``guide`` are paths, ``rule`` the x of a vertical line."""
-
-    points: tuple[Mark, ...]
-    line: str
-    guide: str
-    rule: str
-    x_ticks: tuple[Mark, ...]
-    y_ticks: tuple[Mark, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Certainty:
     """Whether a judge's certainty is worth something.
 
@@ -83,6 +59,8 @@ class Certainty:
         Log odds over this are calibrated; above 1 it is too sure.
     brier, calibration, threshold : dict
         A `BrierScore`, a `CalibrationError` and an `AbstentionThreshold` as JSON values.
+    curve : dict
+        Coverage, risk, low and high of a `RiskCoverage`.
     recalibrated : dict of str to dict
         The calibration error after calibration out of sample, by method.
     abstained : tuple of str
@@ -97,8 +75,7 @@ class Certainty:
     temperature: float
     recalibrated: dict[str, Any]
     threshold: dict[str, Any]
-    reliability: Diagram
-    curve: Diagram
+    curve: dict[str, Any]
     area: float
     cost_per_1000: float
     saved: float
@@ -287,10 +264,7 @@ def _certainty(inputs: Inputs, judge: Any, read: BinaryAnswers, asked: Asked) ->
             name: plain(calibration_error(one.probabilities, right, **level)) for name, one in mended.items()
         },
         threshold=json_of(threshold),
-        reliability=_reliability(calibration),
-        curve=_curve(
-            curve.coverage, curve.risk, curve.low, curve.high, asked.risk, kept if threshold.defined else None
-        ),
+        curve=_thinned(curve),
         area=curve.area,
         cost_per_1000=cost,
         saved=1000 * asked.label_price - cost,
@@ -318,71 +292,9 @@ def _abstained(inputs: Inputs, read: BinaryAnswers, threshold: float) -> tuple[t
     return tuple((inputs.items.external_id[row], float(least[row])) for row in order.tolist())
 
 
-# --- diagrams ------------------------------------------------------------------------------------------------------
-
-
-def _axes(
-    low: float, high: float, y_high: float
-) -> tuple[Callable[[float], float], Callable[[float], float]]:
-    def x_of(value: float) -> float:
-        return _LEFT + (_RIGHT - _LEFT) * (value - low) / (high - low)
-
-    def y_of(value: float) -> float:
-        return _BOTTOM - (_BOTTOM - _TOP) * min(value, y_high) / y_high
-
-    return x_of, y_of
-
-
-def _ticks(of: Callable[[float], float], values: Sequence[float]) -> tuple[Mark, ...]:
-    return tuple(Mark(f"{of(value):.1f}", f"{of(value):.1f}", text=f"{100 * value:.0f}%") for value in values)
-
-
-def _reliability(found: CalibrationError) -> Diagram:
-    """How often it is right, by how sure it is; calibrated is the diagonal."""
-    x_of, y_of = _axes(0.5, 1.0, 1.0)
-    points = tuple(
-        Mark(
-            f"{x_of(max(0.5, one.probability)):.1f}",
-            f"{y_of(one.outcome.value):.1f}",
-            f"{y_of(one.outcome.low):.1f}",
-            f"{y_of(one.outcome.high):.1f}",
-            f"Certainty {100 * one.probability:.0f}%: right in {100 * one.outcome.value:.0f}% of {one.outcome.n:,}",
-        )
-        for one in found.bins
-    )
-    guide = f"M{x_of(0.5):.1f} {y_of(0.5):.1f}L{x_of(1.0):.1f} {y_of(1.0):.1f}"
-    ticks = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
-    return Diagram(points, "", guide, "", _ticks(x_of, ticks), _ticks(y_of, [0.0, 0.25, 0.5, 0.75, 1.0]))
-
-
-def _curve(
-    coverage: Floats, risk: Floats, low: Floats, high: Floats, target: float, kept: float | None
-) -> Diagram:
-    """Errors among what is kept, by how much is kept."""
-    step = 0.1 if max(high.max(initial=0.0), target) > 0.25 else 0.05
-    most = min(
-        1.0, step * (1 + int(max(float(risk.max(initial=0.0)), float(np.median(high)), target) / step))
-    )
-    x_of, y_of = _axes(0.0, 1.0, most)
-    places = [(x_of(x), y_of(y)) for x, y in zip(coverage.tolist(), risk.tolist(), strict=True)]
-    line = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places) if len(places) > 1 else ""
-    points = tuple(
-        Mark(
-            f"{x_of(each):.1f}",
-            f"{y_of(wrong):.1f}",
-            f"{y_of(least):.1f}",
-            f"{y_of(largest):.1f}",
-            f"Keeping {100 * each:.0f}%: {100 * wrong:.1f}% wrong",
-        )
-        for each, wrong, least, largest in zip(coverage, risk, low, high, strict=True)
-    )
-    # A dozen points say what a hundred would; the line has them all.
-    shown = (
-        points
-        if len(points) <= 12
-        else tuple(points[k] for k in np.linspace(0, len(points) - 1, 12).astype(int))
-    )
-    guide = f"M{_LEFT} {y_of(target):.1f}H{_RIGHT}"
-    ticks = [step * k for k in range(round(most / step) + 1)]
-    rule = "" if kept is None else f"{x_of(kept):.1f}"
-    return Diagram(shown, line, guide, rule, _ticks(x_of, [0.0, 0.25, 0.5, 0.75, 1.0]), _ticks(y_of, ticks))
+def _thinned(curve: RiskCoverage) -> dict[str, Any]:
+    """Errors among what is kept, by how much is kept: at most a few hundred points, no drawing shows more."""
+    n = len(curve.coverage)
+    places = np.unique(np.linspace(0, n - 1, min(n, MOST_CURVE_POINTS)).astype(int)) if n else np.arange(0)
+    parts = ("coverage", "risk", "low", "high")
+    return {name: json_of(np.asarray(getattr(curve, name))[places]) for name in parts}

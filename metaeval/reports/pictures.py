@@ -101,11 +101,16 @@ def cost_picture(report: ReportContent) -> Picture | None:
 
 
 def against_cost(
-    found: Sequence[tuple[str, str, float, Any]], label: str, unit: str, front: Sequence[int] | None = None
+    found: Sequence[tuple[str, str, float, Any]],
+    label: str,
+    unit: str,
+    front: Sequence[int] | None = None,
+    without: Sequence[str] = (),
 ) -> Picture | None:
     """A picture of (name, status, cost of 1,000 judgments, estimate) of each judge, with the Pareto front.
 
-    ``front`` are places on the front where it is known; otherwise those that no other beats in both.
+    ``front`` are places on the front where it is known; otherwise those that no other beats in both. ``without`` are
+    judges whose cost is unknown.
     """
     costs = [cost for _, _, cost, _ in found]
     if len(set(costs)) < 2:
@@ -140,6 +145,7 @@ def against_cost(
         description=(
             f"{label} of {_count(len(found), 'judge')} against the cost of 1,000 judgments. "
             f"On the Pareto front, where no judge is both better and cheaper: {names}."
+            + (f" Not shown, because their cost is unknown: {', '.join(without)}." if without else "")
         ),
         spec=scatter_spec(points, axes, front=line, by_cost=True),
         narrow=scatter_spec(points, axes, front=line, by_cost=True, narrow=True),

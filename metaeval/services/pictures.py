@@ -1,7 +1,10 @@
 """Pictures as files, each drawn once: kept by the hash of what is drawn."""
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
+
+from django.core.cache import cache
 
 from metaeval.pictures.picture import Picture
 from metaeval.pictures.rendering import to_csv, to_pdf, to_png, to_svg
@@ -9,6 +12,10 @@ from web.caching import BoundedCache
 from web.csv_text import CONTENT_TYPE as CSV_TYPE
 
 MOST_DRAWN_BYTES = 32_000_000
+KEPT_SECONDS = 900
+
+
+_VERSION = re.compile("[0-9a-f]{16}")
 
 
 class PictureFormat(NamedTuple):
@@ -48,3 +55,20 @@ def picture_file(picture: Picture, suffix: str) -> bytes:
         return made if isinstance(made, bytes) else made.encode()
 
     return _drawn.get((picture.digest, suffix), draw)
+
+
+def picture_keep(picture: Picture, reader_id: int) -> None:
+    """Have the picture of a page at hand for its reader, whose browser asks for the drawing next."""
+    cache.set(_kept_key(picture.name, picture.version, reader_id), picture, KEPT_SECONDS)
+
+
+def picture_kept(name: str, version: str, reader_id: int) -> Picture | None:
+    """A picture that this reader's page had a short while ago. The version comes from an address: any text."""
+    if not _VERSION.fullmatch(version):
+        return None
+    found: Picture | None = cache.get(_kept_key(name, version, reader_id))
+    return found
+
+
+def _kept_key(name: str, version: str, reader_id: int) -> str:
+    return f"picture:{reader_id}:{name}:{version}"

@@ -14,10 +14,12 @@ from annotation.models import Dataset
 from metaeval.figures import KIND_LABELS
 from metaeval.forms import PromoteForm, VerdictForm
 from metaeval.models import Preregistration
+from metaeval.pictures.picture import Picture
 from metaeval.reports import tables
 from metaeval.reports.comparison import key_figures, primaries_of, table_of
 from metaeval.reports.errors import NothingJudgedError, ReportError
 from metaeval.reports.html import context_of
+from metaeval.reports.pictures import report_pictures
 from metaeval.reports.planned import planned_context
 from metaeval.reports.preregistration import kind_planned
 from metaeval.reports.promotion import compared_options
@@ -32,6 +34,7 @@ from metaeval.services.page_contents import asked_of
 from metaeval.services.reports import content_keep, with_plan
 from metaeval.views.addresses import chosen_url, of_source, part_asked, source_slug, source_url
 from metaeval.views.kept import kept_of
+from metaeval.views.pictures import ShownPicture, items_behind, picture_response, pictures_shown
 from metaeval.views.planned import plan_named, plans_context
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
@@ -121,14 +124,20 @@ def _kinds_context(
 ) -> dict[str, Any]:
     """A section for each kind other than pairs; beside pairs only for those that judges of the sweep judged."""
     sections: list[dict[str, Any]] = []
+
+    def section_of(content: ReportContent) -> dict[str, Any]:
+        ranked = _ranked_by(content, request.GET.get("measure", ""))
+        return _kind_section(ranked, plan) | {"pictures": _pictures(request, sweep, dataset, ranked)}
+
     for kind in kinds:
         label, against = KIND_LABELS[kind], request.GET.get("against", "")
-        measure = request.GET.get("measure", "")
         verdict = verdict_form(request).asked()
         asked = asked_of(sweep, dataset, kind, against=against, verdict=verdict)
         kept = kept_of(request, [dataset], asked, sweep.judge_ids)
         if kept is not None:
-            shown = {} if kept.content is None else _kind_section(report_of(kept.content), measure, plan)
+            shown: dict[str, Any] = {}
+            if kept.content is not None:
+                shown = section_of(report_of(kept.content))
             sections.append({"kind": kind, "label": label, "kept": kept} | shown)
             continue
         try:
@@ -141,7 +150,7 @@ def _kinds_context(
         except ReportError as error:
             sections.append({"kind": kind, "label": label, "error": str(error)})
         else:
-            sections.append({"kind": kind, "label": label} | _kind_section(content, measure, plan))
+            sections.append({"kind": kind, "label": label} | section_of(content))
     if alone and not sections:
         return {"kinds": [], "error": "No judge has judged this dataset yet."}
     # Beside pairs their form asks for all.
@@ -154,10 +163,7 @@ def _ranked_by(content: ReportContent, measure: str) -> ReportContent:
     return replace(content, primary=measure) if measure in primaries_of(content) else content
 
 
-def _kind_section(
-    content: ReportContent, measure: str, plan: Preregistration | None = None
-) -> dict[str, Any]:
-    content = _ranked_by(content, measure)
+def _kind_section(content: ReportContent, plan: Preregistration | None = None) -> dict[str, Any]:
     people = tables.people_table(content)
     return (
         context_of(content)
@@ -169,6 +175,36 @@ def _kind_section(
             "has_tower": any("tower" in judge.measures for judge in content.judges),
         }
     )
+
+
+def _pictures(
+    request: ResearcherRequest, sweep: SweepView, dataset: Dataset, content: ReportContent
+) -> list[ShownPicture]:
+    """The pictures of a comparison; their addresses ask for what the page asks for."""
+    asked = {"dataset": dataset.name, "kind": content.kind, "measure": content.primary}
+    kept = ("against", *VerdictForm.base_fields)
+    asked |= {name: request.GET[name] for name in kept if name in request.GET}
+    return pictures_shown(
+        request,
+        report_pictures(content, items_behind(dataset.name, content.kind)),
+        lambda name, suffix: f"{source_url(sweep, 'comparison-picture', name, suffix)}?{urlencode(asked)}",
+    )
+
+
+@researcher_page
+@of_source
+def comparison_picture(request: ResearcherRequest, sweep: SweepView, picture: str, file: str) -> HttpResponse:
+    """A picture of a comparison as a file, or as a page shows it."""
+    dataset = dataset_of(sweep, request.GET.get("dataset"))
+    kind = request.GET.get("kind", DEFAULT_KIND)
+    if kind not in KIND_LABELS:
+        raise Http404("There is no such kind of items.")
+
+    def pictures() -> tuple[Picture, ...]:
+        content = _ranked_by(_content_asked(request, sweep, dataset, kind), request.GET.get("measure", ""))
+        return report_pictures(content, items_behind(dataset.name, kind))
+
+    return picture_response(request, picture, file, f"{dataset.name}-{source_slug(sweep)}", pictures)
 
 
 def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> dict[str, Any]:
@@ -212,7 +248,26 @@ def _comparison_context(
         "promotable": promotable,
         "promote_url": f"{source_url(sweep, 'promote')}?{urlencode(here)}",
         "inputs_hash": content.inputs_hash,
+        "pictures": []
+        if part_asked(request) == "comparison-table"
+        else _pictures(request, sweep, dataset, replace(content, primary=table.primary)),
     }
+
+
+def _content_asked(
+    request: ResearcherRequest, sweep: SweepView, dataset: Dataset, kind: str
+) -> ReportContent:
+    """The figures that the page shows; Http404 where there are none."""
+    against = request.GET.get("against", "")
+    verdict = verdict_form(request).asked()
+    asked = asked_of(sweep, dataset, kind, against=against, verdict=verdict)
+    kept = kept_of(request, [dataset], asked, sweep.judge_ids)
+    if kept is not None and kept.content is not None:
+        return report_of(kept.content)
+    try:
+        return comparison_get(sweep=sweep, dataset=dataset, kind=kind, against=against, verdict=verdict)
+    except ReportError as error:
+        raise Http404(str(error)) from None
 
 
 @researcher_page
@@ -221,20 +276,7 @@ def comparison_download(
     request: ResearcherRequest, sweep: SweepView, suffix: str, kind: str = DEFAULT_KIND
 ) -> HttpResponse:
     dataset = dataset_of(sweep, request.GET.get("dataset"))
-    against = request.GET.get("against", "")
-    verdict = verdict_form(request).asked()
-    # The file has the figures that the page shows.
-    asked = asked_of(sweep, dataset, kind, against=against, verdict=verdict)
-    kept = kept_of(request, [dataset], asked, sweep.judge_ids)
-    try:
-        if kept is not None and kept.content is not None:
-            content = report_of(kept.content)
-        else:
-            content = comparison_get(
-                sweep=sweep, dataset=dataset, kind=kind, against=against, verdict=verdict
-            )
-    except ReportError as error:
-        raise Http404(str(error)) from None
+    content = _content_asked(request, sweep, dataset, kind)
     content = _ranked_by(content, request.GET.get("measure", ""))
     plan = plan_named(request)
     content = content if plan is None else with_plan(content, plan)

@@ -8,13 +8,17 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
+from annotation.kinds import DEFAULT_KIND
 from annotation.models import Dataset
 from annotation.selectors.overview import studies_visible_to
+from judges.forms.item_filters import items_url
 from judges.selectors.stored import judges_known
 from metaeval.forms import ConfidenceForm
 from metaeval.inputs import GOLD, PEOPLE
 from metaeval.models import JobPage
+from metaeval.pictures.picture import Picture
 from metaeval.reports.confidence import KINDS, ConfidencePage, confidence_page, needs_mark
+from metaeval.reports.confidence_pictures import ItemsOfCell, confidence_pictures
 from metaeval.reports.errors import ReportError
 from metaeval.reports.json_values import json_of, read_as
 from metaeval.reports.report import canonical_json
@@ -23,9 +27,10 @@ from metaeval.selectors.sweeps import SweepView, dataset_of
 from metaeval.services.label_next import abstained_key, abstained_send
 from metaeval.services.page_contents import PageAsked
 from metaeval.services.report_jobs import is_small
-from metaeval.views.addresses import of_source, part_asked, source_url
+from metaeval.views.addresses import of_source, part_asked, source_slug, source_url
 from metaeval.views.kept import Kept, kept_of
 from metaeval.views.label_next import send
+from metaeval.views.pictures import picture_response, pictures_shown
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
 
@@ -47,6 +52,13 @@ def confidence(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
         return render(request, "metaeval/_report_job.html", {"job": kept.job})
     if page is not None:
         context |= {"page": page, "draw": _key(page)}
+        context["pictures"] = pictures_shown(
+            request,
+            confidence_pictures(page, _behind(dataset, page)),
+            lambda name, suffix: (
+                f"{source_url(sweep, 'confidence-picture', name, suffix)}?{request.GET.urlencode()}"
+            ),
+        )
         studies = studies_visible_to(request.user).filter(dataset=dataset, kind=kind)
         context["studies"] = studies.exclude(state="closed").order_by("title")
     return render(request, "metaeval/confidence.html", context)
@@ -61,6 +73,36 @@ def confidence_download(request: ResearcherRequest, sweep: SweepView) -> HttpRes
     if page is None:
         raise Http404("There are no figures.")
     return attachment(canonical_json(json_of(page)), f"{dataset.name}-confidence.json", "application/json")
+
+
+@researcher_page
+@of_source
+def confidence_picture(request: ResearcherRequest, sweep: SweepView, picture: str, file: str) -> HttpResponse:
+    """A picture of errors and confidence as a file, or as a page shows it."""
+    dataset, kind = _about(request, sweep)
+
+    def pictures() -> tuple[Picture, ...]:
+        page = _read(request, sweep, dataset, kind).page
+        return () if page is None else confidence_pictures(page, _behind(dataset, page))
+
+    return picture_response(request, picture, file, f"{dataset.name}-{source_slug(sweep)}", pictures)
+
+
+def _behind(dataset: Dataset, page: ConfidencePage) -> ItemsOfCell:
+    """Where the cells of a confusion table of pairs lead."""
+
+    def leads(side: int, is_right: bool) -> str:
+        if page.kind != DEFAULT_KIND:
+            return ""
+        return items_url(
+            dataset.name,
+            kind=page.kind,
+            judge=page.judge.key,
+            verdict="right" if is_right else "wrong",
+            **{page.against: str(side + 1)},
+        )
+
+    return leads
 
 
 @researcher_action

@@ -12,7 +12,7 @@ from metaeval.pictures.rendering import MissingPicturesError, available
 from metaeval.reports.figures import NONE, value_text
 from metaeval.reports.pictures import Leads
 from metaeval.reports.tables import Slice
-from metaeval.services.pictures import PICTURE_FORMATS, picture_file
+from metaeval.services.pictures import PICTURE_FORMATS, picture_file, picture_keep, picture_kept
 from web.access import ResearcherRequest
 
 DOWNLOADS = ("svg", "pdf", "png", "csv")
@@ -40,6 +40,11 @@ class ShownPicture:
     drawing: str
     still: str
     files: tuple[tuple[str, str], ...]
+
+    @property
+    def id(self) -> str:
+        """Of its heading; a page may have the forest plots of several kinds of items."""
+        return f"picture-{self.picture.name}-{self.picture.version[:6]}"
 
     @property
     def heads(self) -> list[tuple[str, bool]]:
@@ -71,15 +76,19 @@ class ShownPicture:
         return len(self.picture.rows) > _LONG_ROWS
 
 
-def pictures_shown(pictures: Iterable[Picture], address: Address) -> list[ShownPicture]:
+def pictures_shown(
+    request: ResearcherRequest, pictures: Iterable[Picture], address: Address
+) -> list[ShownPicture]:
     """What the template `metaeval/picture.html` takes, of each picture."""
     drawn = available()
     found = []
     for picture in pictures:
+        if drawn:
+            picture_keep(picture, request.user.pk)
 
         def at(suffix: str, picture: Picture = picture) -> str:
             url = address(picture.name, suffix)
-            return f"{url}{'&' if '?' in url else '?'}{urlencode({'v': picture.digest[:16]})}"
+            return f"{url}{'&' if '?' in url else '?'}{urlencode({'v': picture.version})}"
 
         files = tuple((suffix.upper(), at(suffix)) for suffix in DOWNLOADS if drawn or suffix == "csv")
         found.append(ShownPicture(picture, at("html") if drawn else "", at("svg"), files))
@@ -87,21 +96,26 @@ def pictures_shown(pictures: Iterable[Picture], address: Address) -> list[ShownP
 
 
 def picture_response(
-    request: ResearcherRequest, pictures: Iterable[Picture], name: str, suffix: str, stem: str
+    request: ResearcherRequest, name: str, suffix: str, stem: str, make: Callable[[], Iterable[Picture]]
 ) -> HttpResponse:
     """A picture as a file, for its reader alone; ``stem`` begins the file's name.
+
+    It is the one that their page has just shown, or one of those that `make` makes again.
 
     Raises
     ------
     Http404
         There is no such picture, or nothing here that draws it.
     """
-    picture = next((one for one in pictures if one.name == name), None)
+    version = request.GET.get("v", "")
+    picture = picture_kept(name, version, request.user.pk)
+    if picture is None:
+        picture = next((one for one in make() if one.name == name), None)
     if picture is None:
         raise Http404("There is no such picture.")
-    etag = f'"{picture.digest[:32]}-{suffix}"'
+    etag = f'"{picture.version}-{suffix}"'
     # An address with the hash of what is drawn never shows anything else.
-    fixed = request.GET.get("v") == picture.digest[:16]
+    fixed = version == picture.version
     caching = f"private, max-age={_DAY}, immutable" if fixed else "private, no-cache"
     headers = {"ETag": etag, "Cache-Control": caching, "X-Content-Type-Options": "nosniff"}
     if request.headers.get("If-None-Match") == etag:
@@ -134,4 +148,6 @@ def _cell_text(value: object, unit: str) -> str:
         return NONE
     if isinstance(value, bool) or not isinstance(value, int | float) or unit == "text":
         return str(value)
+    if unit == "amount":  # halves, where two orders differ
+        return f"{value:,.10g}"
     return f"{value:,}" if unit == "count" else value_text({"value": value}, unit)

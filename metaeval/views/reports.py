@@ -14,6 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.models import Kind
 from metaeval.forms import ReportForm
 from metaeval.models import JobState, Report
+from metaeval.pictures.picture import Picture
 from metaeval.reports.changes import Verification, changes_of, changes_words, verification_words
 from metaeval.reports.errors import ReportError
 from metaeval.reports.html import context_of
@@ -153,11 +154,12 @@ def report_job_act(request: ResearcherRequest, pk: int) -> HttpResponse:
 def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
     report = report_get_for(request.user, pk)
     content = report_of(report.content)
-    pictures = report_pictures(content, items_behind(report.dataset.name, content.kind))
     context = context_of(content) | {
         "report": report,
         "pictures": pictures_shown(
-            pictures, lambda name, suffix: reverse("metaeval:report-picture", args=[report.pk, name, suffix])
+            request,
+            report_pictures(content, items_behind(report.dataset.name, content.kind)),
+            lambda name, suffix: reverse("metaeval:report-picture", args=[report.pk, name, suffix]),
         ),
         "section": "reports",
         "suffixes": NAMES.items(),
@@ -220,9 +222,12 @@ def report_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpRes
 def report_picture(request: ResearcherRequest, pk: int, picture: str, file: str) -> HttpResponse:
     """A picture of a report as a file, or as a page shows it."""
     report = report_get_for(request.user, pk)
-    content = report_of(report.content)
-    pictures = report_pictures(content, items_behind(report.dataset.name, content.kind))
-    return picture_response(request, pictures, picture, file, f"{report.name}-{report.inputs_hash[:8]}")
+
+    def pictures() -> tuple[Picture, ...]:
+        content = report_of(report.content)
+        return report_pictures(content, items_behind(report.dataset.name, content.kind))
+
+    return picture_response(request, picture, file, f"{report.name}-{report.inputs_hash[:8]}", pictures)
 
 
 def _kind_label(report: Report) -> str:

@@ -19,7 +19,7 @@ from metaeval.reports.selection import verdict as sections
 from metaeval.reports.selection import words
 from metaeval.reports.selection.markdown import selection_markdown
 from metaeval.reports.selection.report import SelectionReport
-from metaeval.reports.selection.tables import picture_of, selection_table
+from metaeval.reports.selection.tables import decision_pictures, selection_table
 from metaeval.selectors.decisions import decided, decisions_moved
 from metaeval.selectors.selections import kinds_judged, swept_datasets
 from metaeval.selectors.sweeps import SweepView
@@ -27,6 +27,7 @@ from metaeval.services.page_contents import asked_of
 from metaeval.services.selections import selection_get, selection_keep, selection_with_plan
 from metaeval.views.addresses import chosen_url, of_source, part_asked, source_slug, source_url
 from metaeval.views.kept import kept_of
+from metaeval.views.pictures import picture_response, pictures_shown
 from metaeval.views.planned import plan_named, plans_context
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
@@ -58,7 +59,7 @@ def decision_page(
     report = context.get("report")
     context |= plans_context(request, form_datasets(form, sweep), plan_named(request))
     if report is not None:
-        context |= _sections(report, form, sweep, context["query"]) | planned_context(report.planned)
+        context |= _sections(request, report, form, sweep, context["query"]) | planned_context(report.planned)
     part = part_asked(request) == "decision"
     if part and context.get("kept") and context["kept"].waits:
         return render(request, "metaeval/_report_job.html", {"job": context["kept"].job})
@@ -126,7 +127,9 @@ def form_datasets(form: SelectionForm, sweep: SweepView) -> list[Dataset]:
     return [row for row in sweep.datasets if row.name in names]
 
 
-def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView, query: str) -> dict[str, Any]:
+def _sections(
+    request: ResearcherRequest, report: SelectionReport, form: SelectionForm, sweep: SweepView, query: str
+) -> dict[str, Any]:
     names = {row.name for row in report.deciding}
     deciding = decided((row for row in sweep.datasets if row.name in names), report.kind)
     # More labels of a dataset help where a sample size is needed; only pairs are drawn for labelling.
@@ -139,7 +142,11 @@ def _sections(report: SelectionReport, form: SelectionForm, sweep: SweepView, qu
         "naive": {"value": report.naive},
         "held_out_words": sections.held_out_words(report),
         "table": selection_table(report),
-        "picture": picture_of(report),
+        "pictures": pictures_shown(
+            request,
+            decision_pictures(report),
+            lambda name, suffix: f"{source_url(sweep, 'decision-picture', name, suffix)}?{query}",
+        ),
         "composite_words": sections.composite_words(report),
         "composite_parts": [(name or "none given", report.name(key)) for name, key in sorted(parts.items())],
         "composed_by": words.composed_by(report),
@@ -170,16 +177,35 @@ def decision_summary(request: ResearcherRequest, sweep: SweepView) -> HttpRespon
     return render(request, "metaeval/decision_summary.html", context)
 
 
-@researcher_page
-@of_source
-def decision_download(request: ResearcherRequest, sweep: SweepView, suffix: str) -> HttpResponse:
+def _report_asked(request: ResearcherRequest, sweep: SweepView) -> SelectionReport:
+    """The choice that the page shows; Http404 where there is none."""
     form = selection_form(request.GET.dict(), sweep)
     context = _chosen(request, form, sweep)
     if context.get("kept") and "report" not in context:
         context = _chosen(request, form, sweep, keeps=False)
-    report = context.get("report")
+    report: SelectionReport | None = context.get("report")
     if report is None:
         raise Http404(context.get("error", "There is no such choice."))
+    return report
+
+
+@researcher_page
+@of_source
+def decision_picture(request: ResearcherRequest, sweep: SweepView, picture: str, file: str) -> HttpResponse:
+    """A picture of a decision as a file, or as a page shows it."""
+    return picture_response(
+        request,
+        picture,
+        file,
+        f"decision-{source_slug(sweep)}",
+        lambda: decision_pictures(_report_asked(request, sweep)),
+    )
+
+
+@researcher_page
+@of_source
+def decision_download(request: ResearcherRequest, sweep: SweepView, suffix: str) -> HttpResponse:
+    report = _report_asked(request, sweep)
     filename = f"decision-{source_slug(sweep)}-{report.inputs_hash[:8]}.{suffix}"
     if suffix == "md":
         return attachment(selection_markdown(report), filename, "text/markdown; charset=utf-8")

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 
 from annotation.forms.upload import import_file
@@ -15,13 +16,16 @@ from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_visible_to
 from metaeval.forms import RatingsForm
 from metaeval.models import JobPage
+from metaeval.pictures.picture import Picture
 from metaeval.reports.errors import RatingsError, ReportError
 from metaeval.reports.report import canonical_json
-from metaeval.reports.systems import PEOPLE, SystemsReport
+from metaeval.reports.systems import PEOPLE, SourceRanking, SystemsReport
+from metaeval.reports.systems_pictures import systems_pictures
 from metaeval.services.outside import ratings_import, ratings_read
 from metaeval.services.page_contents import PageAsked
 from metaeval.services.systems import systems_get
 from metaeval.views.kept import Kept, kept_of
+from metaeval.views.pictures import picture_response, pictures_shown
 from web.access import ResearcherRequest, is_researcher, researcher_action, researcher_page
 from web.bodies import FORM_BYTES, accepts_body
 from web.files import attachment
@@ -44,6 +48,14 @@ def systems(request: ResearcherRequest, name: str) -> HttpResponse:
     context["kept"] = kept
     if content is not None:
         context |= _shown(content, request.GET.get("by", ""))
+        query = urlencode({"by": context["chosen"].key})
+        context["pictures"] = pictures_shown(
+            request,
+            systems_pictures(content, context["chosen"]),
+            lambda picture, suffix: (
+                f"{reverse('metaeval:systems-picture', args=[name, picture, suffix])}?{query}"
+            ),
+        )
     return render(request, "metaeval/systems.html", context)
 
 
@@ -54,7 +66,7 @@ def _kept(request: ResearcherRequest, dataset: Dataset) -> Kept | None:
 
 def _shown(content: SystemsReport, by: str) -> dict[str, Any]:
     """The ranking by one source (people unless another is asked for), and what few labels gain by a judge."""
-    chosen = next((one for one in content.sources if one.key == by), content.sources[0])
+    chosen = _chosen(content, by)
     helped = {}
     if content.helped is not None and chosen.key == PEOPLE:
         helped = {row["system"]: row for row in content.helped.systems}
@@ -62,16 +74,38 @@ def _shown(content: SystemsReport, by: str) -> dict[str, Any]:
     return {"content": content, "chosen": chosen, "rows": rows, "is_helped": bool(helped)}
 
 
+def _chosen(content: SystemsReport, by: str) -> SourceRanking:
+    """The source that an address names; the first, people, for others."""
+    return next((one for one in content.sources if one.key == by), content.sources[0])
+
+
+@researcher_page
+def systems_picture(request: ResearcherRequest, name: str, picture: str, file: str) -> HttpResponse:
+    """A picture of the systems as a file, or as a page shows it."""
+    dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+
+    def pictures() -> tuple[Picture, ...]:
+        content = _content_asked(request, dataset)
+        return systems_pictures(content, _chosen(content, request.GET.get("by", "")))
+
+    return picture_response(request, picture, file, f"{dataset.name}-systems", pictures)
+
+
+def _content_asked(request: ResearcherRequest, dataset: Dataset) -> SystemsReport:
+    """The figures that the page shows; Http404 where there are none."""
+    kept = _kept(request, dataset)
+    if kept is not None and kept.content is not None:
+        return SystemsReport.read(kept.content)
+    try:
+        return systems_get(dataset=dataset, reader=request.user)
+    except ReportError as error:
+        raise Http404(str(error)) from None
+
+
 @researcher_page
 def systems_download(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
-    # The file has the figures that the page shows.
-    kept = _kept(request, dataset)
-    try:
-        content = kept.content if kept else None
-        content = content or systems_get(dataset=dataset, reader=request.user).as_json()
-    except ReportError as error:
-        raise Http404(str(error)) from None
+    content = _content_asked(request, dataset).as_json()
     return attachment(canonical_json(content), f"{dataset.name}-systems.json", "application/json")
 
 

@@ -1,10 +1,11 @@
-"""The tables and the picture of a choice of a judge. Pure functions of its report."""
+"""The tables and the pictures of a choice of a judge. Pure functions of its report."""
 
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from metaeval.reports.figures import value_text
+from metaeval.pictures.intervals import IntervalRow, forest_spec
+from metaeval.pictures.picture import Picture, PictureColumn
+from metaeval.reports.figures import full_text
+from metaeval.reports.pictures import against_cost
 from metaeval.reports.report import HEURISTIC
 from metaeval.reports.selection.report import (
     DatasetEntry,
@@ -13,7 +14,7 @@ from metaeval.reports.selection.report import (
     SelectionReport,
     StandingEntry,
 )
-from metaeval.reports.selection.words import violations_words
+from metaeval.reports.selection.words import objective_short, violations_words
 from metaeval.reports.tables import axis_of
 
 STATUS = {
@@ -90,146 +91,70 @@ def _status(report: SelectionReport, standing: StandingEntry) -> str:
     return "in set" if standing.in_confidence_set else "behind"
 
 
-# --- the picture ---------------------------------------------------------------------------------------------------
-
-WIDTH, HEIGHT = 640.0, 300.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 616.0, 16.0, 256.0
-_GAP = 48.0  # between what costs nothing and the rest, whose axis is logarithmic
-
-
-@dataclass(frozen=True, slots=True)
-class PicturePoint:
-    """A judge in the picture; coordinates as text, as SVG takes them. ``mark`` is its number in the table."""
-
-    mark: int
-    name: str
-    kind: str  # "front", "eligible", "violates", "baseline"
-    x: str
-    y: str
-    low_y: str
-    high_y: str
-    text_x: str
-    text_anchor: str
-    text: str
-    cost: FigureJson
-    objective: FigureJson
+def decision_pictures(report: SelectionReport) -> tuple[Picture, ...]:
+    """The score of each judge, and against its cost with the Pareto front where two known costs differ."""
+    label = objective_short(report) or "score"
+    label = label[0].upper() + label[1:]
+    return tuple(
+        picture
+        for picture in (_score_picture(report, label), _cost_picture(report, label))
+        if picture is not None
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class AxisTick:
-    """A mark on an axis."""
-
-    at: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class CostPicture:
-    """Agreement against cost; ``front`` is a path through the judges that no other beats in both."""
-
-    points: tuple[PicturePoint, ...]
-    front: str
-    x_ticks: tuple[AxisTick, ...]
-    y_ticks: tuple[AxisTick, ...]
-    without_cost: tuple[str, ...]
-
-
-def picture_of(report: SelectionReport) -> CostPicture | None:
-    """Where each judge stands between score and cost; None where no two known costs differ."""
-    scored = [
-        (report.by_key[row.judge], row)
-        for row in report.standings
-        if row.judge in report.by_key and row.objective["value"] is not None
-    ]
-    placed = [pair for pair in scored if pair[1].cost_per_1000["value"] is not None]
-    costs = [row.cost_per_1000["value"] for _, row in placed]
-    if len(set(costs)) < 2:
+def _score_picture(report: SelectionReport, label: str) -> Picture | None:
+    rows = [row for row in selection_table(report).rows if row.standing.objective["value"] is not None]
+    if not rows:
         return None
-    x_of, x_ticks = _cost_axis(costs)
-    low, high = axis_of(row.objective for _, row in placed)
-
-    def y_of(value: float) -> float:
-        return _BOTTOM - (_BOTTOM - _TOP) * (min(high, max(low, value)) - low) / (high - low)
-
-    points = [_point(k, *pair, x_of, y_of, report) for k, pair in enumerate(placed, start=1)]
-    by_key = {row.judge: point for (_, row), point in zip(placed, points, strict=True)}
-    step = 0.1 if high - low <= 0.6 else 0.2
-    ticks = [low + step * k for k in range(round((high - low) / step) + 1)]
-    return CostPicture(
-        tuple(points),
-        _steps([by_key[key] for key in report.front if key in by_key]),
-        x_ticks,
-        tuple(AxisTick(f"{y_of(value):.1f}", f"{100 * value:.0f}%") for value in ticks),
-        tuple(judge.name for judge, row in scored if row.cost_per_1000["value"] is None),
-    )
-
-
-def _point(
-    mark: int,
-    judge: JudgeEntry,
-    standing: StandingEntry,
-    x_of: Callable[[float], float],
-    y_of: Callable[[float], float],
-    report: SelectionReport,
-) -> PicturePoint:
-    cost, objective = standing.cost_per_1000, standing.objective
-    if judge.baseline:
-        kind = "baseline"
-    elif standing.violations:
-        kind = "violates"
-    else:
-        kind = "front" if judge.key in report.front else "eligible"
-    x = x_of(cost["value"])
-    ends = [objective["low"], objective["high"]]
-    low_y, high_y = ("", "") if None in ends else (f"{y_of(end):.1f}" for end in ends)
-    right = x < _RIGHT - 40
-    price = value_text(cost, "money")
-    return PicturePoint(
-        mark=mark,
-        name=judge.name,
-        kind=kind,
-        x=f"{x:.1f}",
-        y=f"{y_of(objective['value']):.1f}",
-        low_y=low_y,
-        high_y=high_y,
-        text_x=f"{x + 8 if right else x - 8:.1f}",
-        text_anchor="start" if right else "end",
-        text=f"{judge.name}: {value_text(objective)}, {price} per 1,000 judgments",
-        cost=cost,
-        objective=objective,
-    )
-
-
-def _cost_axis(costs: Sequence[float]) -> tuple[Callable[[float], float], tuple[AxisTick, ...]]:
-    """Costs on a logarithmic axis; what costs nothing stands at its left end, apart."""
-    paid = [cost for cost in costs if cost > 0]
-    start = _LEFT + 16 + (_GAP if len(paid) < len(costs) else 0)
-    ticks = [AxisTick(f"{_LEFT + 16:.1f}", "$0")] if len(paid) < len(costs) else []
-    if not paid:
-        return (lambda _: _LEFT + 16), tuple(ticks)
-    low, high = math.floor(math.log10(min(paid)) * 2) / 2, math.ceil(math.log10(max(paid)) * 2) / 2
-    if high - low < 1:
-        low, high = math.floor(low), math.ceil(high) + (math.floor(low) == math.ceil(high))
-    end = _RIGHT - 16
-
-    def x_of(cost: float) -> float:
-        if cost <= 0:
-            return _LEFT + 16
-        return start + (end - start) * (math.log10(cost) - low) / (high - low)
-
-    whole = [10.0**k for k in range(math.ceil(low), math.floor(high) + 1)]
-    ticks += [
-        AxisTick(f"{x_of(cost):.1f}", value_text({"value": cost}, "money").removesuffix(".00"))
-        for cost in whole
+    drawn = [
+        IntervalRow(
+            row.judge.name, *_ends(row.standing.objective), _series(row), full_text(row.standing.objective)
+        )
+        for row in rows
     ]
-    return x_of, tuple(ticks)
+    domain = axis_of(row.standing.objective for row in rows)
+    return Picture(
+        name="forest-plot",
+        title=f"{label} of each judge",
+        description=(
+            f"{label} of {len(rows):,} judges, each with its interval, best first. {drawn[0].name} has "
+            f"{drawn[0].text}."
+        ),
+        spec=forest_spec(drawn, unit="percent", axis_title=label, domain=domain),
+        narrow=forest_spec(drawn, unit="percent", axis_title=label, domain=domain, narrow=True),
+        columns=(
+            PictureColumn("Judge"),
+            PictureColumn("Standing"),
+            *(PictureColumn(head, "percent") for head in (label, "Low", "High")),
+        ),
+        rows=tuple((row.judge.name, _series(row), *_ends(row.standing.objective)) for row in rows),
+    )
 
 
-def _steps(points: Sequence[PicturePoint]) -> str:
-    """A path along the front: to the right at the same height, then up. For what it costs, no judge is better."""
-    if len(points) < 2:
-        return ""
-    path = f"M{points[0].x} {points[0].y}"
-    for point in points[1:]:
-        path += f"H{point.x}V{point.y}"
-    return path
+def _series(row: JudgeRow) -> str:
+    words = STATUS[row.status]
+    return words[0].upper() + words[1:]
+
+
+def _ends(figure: FigureJson) -> tuple[float | None, float | None, float | None]:
+    return figure["value"], figure["low"], figure["high"]
+
+
+def _cost_picture(report: SelectionReport, label: str) -> Picture | None:
+    scored = [
+        row for row in report.standings if row.judge in report.by_key and row.objective["value"] is not None
+    ]
+    placed = [row for row in scored if row.cost_per_1000["value"] is not None]
+    found = [
+        (report.by_key[row.judge].name, _cost_status(report, row), row.cost_per_1000["value"], row.objective)
+        for row in placed
+    ]
+    front = [place for place, row in enumerate(placed) if row.judge in report.front]
+    without = tuple(report.by_key[row.judge].name for row in scored if row not in placed)
+    return against_cost(found, label, "percent", front, without)
+
+
+def _cost_status(report: SelectionReport, row: StandingEntry) -> str:
+    if report.by_key[row.judge].baseline:
+        return "baseline"
+    return "violates" if row.violations else "eligible"

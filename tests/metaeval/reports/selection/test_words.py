@@ -16,7 +16,7 @@ from metaeval.reports.selection import words
 from metaeval.reports.selection.inputs import Criteria, Part, SelectionInputs, dataset_inputs
 from metaeval.reports.selection.markdown import selection_markdown
 from metaeval.reports.selection.report import SelectionReport, ViolationEntry, selection_report_of
-from metaeval.reports.selection.tables import picture_of, selection_table
+from metaeval.reports.selection.tables import decision_pictures, selection_table
 from metaeval.reports.selection.verdict import selection_verdict
 from metaeval.selection.types import (
     COMPOSITE,
@@ -321,25 +321,28 @@ def test_with_too_many_people_nobody_is_kept_apart(monkeypatch):
     assert any("too many people" in note for note in found.notes)
 
 
-def test_the_picture_joins_the_front_and_keeps_what_is_free_apart():
-    picture = picture_of(report())
-    assert picture is not None
-    kinds = {point.name: point.kind for point in picture.points}
-    assert kinds == {"Ada": "front", "Bea": "front", "longest": "baseline"}
-    assert picture.without_cost == ("Cy",)
-    places = {point.name: (float(point.x), float(point.y)) for point in picture.points}
-    assert places["longest"][0] < places["Bea"][0] < places["Ada"][0]
-    assert places["Ada"][1] < places["Bea"][1]  # up is better
-    assert picture.front.startswith(f"M{picture.points[1].x} ")
-    assert picture.x_ticks[0].label == "$0"
-    assert all(0 <= x <= 640 and 0 <= y <= 300 for x, y in places.values())
+def test_the_picture_has_the_front_and_keeps_what_is_free_apart():
+    forest, picture = decision_pictures(report())
+    assert {row[0] for row in forest.rows} == {"Ada", "Bea", "Cy", "longest"}
+    series = {row[0]: row[2] for row in picture.rows}
+    front = "On the Pareto front"
+    assert series == {"Ada": front, "Bea": front, "longest": "Baseline (no LLM)"}
+    assert "Not shown, because their cost is unknown: Cy." in picture.description
+    costs = {row[0]: row[3] for row in picture.rows}
+    assert costs["longest"] == 0
+    scales = [
+        layer["encoding"]["x"]["scale"] for layer in picture.spec["layer"] if "x" in layer.get("encoding", {})
+    ]
+    assert {scale["type"] for scale in scales} == {"symlog"}, "zero has no logarithm"
+    steps = next(layer for layer in picture.spec["layer"] if layer["mark"]["type"] == "line")
+    assert [point["x"] for point in steps["data"]["values"]] == sorted([costs["Ada"], costs["Bea"]])
 
 
 def test_no_picture_where_costs_do_not_differ():
     same = tuple(replace(one, cost_per_1000=estimate(2.0)) for one in selection().standings)
-    assert picture_of(report(standings=same)) is None
+    assert [picture.name for picture in decision_pictures(report(standings=same))] == ["forest-plot"]
     unknown = tuple(standing(name, 0.7, cost=None) for name in KEYS)
-    assert picture_of(report(standings=unknown)) is None
+    assert [picture.name for picture in decision_pictures(report(standings=unknown))] == ["forest-plot"]
 
 
 def test_markdown_means_nothing_by_names():
