@@ -126,7 +126,6 @@ pages = [
 ]
 
 urlpatterns = [
-    path("", site.home, name="home"),
     path("login/", site.Login.as_view(), name="login"),
     path("me/", passwords.me, name="me"),
     path("me/password/", passwords.password_change, name="password-change"),

@@ -17,6 +17,7 @@ from metaeval.services.pictures import PICTURE_FORMATS
 from metaeval.views import (
     comparisons,
     confidence,
+    home,
     label_next,
     papers,
     planning,
@@ -108,6 +109,8 @@ def _sources() -> Iterator[URLPattern]:
 
 app_name = "metaeval"
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("example/", home.example, name="example"),
+    path("datasets/<slug:name>/loop/", home.loop, name="loop"),
     path("reports/", reports.report_list, name="report-list"),
     path("reports/new/", reports.report_new, name="report-new"),
     path("reports/jobs/<row:pk>/", reports.report_job, name="report-job"),

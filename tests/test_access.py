@@ -174,6 +174,8 @@ EXPECTED: dict[str, Row] = {
     "metaeval:report-changes": read(OWNER),
     "metaeval:report-job": read(ASKED),
     "metaeval:report-job-act": take(ASKED),
+    "metaeval:example": take(RESEARCHERS),
+    "metaeval:loop": read(DATASET),
     "metaeval:study-judges": read(OWNER),
     "metaeval:dataset-items": read(DATASET),
     "metaeval:dataset-item": read(DATASET),

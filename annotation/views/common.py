@@ -10,6 +10,7 @@ from annotation.models import Enrollment, Study
 from annotation.selectors.annotators import enrollment_by_pseudonym
 from annotation.selectors.overview import study_get_for
 from web.access import ResearcherRequest
+from web.loop import LoopPlace
 
 Crumb = tuple[str, str | None]
 
@@ -29,6 +30,7 @@ def study_page(study: Study, *crumbs: Crumb, tab: str = "") -> dict[str, Any]:
         "section": "studies",
         "study": study,
         "tab": tab,
+        "loop": LoopPlace(study.dataset.name, "annotate"),
         "crumbs": [("Studies", reverse("annotation:study-list")), (study.title, here), *crumbs],
     }
 

@@ -18,6 +18,7 @@ from annotation.selectors.overview import (
     studies_visible_to,
 )
 from web.access import ResearcherRequest, researcher_page
+from web.loop import LoopPlace
 
 ITEMS_PER_PAGE = 20
 LONGEST_SEARCH = 200
@@ -52,6 +53,7 @@ def dataset_detail(request: ResearcherRequest, name: str) -> HttpResponse:
         "section": "datasets",
         "crumbs": [("Datasets", "/datasets/"), (dataset.title, None)],
         "dataset": dataset,
+        "loop": LoopPlace(dataset.name, "import"),
         "counts": counts,
         "kinds": _shares(counts.by_kind),
         "categories": _shares(counts.by_category),

@@ -21,11 +21,9 @@ LOGIN_RATE_PER_NAME = "10/5m"
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """Where each person begins."""
+    """Where people begin who are no researchers."""
     if not isinstance(request.user, User):
         return redirect("login")
-    if request.user.is_researcher:
-        return redirect("annotation:study-list")
     return render(request, "annotation/researcher/no_role.html")
 
 

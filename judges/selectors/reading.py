@@ -5,12 +5,14 @@ Permission lives in the fetch: these are the only ways from a page to the rows.
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 
 from annotation.models import Dataset, User
-from annotation.selectors.datasets import datasets_visible_to
+from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
 from annotation.selectors.judging import GENERATION
 from judges.backends.answerers import Answerer, several_of
 from judges.models import Judge, Judgment, Sweep, SweepRun, SweepState
@@ -89,6 +91,50 @@ def sweep_several(read: SweepRead) -> list[tuple[RunProgress, str, tuple[Answere
         for judge_id, uses in found.items()
         for name, models in several_of(use.answerer for use in uses).items()
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepOfDataset:
+    """How far a sweep is on one of its datasets."""
+
+    pk: int
+    name: str
+    state: str
+    finished_at: datetime | None
+    n_judges: int
+    n_done: int
+    n_total: int
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in (SweepState.QUEUED, SweepState.RUNNING)
+
+
+def sweeps_by_dataset(datasets: Iterable[int]) -> dict[int, list[SweepOfDataset]]:
+    """The sweeps over each of these datasets, which their reader may see, newest first. One query."""
+    found: dict[int, list[SweepOfDataset]] = {}
+    # Drafts have no runs: the sweeps of a dataset come from the relation, its progress from the runs.
+    on_it = Q(runs__dataset=F("datasets"))
+    rows = (
+        sweeps_listed()
+        .filter(datasets__in=list(datasets))
+        .order_by("-created_at", "-pk")
+        .values_list("datasets", "pk", "name", "state", "finished_at")
+        .annotate(
+            n_judges=Count("runs__judge", filter=on_it, distinct=True),
+            done=Coalesce(Sum("runs__n_done", filter=on_it), 0),
+            total=Coalesce(Sum("runs__n_total", filter=on_it), 0),
+        )
+    )
+    for dataset, *row in rows:
+        found.setdefault(dataset, []).append(SweepOfDataset(*row))
+    return found
+
+
+def datasets_judged(datasets: Iterable[int]) -> set[int]:
+    """Those of these datasets of which judges have said something, imported or run. One query."""
+    said = Judgment.objects.filter(item__dataset=OuterRef("pk"))
+    return set(datasets_by_name().filter(Exists(said), pk__in=list(datasets)).values_list("pk", flat=True))
 
 
 def judges_visible_to(user: User) -> QuerySet[Judge]:

@@ -27,6 +27,7 @@ from judges.selectors.reading import judges_of_dataset, judges_visible_to, judgm
 from judges.services.judgment_exports import judgments_table
 from web.access import ResearcherRequest, researcher_page
 from web.files import streamed
+from web.loop import LoopPlace
 from web.tables import FORMATS, table_bytes
 
 
@@ -59,6 +60,7 @@ def judgment_list(request: ResearcherRequest, name: str) -> HttpResponse:
             ("Judgments", None),
         ],
         "dataset": dataset,
+        "loop": LoopPlace(dataset.name, "judge"),
         **list_context(request.GET, filters, chosen),
         "judges": judges_of_dataset(dataset).only("name"),
         "categories": dataset_categories(dataset.pk),
@@ -85,6 +87,7 @@ def judgment_page(request: ResearcherRequest, pk: int) -> HttpResponse:
             ("Judgments", list_url),
             (detail.item.external_id, None),
         ],
+        "loop": LoopPlace(dataset.name, "judge"),
         **detail_context(detail, filters, query, page="judges:judgment", judge_page="judges:judge-detail"),
     }
     return render(request, "judges/judgment.html", context)

@@ -17,6 +17,7 @@ from judges.selectors.reading import (
     sweep_state_counts,
 )
 from web.access import ResearcherRequest, researcher_page
+from web.loop import LoopPlace
 
 PER_PAGE = 25
 
@@ -50,6 +51,7 @@ def sweep_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         "sweep": read.sweep,
         "progress": read.progress,
         "datasets": read.datasets,
+        "loop": LoopPlace(read.datasets[0].name, "judge") if read.datasets else None,
         "chip": STATE_CHIPS[SweepState(read.progress.state)],
         "stopped": list(runs_stopped(read.progress.runs).items()),
         "has_judgments": any(run.n_done and run.kind != "generation" for run in read.progress.runs),

@@ -64,13 +64,13 @@ def demo_build(*, mock_url: str, say: Callable[[str], None] = lambda _line: None
     plan = tomllib.loads((CONTENT / "study.toml").read_text(encoding="utf-8"))
     administrator = user_ensure(username=ADMINISTRATOR, password=PASSWORD, role=Role.ADMINISTRATOR)
     researcher = user_ensure(username=RESEARCHER, password=PASSWORD, role=Role.RESEARCHER)
-    dataset = _import(plan["dataset"], researcher, say)
-    questions = _import(plan["qualification"], researcher, say)
-    study = _study(plan, dataset, questions, researcher)
+    dataset = dataset_ensure(plan["dataset"], researcher, say)
+    questions = dataset_ensure(plan["qualification"], researcher, say)
+    study = study_ensure(plan, dataset, questions, researcher)
     invitation = study.invitations.filter(revoked_at=None).order_by("pk").first()
     invitation = invitation or invitation_create(study=study, note="Demo")
     people = _people()
-    written = _simulate(study, people)
+    written = labels_ensure(study)
     say(f"labels: {written or 'the same'} by simulated annotators")
     kinds = kinds_build(content=CONTENT, people=people, owner=researcher, say=say)
     sweep = _finished_sweep(dataset, administrator, say)
@@ -87,7 +87,8 @@ def _kind_report(study: Study, owner: User) -> Report:
     return report_save(report=report, dataset=study.dataset, study=study, user=owner)
 
 
-def _import(plan: dict[str, Any], owner: User, say: Callable[[str], None]) -> Dataset:
+def dataset_ensure(plan: dict[str, Any], owner: User, say: Callable[[str], None]) -> Dataset:
+    """Import a file of the demonstration, as a plan names it."""
     result = dataset_import(
         bundle=read_generic(CONTENT / plan["file"]),
         name=plan["name"],
@@ -100,7 +101,8 @@ def _import(plan: dict[str, Any], owner: User, say: Callable[[str], None]) -> Da
     return result.dataset
 
 
-def _study(plan: dict[str, Any], dataset: Dataset, questions: Dataset, owner: User) -> Study:
+def study_ensure(plan: dict[str, Any], dataset: Dataset, questions: Dataset, owner: User) -> Study:
+    """The demonstration's study, opened."""
     rules = dict(plan["study"])
     slug = rules.pop("slug")
     study = study_find(slug)
@@ -127,10 +129,11 @@ def _simulated() -> dict[str, Any]:
     return tomllib.loads(_text("simulated.toml"))
 
 
-def _simulate(study: Study, people: list[SimulatedAnnotator]) -> int:
+def labels_ensure(study: Study) -> int:
+    """Let the simulated annotators label the study, once; returns how many labels were written."""
     if study.state != StudyState.OPEN:
         return 0
-    return labels_simulate(study=study, people=people, **_simulated()["plan"])
+    return labels_simulate(study=study, people=_people(), **_simulated()["plan"])
 
 
 def _finished_sweep(dataset: Dataset, owner: User, say: Callable[[str], None]) -> Sweep:

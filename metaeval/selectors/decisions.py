@@ -30,6 +30,13 @@ def decisions_in_force(datasets: Iterable[Dataset], kind: str = DEFAULT_KIND) ->
     return {row.dataset_id: row for row in rows}
 
 
+def decisions_standing(datasets: Iterable[int]) -> dict[int, Decision]:
+    """The newest decision in force on each of these datasets, on items of any kind. One query."""
+    rows = Decision.objects.filter(dataset__in=list(datasets), replaced_by__isnull=True)
+    rows = rows.select_related("judge").defer("selection", "judge__spec")
+    return {row.dataset_id: row for row in rows.order_by("created_at", "pk")}
+
+
 @dataclass(frozen=True, slots=True)
 class DecidedDataset:
     """A dataset that a promotion would decide for, and the decision in force there."""

@@ -38,6 +38,7 @@ from metaeval.views.pictures import ShownPicture, items_behind, picture_response
 from metaeval.views.planned import plan_named, plans_context
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
+from web.loop import LoopPlace
 
 
 @never_cache
@@ -211,6 +212,7 @@ def _about(request: ResearcherRequest, sweep: SweepView, dataset: Dataset) -> di
     return {
         "sweep": sweep,
         "dataset": dataset,
+        "loop": LoopPlace(dataset.name, "compare"),
         "progress": sweep.progress,
         "may_promote": request.user.is_administrator,
         "section": "datasets" if sweep.pk is None else "sweeps",

@@ -33,6 +33,7 @@ from metaeval.views.label_next import send
 from metaeval.views.pictures import picture_response, pictures_shown
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
+from web.loop import LoopPlace
 
 
 @never_cache
@@ -44,6 +45,7 @@ def confidence(request: ResearcherRequest, sweep: SweepView) -> HttpResponse:
         "sweep": sweep,
         "dataset": dataset,
         "kind": kind,
+        "loop": LoopPlace(dataset.name, "compare"),
         "section": "datasets" if sweep.pk is None else "sweeps",
     }
     form, page, kept, error = _read(request, sweep, dataset, kind)

@@ -30,6 +30,7 @@ from metaeval.services.label_next import (
 from metaeval.views.addresses import of_source, source_url
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
+from web.loop import LoopPlace
 
 
 @never_cache
@@ -40,6 +41,7 @@ def label_next_page(request: ResearcherRequest, sweep: SweepView) -> HttpRespons
     context: dict[str, Any] = {
         "sweep": sweep,
         "dataset": dataset,
+        "loop": LoopPlace(dataset.name, "compare"),
         "section": "datasets" if sweep.pk is None else "sweeps",
     }
     try:

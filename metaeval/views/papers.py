@@ -21,6 +21,7 @@ from metaeval.services.papers import paper_make
 from metaeval.services.report_jobs import is_small
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
+from web.loop import LoopPlace
 
 
 @researcher_page
@@ -31,7 +32,13 @@ def paper_list(request: ResearcherRequest, name: str) -> HttpResponse:
         (paper, any(kind in kinds for kind in paper.kinds), [KIND_LABELS[kind] for kind in paper.kinds])
         for paper in PAPERS.values()
     ]
-    context = {"dataset": dataset, "rows": rows, "section": "reports", "crumbs": _crumbs(dataset)}
+    context = {
+        "dataset": dataset,
+        "rows": rows,
+        "section": "reports",
+        "loop": LoopPlace(dataset.name, "report"),
+        "crumbs": _crumbs(dataset),
+    }
     return render(request, "metaeval/paper_list.html", context)
 
 
@@ -40,7 +47,13 @@ def paper_list(request: ResearcherRequest, name: str) -> HttpResponse:
 def paper_detail(request: ResearcherRequest, name: str, paper: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
     crumbs = [*_crumbs(dataset, here=False), (PAPERS[paper].title, None)]
-    context = {"dataset": dataset, "paper": PAPERS[paper], "section": "reports", "crumbs": crumbs}
+    context = {
+        "dataset": dataset,
+        "paper": PAPERS[paper],
+        "section": "reports",
+        "loop": LoopPlace(dataset.name, "report"),
+        "crumbs": crumbs,
+    }
     try:
         made = _made(request, dataset, paper)
     except ReportError as error:

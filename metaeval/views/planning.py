@@ -26,6 +26,7 @@ from metaeval.services.report_jobs import is_small
 from metaeval.stats import AgreementModel
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
+from web.loop import LoopPlace
 
 MOST_SHOWN = 20
 TOO_LARGE = (
@@ -37,7 +38,11 @@ TOO_LARGE = (
 @researcher_page
 def plan(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
-    context: dict[str, Any] = {"dataset": dataset, "section": "datasets"}
+    context: dict[str, Any] = {
+        "dataset": dataset,
+        "loop": LoopPlace(dataset.name, "annotate"),
+        "section": "datasets",
+    }
     form, inputs, error = plan_form(request, dataset)
     context |= {"form": form, "error": error}
     if error is None and form.is_valid():

@@ -44,6 +44,7 @@ from metaeval.services.report_jobs import (
 from metaeval.views.pictures import items_behind, picture_response, pictures_shown
 from web.access import ResearcherRequest, researcher_action, researcher_page
 from web.files import attachment
+from web.loop import LoopPlace
 
 PER_PAGE = 25
 JOBS_SHOWN = 10
@@ -162,6 +163,7 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
             lambda name, suffix: reverse("metaeval:report-picture", args=[report.pk, name, suffix]),
         ),
         "section": "reports",
+        "loop": LoopPlace(report.dataset.name, "report"),
         "suffixes": NAMES.items(),
         "verification": _verification(request, report),
     }
@@ -201,7 +203,13 @@ def report_changes(request: ResearcherRequest, pk: int) -> HttpResponse:
         before = next(
             (one for one in others if one.created_at <= report.created_at), next(iter(others), None)
         )
-    context: dict[str, Any] = {"report": report, "section": "reports", "others": others, "before": before}
+    context: dict[str, Any] = {
+        "report": report,
+        "section": "reports",
+        "loop": LoopPlace(report.dataset.name, "report"),
+        "others": others,
+        "before": before,
+    }
     if before is not None:
         first = report_of(report_get_for(request.user, before.pk).content)
         changes = changes_of(first, report_of(report.content)).shortened(FIGURES_SHOWN)

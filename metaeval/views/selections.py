@@ -31,6 +31,7 @@ from metaeval.views.pictures import picture_response, pictures_shown
 from metaeval.views.planned import plan_named, plans_context
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
+from web.loop import LoopPlace
 
 
 @never_cache
@@ -50,6 +51,7 @@ def decision_page(
     form = selection_form(request.GET.dict(), sweep)
     context = {
         "sweep": sweep,
+        "loop": LoopPlace(sweep.datasets[0].name, "decide"),
         "progress": sweep.progress,
         "may_promote": request.user.is_administrator,
         "section": "datasets" if sweep.pk is None else "sweeps",

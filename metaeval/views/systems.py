@@ -29,6 +29,7 @@ from metaeval.views.pictures import picture_response, pictures_shown
 from web.access import ResearcherRequest, is_researcher, researcher_action, researcher_page
 from web.bodies import FORM_BYTES, accepts_body
 from web.files import attachment
+from web.loop import LoopPlace
 from web.upload import MAX_BYTES
 
 
@@ -36,7 +37,12 @@ from web.upload import MAX_BYTES
 @researcher_page
 def systems(request: ResearcherRequest, name: str) -> HttpResponse:
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
-    context: dict[str, Any] = {"dataset": dataset, "section": "reports", "form": RatingsForm()}
+    context: dict[str, Any] = {
+        "dataset": dataset,
+        "loop": LoopPlace(dataset.name, "report"),
+        "section": "reports",
+        "form": RatingsForm(),
+    }
     kept = _kept(request, dataset)
     try:
         if kept is not None:

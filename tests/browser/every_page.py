@@ -57,7 +57,6 @@ from tests.metaeval.rows import labels_make as choices_make
 
 # Addresses that show nothing of their own, and why.
 NO_PAGES = {
-    "home": "leads to the studies or to the login; for who has no role: `test_who_has_no_role`",
     "annotation:account": "needs an account: `test_the_studies_of_an_account`",
     "annotation:consent": "shown by `place`",
     "annotation:eligibility": "shown by `place`",
@@ -92,6 +91,8 @@ NO_PAGES = {
     "judges:judgment-export": "a file",
     "judges:in-time-freeze": "takes; shown by `judge-in-time` when something is wrong",
     "judges:in-time-act": "takes, leads back",
+    "metaeval:example": "takes, leads to the sweep",
+    "metaeval:loop": "a part of every page of a dataset",
     "metaeval:study-judges": "a part of `annotation:study-detail`",
     "metaeval:dataset-items-send": "takes, leads to the study",
     "metaeval:dataset-item-note": "takes; shown by `dataset-item` when something is wrong",
@@ -512,6 +513,7 @@ def judging_stops(owner: User) -> Iterator[Stop]:
 def staff_stops(owner: User) -> Iterator[Stop]:
     study = busy_study(owner)
     slug = study.slug
+    yield Stop("home", reverse("home"))
     draft = walk_study("checklist", state="draft", owner=owner, slug="draft", training=1, test=1, checks=1)
     ended = study_make(pairs=2, state="closed", owner=owner, slug="ended")
     yield Stop("me", reverse("me"))
