@@ -9,7 +9,7 @@ from annotation.models import Study, StudyState, User
 from annotation.selectors.adjudication import waiting_counts
 from annotation.selectors.datasets import datasets_visible_to
 from annotation.selectors.item_reports import reported_by_study
-from annotation.selectors.overview import study_list_for
+from annotation.selectors.overview import state_counts, study_list_for
 from judges.models import Sweep
 from judges.selectors.reading import sweep_list_for
 from metaeval.selectors.loop import Lane, LoopAction, lanes_of
@@ -24,13 +24,14 @@ ADJUDICATED_STUDIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What the home page shows; `n_datasets` counts those that are not shown too."""
+    """What the home page shows; `n_datasets` and `n_open` (studies) count those that are not shown too."""
 
     steps: Sequence[LoopAction]
     lanes: Sequence[Lane]
     studies: Sequence[Study]
     sweeps: Sequence[Sweep]
     n_datasets: int
+    n_open: int
 
     @property
     def is_empty(self) -> bool:
@@ -46,7 +47,7 @@ def home_of(user: User) -> Home:
     sweeps = list(sweep_list_for(user)[:SWEEPS_SHOWN])
     steps = _of_studies(studies) + [action for action in _by_urgency(lanes) if action]
     n = len(lanes) if len(lanes) < DATASETS_SHOWN else visible.count()
-    return Home(steps[:STEPS_SHOWN], lanes, studies, sweeps, n)
+    return Home(steps[:STEPS_SHOWN], lanes, studies, sweeps, n, state_counts(user)[StudyState.OPEN])
 
 
 def _of_studies(studies: Sequence[Study]) -> list[LoopAction]:

@@ -400,7 +400,7 @@ def paper_stops() -> Iterator[Stop]:
         instruction.subset = subset
         instruction.save()
     choices_make(dataset=dataset, choices=[[1, 1, 2], [2, 2], [1, 0]] * 2)
-    swept(dataset=dataset, good="Right", poor="Wrong")
+    swept(dataset=dataset, good="Right of papers", poor="Wrong of papers")
     yield Stop("papers", reverse("metaeval:paper-list", args=[dataset.name]))
     for paper in PAPERS:
         yield Stop(f"paper-{paper}", reverse("metaeval:paper-detail", args=[dataset.name, paper]))

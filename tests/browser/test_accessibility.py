@@ -250,7 +250,8 @@ def test_the_demonstration(demo: Demo, live_server, page: Page):
     page.fill("[name=username]", ADMINISTRATOR)
     page.fill("[name=password]", PASSWORD)
     page.click("button:has-text('Log in') >> nth=-1")
-    page.wait_for_url(re.compile("/studies/"))
+    page.get_by_role("heading", name="Next steps").wait_for()
+    found += violations(page)
     addresses = [
         f"/studies/{demo.study.slug}/",
         "/datasets/demo/",
