@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
 from annotation.selectors.overview import study_find
+from annotation.services.datasets import DatasetImportError
 from judges.models import Sweep, SweepState
 from judges.selectors.stored import sweep_find
 from judges.services.judges import heuristic_judges_ensure
@@ -28,7 +29,7 @@ def example_load(user: User) -> Sweep:
     """
     try:
         return _load(user)
-    except IntegrityError:
+    except (IntegrityError, DatasetImportError):
         # Somebody loaded it at the same moment. Their rows are there now, and are the ones that are found.
         return _load(user)
 
