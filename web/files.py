@@ -6,9 +6,9 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
 
-def attachment(text: str | bytes, name: str, content_type: str) -> HttpResponse:
+def attachment(content: str | bytes, name: str, content_type: str) -> HttpResponse:
     """A file to be saved under a name."""
-    response = HttpResponse(text, content_type=content_type)
+    response = HttpResponse(content, content_type=content_type)
     header = content_disposition_header(True, name)
     if header:
         response.headers["Content-Disposition"] = header

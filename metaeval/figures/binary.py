@@ -45,7 +45,7 @@ class BinaryAnswers:
     """
 
     item: Integers
-    cluster: Any
+    cluster: Integers
     said: Floats
     asked: Booleans
     shares: Floats

@@ -217,7 +217,7 @@ class ChecklistJudge(JudgeSample):
         sample, stored = self.sample, self.judge.probability
         return BinaryAnswers(
             item=sample.item,
-            cluster=np.array(sample.items.cluster, dtype=np.str_)[sample.item],
+            cluster=sample.clusters[sample.item],
             said=self.answers[:, np.newaxis],
             asked=self.judge.asked[sample.item][:, np.newaxis],
             shares=sample.target,

@@ -44,7 +44,7 @@ def annotator_agreements(kind: KindFigures, sample: Sample) -> Iterator[tuple[In
     if not len(labels):
         return
     with_others = sample.with_others()
-    cluster = np.array(sample.items.cluster, dtype=np.str_)[labels.item]
+    cluster = sample.clusters[labels.item]
     order = np.argsort(labels.annotator, kind="stable")
     for own in np.split(order, np.flatnonzero(np.diff(labels.annotator[order])) + 1):
         # Each person's items by themselves: to resample all items for each would cost people times items.
@@ -240,9 +240,8 @@ def _of_strata(sample: Sample, figure: Figure, function: Callable[[Booleans], Es
 
 
 def _share_clusters(sample: Sample, members: Sequence[Booleans]) -> bool:
-    cluster = np.array(sample.items.cluster, dtype=np.str_)
-    seen = [set(cluster[each].tolist()) for each in members]
-    return len(set[str]().union(*seen)) < sum(len(each) for each in seen)
+    seen = [set(sample.clusters[each].tolist()) for each in members]
+    return len(set[int]().union(*seen)) < sum(len(each) for each in seen)
 
 
 def _ratio(

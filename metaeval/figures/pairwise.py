@@ -179,7 +179,7 @@ class PairJudge(JudgeSample):
         said = np.where(self.verdicts == 2, 0.0, np.where(self.verdicts == 0, -1.0, self.verdicts))
         return BinaryAnswers(
             item=np.arange(sample.n_items),
-            cluster=sample.items.cluster,
+            cluster=sample.clusters,
             said=said,
             asked=self.judged,
             shares=_mean_known(np.where(np.isnan(right), np.nan, _credit(right))),

@@ -273,7 +273,7 @@ class RubricJudge(JudgeSample):
         rows = np.repeat(np.arange(sample.n_items), shares.shape[1])
         return BinaryAnswers(
             item=rows,
-            cluster=np.array(sample.items.cluster, dtype=np.str_)[rows],
+            cluster=sample.clusters[rows],
             said=passing(self.judge.values[:, 0], mark).reshape(-1, 1),
             asked=self.judge.asked[rows][:, np.newaxis],
             shares=shares.ravel(),

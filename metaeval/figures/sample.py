@@ -126,6 +126,13 @@ class Sample:
         """Number of items."""
         return len(self.items)
 
+    @property
+    def clusters(self) -> Integers:
+        """The instruction of each item as a number: texts would be sorted again by every figure."""
+        codes = self.resamples.codes
+        assert codes is not None
+        return codes
+
     @cached_property
     def layout(self) -> Layout:
         """The groups of items that figures are broken down by."""
@@ -189,8 +196,7 @@ class Sample:
 
     def resamples_of(self, item: Integers) -> Resamples:
         """The resamples of rows that belong to these items: questions, say. Instructions still move together."""
-        clusters = np.array(self.items.cluster, dtype=np.str_)[item]
-        return Resamples(clusters, self.options.n_resamples, self.options.seed)
+        return Resamples(self.clusters[item], self.options.n_resamples, self.options.seed)
 
     def with_others(self) -> Floats:
         """How far each label agrees with the others of its item: (n_labels,), NaN where there are none."""

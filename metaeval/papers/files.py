@@ -1,12 +1,11 @@
 """The files of a paper's tables and figures: a name and its content each, and a README of what is missing."""
 
-import io
 import json
-import zipfile
 
 from metaeval.papers.paper import MadePaper
 from metaeval.papers.tables import TABLE_FORMATS
 from metaeval.pictures.rendering import MISSING, available, to_csv, to_pdf, to_svg
+from metaeval.reports.bundle import zipped
 from metaeval.reports.markdown import plain_text
 from metaeval.reports.report import canonical_json, software_version
 
@@ -32,13 +31,7 @@ def paper_files(made: MadePaper) -> dict[str, bytes]:
 
 def paper_zip(made: MadePaper) -> bytes:
     """The same files as one archive: the same tables give the same bytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in sorted(paper_files(made).items()):
-            entry = zipfile.ZipInfo(f"{made.paper.key}/{name}", (1980, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content)
-    return buffer.getvalue()
+    return zipped(paper_files(made), made.paper.key)
 
 
 def manifest_files(text: str) -> tuple[str, frozenset[str]]:

@@ -1,21 +1,28 @@
-"""A report as one self-contained HTML file: inlined style, plots as inline SVG, no scripts, light and dark."""
+"""A report as one self-contained HTML file: inlined style, figures as inline SVG, no scripts, light and dark."""
 
 from typing import Any
 
 from django.template.loader import render_to_string
 
 from metaeval.figures import KIND_LABELS
+from metaeval.pictures.palette import DARK, LIGHT
 from metaeval.reports import tables
-from metaeval.reports.methods import methods
+from metaeval.reports.illustrations import illustrations
+from metaeval.reports.methods import methods_section
 from metaeval.reports.planned import planned_context
 from metaeval.reports.replacement import replacement_words, replacements
 from metaeval.reports.report import ReportContent
 from metaeval.reports.words import simulated_words, verdict_of
 
+COLORS = ";".join(f"--picture-{name}:light-dark({LIGHT[name]},{DARK[name]})" for name in LIGHT)
+"""The colors of pictures as CSS variables, in both themes."""
+
 
 def html(report: ReportContent) -> str:
     """Write the report as HTML."""
-    return render_to_string("metaeval/export.html", context_of(report))
+    drawn = list(illustrations(report, "page"))
+    own = {"illustrations": drawn, "picture_colors": COLORS}
+    return render_to_string("metaeval/export.html", context_of(report) | own)
 
 
 def context_of(report: ReportContent) -> dict[str, Any]:
@@ -41,5 +48,5 @@ def context_of(report: ReportContent) -> dict[str, Any]:
         "replaces": replacements(report),
         "replaces_words": replacement_words(report),
         **planned_context(report.planned),
-        "methods": methods(report),
+        "methods": methods_section(report),
     }

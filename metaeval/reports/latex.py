@@ -1,16 +1,22 @@
 """A report as LaTeX: inter-annotator agreement, annotator by annotator, and the judges."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from annotation.kinds import DEFAULT_KIND
 from metaeval.figures import KIND_LABELS, Figure
+from metaeval.reports.citations import bibtex
 from metaeval.reports.figures import ALIKE, THESE, alike_of, range_text, value_text
 from metaeval.reports.latex_text import LatexTable, document, escape
+from metaeval.reports.methods import methods_section
+from metaeval.reports.pictures import report_pictures
 from metaeval.reports.planned import PLANNED, PLANNED_HEADS, planned_rows, planned_source
 from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
 from metaeval.reports.report import ReportContent
 from metaeval.reports.tables import (
+    BOLD,
+    Cell,
     FigureTable,
     group_tables,
     has_alike,
@@ -18,6 +24,7 @@ from metaeval.reports.tables import (
     labels_words,
     people_table,
     people_tables,
+    significant_best,
 )
 from metaeval.reports.words import simulated_words
 
@@ -26,11 +33,64 @@ _UNITS = {"percent": " (%)", "points": " (points)"}
 
 
 def latex(report: ReportContent) -> str:
-    r"""Write the report as LaTeX tables, to be taken into a paper with \input. They need the package booktabs."""
+    r"""Write the report as LaTeX, to be taken into a paper with \input: the methods with what they cite, then tables.
+
+    They need the package booktabs, and `bibliography` for the citations.
+    """
     software = f"{report.software['name'].title()} {report.software['version']}"
     name = report.name if report.kind == DEFAULT_KIND else f"{report.name}-{report.kind}"
     tables = [*_people(report), *_judges(report), *_replacements(report), *_planned(report)]
-    return document(name, report.dataset["title"], software, report.inputs_hash, tables)
+    return document(name, report.dataset["title"], software, report.inputs_hash, tables, _methods(report))
+
+
+def bibliography(report: ReportContent) -> str:
+    """What the methods cite, as BibTeX."""
+    return bibtex(methods_section(report).bibliography)
+
+
+def paper(report: ReportContent, figures: Sequence[str]) -> str:
+    """A whole document that compiles as it is, beside `report.tex`, `report.bib` and these files of figures."""
+    titles = {one.name: one for one in report_pictures(report)}
+    lines = [
+        r"% pdflatex paper; bibtex paper; pdflatex paper; pdflatex paper. LuaLaTeX and XeLaTeX print every script.",
+        r"\documentclass{article}",
+        r"\usepackage[margin=2cm]{geometry}",
+        r"\usepackage{booktabs,graphicx}",
+        r"\begin{document}",
+        rf"\title{{{escape(report.dataset['title'] or report.name)}}}",
+        r"\author{}\date{}\maketitle",
+    ]
+    for name in figures:
+        picture = titles[PurePosixPath(name).stem]
+        lines += [
+            r"\begin{figure}[htbp]",
+            rf"\centering\includegraphics[width=\linewidth]{{{name}}}",
+            rf"\caption{{{escape(f'{picture.title}. {picture.description}')}}}",
+            r"\end{figure}",
+        ]
+    lines += [
+        r"\appendix",
+        r"\section{Agreement report}",
+        r"\input{report}",
+        r"\clearpage",
+        r"\bibliographystyle{plain}",
+        r"\bibliography{report}",
+        r"\end{document}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _methods(report: ReportContent) -> Iterator[str]:
+    r"""The methods in paragraphs, with \cite before each full stop."""
+    # A line may break inside of the hash.
+    whole = r"\allowbreak{}".join(report.inputs_hash[start : start + 16] for start in range(0, 64, 16))
+    for place, paragraph in enumerate(methods_section(report).paragraphs):
+        sentences = (
+            escape(text) if not cites else rf"{escape(text[:-1])}~\cite{{{','.join(cites)}}}{text[-1]}"
+            for text, cites in paragraph
+        )
+        words = " ".join(sentences).replace(report.inputs_hash, whole)
+        yield (r"\paragraph{Methods.} " if place == 0 else "") + words
 
 
 def _people(report: ReportContent) -> list[LatexTable]:
@@ -54,7 +114,7 @@ def _people(report: ReportContent) -> list[LatexTable]:
         words = _caption(
             report, f"Inter-annotator agreement by {table.first.lower()}, {label}", *notes, counted
         )
-        found.append(_grid(table, words, counts=True))
+        found.append(_grid(report, table, words, counts=True))
     one = report.figures.of_one_person
     if not report.people.annotators:
         return found
@@ -83,12 +143,12 @@ def _judges(report: ReportContent) -> list[LatexTable]:
     ranked = (
         f"Judges by {primary.label} against {against}" if report.selection.leader is not None else "Judges"
     )
-    found = [_grid(judges_table(report), _caption(report, ranked, *notes), counts=True)]
+    found = [_grid(report, judges_table(report), _caption(report, ranked, BOLD, *notes), counts=True)]
     # The rest stands in the other formats: a paper has room for the figure that ranks, for positional agreement by
     # subset, as in the tables of LLMBar, and for what was measured of the responses.
     room = (primary.name, "positional_agreement", report.figures.of_responses)
     return found + [
-        _grid(table, _caption(report, f"Judges: {table.title}", *notes, *filter(None, [table.note])))
+        _grid(report, table, _caption(report, f"Judges: {table.title}", *notes, *filter(None, [table.note])))
         for table in group_tables(report)
         if table.figure is not None and table.figure.name in room
     ]
@@ -136,14 +196,16 @@ def _caption(report: ReportContent, what: str, *notes: str) -> str:
     return " ".join(escape(part) for part in (f"{what}: {about}.", *notes, intervals, inputs))
 
 
-def _grid(table: FigureTable, words: str, *, counts: bool = False) -> LatexTable:
+def _grid(report: ReportContent, table: FigureTable, words: str, *, counts: bool = False) -> LatexTable:
     """A line a row with its intervals below. ``counts``: each row's first figure's n too."""
     lines, below = [], []
     for row in table.rows:
         first = row.cells[0].estimate
         n = [f"{first['n']:,}" if first is not None else "--"] if counts else []
         name = row.name + (" (baseline)" if row.status == "baseline" else "")
-        lines.append((escape(name), *n, *(_value(cell.estimate, cell.figure) for cell in row.cells)))
+        # Only what was tested is marked, and that is the figures of all items.
+        best = significant_best(report, row.fingerprint) if row.fingerprint and table.figure is None else ()
+        lines.append((escape(name), *n, *(_marked(cell, cell.figure.name in best) for cell in row.cells)))
         ends = [
             " ".join(
                 filter(None, (_ends(one, cell.figure) for one in (cell.estimate, alike_of(cell.estimate))))
@@ -168,6 +230,11 @@ def _notes(report: ReportContent) -> list[str]:
 def with_unit(figure: Figure) -> str:
     """What heads figures that stand without their unit."""
     return escape(figure.label + _UNITS.get(figure.unit, ""))
+
+
+def _marked(cell: Cell, best: bool) -> str:
+    text = _value(cell.estimate, cell.figure)
+    return rf"\textbf{{{text}}}" if best else text
 
 
 def _value(estimate: Estimate | None, figure: Figure) -> str:

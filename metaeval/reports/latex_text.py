@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 Row = Sequence[str]
 
@@ -40,19 +41,46 @@ _SIGNS = {
     "‘": "`",
     "“": "``",
     "”": "''",
+    "«": r"$\ll$",
+    "»": r"$\gg$",
 }
+# Letters with accents and the like that pdfLaTeX has in its own font, whatever the document loads.
+_UNKNOWN_LATIN = {
+    *(
+        0xAB,
+        0xBB,
+        0xD0,
+        0xDE,
+        0xF0,
+        0xFE,
+        0x104,
+        0x105,
+        0x110,
+        0x111,
+        0x118,
+        0x119,
+        0x126,
+        0x127,
+        0x12E,
+        0x12F,
+    ),
+    *(0x138, 0x13F, 0x140, 0x149, 0x14A, 0x14B, 0x166, 0x167, 0x172, 0x173, 0x17F),
+}
+_LATIN = ({*range(0xA1, 0x180), *range(0x218, 0x21C), 0x20AC} - _UNKNOWN_LATIN) | set(range(0x20, 0x7F))
+OTHER_SCRIPT = r"\providecommand{\otherscript}[2]{\ifdefined\Umathchar#1\else\texttt{#2}\fi}"
+"""Letters that pdfLaTeX has none of: as they are with XeLaTeX and LuaLaTeX, by their numbers with pdfLaTeX."""
 _DROPPED = ("Cc", "Cf", "Cs", "Co")  # control, format, lone surrogates, private use
 _HEAD_WIDTH = 14
 _MOST_COLUMNS = 6
 _MOST_LINES = 50
-_MOST_PARTS = 6
+_MOST_PARTS = 24
 
 
 def escape(text: str) -> str:
     """Text of others as plain LaTeX text: one line, and nothing in it means anything.
 
-    Control and format characters are dropped. Letters of any script stay: those that pdfLaTeX does not know need
-    XeLaTeX or LuaLaTeX.
+    Control and format characters are dropped. Letters that pdfLaTeX does not know go through `OTHER_SCRIPT`, so that
+    every compiler takes them: XeLaTeX and LuaLaTeX print them, pdfLaTeX prints their numbers.
 
     Examples
     --------
@@ -60,9 +88,23 @@ def escape(text: str) -> str:
     50\\% of \\{A\\} \\& B\\_1
     >>> print(escape("a--b [2pt]"))
     a-{}-b {[}2pt{]}
+    >>> print(escape("é жи"))
+    é \\otherscript{жи}{0436.0438}
     """
-    kept = (sign for sign in " ".join(text.split()) if unicodedata.category(sign) not in _DROPPED)
-    return re.sub(r"(-(?=-))|.", _sign, "".join(kept))
+    flat = unicodedata.normalize("NFC", " ".join(text.split()))
+    kept = "".join(sign for sign in flat if unicodedata.category(sign) not in _DROPPED)
+    return "".join(_run(known, "".join(run)) for known, run in groupby(kept, _is_known))
+
+
+def _is_known(sign: str) -> bool:
+    return sign in _SIGNS or ord(sign) in _LATIN
+
+
+def _run(known: bool, text: str) -> str:
+    """Signs that pdfLaTeX has, or some that it has not."""
+    if known:
+        return re.sub(r"(-(?=-))|.", _sign, text)
+    return rf"\otherscript{{{text}}}{{{'.'.join(f'{ord(sign):04X}' for sign in text)}}}"
 
 
 def _sign(found: re.Match[str]) -> str:
@@ -84,15 +126,30 @@ class LatexTable:
     below: tuple[tuple[str, ...], ...] = ()
 
 
-def document(name: str, title: str, software: str, inputs_hash: str, tables: Iterable[LatexTable]) -> str:
-    """Tables to be taken into a paper with \\input, after a comment that says where they come from."""
+def document(
+    name: str,
+    title: str,
+    software: str,
+    inputs_hash: str,
+    tables: Iterable[LatexTable],
+    paragraphs: Iterable[str] = (),
+) -> str:
+    """Paragraphs and tables to be taken into a paper with \\input, after a comment that says where they come from."""
     lines = [
         f"% Agreement report: {escape(title)}",
         f"% {escape(software)}, inputs {inputs_hash}",
-        r"% Needs \usepackage{booktabs}.",
+        r"% Needs \usepackage{booktabs}. The .bib file beside it has what it cites.",
+        OTHER_SCRIPT,
     ]
-    slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+    for paragraph in paragraphs:
+        lines += ["", paragraph]
+    slug = slug_of(name)
     return "\n".join([*lines, *(part for table in tables for part in _floats(slug, table))]) + "\n"
+
+
+def slug_of(name: str) -> str:
+    """A name as labels and files have it."""
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def _floats(slug: str, table: LatexTable) -> list[str]:

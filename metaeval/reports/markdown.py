@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from metaeval.figures import KIND_LABELS
 from metaeval.reports.figures import ALIKE, THESE, alike_text, both_text, full_text, value_text
-from metaeval.reports.methods import methods
+from metaeval.reports.methods import methods_section
 from metaeval.reports.planned import PLANNED, PLANNED_HEADS, Section, planned_rows, planned_source
 from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
 from metaeval.reports.report import ReportContent
@@ -31,7 +31,7 @@ DIFFERENCE_HEADS = (
 
 def markdown(report: ReportContent) -> str:
     """Write the report as Markdown, in GitHub's table syntax."""
-    software, found = report.software, verdict_of(report)
+    software, found, written = report.software, verdict_of(report), methods_section(report)
     parts = [
         f"# Agreement report: {plain_text(report.dataset['title'])}",
         facts(report),
@@ -42,7 +42,11 @@ def markdown(report: ReportContent) -> str:
         *_judges(report),
         *planned_markdown(report.planned),
         "## Methods",
-        "\n".join(f"- {plain_text(line)}" for line in methods(report)),
+        *map(plain_text, written.prose),
+        "### References",
+        "\n".join(
+            f"{number}. {plain_text(one.text)}" for number, one in enumerate(written.bibliography, start=1)
+        ),
         f"Inputs: `{report.inputs_hash}`  \nSoftware: {software['name']} {software['version']}",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -62,20 +66,24 @@ def planned_markdown(section: Section | None) -> list[str]:
 
 
 def facts(report: ReportContent) -> str:
-    """What was reported on, in a line."""
+    """What was reported on, in a line of Markdown."""
+    return f"dataset `{report.dataset['name']}` version {report.dataset['version']}; {plain_text(facts_text(report))}"
+
+
+def facts_text(report: ReportContent) -> str:
+    """Which items, how many, with which labels, of which study or sweep."""
     items = report.items
     found = [
-        f"dataset `{report.dataset['name']}` version {report.dataset['version']}",
         KIND_LABELS[report.kind].lower(),
         f"{items.n_items:,} items on {items.n_instructions:,} instructions",
         labels_words(report),
     ]
     if items.n_gold:
-        found.insert(3, f"{items.n_gold:,} with a gold answer")
+        found.insert(2, f"{items.n_gold:,} with a gold answer")
     if report.study:
-        found.append(f"study {plain_text(report.study['title'])}")
+        found.append(f"study {report.study['title']}")
     if report.sweep:
-        found.append(f"sweep {plain_text(report.sweep['name'])}")
+        found.append(f"sweep {report.sweep['name']}")
     return "; ".join(found) + "."
 
 

@@ -1,14 +1,18 @@
-"""From a report to a file: JSON, Markdown, HTML, LaTeX, CSV, written whole or not at all."""
+"""From a report to a file: HTML, PDF, Markdown, LaTeX, CSV, JSON, or all with the figures; whole or not at all."""
 
 import os
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from metaeval.reports.bundle import zipped
 from metaeval.reports.errors import ReportError
 from metaeval.reports.html import html
-from metaeval.reports.latex import latex
+from metaeval.reports.illustrations import illustration_files
+from metaeval.reports.latex import bibliography, latex, paper
 from metaeval.reports.markdown import markdown
+from metaeval.reports.pdf import MissingPdfError, pdf, pdf_available
 from metaeval.reports.report import ReportContent, canonical_json
 from metaeval.reports.tables import report_csv
 
@@ -18,15 +22,53 @@ def json_text(report: ReportContent) -> str:
     return canonical_json(report.as_json())
 
 
+def report_zip(report: ReportContent) -> bytes:
+    """All files of a report in one archive: each format, `paper.tex`, which compiles as it is, and the figures.
+
+    Without Typst there is no PDF in it, without vl-convert no figures; everything else is.
+    """
+    figures = illustration_files(report)
+    files = dict(figures)
+    for suffix, (write, _) in FORMATS.items():
+        with suppress(MissingPdfError):
+            if suffix != ".zip":
+                files[f"report{suffix}"] = _bytes(write(report))
+    drawn = [name for name in figures if name.endswith(".pdf")]
+    files["paper.tex"] = paper(report, drawn).encode("utf-8")
+    return zipped(files, "report")
+
+
+def _bytes(written: str | bytes) -> bytes:
+    # A lone surrogate in a name must not stop a report.
+    return written if isinstance(written, bytes) else written.encode("utf-8", "replace")
+
+
 # How a report is written, and the type of the file.
-FORMATS: Mapping[str, tuple[Callable[[ReportContent], str], str]] = {
+FORMATS: Mapping[str, tuple[Callable[[ReportContent], str | bytes], str]] = {
     ".html": (html, "text/html; charset=utf-8"),
+    ".pdf": (pdf, "application/pdf"),
     ".md": (markdown, "text/markdown; charset=utf-8"),
     ".tex": (latex, "application/x-tex; charset=utf-8"),
+    ".bib": (bibliography, "application/x-bibtex; charset=utf-8"),
     ".csv": (report_csv, "text/csv; charset=utf-8"),
     ".json": (json_text, "application/json"),
+    ".zip": (report_zip, "application/zip"),
 }
-NAMES = {"html": "HTML", "md": "Markdown", "tex": "LaTeX", "csv": "CSV", "json": "JSON"}
+NAMES = {
+    "html": "HTML",
+    "pdf": "PDF",
+    "md": "Markdown",
+    "tex": "LaTeX",
+    "bib": "BibTeX",
+    "csv": "CSV",
+    "json": "JSON",
+    "zip": "All files (ZIP)",
+}
+
+
+def formats_here() -> dict[str, str]:
+    """The formats that this installation writes, by their extension: a PDF needs Typst."""
+    return {suffix: name for suffix, name in NAMES.items() if suffix != "pdf" or pdf_available()}
 
 
 def format_of(path: Path) -> str:
@@ -39,12 +81,18 @@ def format_of(path: Path) -> str:
     return suffix
 
 
-def render(report: ReportContent, suffix: str) -> str:
-    """The text of the report in one of `FORMATS`."""
+def render(report: ReportContent, suffix: str) -> str | bytes:
+    """The report in one of `FORMATS`: text, or the bytes of a PDF or an archive.
+
+    Raises
+    ------
+    MissingPdfError
+        A PDF was asked for, and Typst is not installed.
+    """
     return FORMATS[suffix][0](report)
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, written: str | bytes) -> None:
     """Write beside the file and rename, so that nobody ever reads half of a report.
 
     Raises
@@ -63,8 +111,8 @@ def write_atomically(path: Path, text: str) -> None:
         raise ReportError(f"Cannot write to {folder}: {error.strerror}.") from None
     temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(written if isinstance(written, bytes) else written.encode("utf-8"))
         # mkstemp makes a file for its owner only; a report has the mode of any new file.
         umask = os.umask(0)
         os.umask(umask)

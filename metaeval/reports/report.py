@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NotRequired, TypedDict
@@ -167,7 +167,7 @@ class ReportContent:
         """As plain JSON values, in the schema `touchstone.report/2`; ``planned`` is there where something was, and
         ``parts`` since they are kept.
         """
-        plain: dict[str, Any] = _listed({"schema": SCHEMA} | asdict(self))
+        plain: dict[str, Any] = {"schema": SCHEMA} | _listed(self)
         for name in ("planned", "parts"):
             if plain[name] is None:
                 del plain[name]
@@ -263,9 +263,11 @@ def canonical_json(content: Mapping[str, Any]) -> str:
 
 
 def _listed(node: Any) -> Any:
-    """The same with lists for tuples: what is stored is what was made."""
-    if isinstance(node, dict):
-        return {name: _listed(child) for name, child in node.items()}
-    if isinstance(node, str) or not isinstance(node, Iterable):
+    """As plain JSON values, with lists for tuples: what is stored is what was made."""
+    if node is None or isinstance(node, str | int | float):
         return node
-    return [_listed(child) for child in node]
+    if isinstance(node, Mapping):
+        return {name: _listed(child) for name, child in node.items()}
+    if is_dataclass(node):
+        return {each.name: _listed(getattr(node, each.name)) for each in fields(node)}
+    return [_listed(child) for child in node] if isinstance(node, Iterable) else node

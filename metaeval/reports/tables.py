@@ -291,6 +291,21 @@ def judges_table(report: ReportContent) -> FigureTable:
     return FigureTable("judges", "All judges", "Judge", heads, tuple(rows), low, high, mark)
 
 
+BOLD = "Bold: the best judge and every judge that is not significantly different from it."
+
+
+def significant_best(report: ReportContent, fingerprint: str) -> frozenset[str]:
+    """The figures by which a judge is the best, or not significantly different from the best: of those that are
+    tested, by which judges are ranked.
+    """
+    place = next((k for k, judge in enumerate(report.judges) if judge.fingerprint == fingerprint), None)
+    return frozenset(
+        name
+        for name, one in report.selections.items()
+        if place is not None and place in (one.leader, *one.tied)
+    )
+
+
 def leading_table(report: ReportContent, most: int) -> FigureTable:
     """The best judges below people, without baselines: the figure that ranks them, that of agreement with people
     where it is another, and judge minus people.

@@ -4,9 +4,9 @@ The one way of the page, the command, the worker and the demonstration.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.cache import cache
 from django.db import transaction
@@ -149,6 +149,14 @@ def content_keep(report: ReportContent) -> ReportContent:
     """Have a report in the cache."""
     cache.set(_key(report.inputs_hash), report.as_json(), CACHE_SECONDS)
     return report
+
+
+def content_read(content: Mapping[str, Any]) -> ReportContent:
+    """A report from where it is stored, which is in the cache afterwards; written there once, as it is large."""
+    key = _key(content["inputs_hash"])
+    if not cache.touch(key, CACHE_SECONDS):
+        cache.set(key, content, CACHE_SECONDS)
+    return report_of(content)
 
 
 def content_cached(inputs_hash: str) -> ReportContent | None:

@@ -1,6 +1,8 @@
 """The choice of a judge over several datasets of a sweep."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from django.core.cache import cache
 
@@ -44,6 +46,14 @@ def selection_keep(report: SelectionReport) -> SelectionReport:
     """Have a choice in the cache."""
     cache.set(_key(report.inputs_hash), report.as_json(), CACHE_SECONDS)
     return report
+
+
+def selection_read(content: Mapping[str, Any]) -> SelectionReport:
+    """A choice from where it is stored, which is in the cache afterwards; written there once."""
+    key = _key(content["inputs_hash"])
+    if not cache.touch(key, CACHE_SECONDS):
+        cache.set(key, content, CACHE_SECONDS)
+    return SelectionReport.read(content)
 
 
 def selection_with_plan(report: SelectionReport, preregistration: Preregistration) -> SelectionReport:

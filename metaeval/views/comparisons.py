@@ -23,21 +23,19 @@ from metaeval.reports.pictures import report_pictures
 from metaeval.reports.planned import planned_context
 from metaeval.reports.preregistration import kind_planned
 from metaeval.reports.promotion import compared_options
-from metaeval.reports.render import FORMATS
-from metaeval.reports.render import render as render_report
 from metaeval.reports.report import ReportContent, report_of
 from metaeval.reports.words import verdict_of
 from metaeval.selectors.decisions import decided, decisions_moved, decisions_of
 from metaeval.selectors.sweeps import SweepView, dataset_of
 from metaeval.services.comparisons import comparison_cached, comparison_get, kinds_compared
 from metaeval.services.page_contents import asked_of
-from metaeval.services.reports import content_keep, with_plan
+from metaeval.services.reports import content_read, with_plan
 from metaeval.views.addresses import chosen_url, of_source, part_asked, source_slug, source_url
 from metaeval.views.kept import kept_of
 from metaeval.views.pictures import ShownPicture, items_behind, picture_response, pictures_shown
 from metaeval.views.planned import plan_named, plans_context
+from metaeval.views.reports import report_file
 from web.access import ResearcherRequest, researcher_page
-from web.files import attachment
 from web.loop import LoopPlace
 
 
@@ -77,7 +75,7 @@ def comparison_page(
     if kept is not None:
         if kept.waits and part_asked(request):
             return render(request, "metaeval/_report_job.html", {"job": kept.job})
-        content = None if kept.content is None else content_keep(report_of(kept.content))
+        content = None if kept.content is None else content_read(kept.content)
         context["kept"] = kept
     elif content is None:
         try:
@@ -288,5 +286,4 @@ def comparison_download(
         source_slug(sweep),
         content.inputs_hash[:8],
     )
-    filename = f"{'-'.join(parts)}.{suffix}"
-    return attachment(render_report(content, f".{suffix}"), filename, FORMATS[f".{suffix}"][1])
+    return report_file(content, suffix, "-".join(parts))

@@ -19,10 +19,11 @@ from metaeval.reports.changes import Verification, changes_of, changes_words, ve
 from metaeval.reports.errors import ReportError
 from metaeval.reports.html import context_of
 from metaeval.reports.json_values import read_as
+from metaeval.reports.pdf import MissingPdfError
 from metaeval.reports.pictures import report_pictures
-from metaeval.reports.render import FORMATS, NAMES
+from metaeval.reports.render import FORMATS, formats_here
 from metaeval.reports.render import render as render_report
-from metaeval.reports.report import report_of
+from metaeval.reports.report import ReportContent, report_of
 from metaeval.selectors.preregistrations import preregistration_get_for, preregistrations_visible_to
 from metaeval.selectors.reports import (
     ReportTarget,
@@ -58,7 +59,8 @@ def report_list(request: ResearcherRequest) -> HttpResponse:
     targets = report_targets(request.user)
     asked = {"name": _asked(request, targets), "preregistration": request.GET.get("plan", "")}
     form = ReportForm(names=_choices(targets), plans=_plans(request), initial=asked)
-    rows = [(report, _kind_label(report), NAMES.items()) for report in page]
+    suffixes = formats_here().items()
+    rows = [(report, _kind_label(report), suffixes) for report in page]
     jobs = report_jobs_of(request.user)[:JOBS_SHOWN]
     context = {"page_obj": page, "rows": rows, "jobs": jobs, "form": form, "section": "reports"}
     return render(request, "metaeval/report_list.html", context)
@@ -164,7 +166,7 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         ),
         "section": "reports",
         "loop": LoopPlace(report.dataset.name, "report"),
-        "suffixes": NAMES.items(),
+        "suffixes": formats_here().items(),
         "verification": _verification(request, report),
     }
     return render(request, "metaeval/report_detail.html", context)
@@ -221,9 +223,16 @@ def report_changes(request: ResearcherRequest, pk: int) -> HttpResponse:
 def report_download(request: ResearcherRequest, pk: int, suffix: str) -> HttpResponse:
     report = report_get_for(request.user, pk)
     name = f"{report.name}-{report.inputs_hash[:8]}"
-    return attachment(
-        render_report(report_of(report.content), f".{suffix}"), f"{name}.{suffix}", FORMATS[f".{suffix}"][1]
-    )
+    return report_file(report_of(report.content), suffix, name)
+
+
+def report_file(content: ReportContent, suffix: str, name: str) -> HttpResponse:
+    """A report in one of the formats. Raises Http404 for one that this installation cannot write, and says why."""
+    try:
+        written = render_report(content, f".{suffix}")
+    except MissingPdfError as error:
+        raise Http404(str(error)) from None
+    return attachment(written, f"{name}.{suffix}", FORMATS[f".{suffix}"][1])
 
 
 @researcher_page

@@ -24,7 +24,7 @@ from metaeval.selectors.decisions import decided, decisions_moved
 from metaeval.selectors.selections import kinds_judged, swept_datasets
 from metaeval.selectors.sweeps import SweepView
 from metaeval.services.page_contents import asked_of
-from metaeval.services.selections import selection_get, selection_keep, selection_with_plan
+from metaeval.services.selections import selection_get, selection_read, selection_with_plan
 from metaeval.views.addresses import chosen_url, of_source, part_asked, source_slug, source_url
 from metaeval.views.kept import kept_of
 from metaeval.views.pictures import picture_response, pictures_shown
@@ -113,7 +113,7 @@ def _chosen(
     elif kept.content is None:
         return context
     else:
-        report = selection_keep(SelectionReport.read(kept.content))
+        report = selection_read(kept.content)
     report = report if plan is None else selection_with_plan(report, plan)
     return context | {
         "report": report,

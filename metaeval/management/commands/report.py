@@ -163,6 +163,8 @@ class Command(BaseCommand):
             )
             shown = report if plan is None else with_plan(report, plan)
             write_atomically(output, render(shown, suffix))
+            if suffix == ".tex":  # what its methods cite
+                write_atomically(output.with_suffix(".bib"), render(shown, ".bib"))
         except (MetaevalError, InvalidInputError) as error:
             raise CommandError(str(error)) from None
         if options["save"]:

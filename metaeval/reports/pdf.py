@@ -1,0 +1,229 @@
+"""A report as PDF, set by Typst: texts go to it as data, so that no name can mean anything to it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from metaeval.figures import KIND_LABELS
+from metaeval.reports.errors import ReportError
+from metaeval.reports.figures import alike_of, range_text, value_text
+from metaeval.reports.illustrations import illustrations
+from metaeval.reports.markdown import facts_text
+from metaeval.reports.methods import methods_section
+from metaeval.reports.planned import PLANNED, PLANNED_HEADS, planned_rows
+from metaeval.reports.replacement import HEADS, TITLE, replacement_words, replacements
+from metaeval.reports.report import ReportContent
+from metaeval.reports.tables import (
+    BOLD,
+    Cell,
+    FigureTable,
+    difference_unit,
+    differences,
+    group_tables,
+    judges_table,
+    people_table,
+    people_tables,
+    significant_best,
+)
+from metaeval.reports.words import simulated_words, verdict_of
+
+MISSING = (
+    "A PDF needs Typst, which is not installed. "
+    'Install it with the extra `pdf`: pip install "touchstone-judge[pdf]", or choose another format.'
+)
+_TEMPLATE = Path(__file__).parent / "report.typ"
+_UPRIGHT, _TURNED = 6, 10
+"""Columns of figures that a page has room for, upright and turned."""
+Json = dict[str, Any]
+
+
+class MissingPdfError(ReportError):
+    """The extra `pdf` is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(MISSING)
+
+
+def pdf_available() -> bool:
+    """Whether PDFs can be made here: the extra `pdf` is installed."""
+    return find_spec("typst") is not None
+
+
+def pdf(report: ReportContent) -> bytes:
+    """Write the report as PDF. Raises MissingPdfError without Typst."""
+    try:
+        import typst
+    except ImportError:
+        raise MissingPdfError from None
+    given = json.dumps(pdf_content(report), ensure_ascii=True)
+    # A report holds no time, nor does its file: the same inputs give the same bytes.
+    return bytes(typst.compile(_TEMPLATE, format="pdf", sys_inputs={"report": given}, timestamp=0))
+
+
+def pdf_content(report: ReportContent) -> Json:
+    """All that the template sets, as plain JSON values."""
+    found, written = verdict_of(report), methods_section(report)
+    about = report.study["title"] if report.study else report.dataset["title"]
+    return {
+        "title": about or report.name,
+        "subject": f"{report.dataset['name']}, version {report.dataset['version']}",
+        "facts": facts_text(report),
+        "headline": found.headline,
+        "sentences": list(found.sentences),
+        "cautions": [*simulated_words(report), *found.cautions],
+        "methods": list(written.prose),
+        "references": [one.text for one in written.bibliography],
+        "figures": [
+            {"title": one.title, "description": one.description, "svg": svg, "width": 100}
+            for one, svg in illustrations(report)
+        ],
+        "tables": [part for table in _tables(report) for part in _parts(table)],
+        "inputs_hash": report.inputs_hash,
+        "software": f"{report.software['name'].title()} {report.software['version']}",
+    }
+
+
+def _tables(report: ReportContent) -> Iterator[Json]:
+    if report.people.n_labels:
+        yield _of_people(report)
+        for table in people_tables(report):
+            yield _grid(report, table, f"{table.title}.")
+        yield from _of_each(report)
+    if report.judges:
+        yield _grid(report, judges_table(report), f"Judges. {BOLD}")
+        yield from _replacements(report)
+        yield from _differences(report)
+        for table in group_tables(report):
+            yield _grid(report, table, " ".join(filter(None, [f"{table.title}.", table.note])))
+    rows = planned_rows(report.planned)
+    if rows:
+        yield _plain(PLANNED, PLANNED_HEADS, rows)
+
+
+def _of_people(report: ReportContent) -> Json:
+    rows = [
+        {
+            "name": one.label,
+            "note": str(estimate.get("reason", "")) if estimate["value"] is None else "",
+            "cells": [_cell(Cell(estimate, one)), _text(f"{estimate['n']:,}")],
+        }
+        for one, estimate in people_table(report)
+    ]
+    caption = f"Inter-annotator agreement, {KIND_LABELS[report.kind].lower()}. {report.figures.counted}"
+    return {"caption": caption, "first": "Figure", "heads": ["Value", "n"], "rows": rows}
+
+
+def _of_each(report: ReportContent) -> Iterator[Json]:
+    one = report.figures.of_one_person
+    rows = [
+        {
+            "name": str(row.number),
+            "note": "simulated" if row.is_simulated else "",
+            "cells": [
+                _text(f"{row.n_labels:,}"),
+                _cell(Cell(row.agreement, one)),
+                _text(f"{row.agreement['n']:,}"),
+            ],
+        }
+        for row in report.people.annotators
+    ]
+    if rows:
+        heads = ["Labels", one.label, "Shared items"]
+        caption = "Each annotator and the others. Annotators are numbered in the order of their first label."
+        yield {"caption": caption, "first": "Annotator", "heads": heads, "rows": rows}
+
+
+def _replacements(report: ReportContent) -> Iterator[Json]:
+    rows = [
+        {
+            "name": name,
+            "note": "",
+            "cells": [
+                _text(word),
+                _text(f"{test['n_won']} of {test['n_tested']}"),
+                _text(value_text(test["advantage_probability"]), range_text(test["advantage_probability"])),
+            ],
+        }
+        for name, word, test in replacements(report)
+    ]
+    if rows:
+        caption = " ".join([f"{TITLE}.", *replacement_words(report)])
+        yield {"caption": caption, "first": HEADS[0], "heads": list(HEADS[1:]), "rows": rows}
+
+
+def _differences(report: ReportContent) -> Iterator[Json]:
+    unit = difference_unit(report)
+    rows = [
+        {
+            "name": judge.name,
+            "note": "",
+            "cells": [
+                _text(value_text(row, unit), range_text(row, unit)),
+                _text(value_text({"value": row.get("share_better")})),
+                _text("yes" if differs else "no"),
+            ],
+        }
+        for judge, row, differs in differences(report)
+    ]
+    leader = report.selection.leader
+    if rows and leader is not None:
+        heads = ["Behind the leader", "Confidence that the leader is ahead", "Significantly different"]
+        caption = f"Paired differences to {report.judges[leader].name}."
+        yield {"caption": caption, "first": "Judge", "heads": heads, "rows": rows}
+
+
+def _grid(report: ReportContent, table: FigureTable, caption: str) -> Json:
+    rows = []
+    for row in table.rows:
+        bold = significant_best(report, row.fingerprint) if row.fingerprint else frozenset()
+        whole = table.figure is None
+        rows.append(
+            {
+                "name": row.name,
+                "note": "baseline" if row.status == "baseline" else "",
+                "cells": [_cell(cell, bold=whole and cell.figure.name in bold) for cell in row.cells],
+            }
+        )
+    return {"caption": caption, "first": table.first, "heads": list(table.heads), "rows": rows}
+
+
+def _plain(caption: str, heads: tuple[str, ...], rows: Any) -> Json:
+    lines = [{"name": first, "note": "", "cells": [_text(one) for one in rest]} for first, *rest in rows]
+    return {"caption": f"{caption}.", "first": heads[0], "heads": list(heads[1:]), "rows": lines}
+
+
+def _cell(cell: Cell, *, bold: bool = False) -> Json:
+    unit = cell.figure.unit
+    return _text(
+        value_text(cell.estimate, unit),
+        range_text(cell.estimate, unit),
+        range_text(alike_of(cell.estimate), unit),
+        bold=bold,
+    )
+
+
+def _text(value: str, ends: str = "", more: str = "", *, bold: bool = False) -> Json:
+    return {"value": value, "ends": ends, "more": more, "bold": bold}
+
+
+def _parts(table: Mapping[str, Any]) -> Iterator[Json]:
+    """A table, turned where it is too wide for a page, and cut into parts where it is still too wide."""
+    n = len(table["heads"])
+    turned = n > _UPRIGHT
+    most = _TURNED if turned else _UPRIGHT
+    n_parts = max(1, -(-n // most))
+    size = -(-n // n_parts)
+    for part in range(n_parts):
+        span = slice(part * size, (part + 1) * size)
+        caption = table["caption"] + (f" Part {part + 1} of {n_parts}." if n_parts > 1 else "")
+        yield {
+            **table,
+            "caption": caption,
+            "turned": turned,
+            "heads": table["heads"][span],
+            # As wide as two columns, of few columns as wide as they.
+            "first_width": 2.2 if n > 3 else 1.6,
+            "rows": [row | {"cells": row["cells"][span]} for row in table["rows"]],
+        }
