@@ -90,7 +90,7 @@ class ReportChanges:
 
 def changes_of(before: ReportContent, after: ReportContent, *, tolerance: float = TOLERANCE) -> ReportChanges:
     """Compare two reports field by field."""
-    first, second = fields_of(before), fields_of(after)
+    first, second = report_fields(before), report_fields(after)
     moved = [
         FieldChange(name, value, second.get(name, _ABSENT), _distance(value, second.get(name)))
         for name, value in first.items()
@@ -108,7 +108,7 @@ def changes_of(before: ReportContent, after: ReportContent, *, tolerance: float 
     )
 
 
-def fields_of(report: ReportContent) -> dict[str, Leaf]:
+def report_fields(report: ReportContent) -> dict[str, Leaf]:
     """Every figure of a report by its path: ``judges / GPT-4 / accuracy / overall / value``."""
     content = report.as_json()
     # Judges have places in a report, and other places in one that has more judges.

@@ -298,7 +298,7 @@ _OF_FIGURES = {
     "tower": ("ziems2024tower",),
     "drfr": ("qin2024infobench",),
 }
-_OF_KINDS = {
+_OF_KINDS: dict[str, dict[str, tuple[str, ...]]] = {
     "answer_ranking": dict.fromkeys(("pearson", "spearman"), ("gritta2024humanrankeval",)),
     "importance": {"spearman": ("spearman1904", "ziems2024tower")},
 }

@@ -8,7 +8,7 @@ from annotation.kinds import DEFAULT_KIND
 from metaeval.figures import KIND_LABELS, Figure
 from metaeval.reports.citations import bibtex
 from metaeval.reports.figures import ALIKE, THESE, alike_of, range_text, value_text
-from metaeval.reports.latex_text import LatexTable, document, escape
+from metaeval.reports.latex_text import OTHER_SCRIPT, LatexTable, document, escape
 from metaeval.reports.methods import methods_section
 from metaeval.reports.pictures import report_pictures
 from metaeval.reports.planned import PLANNED, PLANNED_HEADS, planned_rows, planned_source
@@ -53,9 +53,11 @@ def paper(report: ReportContent, figures: Sequence[str]) -> str:
     titles = {one.name: one for one in report_pictures(report)}
     lines = [
         r"% pdflatex paper; bibtex paper; pdflatex paper; pdflatex paper. LuaLaTeX and XeLaTeX print every script.",
+        r"\ifdefined\pdfminorversion\pdfminorversion=7\fi",
         r"\documentclass{article}",
         r"\usepackage[margin=2cm]{geometry}",
         r"\usepackage{booktabs,graphicx}",
+        OTHER_SCRIPT,
         r"\begin{document}",
         rf"\title{{{escape(report.dataset['title'] or report.name)}}}",
         r"\author{}\date{}\maketitle",

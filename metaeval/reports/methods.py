@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from metaeval.reports.citations import SOFTWARE, Citation, citations, data_key, keys_of_figure
 from metaeval.reports.replacement import replacements
-from metaeval.reports.report import ReportContent
+from metaeval.reports.report import ReportContent, known
 from metaeval.reports.tables import has_alike, only_these, people_table, why_not_alike
 
 _TIES = {
@@ -114,8 +114,8 @@ def _figures(report: ReportContent) -> Iterator[Sentence]:
 
 def _cited_figures(report: ReportContent) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The figures of the report that a publication defines, and what is cited for them."""
-    there = [(one.name, one.label) for one, _ in people_table(report)]
-    names = {name for judge in report.judges for name in judge.measures}
+    there = [(one.name, one.label) for one, estimate in people_table(report) if known(estimate)]
+    names = {name for judge in report.judges for name in judge.measures if known(judge.overall(name))}
     there += [(one.name, one.label) for one in report.figures.judges if one.name in names]
     found = [(label, keys) for name, label in there if (keys := keys_of_figure(report.kind, name))]
     return tuple(dict.fromkeys(label for label, _ in found)), tuple(
@@ -125,7 +125,8 @@ def _cited_figures(report: ReportContent) -> tuple[tuple[str, ...], tuple[str, .
 
 def _of_pairs(report: ReportContent) -> Iterator[Sentence]:
     options = report.options
-    yield Sentence(_TIES[options["tie_break"]].format(seed=options["seed"]))
+    if report.people.n_labels:
+        yield Sentence(_TIES[options["tie_break"]].format(seed=options["seed"]))
     yield Sentence("A judge's figure is the mean of the presentation orders in which it judged.")
     if options["unparsed"] == "wrong":
         yield Sentence("An unparsed verdict counts as wrong.")

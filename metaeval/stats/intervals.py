@@ -348,7 +348,11 @@ def ratio_estimate(
     value = float(top.sum()) / whole
     rows = resamples.cluster_totals(np.stack([top, bottom], axis=1))
     spread = ratio_spread(rows[:, 0] - value * rows[:, 1], rows[:, 1])
-    resampled = resampled_ratio(top, bottom, resamples)
+    if bounds is not None and not math.isnan(spread.variance):
+        # The ends depend on the data alone; one resample says that they are asked for.
+        resampled = np.full(min(1, resamples.n_resamples), value)
+    else:
+        resampled = resampled_ratio(top, bottom, resamples)
     return finish(value, resampled, counted, resamples, confidence, bounds, spread)
 
 
