@@ -39,10 +39,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ComparedFigure:
-    """A figure in a row; bare where the head of the column says the unit."""
+    """A figure in a row; bare where the head of the column says the unit. `name` and `place` say what it is of."""
 
     estimate: EstimateJson | None
     unit: str
+    name: str
+    place: Slice
     bare: bool = False
 
 
@@ -152,10 +154,17 @@ def _row(
 ) -> ComparedJudge:
     judge = report.judges[index]
     measures = judge.measures
-    cells = [ComparedFigure(subset.of(measures[primary]), "percent", bare=True) for subset in subsets]
+    cells = [
+        ComparedFigure(subset.of(measures[primary]), "percent", primary, subset, bare=True)
+        for subset in subsets
+    ]
     cells += [
         ComparedFigure(
-            chosen.of(measures.get(name)), report.figures.of_judges(name).unit, bare=name in _POINTS
+            chosen.of(measures.get(name)),
+            report.figures.of_judges(name).unit,
+            name,
+            chosen,
+            bare=name in _POINTS,
         )
         for _, _, name, _ in _extras(report)
     ]

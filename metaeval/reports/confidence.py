@@ -153,7 +153,7 @@ def confidence_page(inputs: Inputs, asked: Asked) -> ConfidencePage:
             judge=chosen,
             judged=plain(corrected.judged)
             if corrected.judged
-            else {"value": None, "reason": corrected.reason},
+            else {"value": None, "low": None, "high": None, "reason": corrected.reason},
             corrected=plain(corrected),
             powered=plain(ppi_mean(read.shares, verdict, bounds=(0.0, 1.0), **shares)),
             n_known=int((~np.isnan(read.shares) & read.asked.any(axis=1)).sum()),

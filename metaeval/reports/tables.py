@@ -145,11 +145,12 @@ def axis_of(estimates: Iterable[Mapping[str, Any] | None]) -> tuple[float, float
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure; `drawn` on the axis of its table, or on its own."""
+    """A figure; `drawn` on the axis of its table, or on its own. `place` says of which items it is."""
 
     estimate: EstimateJson | None
     figure: Figure
     drawn: bool = False
+    place: Slice = OVERALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,10 @@ def people_tables(report: ReportContent) -> list[FigureTable]:
             FigureRow(
                 place.label,
                 "group",
-                tuple(Cell(place.of(measures[one.name]), one, drawn=one is drawn) for one in figures),
+                tuple(
+                    Cell(place.of(measures[one.name]), one, drawn=one is drawn, place=place)
+                    for one in figures
+                ),
             )
             for place in places
         )
@@ -357,6 +361,7 @@ def _shared_tables(report: ReportContent) -> list[FigureTable]:
                 judge.name,
                 report.status(index),
                 tuple(Cell(judge.overall(one.name), one) for one in shown),
+                fingerprint="" if judge.baseline else judge.fingerprint,
             )
             for index, judge in report.ranked()
         ]
@@ -366,8 +371,9 @@ def _shared_tables(report: ReportContent) -> list[FigureTable]:
 
 
 def _group_table(report: ReportContent, figure: Figure, axis: str, places: Sequence[Slice]) -> FigureTable:
-    def row(name: str, status: str, breakdown: Breakdown | None) -> FigureRow:
-        return FigureRow(name, status, tuple(Cell(place.of(breakdown), figure) for place in places))
+    def row(name: str, status: str, breakdown: Breakdown | None, fingerprint: str = "") -> FigureRow:
+        cells = tuple(Cell(place.of(breakdown), figure, place=place) for place in places)
+        return FigureRow(name, status, cells, fingerprint=fingerprint)
 
     rows = []
     beside = report.beside(figure.name)
@@ -376,7 +382,12 @@ def _group_table(report: ReportContent, figure: Figure, axis: str, places: Seque
     if figure.name in report.gold:
         rows.append(row("Gold answers", "gold", report.gold[figure.name]))
     rows += [
-        row(judge.name, report.status(index), judge.measures[figure.name])
+        row(
+            judge.name,
+            report.status(index),
+            judge.measures[figure.name],
+            "" if judge.baseline else judge.fingerprint,
+        )
         for index, judge in report.ranked()
         if figure.name in judge.measures
     ]

@@ -5,8 +5,11 @@ from typing import Any
 
 from django import template
 
+from judges.forms.item_filters import items_url
 from metaeval.reports import figures
+from metaeval.reports.behind import behind
 from metaeval.reports.changes import Leaf, leaf_text
+from metaeval.reports.tables import OVERALL, Slice
 from metaeval.views import addresses
 from web.numbers import UNDEFINED, number_of
 from web.templatetags.touchstone import count
@@ -14,6 +17,21 @@ from web.templatetags.touchstone import count
 register = template.Library()
 register.simple_tag(addresses.source_url)
 register.filter(count)
+
+
+@register.simple_tag
+def items_behind(  # the arguments of `behind`, of a dataset by its name, with the labels of one study or of all
+    dataset: str,
+    kind: str,
+    figure: str = "",
+    place: Slice = OVERALL,
+    fingerprint: str = "",
+    study: str = "",
+    **cell: str,
+) -> str:
+    """The address of the items behind a cell; `cell` is what more its filter has."""
+    asked = behind(kind, figure=figure, place=place, fingerprint=fingerprint)
+    return items_url(dataset, **(asked | {"study": study} | cell))
 
 
 register.filter("figure", figures.value_text)

@@ -1,0 +1,127 @@
+"""Cells of tables lead to the items behind them."""
+
+import re
+from html import unescape
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Item, Kind
+from metaeval.reports.behind import behind
+from metaeval.reports.tables import Slice
+from metaeval.services.report_jobs import report_request
+from tests.annotation.cast import Cast, client_of, text_of
+from tests.annotation.cast import labels_make as study_labels_make
+from tests.annotation.factories import dataset_make, study_make
+from tests.metaeval.kinds import kind_swept
+from tests.metaeval.rows import judge_make, judgments_make, labels_make, sweep_make
+
+pytestmark = pytest.mark.django_db
+
+
+def links(page):
+    """The addresses of the cells of a page that lead to items, in their order."""
+    assert page.status_code == 200
+    found = re.findall(r'<a class="behind" href="([^"]*)"', page.content.decode())
+    return [unescape(address) for address in found]
+
+
+@pytest.fixture
+def compared(cast):
+    """Eight pairs in two categories and two subsets, with labels, gold, and a judge that errs in the second half."""
+    dataset = dataset_make(pairs=8, owner=cast.alice)
+    for k, item in enumerate(dataset.items.order_by("position").select_related("instruction")):
+        item.instruction.subset = f"Set/{'Two' if k > 3 else 'One'}"
+        item.instruction.save()
+    labels_make(dataset=dataset, choices=[(1, 1, 1)] * 8)
+    Item.objects.filter(dataset=dataset).update(gold={"choice": 1})
+    good, poor = judge_make("Good"), judge_make("Poor", strategy="cot")
+    judgments_make(judge=good, dataset=dataset, choices=[(1, 1)] * 7 + [(1, 2)])
+    judgments_make(judge=poor, dataset=dataset, choices=[(1, 1)] * 4 + [(2, 2)] * 3 + [(None, 1)])
+    return dataset, sweep_make(judges=[good, poor], datasets=[dataset]), good, poor
+
+
+def shown(browser, address):
+    page = browser.get(address)
+    assert page.status_code == 200, address
+    return [row.item.external_id for row in page.context["page"].rows]
+
+
+def test_cells_of_a_comparison_lead_to_the_items_that_speak_against_them(cast: Cast, compared):
+    dataset, sweep, _, poor = compared
+    browser = client_of(cast.alice)
+    found = links(browser.get(reverse("metaeval:comparison", args=[sweep.pk]) + "?measure=agreement"))
+    names = list(dataset.items.order_by("position").values_list("external_id", flat=True))
+    of_poor = [address for address in found if poor.fingerprint in address]
+    assert shown(browser, of_poor[0]) == [*names[4:7]]
+    two = next(address for address in of_poor if "Two" in address)
+    assert shown(browser, two) == names[4:7]
+    one = next(address for address in of_poor if "One" in address)
+    assert shown(browser, one) == []
+    unparsed = next(address for address in of_poor if "case=unparsed" in address)
+    assert shown(browser, unparsed) == [names[7]]
+    for address in found:
+        shown(browser, address)
+
+
+def test_cells_of_decision_confidence_and_report_lead_to_items(cast: Cast, compared):
+    dataset, sweep, _, poor = compared
+    browser = client_of(cast.alice)
+    for name in ("decision", "confidence"):
+        found = links(browser.get(reverse(f"metaeval:{name}", args=[sweep.pk])))
+        assert found
+        for address in found:
+            shown(browser, address)
+    address = reverse("metaeval:confidence", args=[sweep.pk]) + f"?judge={poor.fingerprint}"
+    cells = links(browser.get(address))
+    assert [len(shown(browser, cell)) for cell in cells] == [5, 4, 0, 0]
+    study = study_make(dataset=dataset, owner=cast.alice, slug="s")
+    study_labels_make(study, [[1, 1], [1, 2], [2, 2], [1, 1]])
+    report = report_request(user=cast.alice, study="s")
+    found = links(browser.get(reverse("metaeval:report-detail", args=[report.pk])))
+    assert found
+    for cell in found:
+        assert "study=s" in cell
+        shown(browser, cell)
+    file = browser.get(reverse("metaeval:report-download", args=[report.pk, "html"]))
+    assert "/items/" not in file.content.decode()
+
+
+@pytest.mark.parametrize("kind", [Kind.RUBRIC, Kind.CHECKLIST, Kind.IMPORTANCE])
+def test_cells_of_other_kinds_lead_to_items(cast: Cast, kind):
+    _, sweep = kind_swept(kind, gold=True, owner=cast.alice)
+    browser = client_of(cast.alice)
+    found = links(browser.get(reverse("metaeval:comparison", args=[sweep.pk])))
+    assert found
+    for address in set(found):
+        shown(browser, address)
+
+
+def test_the_filter_behind_a_figure():
+    assert behind("pairwise", figure="agreement", place=Slice("category", "QA"), fingerprint="f") == {
+        "kind": "pairwise",
+        "judge": "f",
+        "category": "QA",
+        "case": "disagrees",
+        "sort": "disagreement",
+    }
+    assert behind("pairwise", figure="accuracy", fingerprint="f")["case"] == "wrong"
+    assert behind("pairwise", figure="positional_agreement", fingerprint="f")["case"] == "orders_differ"
+    assert behind("pairwise", figure="cost_per_1000", fingerprint="f") == {"kind": "pairwise", "judge": "f"}
+    assert behind("rubric", place=Slice("subset", "A/B"))["case"] == "split"
+    assert (
+        behind("pairwise", figure="accuracy", place=Slice("macro", "Adversarial"), fingerprint="f")["subset"]
+        == "Adversarial"
+    )
+
+
+def test_the_drawer_is_a_part_of_the_page_of_items(cast: Cast, compared):
+    dataset, _, _, poor = compared
+    address = f"{reverse('metaeval:dataset-items', args=[dataset.name])}?judge={poor.pk}&case=disagrees"
+    part = client_of(cast.alice).get(address, headers={"HX-Request": "true", "HX-Target": "drawer-body"})
+    text = part.content.decode()
+    assert "<html" not in text
+    assert "3 items" in text_of(part)
+    assert "Open all 3 items" in text_of(part)
+    # Its links are whole: it stands on another page.
+    assert 'href="?' not in text
