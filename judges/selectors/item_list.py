@@ -38,6 +38,14 @@ CASES = {
     "split": "Human annotators disagree",
     "wrong": "Judge disagrees with gold",
 }
+SHORT = {
+    "disagrees": "Judge disagrees",
+    "orders_differ": "Orders differ",
+    "unparsed": "Unparsed",
+    "split": "Annotators disagree",
+    "wrong": "Not gold",
+}
+"""The cases in a word or two, for where each is a tab."""
 SORTS = {"number": "Item number", "disagreement": "Disagreement, highest first"}
 VERDICTS = {"right": "Verdict correct", "wrong": "Verdict incorrect"}
 TRUTHS = {"people": "Majority of human annotators", "gold": "Gold answer"}

@@ -27,6 +27,7 @@ from judges.forms.item_filters import item_filter_from, item_query_of, items_url
 from judges.forms.judgment_filters import number_from, with_query
 from judges.selectors.item_list import (
     CASES,
+    SHORT,
     SORTS,
     TRUTHS,
     VERDICTS,
@@ -86,7 +87,9 @@ def item_list(request: ResearcherRequest, name: str) -> HttpResponse:
         "query": query,
         "here": with_query(reverse("metaeval:dataset-items", args=[name]), query),
         "about": _about(filters, study, [judge.name for judge in judges if judge.pk in filters.judge_ids]),
-        "cases": [(value, words, _with(dataset, chosen, case=value)) for value, words in CASES.items()],
+        "cases": [
+            (value, words, SHORT[value], _with(dataset, chosen, case=value)) for value, words in CASES.items()
+        ],
         "all_url": _with(dataset, chosen, case=""),
     }
     if request.htmx and request.htmx.target == DRAWER:
@@ -133,6 +136,7 @@ def _about(filters: ItemFilter, study: Study | None, judges: Sequence[str]) -> l
         right = kind_of(filters.kind).summary({"": float(filters.answer)})
         found.append(f"{TRUTHS[filters.truth]}: {right}")
         found.append(VERDICTS.get(filters.verdict, ""))
+    found.append(CASES.get(filters.case, ""))
     if filters.text:
         found.append(f"“{filters.text}”")
     return [part for part in found if part]

@@ -24,6 +24,8 @@
     const body = document.createElement("div");
     body.className = "drawer-body";
     body.id = "drawer-body";
+    body.addEventListener("htmx:afterSettle", arrived);
+    for (const problem of ["responseError", "sendError", "swapError"]) body.addEventListener(`htmx:${problem}`, failed);
     drawer.append(body, shut);
     document.body.append(drawer);
   };
@@ -43,19 +45,20 @@
     opener?.setAttribute("aria-expanded", "true");
   };
   const title = () => document.getElementById("drawer-title")?.focus({ preventScroll: true });
-  const load = async (url) => {
+  let asked = null;
+  const load = (url) => {
     const body = document.getElementById("drawer-body");
+    asked = url;
     wait(body);
     title();
-    await window.htmx.ajax("GET", url.pathname + url.search, { target: body, swap: "innerHTML" });
-    const arrived = document.getElementById("drawer-title");
-    if (!arrived || arrived.classList.contains("drawer-wait")) {
-      location.assign(url);  // the part did not come: the page says why
-      return;
-    }
+    // The part's own events say whether it came: the promise is kept before it stands in the page.
+    window.htmx.ajax("GET", url.pathname + url.search, { source: body, target: body, swap: "innerHTML" }).catch(() => {});
+  };
+  const arrived = () => {
     // Where the focus has gone elsewhere meanwhile, it stays there.
     if (document.activeElement === document.body || drawer?.contains(document.activeElement)) title();
   };
+  const failed = () => location.assign(asked);  // the page says why
   const open = (link) => {
     if (!drawer) make();
     mark(link);
