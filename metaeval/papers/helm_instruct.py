@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from metaeval.figures.rubric import KIND, RubricSample
-from metaeval.figures.sample import Ratio
+from metaeval.figures.sample import Ratio, means_by
 from metaeval.inputs import Booleans, Floats, Inputs
 from metaeval.papers.data import PaperData
 from metaeval.papers.matrix import matrix_table
@@ -27,7 +27,7 @@ from metaeval.papers.tables import (
     with_best_marked,
     word_cell,
 )
-from metaeval.stats import Estimate, evaluator_correlations, evaluator_correlations_by, macro_mean, preset
+from metaeval.stats import Estimate, evaluator_correlations, macro_mean, preset
 from metaeval.stats.errors import quiet
 from metaeval.stats.evaluators import EvaluatorCorrelations
 
@@ -102,20 +102,21 @@ class Ratings:
 
     def by_criterion(self, **how: Any) -> dict[str, EvaluatorCorrelations]:
         """The correlations of every two rater groups, by criterion and over all ratings."""
-        n_items, n_criteria = len(self.inputs.items), len(self.criteria)
-        flat = {rater.name: rater.ratings.T.ravel() for rater in self.raters}
+        found = {name: self._correlations([place], **how) for place, name in enumerate(self.criteria)}
+        return found | {OVERALL: self._correlations(range(len(self.criteria)), **how)}
+
+    def _correlations(self, places: Sequence[int], **how: Any) -> EvaluatorCorrelations:
+        """Over the ratings by some criteria, one criterion after the other."""
+        flat = {rater.name: rater.ratings[:, places].T.ravel() for rater in self.raters}
         if len(flat) == 1:  # means and deviations it has all the same
-            flat[""] = np.full(n_items * n_criteria, np.nan)
-        criteria = np.repeat(np.arange(n_criteria), n_items)
-        options = preset("helm_instruct").of(evaluator_correlations) | {"n_resamples": 0}
+            flat[""] = np.full(len(self.inputs.items) * len(places), np.nan)
+        options = preset("helm_instruct").of(evaluator_correlations) | how | {"n_resamples": 0}
         if self.inputs.weights is not None:
-            options["weights"] = np.tile(self.inputs.weights, n_criteria)
+            options["weights"] = np.tile(self.inputs.weights, len(places))
         if "scenarios" in how:
-            how["scenarios"] = np.tile(np.array(how["scenarios"], dtype=np.str_), n_criteria)
+            options["scenarios"] = np.tile(np.array(how["scenarios"], dtype=np.str_), len(places))
         with quiet():
-            found = evaluator_correlations_by(flat, criteria, **how, **options)
-            tables = {name: found[place] for place, name in enumerate(self.criteria)}
-            return tables | {OVERALL: evaluator_correlations(flat, **how, **options)}
+            return evaluator_correlations(flat, **options)
 
     def macro(self, rater: Rater, place: int, where: Booleans) -> Estimate:
         """The mean over scenarios of the mean rating of some items by one criterion."""
@@ -343,8 +344,8 @@ def _figure_3(ratings: Ratings) -> Iterator[PaperPart]:
         table = PaperTable(
             f"f3-{name}",
             f"{title}: {criterion}",
-            f"Mean rating of each model by {criterion}, a column a rater group: the unweighted mean of the scenarios' "
-            "means. The highest of each group is marked.",
+            f"Mean rating of each model by the criterion {criterion}, a column a rater group: the unweighted mean of "
+            "the scenarios' means. The highest of each group is marked.",
             ("Model", *(rater.name for rater in ratings.raters)),
             with_best_marked(rows),
             (*notes, *_holes(ratings, means[place])),
@@ -399,16 +400,23 @@ def _leaders(ratings: Ratings, means: Sequence[Sequence[Sequence[Estimate]]]) ->
 
 def _means_by_scenario(ratings: Ratings) -> Floats:
     """Mean of the criteria's means: (n_scenarios, n_raters, n_systems)."""
-    system, scenario = (np.array(each, dtype=np.str_) for each in (ratings.system, ratings.scenario))
-    names = ratings.scenarios or ("",)
-    found = np.full((len(names), len(ratings.raters), len(ratings.systems)), np.nan)
-    for row, name in enumerate(names):
-        for place, one in enumerate(ratings.systems):
-            where = (scenario == name) & (system == one)
-            for column, rater in enumerate(ratings.raters):
-                each = [ratings.macro(rater, k, where).value for k in range(len(ratings.criteria))]
-                found[row, column, place] = np.mean(each)
-    return found
+    scenarios, systems = ratings.scenarios or ("",), ratings.systems
+    places = {
+        (scenario, system): row * len(systems) + column
+        for row, scenario in enumerate(scenarios)
+        for column, system in enumerate(systems)
+    }
+    n = len(places)  # where items of no scenario, or of no system, are counted
+    unit = np.array([places.get(key, n) for key in zip(ratings.scenario, ratings.system, strict=True)])
+    weights = ratings.inputs.weights
+    found = []
+    for rater in ratings.raters:
+        size = (~np.isnan(rater.ratings)) * (1.0 if weights is None else weights[:, np.newaxis])
+        total = means_by(unit, size * np.nan_to_num(rater.ratings), n + 1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = total / means_by(unit, size, n + 1)
+        found.append(means[:n].mean(axis=1).reshape(len(scenarios), len(systems)))
+    return np.stack(found, axis=1)
 
 
 def _leads(values: Floats) -> tuple[Floats, int]:

@@ -177,7 +177,8 @@ def _scatters(models: Sequence[RankedModel], scores: dict[str, Floats]) -> Itera
             MarkedPoint(x, y, None, None, variant, f"{model}, {variant}: {name} {x:g}, {HRE} {y:.2f}", model)
             for model, variant, x, y in rows
         ]
-        axes = CurveAxes(name, HRE, "number", "number")
+        ends = [_with_room(values) for values in zip(*((x, y) for _, _, x, y in rows), strict=True)]
+        axes = CurveAxes(name, HRE, "number", "number", *ends)
         yield Picture(
             f"f10-{slug(name)}-points",
             f"Figure 10: {HRE} and {name}",
@@ -192,6 +193,12 @@ def _scatters(models: Sequence[RankedModel], scores: dict[str, Floats]) -> Itera
             tuple(rows),
             narrow=scatter_spec(points, axes, narrow=True),
         )
+
+
+def _with_room(values: Sequence[float]) -> tuple[float, float]:
+    """Ends of an axis that no point lies on."""
+    room = 0.06 * (max(values) - min(values)) or 1.0
+    return min(values) - room, max(values) + room
 
 
 def _variant(model: RankedModel) -> str:

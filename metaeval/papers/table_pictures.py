@@ -40,7 +40,7 @@ def with_bars(
         return
     if len({series for (_, series), _ in entries}) > N_SERIES:
         numbers = [cell.value for _, cell in entries if cell.value is not None]
-        yield _heat_map(table, numbers, _highest(entries))
+        yield _heat_map(table, numbers, _highest(entries, heads[0]))
         return
     points: list[Point] = [
         (group, series, None if cell.value is None else cell.value / (100 if percent else 1))
@@ -49,7 +49,7 @@ def with_bars(
     yield bar_picture(
         f"{table.name}-bars",
         table.title,
-        f"{table.caption} {_highest(entries)}",
+        f"{table.caption} {_highest(entries, heads[0])}",
         points,
         heads=heads,
         percent=percent,
@@ -57,13 +57,17 @@ def with_bars(
     )
 
 
-def _highest(entries: list[tuple[tuple[str, str], PaperCell]]) -> str:
-    """The highest bar of each group, in words."""
-    best: dict[str, tuple[float, str]] = {}
+def _highest(entries: Sequence[tuple[tuple[str, str], PaperCell]], head: str) -> str:
+    """The highest bar of each group, in words; bars with the same number share it."""
+    found: dict[str, list[tuple[str, PaperCell]]] = {}
     for (group, series), cell in entries:
-        if cell.value is not None and (group not in best or cell.value > best[group][0]):
-            best[group] = (cell.value, f"{group}: {series} ({cell.text})")
-    said = [text for _, text in best.values()]
+        if cell.value is not None:
+            found.setdefault(group, []).append((series, cell))
+    said = []
+    for group, cells in found.items():
+        text = max(cells, key=lambda entry: entry[1].value or 0.0)[1].text
+        names = " and ".join(series for series, cell in cells if cell.text == text)
+        said.append(f"{head} {group}: {names} ({text})")
     more = f", and of {len(said) - _MOST_SAID} more groups in the table" if len(said) > _MOST_SAID else ""
     return f"Highest: {'; '.join(said[:_MOST_SAID])}{more}."
 

@@ -16,7 +16,7 @@ class ReferenceLine:
     label: str
 
 
-_FORMATS = {"percent": ".0%", "number": "~g", "money": "$~g", "seconds": "~g", "count": ",d"}
+_FORMATS = {"percent": ".0%", "number": ",~r", "money": "$,~r", "seconds": ",~r", "count": ",d"}
 _WORD_JOINER = "\u2060"
 
 
@@ -42,7 +42,7 @@ def unit_axis(unit: str, title: str | None = None, **more: Any) -> dict[str, Any
     axis: dict[str, Any] = {"title": title, "tickCount": 6, **more}
     if unit == "points":
         return axis | {"labelExpr": "replace(format(100 * datum.value, '+.0f'), '+0', '0')"}
-    return axis | {"format": _FORMATS.get(unit, "~g")}
+    return axis | {"format": _FORMATS.get(unit, ",~r")}
 
 
 def specification(layers: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:

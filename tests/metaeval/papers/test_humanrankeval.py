@@ -215,7 +215,7 @@ def test_pictures_have_the_numbers_of_their_tables():
     found = {part.name: part for part in humanrankeval_parts(data)}
     picture, table = found["f4-pythia-bars"], found["f4-pythia"]
     assert picture.rows[0] == ("Unix", "pythia-70m", table.rows[0][1].value)
-    assert f"Unix: pythia-12b ({table.rows[0][3].text})" in picture.description
+    assert f"Topic Unix: pythia-12b ({table.rows[0][3].text})" in picture.description
     assert found["f3-bars"].rows[1] == ("Unix", "Rank 2", 6.0)
 
 
@@ -226,7 +226,7 @@ def test_many_models_are_a_heat_map():
     assert "f4-pythia-bars" not in found
     picture = found["f4-pythia-map"]
     assert len(picture.columns) == 8
-    assert "Unix: pythia-2b" in picture.description
+    assert "Topic Unix: pythia-2b and pythia-4b and pythia-6b (" in picture.description
 
 
 def test_a_matrix_and_points_beside_other_benchmarks():
