@@ -13,7 +13,10 @@ from metaeval.inputs import Options
 from metaeval.papers.data import PaperData
 from metaeval.papers.helm_instruct import helm_instruct_parts
 from metaeval.papers.tables import MissingPart, PaperTable
-from tests.metaeval.kinds import KindItem, inputs, judge
+from metaeval.services.papers import paper_make
+from tests.annotation.factories import annotator_make, study_make, user_make
+from tests.annotation.kinds import kind_dataset_make, kind_label_make
+from tests.metaeval.kinds import KindItem, inputs, judge, kind_labels, value_of
 
 OPTIONS = Options(n_resamples=0)
 
@@ -168,3 +171,25 @@ def test_newsroom(shared_data):
     assert found["t4-overall"].rows[0][2].value == pytest.approx(pearsonr(pooled[0], pooled[1]).statistic)
     assert isinstance(found["f3"], MissingPart)
     assert isinstance(found["scenario-level"], MissingPart)
+
+
+@pytest.mark.django_db
+def test_each_study_is_a_rater_group():
+    """Two crowds and imported labels; what a reader may not see is no group."""
+    dataset = kind_dataset_make("rubric", items=4)
+    items, owner = list(dataset.items.order_by("position")), user_make()
+    for slug, shift in (("crowd-a", 0), ("crowd-b", 1)):
+        study = study_make(dataset=dataset, kind="rubric", slug=slug, owner=owner)
+        person = annotator_make()
+        for k, item in enumerate(items):
+            kind_label_make(study, item, value_of("rubric", k, shift), annotator=person)
+    kind_labels(dataset, "rubric", (2,))
+    made = paper_make(paper="helm-instruct", dataset=dataset)
+    table = next(one for one in made.tables if one.name == "t4-clear")
+    assert table.columns == ("", "crowd-a", "crowd-b", "Imported labels")
+    alone = paper_make(paper="helm-instruct", dataset=dataset, study=study)
+    assert next(one.reason for one in alone.missing if one.name == "t4").startswith(
+        "It compares rater groups"
+    )
+    seen = paper_make(paper="helm-instruct", dataset=dataset, reader=user_make())
+    assert not any("crowd" in column for one in seen.tables for column in one.flat_columns)
