@@ -20,7 +20,7 @@ register.filter(count)
 
 
 @register.simple_tag
-def items_behind(  # the arguments of `behind`, of a dataset by its name, with the labels of one study or of all
+def cell_items(  # the arguments of `behind`, of a dataset by its name, with the labels of one study or of all
     dataset: str,
     kind: str,
     figure: str = "",

@@ -185,7 +185,7 @@ def _pictures(
     asked |= {name: request.GET[name] for name in kept if name in request.GET}
     return pictures_shown(
         request,
-        report_pictures(content, items_behind(dataset.name, content.kind)),
+        report_pictures(content, items_behind(dataset.name, content)),
         lambda name, suffix: f"{source_url(sweep, 'comparison-picture', name, suffix)}?{urlencode(asked)}",
     )
 
@@ -201,7 +201,7 @@ def comparison_picture(request: ResearcherRequest, sweep: SweepView, picture: st
 
     def pictures() -> tuple[Picture, ...]:
         content = _ranked_by(_content_asked(request, sweep, dataset, kind), request.GET.get("measure", ""))
-        return report_pictures(content, items_behind(dataset.name, kind))
+        return report_pictures(content, items_behind(dataset.name, content))
 
     return picture_response(request, picture, file, f"{dataset.name}-{source_slug(sweep)}", pictures)
 

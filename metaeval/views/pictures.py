@@ -9,8 +9,10 @@ from django.utils.http import content_disposition_header, urlencode
 from judges.forms.item_filters import items_url
 from metaeval.pictures.picture import Picture
 from metaeval.pictures.rendering import MissingPicturesError, available
+from metaeval.reports.behind import behind
 from metaeval.reports.figures import NONE, value_text
 from metaeval.reports.pictures import Leads
+from metaeval.reports.report import ReportContent
 from metaeval.reports.tables import Slice
 from metaeval.services.pictures import PICTURE_FORMATS, picture_file, picture_keep, picture_kept
 from web.access import ResearcherRequest
@@ -130,15 +132,14 @@ def picture_response(
     return HttpResponse(body, content_type=PICTURE_FORMATS[suffix].content_type, headers=headers)
 
 
-def items_behind(dataset: str, kind: str) -> Leads:
+def items_behind(dataset: str, content: ReportContent, *, study: str = "") -> Leads:
     """Where the cells of a picture lead: to the items of a dataset, by judge and group."""
 
     def leads(fingerprint: str, place: Slice) -> str:
-        if place.kind == "overall":
-            return items_url(dataset, kind=kind, judge=fingerprint)
-        if place.kind not in ("category", "subset"):
+        if place.kind not in ("overall", "category", "subset"):
             return ""
-        return items_url(dataset, kind=kind, judge=fingerprint, **{place.kind: place.name})
+        asked = behind(content.kind, figure=content.primary, place=place, fingerprint=fingerprint)
+        return items_url(dataset, **asked, study=study)
 
     return leads
 

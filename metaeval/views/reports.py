@@ -20,7 +20,7 @@ from metaeval.reports.errors import ReportError
 from metaeval.reports.html import context_of
 from metaeval.reports.json_values import read_as
 from metaeval.reports.pdf import MissingPdfError
-from metaeval.reports.pictures import report_pictures
+from metaeval.reports.pictures import Leads, report_pictures
 from metaeval.reports.render import FORMATS, formats_here
 from metaeval.reports.render import render as render_report
 from metaeval.reports.report import ReportContent, report_of
@@ -119,6 +119,12 @@ def _asked(request: ResearcherRequest, targets: Sequence[ReportTarget]) -> str |
     return next((target.key for target in wanted), None)
 
 
+def _items_behind(report: Report, content: ReportContent) -> Leads:
+    """Where the cells of a report's pictures lead: of a study's report, to its items with its labels."""
+    study = "" if report.study is None else report.study.slug
+    return items_behind(report.dataset.name, content, study=study)
+
+
 @never_cache
 @vary_on_headers("HX-Request")
 @researcher_page
@@ -161,7 +167,7 @@ def report_detail(request: ResearcherRequest, pk: int) -> HttpResponse:
         "report": report,
         "pictures": pictures_shown(
             request,
-            report_pictures(content, items_behind(report.dataset.name, content.kind)),
+            report_pictures(content, _items_behind(report, content)),
             lambda name, suffix: reverse("metaeval:report-picture", args=[report.pk, name, suffix]),
         ),
         "section": "reports",
@@ -242,7 +248,7 @@ def report_picture(request: ResearcherRequest, pk: int, picture: str, file: str)
 
     def pictures() -> tuple[Picture, ...]:
         content = report_of(report.content)
-        return report_pictures(content, items_behind(report.dataset.name, content.kind))
+        return report_pictures(content, _items_behind(report, content))
 
     return picture_response(request, picture, file, f"{report.name}-{report.inputs_hash[:8]}", pictures)
 

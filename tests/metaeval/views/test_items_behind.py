@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 def links(page):
     """The addresses of the cells of a page that lead to items, in their order."""
     assert page.status_code == 200
-    found = re.findall(r'<a class="behind" href="([^"]*)"', page.content.decode())
+    found = re.findall(r'<a (?:class="behind" )?href="(/datasets/[^"/]+/items/[^"]*)"', page.content.decode())
     return [unescape(address) for address in found]
 
 
@@ -73,8 +73,14 @@ def test_cells_of_decision_confidence_and_report_lead_to_items(cast: Cast, compa
         for address in found:
             shown(browser, address)
     address = reverse("metaeval:confidence", args=[sweep.pk]) + f"?judge={poor.fingerprint}"
-    cells = links(browser.get(address))
-    assert [len(shown(browser, cell)) for cell in cells] == [5, 4, 0, 0]
+    cells = {
+        (right[1], verdict[1]): len(shown(browser, cell))
+        for cell in links(browser.get(address))
+        if (right := re.search(r"people=(\d)", cell)) and (verdict := re.search(r"verdict=(\w+)", cell))
+    }
+    # Right in both orders of four pairs and in one of another; wrong, or unparsed, in the rest and in that one.
+    assert cells[("1", "right")] == 5
+    assert cells[("1", "wrong")] == 4
     study = study_make(dataset=dataset, owner=cast.alice, slug="s")
     study_labels_make(study, [[1, 1], [1, 2], [2, 2], [1, 1]])
     report = report_request(user=cast.alice, study="s")
