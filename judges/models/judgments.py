@@ -59,6 +59,10 @@ class Judgment(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        indexes = [
+            # Which came since a page was computed: of a million, mostly none.
+            models.Index(fields=["created_at"], name="judgment_created"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["judge", "item", "order", "sample"], name="judgment_unique"),
             models.CheckConstraint(

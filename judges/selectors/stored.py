@@ -1,6 +1,7 @@
 """What is stored of judges, sweeps and judgments, whoever asks: for reports and choices, which know their reader."""
 
 from collections.abc import Collection, Iterable
+from datetime import datetime
 
 from django.db.models import QuerySet
 
@@ -28,6 +29,19 @@ def judgments_on(
     if kind:
         rows = rows.filter(item__kind=kind)
     return rows if judge_ids is None else rows.filter(judge_id__in=list(judge_ids))
+
+
+def judgments_since(
+    moment: datetime,
+    datasets: Iterable[Dataset | int],
+    kind: str,
+    *,
+    judge_ids: Collection[int] | None = None,
+) -> int:
+    """How many of `judgments_on` came after a moment. Quick where none did, whatever there is."""
+    if not Judgment.objects.filter(created_at__gt=moment).exists():
+        return 0
+    return judgments_on(datasets, kind, judge_ids=judge_ids).filter(created_at__gt=moment).count()
 
 
 def sweep_whole(sweep_id: int) -> Sweep:

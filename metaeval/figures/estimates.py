@@ -86,7 +86,7 @@ def _draws(measures: Iterable[Measure], layout: Layout, resamples: Resamples) ->
     if not resamples.n_resamples:
         return {measure.name: np.zeros((0, n_groups)) for measure in measures}
     if not layout.combinations:
-        # Of a bounded ratio the ends depend on the data alone; one resample says that they are asked for.
+        # Of a ratio with a bound the ends depend on the data alone; one resample says that they are asked for.
         bounded = [measure for measure in measures if _is_bounded(measure)]
         rest = [measure for measure in measures if not _is_bounded(measure)]
         if bounded:
@@ -105,7 +105,7 @@ def _draws(measures: Iterable[Measure], layout: Layout, resamples: Resamples) ->
 
 
 def _is_bounded(measure: Measure) -> bool:
-    return measure.bounds is not None and math.isfinite(measure.bounds[1] - measure.bounds[0])
+    return measure.bounds is not None
 
 
 def _breakdown(

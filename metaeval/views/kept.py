@@ -7,7 +7,7 @@ from typing import Any
 from annotation.models import Dataset
 from annotation.selectors.datasets import items_of
 from annotation.selectors.overview import labels_visible_to
-from judges.selectors.stored import judgments_on
+from judges.selectors.stored import judgments_on, judgments_since
 from metaeval.models import JobState, ReportJob
 from metaeval.services.page_contents import PageAsked
 from metaeval.services.report_jobs import is_small, page_job_get, page_request
@@ -77,8 +77,8 @@ def kept_of(
     if job is None or job.state != JobState.DONE:
         return Kept(job, *sizes)
     # Of jobs that were done before their start was kept, what came since they were asked for.
-    later = {"created_at__gt": job.started_at or job.created_at}
+    began = job.started_at or job.created_at
     labels = labels_visible_to(request.user).current().order_by()
-    new_labels = labels.filter(item__dataset__in=datasets, kind=asked.kind, **later).count()
-    judgments = judgments_on(datasets, asked.kind, judge_ids=judge_ids).filter(**later)
-    return Kept(job, *sizes, new_labels, judgments.count())
+    new_labels = labels.filter(item__dataset__in=datasets, kind=asked.kind, created_at__gt=began).count()
+    new_judgments = judgments_since(began, datasets, asked.kind, judge_ids=judge_ids)
+    return Kept(job, *sizes, new_labels, new_judgments)

@@ -51,6 +51,8 @@ PER_PAGE = 25
 JOBS_SHOWN = 10
 PLANS_OFFERED = 200
 FIGURES_SHOWN = 200
+LISTED = ("html", "pdf", "zip")
+"""Formats in the list of reports; the page of a report has all."""
 
 
 @researcher_page
@@ -59,7 +61,7 @@ def report_list(request: ResearcherRequest) -> HttpResponse:
     targets = report_targets(request.user)
     asked = {"name": _asked(request, targets), "preregistration": request.GET.get("plan", "")}
     form = ReportForm(names=_choices(targets), plans=_plans(request), initial=asked)
-    suffixes = formats_here().items()
+    suffixes = [(suffix, name) for suffix, name in formats_here().items() if suffix in LISTED]
     rows = [(report, _kind_label(report), suffixes) for report in page]
     jobs = report_jobs_of(request.user)[:JOBS_SHOWN]
     context = {"page_obj": page, "rows": rows, "jobs": jobs, "form": form, "section": "reports"}
