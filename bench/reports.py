@@ -12,18 +12,27 @@ comparison_ms, decision_ms : pages looked at before, with nothing changed since,
 background_s : a report of the large size, made as a worker makes it.
 files_ms_FORMAT : that report as a file.
 rows : judgments of the large size.
+export_s, export_peak_mb : these judgments as Parquet, in a process of its own.
+api_queries : the most that a list of the API takes.
 """
 
 from __future__ import annotations
 
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
 
 JUDGES, LABELS, PEOPLE = 20, 4, 40
 SMALL, LARGE = 2_000, 20_000
@@ -100,7 +109,43 @@ def measure(small: int, large: int, judges: int) -> dict[str, float]:
     figures["rows"] = large * judges * 2
     figures["background_s"], _ = made(dataset)
     _looks("large", dataset, look, figures)
+    figures |= _queries(user, dataset.name) | _export(dataset.name)
     return figures
+
+
+def _queries(user: Any, dataset: str) -> dict[str, float]:
+    """The most queries that a list of the API takes, with a full page."""
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+
+    from annotation.services.tokens import token_create
+
+    secret = token_create(user=user, name="bench")[1]
+    client = Client(headers={"Authorization": f"Bearer {secret}"})
+    lists = ("datasets/", f"datasets/{dataset}/items/", "labels/", "studies/", "judges/", "sweeps/")
+    most = 0
+    for name in (*lists, "judgments/", "reports/", "decisions/"):
+        with CaptureQueriesContext(connection) as caught:
+            answer = client.get(f"/api/v1/{name}")
+        assert answer.status_code == 200, (name, answer.content[:200])
+        most = max(most, len(caught))
+    return {"api_queries": most}
+
+
+def _export(dataset: str) -> dict[str, float]:
+    """All judgments of a dataset as Parquet, by the command: its seconds, and the most memory that it took."""
+    path = Path(os.environ["TOUCHSTONE_VAR"]) / "judgments.parquet"
+    command = [sys.executable, "manage.py", "export", dataset, "--what", "judgments", "--output", str(path)]
+    began = time.perf_counter()
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        peak = 0
+        while process.poll() is None:
+            with suppress(psutil.NoSuchProcess):
+                peak = max(peak, psutil.Process(process.pid).memory_info().rss)
+            time.sleep(0.05)
+    assert process.returncode == 0
+    return {"export_s": time.perf_counter() - began, "export_peak_mb": peak / 1e6}
 
 
 def _looks(name: str, dataset: Any, look: Callable[[str], float], figures: dict[str, float]) -> None:
