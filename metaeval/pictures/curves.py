@@ -143,7 +143,9 @@ def curve_spec(
                 "encoding": {"x": x, "y": y, **scales, "description": {"field": "said"}},
             }
         )
-    return specification(layers, data=inline_values(values), width=260 if narrow else 450, height=260)
+    return specification(
+        layers, narrow=narrow, data=inline_values(values), width=260 if narrow else 450, height=260
+    )
 
 
 def scatter_spec(
@@ -207,7 +209,9 @@ def scatter_spec(
             "encoding": {"x": x, "y": y, "text": {"field": "mark"}},
         },
     ]
-    return specification(layers, data=inline_values(values), width=260 if narrow else 450, height=290)
+    return specification(
+        layers, narrow=narrow, data=inline_values(values), width=260 if narrow else 450, height=290
+    )
 
 
 def cost_axis(costs: Sequence[float], title: str, narrow: bool = False) -> dict[str, Any]:

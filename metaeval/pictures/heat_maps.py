@@ -29,6 +29,7 @@ def heat_map_spec(
     row_title: str = "",
     column_title: str = "",
     step: int = 0,
+    narrow: bool = False,
 ) -> Spec:
     """A heat map. The outermost steps begin ``reach`` away from the middle."""
     names, heads = distinct(rows), distinct(columns)
@@ -48,7 +49,7 @@ def heat_map_spec(
                 }
             )
     longest = max(map(len, columns), default=0)
-    step = step or (58 if longest <= 9 or len(columns) > 6 else 84)
+    step = step or (46 if narrow else 58 if longest <= 9 or len(columns) > 6 else 84)
     slanted = longest * 6.5 > step
     head_axis = {
         "orient": "top",
@@ -58,7 +59,12 @@ def heat_map_spec(
         "labelPadding": 6,
         **({"labelAngle": -40, "labelAlign": "left"} if slanted else {"labelAngle": 0}),
     }
-    name_axis = {"title": row_title or None, "ticks": False, "labelLimit": 240, "labelColor": LIGHT["ink"]}
+    name_axis = {
+        "title": row_title or None,
+        "ticks": False,
+        "labelLimit": 120 if narrow else 240,
+        "labelColor": LIGHT["ink"],
+    }
     where = {
         "x": {"field": "column", "type": "nominal", "sort": heads, "axis": head_axis},
         "y": {"field": "row", "type": "nominal", "sort": names, "axis": name_axis},

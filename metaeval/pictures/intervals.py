@@ -109,7 +109,7 @@ def forest_spec(
         text = {"type": "text", "align": "left", "dx": 10, "color": LIGHT["ink"]}
         encoding = {"x": {"value": "width"}, "y": y, "text": {"field": "text"}}
         layers.append({"data": data, "mark": text, "encoding": encoding})
-    return specification(layers, width=165 if narrow else 340, height={"step": 24})
+    return specification(layers, narrow=narrow, width=165 if narrow else 340, height={"step": 24})
 
 
 def bars_spec(
@@ -159,4 +159,6 @@ def bars_spec(
             },
         },
     ]
-    return specification(layers, width=165 if narrow else 360, height={"step": 16, "for": "offset"})
+    return specification(
+        layers, narrow=narrow, width=165 if narrow else 360, height={"step": 16, "for": "offset"}
+    )

@@ -45,9 +45,14 @@ def unit_axis(unit: str, title: str | None = None, **more: Any) -> dict[str, Any
     return axis | {"format": _FORMATS.get(unit, ",~r")}
 
 
-def specification(layers: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
-    """The whole around layers."""
-    return {"$schema": SCHEMA_URL, "config": config(), "layer": list(layers), **more}
+def specification(
+    layers: Sequence[Mapping[str, Any]], *, narrow: bool = False, **more: Any
+) -> dict[str, Any]:
+    """The whole around layers. A narrow one has the entries of its legend below each other."""
+    common = config()
+    if narrow:
+        common["legend"]["columns"] = 1
+    return {"$schema": SCHEMA_URL, "config": common, "layer": list(layers), **more}
 
 
 def inline_values(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -209,6 +209,7 @@ def _heat_picture(report: ReportContent, table: FigureTable, axis: str, leads: L
     reach = _REACH.get(figure.unit, 0.8)
     groups = "categories" if axis == "category" else "subsets"
     where = value_text({"value": middle}, figure.unit)
+    names = [row.name for row in rows]
     return Picture(
         name=groups,
         title=table.title,
@@ -216,7 +217,8 @@ def _heat_picture(report: ReportContent, table: FigureTable, axis: str, leads: L
             f"{figure.label} in {_count(len(rows), 'row')} and {len(places)} columns, by {axis}. Orange is below "
             f"{where}, blue above. Each cell has its figure{' in percent' if figure.unit == 'percent' else ''}."
         ),
-        spec=heat_map_spec([row.name for row in rows], table.heads, cells, middle=middle, reach=reach),
+        spec=heat_map_spec(names, table.heads, cells, middle=middle, reach=reach),
+        narrow=heat_map_spec(names, table.heads, cells, middle=middle, reach=reach, narrow=True),
         columns=(PictureColumn("Judge"), *(PictureColumn(place.label, figure.unit) for place in places)),
         rows=tuple((row.name, *(_value(cell.estimate) for cell in row.cells)) for row in rows),
         links=links,

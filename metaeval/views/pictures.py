@@ -69,8 +69,13 @@ class ShownPicture:
 
     @property
     def is_wide(self) -> bool:
-        """Whether it needs the whole width of a page: it has many columns, or figures as text beside it."""
-        return self.picture.narrow is None or self.picture.name == "forest-plot"
+        """Whether it needs the whole width of a page: it is a grid, or has figures as text beside it."""
+        return self.is_grid or self.picture.name == "forest-plot"
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether it has a column a group, so that it scrolls on a phone: it would be too small to read."""
+        return self.picture.name in ("categories", "subsets")
 
     @property
     def is_tall(self) -> bool:
