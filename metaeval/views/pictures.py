@@ -8,7 +8,7 @@ from django.utils.http import content_disposition_header, urlencode
 
 from judges.forms.item_filters import items_url
 from metaeval.pictures.picture import Picture
-from metaeval.pictures.rendering import MissingPicturesError, available
+from metaeval.pictures.rendering import MissingPicturesError, available, warm_up
 from metaeval.reports.behind import behind
 from metaeval.reports.figures import NONE, value_text
 from metaeval.reports.pictures import Leads
@@ -88,6 +88,8 @@ def pictures_shown(
 ) -> list[ShownPicture]:
     """What the template `metaeval/picture.html` takes, of each picture."""
     drawn = available()
+    if drawn:
+        warm_up()
     found = []
     for picture in pictures:
         if drawn:
