@@ -245,6 +245,11 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 
+# --- Exports: files that wait to be downloaded. Web processes and workers share this folder. -------------------------
+EXPORTS_DIR = Path(env.str("EXPORTS_DIR", default=str(VAR_DIR / "exports")))
+EXPORTS_MAX_BYTES = env.int("EXPORTS_MAX_BYTES", default=10 * 2**30)
+EXPORTS_KEEP_HOURS = env.int("EXPORTS_KEEP_HOURS", default=72)
+
 # --- Web ---------------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -25,10 +25,17 @@ from judges.backends.warm import shutdown_all
 from judges.engine.runner import run_pending
 from judges.models import Queue
 from judges.services.anchors import anchors_check_due
+from judges.services.export_jobs import export_files_tidy, export_jobs_start
 
 logger = logging.getLogger(__name__)
 
-HOUSEKEEPING: list[Callable[[], object]] = [leases_reap, studies_close_due, anchors_check_due]
+HOUSEKEEPING: list[Callable[[], object]] = [
+    leases_reap,
+    studies_close_due,
+    anchors_check_due,
+    lambda: export_jobs_start(stop_requested),
+    export_files_tidy,
+]
 """Called at each wake-up, and now and then during a long session: short, idempotent, e.g. reaping of leases."""
 
 QUEUES: tuple[str, ...] = tuple(Queue.values)

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, path
 
 import web.converters  # noqa: F401  (registers `row`)
-from judges.views import in_time, judges, judgments, sweeps
+from judges.views import exports, in_time, judges, judgments, sweeps
 
 app_name = "judges"
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -15,6 +15,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("judges/<row:pk>/in-time/freeze/", in_time.in_time_freeze, name="in-time-freeze"),
     path("judges/<row:pk>/in-time/<row:anchors>/", in_time.in_time_act, name="in-time-act"),
     path("judgments/<row:pk>/", judgments.judgment_page, name="judgment"),
+    path("datasets/<slug:name>/export/", exports.dataset_export_page, name="dataset-export-page"),
+    path("studies/<slug:slug>/export/", exports.study_export_page, name="study-export-page"),
+    path("exports/<row:pk>/delete/", exports.export_delete, name="export-delete"),
+    path("exports/<str:token>/", exports.export_file, name="export-file"),
     path("datasets/<slug:name>/judgments/", judgments.judgment_list, name="judgment-list"),
     path("datasets/<slug:name>/judgments.<str:format>/", judgments.judgment_export, name="judgment-export"),
 ]

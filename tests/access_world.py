@@ -23,6 +23,8 @@ from annotation.services.pay import bonus_grant
 from annotation.services.quality import item_report, message_send
 from annotation.services.tokens import token_create
 from judges.models import AnchorSet, Endpoint, Judge, Judgment
+from judges.services.export_jobs import export_jobs_work, export_request, export_token
+from judges.services.exports import ExportOptions, ExportSubject
 from metaeval.models import Decision, ReportJob
 from metaeval.selectors.sweeps import sweep_view
 from metaeval.services.comparisons import comparison_get
@@ -89,6 +91,12 @@ class World:
         Dataset.objects.filter(pk=checklists.pk).update(owner=self.alice, split=split)
         link = link_make(self.study)
         item = self.study.study_items.order_by("position")[2].item  # disputed
+        whole = ExportSubject(dataset)
+        exported = export_request(
+            user=self.alice, subject=whole, what="labels", format="csv", options=ExportOptions()
+        )
+        assert export_jobs_work() == 1
+        exported.refresh_from_db()
         agreement = report_request(user=self.alice, study=self.study.slug)
         self.accounts = {
             "annotator": user_make(username="carl", role=Role.ANNOTATOR),
@@ -131,6 +139,8 @@ class World:
             "sweeps/<row:pk>/tower": of_checklists.pk,
             "datasets/<slug:name>/items/": item.pk,
             "judges/": judge.pk,
+            "exports/<row:pk>/": exported.pk,
+            "exports/<str:token>/": export_token(exported),
             "judgments/": Judgment.objects.filter(judge=judge)[0].pk,
             "decisions/": decision.pk,
             "preregistrations/": preregistered(dataset=dataset, user=self.alice).pk,

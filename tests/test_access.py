@@ -242,6 +242,10 @@ EXPECTED: dict[str, Row] = {
     "judges:judgment": read(DATASET),
     "judges:judgment-list": read(DATASET),
     "judges:judgment-export": read(DATASET),
+    "judges:dataset-export-page": both(DATASET),
+    "judges:study-export-page": both(OWNER),
+    "judges:export-delete": take(ASKED),
+    "judges:export-file": read(ANYBODY),  # who has the link, which nobody can guess
     # the API
     "api:index": {"GET": READ_WITH_TOKEN},
     "api:schema": read(ANYBODY),

@@ -13,5 +13,6 @@ from judges.models.configurations import (
     Queue,
     Structured,
 )
+from judges.models.exports import OPEN_EXPORT, ExportJob, ExportState
 from judges.models.judgments import Generation, Judgment, ModelRequest, Order, ParseStatus, RequestState
 from judges.models.sweeps import BudgetReservation, Orders, Sweep, SweepRun, SweepState

@@ -88,6 +88,10 @@ class Exportable:
     identifiable: bool = False
     table: Make | None = None
 
+    def suffix(self, format: str) -> str:
+        """How the name of a file ends."""
+        return format
+
 
 def _labels(subject: ExportSubject, options: ExportOptions, tell: Tell) -> ExportTable:
     n = subject.labels().count()

@@ -14,7 +14,6 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from celery import current_app
 from django.db import IntegrityError, close_old_connections, transaction
 from django.db.models import F, Q, QuerySet
 from django.http import Http404
@@ -24,8 +23,8 @@ from django.utils import timezone
 from annotation.models import Dataset, User
 from annotation.selectors.datasets import items_of
 from annotation.selectors.overview import labels_visible_to
-from judges.models import Queue
 from judges.selectors.stored import judgments_on
+from judges.services.waking import workers_wake
 from metaeval.figures import FIGURES
 from metaeval.inputs import Options
 from metaeval.models import JobState, Preregistration, Report, ReportJob
@@ -128,7 +127,7 @@ def _ask(wanted: dict[str, Any], **also: Any) -> ReportJob:
                 job = ReportJob.objects.create(**wanted, **also)
         except IntegrityError:  # sent twice at once: the other one asked
             job = open_jobs.get()
-    transaction.on_commit(_wake)
+    transaction.on_commit(workers_wake)
     return job
 
 
@@ -139,14 +138,6 @@ def is_small(datasets: Sequence[Dataset], kind: str) -> bool:
     judged = judgments_on(datasets, kind)
     labels = labels_visible_to(None).filter(item__dataset__in=datasets, kind=kind).order_by()
     return all(rows[: most + 1].count() <= most for rows in (items, labels, judged))
-
-
-def _wake() -> None:
-    try:
-        current_app.send_task("judges.wake", queue=Queue.HTTP.value, retry=False, ignore_result=True)
-    except Exception:
-        # The broker is away. What is to be done stands in the database, and workers look there by themselves.
-        logger.warning("The workers could not be woken up; they will look by themselves.", exc_info=True)
 
 
 def report_jobs_of(user: User) -> QuerySet[ReportJob]:
@@ -179,7 +170,7 @@ def report_job_resume(*, job: ReportJob) -> bool:
     except IntegrityError:  # the same was asked for again meanwhile, and is being made
         return False
     if changed:
-        transaction.on_commit(_wake)
+        transaction.on_commit(workers_wake)
     return bool(changed)
 
 

@@ -33,7 +33,9 @@ from annotation.services.pay import bonus_grant
 from annotation.services.qualification import qualification_answer, training_answer
 from annotation.services.quality import enrollment_suspend, item_report, message_send
 from annotation.services.studies import study_update
-from judges.models import Orders, Sweep
+from judges.models import ExportJob, Orders, Sweep
+from judges.services.export_jobs import export_request
+from judges.services.exports import ExportOptions, ExportSubject
 from metaeval.models import OutsideRatings, ReportJob
 from metaeval.papers import PAPERS
 from metaeval.services.report_jobs import report_request
@@ -89,6 +91,8 @@ NO_PAGES = {
     "annotation:dataset-settings": "takes, leads back; shown by `dataset-detail`",
     "annotation:people-export": "a file",
     "judges:judgment-export": "a file",
+    "judges:export-file": "a file",
+    "judges:export-delete": "takes, leads back",
     "judges:in-time-freeze": "takes; shown by `judge-in-time` when something is wrong",
     "judges:in-time-act": "takes, leads back",
     "metaeval:example": "takes, leads to the sweep",
@@ -504,10 +508,29 @@ def judging_stops(owner: User) -> Iterator[Stop]:
     yield Stop("judge", reverse("judges:judge-detail", args=[judge.pk]))
     yield Stop("judgments", reverse("judges:judgment-list", args=[dataset.name]))
     yield from item_stops(owner, dataset)
+    yield from export_stops(owner, dataset)
     for name in ("comparison", "decision", "label-next"):
         yield Stop(f"all-judgments-{name}", reverse(f"metaeval:dataset-{name}", args=[dataset.name]))
     judgment = judge.judgments.earliest("pk")
     yield Stop("judgment", reverse("judges:judgment", args=[judgment.pk]))
+
+
+def export_stops(owner: User, dataset: Dataset) -> Iterator[Stop]:
+    """The page Export with a file that is there, one that is made, and one that failed; and that of a study."""
+    subject = ExportSubject(dataset)
+    for what in ("labels", "items"):
+        job = export_request(user=owner, subject=subject, what=what, format="csv", options=ExportOptions())
+        later = timezone.now() + timedelta(days=1)
+        ExportJob.objects.filter(pk=job.pk).update(
+            state="done", file="f", finished_at=timezone.now(), expires_at=later
+        )
+    ExportJob.objects.filter(what="items").update(state="failed", error="There is no room left for exports.")
+    export_request(user=owner, subject=subject, what="judgments", format="parquet", options=ExportOptions())
+    ExportJob.objects.filter(what="judgments").update(state="running", step="Writing", n_done=1, n_total=3)
+    yield Stop("export", reverse("judges:dataset-export-page", args=[dataset.name]))
+    study = Study.objects.filter(owner=owner).order_by("pk").first()
+    if study is not None:
+        yield Stop("study-export", reverse("judges:study-export-page", args=[study.slug]))
 
 
 def staff_stops(owner: User) -> Iterator[Stop]:
