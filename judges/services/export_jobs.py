@@ -38,7 +38,7 @@ from judges.services.exports import (
     export_write,
     whole_file,
 )
-from judges.services.waking import workers_wake
+from judges.services.waking import wakeups_send
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ def export_request(
                 )  # fmt: skip
         except IntegrityError:  # sent twice at once: the other one asked
             job = same.get()
-    transaction.on_commit(workers_wake)
+    transaction.on_commit(wakeups_send)
     return job
 
 
@@ -118,10 +118,9 @@ def export_job_get_for(user: User, pk: int) -> ExportJob:
 
 def export_job_delete(*, job: ExportJob) -> None:
     """Delete an export and its file; a worker that makes it notices soon."""
-    path = _path(job.file) if job.file else None
     ExportJob.objects.filter(pk=job.pk).delete()
-    if path is not None:
-        path.unlink(missing_ok=True)
+    if job.file:
+        transaction.on_commit(partial(_path(job.file).unlink, missing_ok=True))
 
 
 def export_token(job: ExportJob) -> str:

@@ -5,7 +5,6 @@ The workers find out from the database; the Celery messages only wake them up.
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
-from celery import current_app
 from django.db import transaction
 from django.utils import timezone
 
@@ -37,6 +35,7 @@ from judges.services.checks import sweep_check
 from judges.services.pairings import judge_queue, pairings
 from judges.services.sweep_settings import SweepSettings
 from judges.services.sweep_states import ACTIVE, RESUMABLE, sweep_move
+from judges.services.waking import wakeups_send
 
 if TYPE_CHECKING:
     from annotation.models import Dataset, User
@@ -46,8 +45,6 @@ TRIED = 200
 
 SAME_CLICK = timedelta(minutes=1)
 """Within this time, the same content from the same person is the same form sent again."""
-
-logger = logging.getLogger(__name__)
 
 
 class SweepError(Exception):
@@ -287,18 +284,10 @@ def sweep_delete(*, sweep: Sweep) -> None:
 
 
 def workers_wake() -> None:
-    """Tell the workers to look: a message to each queue for which there is something to do.
-
-    By name, so that services need not import the tasks above them.
-    """
+    """Tell the workers to look: a message to each queue for which there is something to do."""
     rows = SweepRun.objects.filter(sweep__state__in=ACTIVE, finished_at=None, last_error="").order_by()
     queues = {queue or Queue.HTTP.value for queue in rows.values_list("queue", flat=True).distinct()}
-    try:
-        for queue in sorted(queues):
-            current_app.send_task("judges.wake", queue=queue, retry=False, ignore_result=True)
-    except Exception:
-        # The broker is away. What is to be done stands in the database, and workers look there by themselves.
-        logger.warning("The workers could not be woken up; they will look by themselves.", exc_info=True)
+    wakeups_send(sorted(queues))
 
 
 def _used_up(sweep: Sweep, limits: dict[str, Any]) -> Iterable[str]:

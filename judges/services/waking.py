@@ -1,6 +1,7 @@
 """Waking the workers up: what is to be done stands in the database, a message only says "look"."""
 
 import logging
+from collections.abc import Iterable
 
 from celery import current_app
 
@@ -9,9 +10,11 @@ from judges.models import Queue
 logger = logging.getLogger(__name__)
 
 
-def workers_wake() -> None:
-    """Tell a worker to look; where that fails, workers look by themselves a little later."""
+def wakeups_send(queues: Iterable[str] = (Queue.HTTP.value,)) -> None:
+    """Tell workers of these queues to look; by name, so that services need not import the tasks above them."""
     try:
-        current_app.send_task("judges.wake", queue=Queue.HTTP.value, retry=False, ignore_result=True)
+        for queue in queues:
+            current_app.send_task("judges.wake", queue=queue, retry=False, ignore_result=True)
     except Exception:
+        # The broker is away. What is to be done stands in the database, and workers look there by themselves.
         logger.warning("The workers could not be woken up; they will look by themselves.", exc_info=True)

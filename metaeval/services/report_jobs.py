@@ -24,7 +24,7 @@ from annotation.models import Dataset, User
 from annotation.selectors.datasets import items_of
 from annotation.selectors.overview import labels_visible_to
 from judges.selectors.stored import judgments_on
-from judges.services.waking import workers_wake
+from judges.services.waking import wakeups_send
 from metaeval.figures import FIGURES
 from metaeval.inputs import Options
 from metaeval.models import JobState, Preregistration, Report, ReportJob
@@ -127,7 +127,7 @@ def _ask(wanted: dict[str, Any], **also: Any) -> ReportJob:
                 job = ReportJob.objects.create(**wanted, **also)
         except IntegrityError:  # sent twice at once: the other one asked
             job = open_jobs.get()
-    transaction.on_commit(workers_wake)
+    transaction.on_commit(wakeups_send)
     return job
 
 
@@ -170,7 +170,7 @@ def report_job_resume(*, job: ReportJob) -> bool:
     except IntegrityError:  # the same was asked for again meanwhile, and is being made
         return False
     if changed:
-        transaction.on_commit(workers_wake)
+        transaction.on_commit(wakeups_send)
     return bool(changed)
 
 

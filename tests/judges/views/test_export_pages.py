@@ -221,6 +221,7 @@ def test_nobody_fills_the_disk(cast, study, folder, settings):
     assert f"You have {MOST_KEPT} exports" in text_of(response)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_who_asked_deletes_a_file_or_cancels_it(cast, study, folder):
     job = asked(cast.alice)
     export_jobs_work()
