@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 
 from judges.models import Judge, Judgment, Sweep, SweepRun
 from judges.selectors.sweeps import sweep_progress
-from judges.services import sweeps
+from judges.services import waking
 from judges.services.sweeps import (
     SweepError,
     draft_create,
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def wakes(monkeypatch):
     sent = []
-    monkeypatch.setattr(sweeps.current_app, "send_task", lambda name, **_: sent.append(name))
+    monkeypatch.setattr(waking.current_app, "send_task", lambda name, **_: sent.append(name))
     return sent
 
 
@@ -60,7 +60,7 @@ def test_a_broker_that_is_away_does_not_stop_a_launch(monkeypatch, caplog):
     def refuse(name, **_):
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(sweeps.current_app, "send_task", refuse)
+    monkeypatch.setattr(waking.current_app, "send_task", refuse)
     sweep = sweep_make([judge_make()], dataset_make(pairs=1))
     assert sweep.state == "queued"
     assert "they will look by themselves" in caplog.text
@@ -289,7 +289,7 @@ def test_what_does_not_go_together_is_refused_with_the_reason(make, fields, mess
 
 def test_each_run_waits_for_the_most_demanding_of_its_endpoints(monkeypatch):
     queues = []
-    monkeypatch.setattr(sweeps.current_app, "send_task", lambda name, queue, **_: queues.append(queue))
+    monkeypatch.setattr(waking.current_app, "send_task", lambda name, queue, **_: queues.append(queue))
     dataset = dataset_make(pairs=1)
     gpu, cpu, http = (endpoint_make(queue=queue) for queue in ("gpu", "cpu", "http"))
     judges = [
