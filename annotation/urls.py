@@ -98,6 +98,11 @@ pages = [
     path("datasets/upload/", researcher_upload.dataset_upload_view, name="dataset-upload"),
     path("datasets/<slug:name>/", researcher_datasets.dataset_detail, name="dataset-detail"),
     path("datasets/<slug:name>/settings/", researcher_upload.dataset_settings, name="dataset-settings"),
+    path(
+        "datasets/<slug:name>/documentation/",
+        researcher_upload.dataset_documentation,
+        name="dataset-documentation",
+    ),
     path("datasets/<slug:name>/criteria/", researcher_upload.dataset_criteria, name="dataset-criteria"),
     path("datasets/<slug:name>/labels.<str:format>/", exports.dataset_export, name="dataset-export"),
     # People, adjudication and reported items.

@@ -163,6 +163,7 @@ EXPECTED: dict[str, Row] = {
     "annotation:dataset-detail": read(DATASET),
     "annotation:dataset-criteria": take(OWNER),
     "annotation:dataset-settings": take(OWNER),
+    "annotation:dataset-documentation": take(OWNER),
     "annotation:dataset-export": read(DATASET),
     # reports, comparisons, decisions
     "metaeval:report-list": read(RESEARCHERS),

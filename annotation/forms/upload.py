@@ -78,6 +78,46 @@ class DatasetForm(forms.ModelForm[Dataset]):
         help_texts = {"split": SPLIT_HELP, "licence": "Such as CC-BY-4.0."}
 
 
+class DatasetDocumentationForm(forms.Form):
+    """What only people know of a dataset, for its card and its Croissant file. What is empty is left out of them."""
+
+    citation = forms.CharField(
+        required=False, max_length=5_000, widget=forms.Textarea({"rows": 4}), help_text="BibTeX."
+    )
+    creators = forms.CharField(
+        required=False, max_length=2_000, widget=forms.Textarea({"rows": 2}), help_text="One name per line."
+    )
+    url = forms.URLField(required=False, max_length=300, label="Home page", assume_scheme="https")
+    language = forms.CharField(
+        required=False,
+        max_length=20,
+        help_text="Language code, such as en.",
+        validators=[RegexValidator(r"^[A-Za-z0-9-]+\Z", "Expected a code such as en or pt-BR.")],
+    )
+    data_collection = forms.CharField(
+        required=False,
+        max_length=10_000,
+        widget=forms.Textarea({"rows": 3}),
+        help_text="Where the instructions and responses come from, and how they were chosen.",
+    )
+    demographics = forms.CharField(
+        required=False, max_length=10_000, widget=forms.Textarea({"rows": 3}), label="Annotator demographics"
+    )
+    limitations = forms.CharField(required=False, max_length=10_000, widget=forms.Textarea({"rows": 3}))
+    biases = forms.CharField(required=False, max_length=10_000, widget=forms.Textarea({"rows": 3}))
+    use_cases = forms.CharField(required=False, max_length=10_000, widget=forms.Textarea({"rows": 3}))
+    social_impact = forms.CharField(required=False, max_length=10_000, widget=forms.Textarea({"rows": 3}))
+    sensitive = forms.CharField(
+        required=False,
+        max_length=10_000,
+        widget=forms.Textarea({"rows": 3}),
+        label="Personal and sensitive information",
+    )
+    maintenance = forms.CharField(
+        required=False, max_length=10_000, widget=forms.Textarea({"rows": 3}), label="Maintenance plan"
+    )
+
+
 class DatasetUploadForm(forms.Form):
     """A dataset from a file."""
 

@@ -40,6 +40,11 @@ class Dataset(models.Model):
     description = models.TextField(blank=True)
     source = models.CharField(max_length=300, blank=True, help_text="Where it comes from: importer and file.")
     licence = NameField(max_length=100, blank=True)
+    documentation = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="What only people know of it, for exports: citation, limitations, biases.",
+    )
     split = models.CharField(max_length=16, choices=Split.choices, default=Split.PUBLIC)
     version = models.PositiveIntegerField(default=1, help_text="Goes up when an import adds something.")
     owner = models.ForeignKey(

@@ -1,7 +1,7 @@
 """Importing datasets: whole or not at all, and the same file again changes nothing."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -199,3 +199,11 @@ def _refuse_other_settings(dataset: Dataset, given: dict[str, str], owner: User 
                 f"dataset {dataset.name!r} exists with {setting} {stored!r}, not {value!r}; "
                 f"leave the option out, or change the dataset first, on its page."
             )
+
+
+def dataset_document(*, dataset: Dataset, said: Mapping[str, str]) -> bool:
+    """Keep what people say of a dataset for its exports; False if nothing is different."""
+    kept = {field: text for field, text in said.items() if text}
+    changed = Dataset.objects.filter(pk=dataset.pk).exclude(documentation=kept).update(documentation=kept)
+    dataset.documentation = kept
+    return bool(changed)

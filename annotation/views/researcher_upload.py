@@ -9,6 +9,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from annotation.domain.errors import StudyRuleError
 from annotation.forms.upload import (
     CriteriaForm,
+    DatasetDocumentationForm,
     DatasetForm,
     DatasetUploadForm,
     ItemChoiceForm,
@@ -19,7 +20,7 @@ from annotation.importers.errors import UnknownColumnsError, errors_of
 from annotation.models import Dataset
 from annotation.selectors.datasets import datasets_changeable_by, datasets_settled_by
 from annotation.services.criteria import criteria_add
-from annotation.services.datasets import DatasetImportError, dataset_import, dataset_update
+from annotation.services.datasets import DatasetImportError, dataset_document, dataset_import, dataset_update
 from annotation.services.item_choice import chosen_items_read, items_choose
 from annotation.views.common import study_of
 from web.access import ResearcherRequest, is_researcher, researcher_action, researcher_form
@@ -117,6 +118,20 @@ def dataset_settings(request: ResearcherRequest, name: str) -> HttpResponse:
     changed = dataset_update(dataset=dataset, **form.cleaned_data)
     messages.success(request, "The dataset was changed." if changed else "Nothing was different.")
     return back
+
+
+@researcher_action
+def dataset_documentation(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Describe a dataset of theirs for its exports; the same again changes nothing."""
+    dataset = get_object_or_404(datasets_settled_by(request.user), name=name)
+    form = DatasetDocumentationForm(request.POST)
+    if not form.is_valid():
+        problems = [f"{form[field].label}: {words[0]}" for field, words in form.errors.items()]
+        messages.error(request, f"Nothing was changed. {' '.join(problems)}")
+    else:
+        changed = dataset_document(dataset=dataset, said=form.cleaned_data)
+        messages.success(request, "The description was saved." if changed else "Nothing was different.")
+    return redirect(f"{reverse('annotation:dataset-detail', args=[name])}export/#describe")
 
 
 @researcher_action

@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Dataset, User
+from annotation.models import Dataset, Item, User
 from annotation.selectors.datasets import datasets_by_name, datasets_visible_to
 from annotation.selectors.judging import GENERATION
 from judges.backends.answerers import Answerer, several_of
@@ -185,6 +185,12 @@ def judgments_on_items(
     """What judges (or these judges) said of some items; in no order."""
     rows = Judgment.objects.order_by().filter(item__in=list(item_ids))
     return rows if judge_ids is None else rows.filter(judge__in=list(judge_ids))
+
+
+def judge_ids_on(items: QuerySet[Item]) -> list[int]:
+    """The judges that have judged some of these items."""
+    rows = Judgment.objects.order_by().filter(item__in=items)
+    return list(rows.values_list("judge", flat=True).distinct())
 
 
 def judge_identities(judge_ids: Iterable[int]) -> dict[int, tuple[str, str, str, str]]:

@@ -18,11 +18,14 @@ from django.db.models import QuerySet
 from annotation.models import Dataset, Item, Study, User
 from annotation.models.work import LabelQuerySet
 from annotation.selectors.datasets import datasets_by_name, items_of
+from annotation.selectors.documentation import facts_of_dataset
 from annotation.selectors.overview import labels_visible_to, study_find, study_slugs
 from annotation.selectors.pay import pay_report
 from annotation.services.exports import SHAPES, labels_table
 from annotation.services.item_exports import items_table
 from annotation.services.people_exports import annotators_table, pay_table, study_annotators_table
+from judges.selectors.reading import judge_identities, judge_ids_on
+from judges.services.huggingface import huggingface_write
 from judges.services.judgment_exports import judgments_table
 from web.tables import FORMATS, ExportTable, table_bytes
 
@@ -74,6 +77,8 @@ class ExportOptions:
 
 
 Make = Callable[[ExportSubject, ExportOptions, Tell], ExportTable]
+Write = Callable[[IO[bytes], ExportSubject, Tell], list[str]]
+"""Writes a file, and returns notes: sentences on what the format could not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +89,15 @@ class Exportable:
     label: str
     about: str
     formats: Mapping[str, str] = field(default_factory=lambda: FORMATS)
+    ending: str = ""
     studies_only: bool = False
     identifiable: bool = False
     table: Make | None = None
+    write: Write | None = None
 
     def suffix(self, format: str) -> str:
         """How the name of a file ends."""
-        return format
+        return format if format in FORMATS else self.ending or format
 
 
 def _labels(subject: ExportSubject, options: ExportOptions, tell: Tell) -> ExportTable:
@@ -127,6 +134,19 @@ def _pay(subject: ExportSubject, options: ExportOptions, tell: Tell) -> ExportTa
         raise ExportError("Pay is exported of a study, not of a dataset.")
     tell("Adding up pay", 0, 0)
     return pay_table(pay_report(subject.study), identify=options.identify)
+
+
+def _huggingface(file: IO[bytes], subject: ExportSubject, tell: Tell) -> list[str]:
+    options = ExportOptions()
+    judges = judge_identities(judge_ids_on(subject.items()))
+    tools = [f"{name} ({model}, {strategy})" for name, _, model, strategy in sorted(judges.values())]
+    facts = facts_of_dataset(subject.dataset, subject.labels(), judges=tools)
+    makers = {"items": _items, "labels": _labels, "judgments": _judgments}
+    huggingface_write(file, ((name, make(subject, options, tell)) for name, make in makers.items()), facts)
+    notes = [] if subject.dataset.licence else ["The dataset has no license: add one before you publish it."]
+    if subject.dataset.is_private:
+        notes.append("The dataset is private: to publish this file is to publish its items.")
+    return notes
 
 
 EXPORTABLES = {
@@ -166,6 +186,13 @@ EXPORTABLES = {
             studies_only=True,
             identifiable=True,
             table=_pay,
+        ),
+        Exportable(
+            "huggingface",
+            "Dataset for the Hugging Face Hub",
+            "Items, labels and judgments as Parquet, with a dataset card and a Croissant file, as a zip.",
+            formats={"zip": "application/zip"},
+            write=_huggingface,
         ),
     )
 }
@@ -218,7 +245,9 @@ def export_write(
     if one.table is not None:
         for piece in table_bytes(one.table(subject, options, tell), format):
             file.write(piece)
-    return []
+        return []
+    assert one.write is not None
+    return one.write(file, subject, tell)
 
 
 def export_subject_named(name: str, study: str | None = None) -> ExportSubject:

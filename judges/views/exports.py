@@ -12,6 +12,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.forms.upload import DatasetDocumentationForm
+from annotation.selectors.datasets import datasets_settled_by
 from judges.models import ExportJob, ExportState
 from judges.services.export_jobs import (
     export_job_delete,
@@ -76,11 +78,22 @@ def _page(request: ResearcherRequest, subject: ExportSubject) -> HttpResponse:
         ],
         "has_parts": kind is None or bool(kind.said),
         "may_identify": may_identify_in(request.user, subject),
+        "documentation": _documentation(request, subject),
         "jobs": jobs,
         "polling": any(job.is_open for job, *_ in jobs),
     }
     part = bool(request.htmx) and not request.htmx.history_restore_request
     return render(request, f"judges/export.html{'#files' if part else ''}", context)
+
+
+def _documentation(request: ResearcherRequest, subject: ExportSubject) -> DatasetDocumentationForm | None:
+    """The form with what people know of a dataset, for those who may change it."""
+    if (
+        subject.study is not None
+        or not datasets_settled_by(request.user).filter(pk=subject.dataset.pk).exists()
+    ):
+        return None
+    return DatasetDocumentationForm(initial=subject.dataset.documentation)
 
 
 def _address(subject: ExportSubject) -> str:

@@ -89,6 +89,7 @@ NO_PAGES = {
     "annotation:dataset-export": "a file",
     "annotation:dataset-criteria": "takes, leads back",
     "annotation:dataset-settings": "takes, leads back; shown by `dataset-detail`",
+    "annotation:dataset-documentation": "takes, leads back; shown by `dataset-detail`",
     "annotation:people-export": "a file",
     "judges:judgment-export": "a file",
     "judges:export-file": "a file",
