@@ -16,7 +16,7 @@ from datetime import timedelta
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.core import signing
@@ -237,7 +237,8 @@ def _made(job: ExportJob, path: Path, heart: "_Heart") -> dict[str, Any]:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with whole_file(path) as file:
         options = ExportOptions(**job.options)
-        notes = export_write(_Bounded(file, _room()), subject, job.what, job.format, options, heart.tell)
+        bounded = cast("IO[bytes]", _Bounded(file, _room()))
+        notes = export_write(bounded, subject, job.what, job.format, options, heart.tell)
     return {
         "state": ExportState.DONE, "file": path.name, "size": path.stat().st_size, "notes": notes,
         "finished_at": timezone.now(), "expires_at": _expiry(),
@@ -328,7 +329,7 @@ class _Bounded(io.RawIOBase):
             raise ExportError(
                 "There is no room left for exports. Delete some, or ask the administrator for more."
             )
-        return self._file.write(data)
+        return int(self._file.write(data))
 
 
 def export_files_tidy() -> int:
