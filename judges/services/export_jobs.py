@@ -324,12 +324,14 @@ class _Bounded(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        self._left -= len(data)
+        size: int = len(data)
+        self._left -= size
         if self._left < 0:
             raise ExportError(
                 "There is no room left for exports. Delete some, or ask the administrator for more."
             )
-        return int(self._file.write(data))
+        self._file.write(data)
+        return size
 
 
 def export_files_tidy() -> int:
