@@ -306,7 +306,7 @@ def _room() -> int:
     """How many bytes a further export may have."""
     folder = Path(settings.EXPORTS_DIR)
     used = sum(path.stat().st_size for path in _files())
-    return min(settings.EXPORTS_MAX_BYTES - used, shutil.disk_usage(folder).free - LEFT_FREE)
+    return int(min(settings.EXPORTS_MAX_BYTES - used, shutil.disk_usage(folder).free - LEFT_FREE))
 
 
 def _files() -> list[Path]:
