@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('annotation', '0006_item_notes_and_adjudication_requests'),
-        ('judges', '0009_judgment_tokens'),
+        ('judges', '0010_judgment_created_index'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
