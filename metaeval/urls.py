@@ -136,6 +136,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("datasets/<slug:name>/papers/", papers.paper_list, name="paper-list"),
     path("datasets/<slug:name>/papers/<paper_key:paper>/", papers.paper_detail, name="paper-detail"),
     path("datasets/<slug:name>/papers/<paper_key:paper>.zip", papers.paper_download, name="paper-download"),
+    path(
+        "datasets/<slug:name>/papers/<paper_key:paper>/<slug:picture>.<picture_format:file>",
+        papers.paper_picture,
+        name="paper-picture",
+    ),
     path("datasets/<slug:name>/systems/", systems.systems, name="systems"),
     path(f"datasets/<slug:name>/systems/{_PICTURE}", systems.systems_picture, name="systems-picture"),
     path("datasets/<slug:name>/systems.json", systems.systems_download, name="systems-download"),

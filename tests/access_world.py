@@ -112,7 +112,7 @@ class World:
         )
         # What a part of a route stands for, by its name, and by the route where the name says too little.
         self.parts: dict[str, Any] = {
-            "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "llmbar",
+            "slug": self.study.slug, "name": dataset.name, "platform": "prolific", "format": "csv", "paper": "href",
             "public_id": self.person.pseudonym, "action": "message", "item_id": item.pk,
             "uidb64": "MQ", "token": link.token, "path": "consent/", "suffix": "json", "kind": "checklist",
             "content_type_id": 1, "object_id": 1, "id": self.bob.pk, "url": "nowhere",
@@ -173,6 +173,8 @@ class World:
     def _value(self, name: str, route: str) -> str:
         if name == "object_id" and not route.startswith("admin/r/"):
             return str(self._any_row(route))
+        if name == "picture" and "papers/" in route:
+            return "f2-length-differences"
         if name == "name" and re.search("kind_name|tower", route):
             return self.checklists
         if name in ("pk", "token") or (name == "name" and "prompttext" in route):

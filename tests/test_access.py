@@ -190,6 +190,7 @@ EXPECTED: dict[str, Row] = {
     "metaeval:paper-list": read(DATASET),
     "metaeval:paper-detail": read(DATASET),
     "metaeval:paper-download": read(DATASET),
+    "metaeval:paper-picture": read(DATASET),
     "metaeval:systems": read(DATASET),
     "metaeval:systems-picture": read(DATASET),
     "metaeval:systems-download": read(DATASET),

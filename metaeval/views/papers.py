@@ -1,9 +1,8 @@
 """The tables and figures of papers, made from a dataset: what there is, each paper's page, its files as an archive."""
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.cache import never_cache
 
 from annotation.models import Dataset
@@ -12,13 +11,11 @@ from metaeval.figures import KIND_LABELS
 from metaeval.papers import PAPERS
 from metaeval.papers.files import paper_zip
 from metaeval.papers.paper import MadePaper
-from metaeval.papers.tables import UNDEFINED
-from metaeval.pictures.picture import Picture
-from metaeval.pictures.rendering import available, to_svg
 from metaeval.reports.errors import ReportError
 from metaeval.selectors.inputs import kinds_of
-from metaeval.services.papers import paper_make
+from metaeval.services.papers import paper_keep, paper_kept, paper_make
 from metaeval.services.report_jobs import is_small
+from metaeval.views.pictures import picture_response, pictures_shown
 from web.access import ResearcherRequest, researcher_page
 from web.files import attachment
 from web.loop import LoopPlace
@@ -58,8 +55,23 @@ def paper_detail(request: ResearcherRequest, name: str, paper: str) -> HttpRespo
         made = _made(request, dataset, paper)
     except ReportError as error:
         return render(request, "metaeval/paper_detail.html", context | {"error": str(error)})
-    shown = [(picture, *_drawings(picture), _rows(picture)) for picture in made.pictures]
+    paper_keep(made=made, dataset=dataset, reader=request.user)
+    shown = pictures_shown(
+        made.pictures, lambda one, suffix: reverse("metaeval:paper-picture", args=[name, paper, one, suffix])
+    )
     return render(request, "metaeval/paper_detail.html", context | {"made": made, "pictures": shown})
+
+
+@researcher_page
+def paper_picture(request: ResearcherRequest, name: str, paper: str, picture: str, file: str) -> HttpResponse:
+    """A picture of a paper as a file, or as its page shows it."""
+    dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
+    kept = paper_kept(paper=paper, dataset=dataset, reader=request.user)
+    try:
+        made = _made(request, dataset, paper) if kept is None else kept
+    except ReportError as error:
+        raise Http404(str(error)) from None
+    return picture_response(request, made.pictures, picture, file, f"{dataset.name}-{paper}")
 
 
 @never_cache
@@ -81,31 +93,6 @@ def _made(request: ResearcherRequest, dataset: Dataset, paper: str) -> MadePaper
             f"Run: python manage.py report {dataset.name} --paper {paper} --output FOLDER"
         )
     return paper_make(paper=paper, dataset=dataset, reader=request.user)
-
-
-def _drawings(picture: Picture) -> tuple[SafeString, SafeString]:
-    """For a wide page and for a phone; empty where pictures cannot be drawn here."""
-    if not available():
-        return mark_safe(""), mark_safe("")
-    wide, narrow = (to_svg(picture, "page", narrow=small) for small in (False, True))
-    return mark_safe(wide), mark_safe(narrow)  # noqa: S308  our own drawing: `to_svg` leaves no script in it
-
-
-def _rows(picture: Picture) -> list[list[tuple[str, bool]]]:
-    """The numbers behind it as text, and whether they stand on the right."""
-    units = [column.unit for column in picture.columns]
-    return [
-        [(_text(cell, unit), unit != "text") for cell, unit in zip(row, units, strict=True)]
-        for row in picture.rows
-    ]
-
-
-def _text(cell: object, unit: str) -> str:
-    if cell is None:
-        return UNDEFINED
-    if not isinstance(cell, int | float):
-        return str(cell)
-    return f"{cell:.1%}" if unit == "percent" else f"{cell:,.4g}"
 
 
 def _crumbs(dataset: Dataset, *, here: bool = True) -> list[tuple[str, str | None]]:

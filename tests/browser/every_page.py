@@ -137,6 +137,7 @@ NO_PAGES = {
     "metaeval:confidence-picture": "a file, and a part of `confidence`",
     "metaeval:dataset-confidence-picture": "a file, and a part of `dataset-confidence`",
     "metaeval:systems-picture": "a file, and a part of `systems`",
+    "metaeval:paper-picture": "a file, and a part of `paper-detail`",
     "metaeval:systems-download": "a file",
     "metaeval:ratings-upload": "takes a file, leads back",
     "metaeval:label-next-download": "a file",

@@ -9,7 +9,7 @@ from django.urls import reverse
 from metaeval.papers import PAPERS
 from metaeval.papers.files import paper_files
 from metaeval.services import report_jobs
-from metaeval.services.papers import paper_make
+from metaeval.services.papers import paper_kept, paper_make
 from tests.annotation.factories import dataset_make, user_make
 from tests.metaeval.rows import labels_make, swept
 
@@ -45,6 +45,20 @@ def test_a_page_shows_each_table_and_the_archive_has_the_files_of_the_command(cl
         assert {name: archive.read(name) for name in archive.namelist()} == {
             f"llmbar/{name}": content for name, content in paper_files(made).items()
         }
+
+
+def test_pictures_are_drawn_for_the_page_and_as_files(client, researcher, pairs):
+    page = client.get(reverse("metaeval:paper-detail", args=["pairs", "llmbar"])).content.decode()
+    address = reverse("metaeval:paper-picture", args=["pairs", "llmbar", "f4-mean-accuracy", "html"])
+    assert f'hx-get="{address}?v=' in page
+    assert "<svg" in client.get(address).content.decode()
+    for suffix, begins in (("svg", b"<svg"), ("pdf", b"%PDF"), ("csv", b"Model,Subset,Mean accuracy")):
+        assert client.get(address.replace(".html", f".{suffix}")).content.startswith(begins)
+    assert client.get(address.replace("f4-mean", "f9-mean")).status_code == 404
+    # Nobody else's page is where a picture comes from.
+    client.force_login(other := user_make())
+    assert paper_kept(paper="llmbar", dataset=pairs, reader=other) is None
+    assert client.get(address).status_code == 200
 
 
 def test_labels_of_others_do_not_count(client, researcher):
