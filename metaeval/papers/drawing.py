@@ -14,7 +14,12 @@ Point = tuple[str, str, float | None]
 Place = tuple[str, float, float | None]
 """A point of a line: of which series, where, how high."""
 _WIDTH, _HEIGHT = 560, 300
+_NARROW, _NARROW_HEIGHT = 260, 240
 _LEGEND_COLUMNS = 3
+# A few bars would be as wide as the picture.
+_FEW, _BAR = 5, 48
+# So many characters of labels fit below the axis; more are turned.
+_LETTERS, _NARROW_LETTERS = 72, 30
 
 
 def bar_picture(
@@ -39,19 +44,16 @@ def bar_picture(
     names = list(dict.fromkeys(point[1] for point in points))
     color = _series("color", series, names) if len(names) > 1 else {"value": SERIES[0]}
     encoding: dict[str, Any] = {
-        "x": {
-            "field": "group",
-            "type": "nominal",
-            "sort": groups,
-            "title": group,
-            "axis": {"labelAngle": _angle(groups)},
-        },
+        "x": {"field": "group", "type": "nominal", "sort": groups, "title": group},
         "y": {"field": "height", "type": "quantitative", "title": height, "axis": _axis(percent)},
         "color": color,
     }
+    bar: dict[str, Any] = {"type": "bar"}
     if len(names) > 1:
         encoding["xOffset"] = {"field": "series", "sort": names}
-    layers: list[dict[str, Any]] = [{"mark": {"type": "bar"}, "encoding": encoding}]
+    elif len(groups) < _FEW:
+        bar["size"] = _BAR
+    layers: list[dict[str, Any]] = [{"mark": bar, "encoding": encoding}]
     if zero_line:
         layers.append({"mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"y": {"datum": 0}}})
     return _picture(name, title, description, values, layers, heads, points, percent)
@@ -120,7 +122,15 @@ def histogram_picture(
         "encoding": encoding,
     }
     columns = tuple(PictureColumn(head, "number") for head in heads)
-    return Picture(name, title, description, spec, columns, rows, narrow=spec | {"width": 260, "height": 240})
+    return Picture(
+        name,
+        title,
+        description,
+        spec,
+        columns,
+        rows,
+        narrow=spec | {"width": _NARROW, "height": _NARROW_HEIGHT},
+    )
 
 
 def _picture(
@@ -139,30 +149,39 @@ def _picture(
         "width": _WIDTH,
         "height": _HEIGHT,
         "data": {"values": list(values)},
-        "layer": list(layers),
+        "layer": _fitted(layers, _LETTERS, _LEGEND_COLUMNS),
     }
-    units = ("text", "text" if isinstance(rows[0][1], str) else "number", "percent" if percent else "number")
-    columns = (
-        tuple(PictureColumn(head, unit) for head, unit in zip(heads, units, strict=True)) if rows else ()
+    units = (
+        "text",
+        "text" if rows and isinstance(rows[0][1], str) else "number",
+        "percent" if percent else "number",
     )
-    narrow = {**spec, "width": 260, "height": 240}
+    columns = tuple(PictureColumn(head, unit) for head, unit in zip(heads, units, strict=True))
+    layer = _fitted(layers, _NARROW_LETTERS, 1)
+    narrow = {**spec, "width": _NARROW, "height": _NARROW_HEIGHT, "layer": layer}
     return Picture(name, title, description, spec, columns, tuple(map(tuple, rows)), narrow=narrow)
+
+
+def _fitted(layers: Sequence[Mapping[str, Any]], letters: int, legend_columns: int) -> list[dict[str, Any]]:
+    """The layers with labels turned where they are too long to stand side by side, and legends in few columns."""
+    found = []
+    for layer in layers:
+        encoding = {name: dict(channel) for name, channel in layer["encoding"].items()}
+        for name, channel in encoding.items():
+            if name == "x" and "sort" in channel:
+                long = sum(map(len, channel["sort"])) > letters
+                channel["axis"] = {"labelAngle": -40 if long else 0, "labelLimit": 120}
+            if len(channel.get("scale", {}).get("domain", ())) > legend_columns:
+                channel["legend"] = {"columns": legend_columns}
+        found.append({**layer, "encoding": encoding})
+    return found
 
 
 def _series(how: str, title: str, names: Sequence[str]) -> dict[str, Any]:
     ranges: dict[str, Sequence[Any]] = {"color": SERIES, "dash": DASHES, "shape": SHAPES}
     marks = [ranges[how][place % len(ranges[how])] for place in range(len(names))]
-    found: dict[str, Any] = {
-        "field": "series",
-        "title": title,
-        "scale": {"domain": list(names), "range": marks},
-    }
-    return found | ({"legend": {"columns": _LEGEND_COLUMNS}} if len(names) > _LEGEND_COLUMNS else {})
+    return {"field": "series", "title": title, "scale": {"domain": list(names), "range": marks}}
 
 
 def _axis(percent: bool) -> dict[str, Any]:
     return {"format": ".0%"} if percent else {}
-
-
-def _angle(groups: Sequence[str]) -> int:
-    return -35 if sum(map(len, groups)) > 60 else 0
