@@ -5,19 +5,14 @@ import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
-from django.core.cache import cache
-
 from annotation.models import Dataset, Study, User
 from metaeval.inputs import Options
 from metaeval.papers import PAPERS
 from metaeval.papers.files import MANIFEST, manifest_files, paper_files
 from metaeval.papers.paper import MadePaper, paper_made
 from metaeval.reports.errors import ReportError
-from metaeval.reports.report import software_version
 from metaeval.selectors.papers import paper_data
 from metaeval.services.reports import DEFAULTS
-
-KEPT_SECONDS = 10 * 60
 
 
 def paper_make(
@@ -43,21 +38,6 @@ def paper_make(
         dataset=dataset, kinds=chosen.kinds, options=options, study=study, judges=judges, reader=reader
     )
     return paper_made(chosen, data)
-
-
-def paper_keep(*, made: MadePaper, dataset: Dataset, reader: User) -> None:
-    """Have a paper in the cache for the pictures of the page that shows it: they're asked for one by one."""
-    cache.set(_key(made.paper.key, dataset, reader), made, KEPT_SECONDS)
-
-
-def paper_kept(*, paper: str, dataset: Dataset, reader: User) -> MadePaper | None:
-    """What this person's page of the paper showed last, if that was lately."""
-    found = cache.get(_key(paper, dataset, reader))
-    return found if isinstance(found, MadePaper) else None
-
-
-def _key(paper: str, dataset: Dataset, reader: User) -> str:
-    return f"paper:{software_version()}:{paper}:{dataset.pk}:{reader.pk}"
 
 
 def paper_write(made: MadePaper, folder: Path) -> list[str]:

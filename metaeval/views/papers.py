@@ -11,9 +11,10 @@ from metaeval.figures import KIND_LABELS
 from metaeval.papers import PAPERS
 from metaeval.papers.files import paper_zip
 from metaeval.papers.paper import MadePaper
+from metaeval.pictures.picture import Picture
 from metaeval.reports.errors import ReportError
 from metaeval.selectors.inputs import kinds_of
-from metaeval.services.papers import paper_keep, paper_kept, paper_make
+from metaeval.services.papers import paper_make
 from metaeval.services.report_jobs import is_small
 from metaeval.views.pictures import picture_response, pictures_shown
 from web.access import ResearcherRequest, researcher_page
@@ -55,9 +56,10 @@ def paper_detail(request: ResearcherRequest, name: str, paper: str) -> HttpRespo
         made = _made(request, dataset, paper)
     except ReportError as error:
         return render(request, "metaeval/paper_detail.html", context | {"error": str(error)})
-    paper_keep(made=made, dataset=dataset, reader=request.user)
     shown = pictures_shown(
-        made.pictures, lambda one, suffix: reverse("metaeval:paper-picture", args=[name, paper, one, suffix])
+        request,
+        made.pictures,
+        lambda picture, suffix: reverse("metaeval:paper-picture", args=[name, paper, picture, suffix]),
     )
     return render(request, "metaeval/paper_detail.html", context | {"made": made, "pictures": shown})
 
@@ -66,12 +68,14 @@ def paper_detail(request: ResearcherRequest, name: str, paper: str) -> HttpRespo
 def paper_picture(request: ResearcherRequest, name: str, paper: str, picture: str, file: str) -> HttpResponse:
     """A picture of a paper as a file, or as its page shows it."""
     dataset = get_object_or_404(datasets_visible_to(request.user), name=name)
-    kept = paper_kept(paper=paper, dataset=dataset, reader=request.user)
-    try:
-        made = _made(request, dataset, paper) if kept is None else kept
-    except ReportError as error:
-        raise Http404(str(error)) from None
-    return picture_response(request, made.pictures, picture, file, f"{dataset.name}-{paper}")
+
+    def make() -> tuple[Picture, ...]:
+        try:
+            return _made(request, dataset, paper).pictures
+        except ReportError as error:
+            raise Http404(str(error)) from None
+
+    return picture_response(request, picture, file, f"{dataset.name}-{paper}", make)
 
 
 @never_cache
