@@ -187,9 +187,9 @@ class Labels:
         Whether a study that labels come from offers a tie. Labels from elsewhere could be ties if one of them is.
     shown_first : ndarray of shape (n_labels,) or None
         Of pairs, the response (1 or 2) that was shown first, NaN where that is unknown; None where nobody asked.
-    study : tuple of str
-        The slug of the study that each was given in, empty of imported ones; empty where nobody asked. No figure
-        depends on it, so it is no part of the hash.
+    group : tuple of str
+        The rater group of each: the slug of its study, of imported ones what stands before a slash in the annotator's
+        name ("mturk/ann"), or nothing; empty where nobody asked. No figure depends on it, so it is no part of the hash.
     """
 
     item: Integers
@@ -199,7 +199,7 @@ class Labels:
     n_repeated: int = 0
     ties_allowed: bool = False
     shown_first: Floats | None = None
-    study: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.item)

@@ -83,6 +83,7 @@ def inputs_where(inputs: Inputs, members: Booleans) -> Inputs:
             n_repeated=labels.n_repeated,
             ties_allowed=labels.ties_allowed,
             shown_first=None if labels.shown_first is None else labels.shown_first[kept],
+            group=tuple(name for name, own in zip(labels.group, kept, strict=False) if own),
         ),
         judges=tuple(
             replace(

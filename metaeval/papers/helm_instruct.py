@@ -46,7 +46,7 @@ _ONE_GROUP = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rater:
-    """A rater group: human annotators of one study, or a judge; its ratings are (n_items, n_criteria), NaN for none."""
+    """Human annotators of one study or import, or a judge: ratings are (n_items, n_criteria), NaN for none."""
 
     name: str
     ratings: Floats
@@ -85,7 +85,7 @@ class Ratings:
 
     @cached_property
     def raters(self) -> tuple[Rater, ...]:
-        """Human annotators, a group a study, then judges."""
+        """Human annotators, then judges."""
         found = [_people(self, name, kept) for name, kept in _groups(self.inputs).items()]
         figure = KIND.of_judges("mean_rating")
         for judge in RubricSample(self.inputs, self.data.options).judges:
@@ -132,15 +132,15 @@ class Ratings:
 
 
 def _groups(inputs: Inputs) -> dict[str, Booleans]:
-    """The labels of each group of human annotators: those of one study, or imported ones."""
+    """The labels of each group of human annotators: of one study, or imported under one name."""
     labels = inputs.labels
     if not len(labels):
         return {}
-    study = np.array(labels.study or [""] * len(labels), dtype=np.str_)
-    names = list(dict.fromkeys(study.tolist()))
+    group = np.array(labels.group or [""] * len(labels), dtype=np.str_)
+    names = list(dict.fromkeys(group.tolist()))
     if len(names) == 1:
         return {PEOPLE: np.ones(len(labels), dtype=np.bool_)}
-    return {name or IMPORTED: study == name for name in names}
+    return {name or IMPORTED: group == name for name in names}
 
 
 def _people(ratings: Ratings, name: str, kept: Booleans) -> Rater:
@@ -152,7 +152,7 @@ def _people(ratings: Ratings, name: str, kept: Booleans) -> Rater:
         annotator=labels.annotator[kept],
         values=labels.values[kept],
         simulated=labels.simulated[kept],
-        study=(),
+        group=(),
     )
     sample = RubricSample(replace(ratings.inputs, labels=own), ratings.data.options)
     return Rater(name, _ratings(KIND.of_people("mean_rating").function(sample)), int(kept.sum()))

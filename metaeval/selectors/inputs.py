@@ -248,14 +248,15 @@ def _labels(
     labels = labels_visible_to(reader).current().filter(item__dataset=dataset, kind=kind.name)
     if study is not None:
         labels = labels.filter(study=study)
+    columns = ("item_id", "annotator_id", kind.column, "annotator__is_simulated")
     rows = labels.order_by("item__position", "item_id", "pk").values_list(
-        "item_id", "annotator_id", kind.column, "annotator__is_simulated", "study__slug"
+        *columns, "study__slug", "annotator__external_id"
     )
     numbers: dict[int, int] = {}
     seen: set[tuple[int, int]] = set()
     n_repeated = 0
     found = []
-    for item_id, annotator_id, value, simulated, slug in rows.iterator(chunk_size=5_000):
+    for item_id, annotator_id, value, simulated, slug, name in rows.iterator(chunk_size=5_000):
         if item_id not in place:
             continue
         # Somebody who labelled an item in two studies has one opinion, the first.
@@ -263,8 +264,9 @@ def _labels(
             n_repeated += 1
             continue
         seen.add((item_id, annotator_id))
+        group = slug or name.rpartition("/")[0]
         found.append(
-            (place[item_id], numbers.setdefault(annotator_id, len(numbers)), value, simulated, slug or "")
+            (place[item_id], numbers.setdefault(annotator_id, len(numbers)), value, simulated, group)
         )
     item = np.array([row[0] for row in found], dtype=np.intp)
     return Labels(
@@ -274,7 +276,7 @@ def _labels(
         simulated=np.array([row[3] for row in found], dtype=np.bool_),
         n_repeated=n_repeated,
         ties_allowed=kind.scale == "preference" and _ties_allowed(dataset, kind, study, reader),
-        study=tuple(row[4] for row in found),
+        group=tuple(row[4] for row in found),
     )
 
 

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from django.core.management import call_command
 from scipy.stats import pearsonr
 
+from annotation.selectors.datasets import dataset_get
 from metaeval.figures import FIGURES
 from metaeval.figures.measures import judge_measures
 from metaeval.inputs import Options
@@ -57,7 +59,7 @@ def crowd():
     )
     order = np.argsort([row[0] for row in labels], kind="stable")
     study = ["mturk"] * 5 + ["scale"] * 4
-    return replace(made, labels=replace(made.labels, study=tuple(study[k] for k in order)))
+    return replace(made, labels=replace(made.labels, group=tuple(study[k] for k in order)))
 
 
 def test_correlation_matrices_by_hand(crowd):
@@ -121,7 +123,7 @@ def test_composition(crowd):
 
 
 def test_what_the_data_lacks_is_said(crowd):
-    labels = replace(crowd.labels, study=())
+    labels = replace(crowd.labels, group=())
     alone = tables(replace(crowd, labels=labels, judges=()))
     assert "only Human annotators" in alone["t4"].reason
     assert isinstance(alone["f3"], MissingPart)
@@ -134,7 +136,7 @@ def test_what_the_data_lacks_is_said(crowd):
 
 def test_one_group_of_people_is_what_reports_say(crowd):
     """The cell of a judge and all people is the registry's Pearson of the judge."""
-    made = replace(crowd, labels=replace(crowd.labels, study=()))
+    made = replace(crowd, labels=replace(crowd.labels, group=()))
     sample = FIGURES["rubric"].sample(made, OPTIONS)
     report = judge_measures(FIGURES["rubric"], sample.judges[0])["pearson"]["criterion"]["clear"]
     assert tables(made)["t4-clear"].rows[0][2].value == pytest.approx(report["value"])
@@ -155,7 +157,7 @@ def test_newsroom(shared_data):
     ]
     made = inputs("rubric", items, labels, criteria=criteria)
     study = tuple(f"rater-{rater + 1}" for _ in items for rater in range(3))
-    found = tables(replace(made, labels=replace(made.labels, study=study)))
+    found = tables(replace(made, labels=replace(made.labels, group=study)))
     for place, name in enumerate(criteria):
         rows = found[f"t4-{name.lower()}"].rows
         for one in range(3):
@@ -193,3 +195,35 @@ def test_each_study_is_a_rater_group():
     )
     seen = paper_make(paper="helm-instruct", dataset=dataset, reader=user_make())
     assert not any("crowd" in column for one in seen.tables for column in one.flat_columns)
+
+
+@pytest.mark.django_db
+def test_imported_labels_name_their_rater_group(tmp_path):
+    """Before a slash in the annotator's name, as ratings of several crowds come in one file."""
+    rows = [
+        {
+            "id": f"x{k}",
+            "kind": "rubric",
+            "instruction": f"Write {k}.",
+            "responses": ["Text."],
+            "labels": [
+                {"annotator": name, "value": {"ratings": {"clarity": rating}}}
+                for name, rating in (
+                    ("mturk/ann", 1 + k),
+                    ("mturk/ben", 3 + k),
+                    ("scale/ann", 4 - k),
+                    ("cas", 2),
+                )
+            ],
+        }
+        for k in range(3)
+    ]
+    options = {str(k): str(k) for k in range(1, 6)}
+    rows.insert(0, {"criteria": [{"key": "clarity", "question": "Is it clear?", "options": options}]})
+    file = tmp_path / "crowds.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    call_command("import_dataset", "generic", str(file), name="crowds", verbosity=0)
+    made = paper_make(paper="helm-instruct", dataset=dataset_get("crowds"))
+    table = next(one for one in made.tables if one.name == "t4-clarity")
+    assert table.columns == ("", "mturk", "scale", "Imported labels")
+    assert texts(table)[0] == ["mturk", "1.00", "−1.00", "–"]
