@@ -219,7 +219,9 @@ def _judgments(filters: ItemFilter) -> QuerySet[Judgment]:
 def _pairs(filters: ItemFilter, items: QuerySet[Item]) -> dict[int, float | None]:
     """The pairs that fit what was said, with their disagreement; counted by the database."""
     people = choices_said(items, reader=filters.reader, study_id=filters.study_id)
-    counted = _judgments(filters).filter(item__in=items).values_list("item_id")
+    is_of_people = filters.case == "split" and filters.sort != "disagreement" and not filters.truth
+    judgments = Judgment.objects.none() if is_of_people else _judgments(filters)
+    counted = judgments.filter(item__in=items).values_list("item_id")
     verdicts = {
         pk: (ties, first, second, unread)
         for pk, ties, first, second, unread in counted.annotate(
